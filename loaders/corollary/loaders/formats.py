@@ -1,0 +1,125 @@
+"""Which RDF format a file is in, and how it is compressed: by its name, and where names lie, its first bytes.
+
+Invariant: what cannot be told is refused with the list of what can, never guessed.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import re
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import BinaryIO
+
+from pyoxigraph import RdfFormat
+
+from corollary.language.errors import Diagnostic, InputError, Span
+
+FORMATS = {
+    "nt": RdfFormat.N_TRIPLES,
+    "ntriples": RdfFormat.N_TRIPLES,
+    "nq": RdfFormat.N_QUADS,
+    "nquads": RdfFormat.N_QUADS,
+    "ttl": RdfFormat.TURTLE,
+    "turtle": RdfFormat.TURTLE,
+    "trig": RdfFormat.TRIG,
+    "n3": RdfFormat.N3,
+    "rdf": RdfFormat.RDF_XML,
+    "rdfs": RdfFormat.RDF_XML,
+    "owl": RdfFormat.RDF_XML,
+    "xml": RdfFormat.RDF_XML,
+    "jsonld": RdfFormat.JSON_LD,
+    "json": RdfFormat.JSON_LD,
+}
+"""File name suffixes, without the dot; also the names that a user may give a format by."""
+
+LINE_FORMATS = (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS)
+"""One statement a line, no prefixes, no relative IRIs, no anonymous blank nodes."""
+
+COMPRESSIONS = ("gz", "bz2")
+
+AMBIGUOUS = ("owl", "rdf", "rdfs", "xml")
+"""Suffixes under which Turtle and other syntaxes are found in the wild."""
+
+STANDARD_STREAM = "-"
+
+
+def input_error(message: str, remedy: str = "", span: Span | None = None) -> InputError:
+    """What is wrong with a file, where, and what to do about it."""
+    return InputError(str(Diagnostic(message, span, remedy)))
+
+
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    """What a file name says: the suffix that names the format, and the compression (or an empty string)."""
+
+    suffix: str
+    compression: str
+
+    @classmethod
+    def of(cls, path: str) -> FileKind:
+        """``data.nt.gz`` -> ``nt`` and ``gz``; the suffixes' case does not matter."""
+        suffixes = [suffix[1:].lower() for suffix in PurePath(path).suffixes]
+        compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
+        return cls(suffixes[-1] if suffixes else "", compression)
+
+
+def named_format(name: str) -> RdfFormat:
+    """The format a user names, such as ``ttl``. Raises InputError with the known names."""
+    found = FORMATS.get(name.lower().removeprefix("."))
+    if found is None:
+        raise input_error(f"unknown format '{name}'", f"it is one of {', '.join(FORMATS)}")
+    return found
+
+
+def format_of(path: str, override: str | None = None) -> RdfFormat:
+    """The format to read or write a path in: ``override`` if given, else by suffix; ``-`` is N-Triples.
+
+    Raises InputError for a suffix that names no format.
+    """
+    if override is not None:
+        return named_format(override)
+    if path == STANDARD_STREAM:
+        return RdfFormat.N_TRIPLES
+    suffix = FileKind.of(path).suffix
+    if suffix not in FORMATS:
+        complaint = f"'.{suffix}' is no suffix of an RDF format" if suffix else "the name has no suffix"
+        known = " ".join(f".{name}" for name in FORMATS)
+        remedy = f"name the format, or use one of the suffixes {known} (and .gz or .bz2 after it)"
+        raise input_error(f"{path}: {complaint}", remedy)
+    return FORMATS[suffix]
+
+
+def decompressed(raw: BinaryIO, compression: str) -> BinaryIO:
+    """The bytes behind a compressed file opened for reading; ``raw`` itself if it is not compressed."""
+    if compression == "gz":
+        return io.BufferedReader(gzip.GzipFile(fileobj=raw, mode="rb"), 1 << 18)
+    if compression == "bz2":
+        return io.BufferedReader(bz2.BZ2File(raw, "rb"), 1 << 18)
+    return raw
+
+
+_NOT_RDF = (
+    (re.compile(rb"(Prefix|Ontology)\s*\("), "OWL functional syntax"),
+    (re.compile(rb"Prefix:|Ontology:"), "Manchester syntax"),
+    (re.compile(rb"(<\?xml.*?>\s*)?(<!--.*?-->\s*)*(<!DOCTYPE.*?\]>\s*)?<Ontology\b", re.DOTALL), "OWL/XML"),
+    (re.compile(rb"format-version:"), "OBO format"),
+)
+_XML = re.compile(rb"<\?xml|<!DOCTYPE|<!--|<(\w+:)?RDF\b")
+
+
+def sniff(first: bytes, path: str) -> RdfFormat:
+    """The format of a file whose suffix says little (``.owl``), from its first bytes.
+
+    Ontologies are also kept in syntaxes that are no RDF; those are refused by name with InputError.
+    """
+    text = first.removeprefix(b"\xef\xbb\xbf").lstrip()
+    for pattern, name in _NOT_RDF:
+        if pattern.match(text):
+            remedy = "convert it to RDF first, for example with `robot convert --output ontology.ttl`"
+            raise input_error(f"{path}: this is {name}, which is not RDF", remedy)
+    if not text or _XML.match(text) or first.startswith((b"\xfe\xff", b"\xff\xfe")):
+        return RdfFormat.RDF_XML
+    return RdfFormat.JSON_LD if text.startswith(b"{") else RdfFormat.TURTLE

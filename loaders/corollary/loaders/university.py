@@ -1,0 +1,219 @@
+"""Made-up universities: data of a realistic shape and any size, with an ontology that gives a reasoner work.
+
+The shape, how many of what belong to what, is the published profile of the Lehigh University Benchmark
+(Guo, Pan, Heflin, "LUBM: A benchmark for OWL knowledge base systems", 2005); names, ontology and generator
+are our own. Statements are made as N-Triples lines, and only the most special ones: that a chair is a
+professor, a person and an agent is for the reasoner to find.
+
+Invariants: the same number and seed give the same bytes, whatever else is generated; the data are
+consistent with the ontology; a university has some 100,000 triples.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from random import Random
+
+from corollary.language.errors import InputError
+from corollary.loaders.reading import Progress
+from corollary.loaders.writing import replacing
+
+ONTOLOGY = "https://corollary.example/university#"
+DATA = "https://corollary.example/data/"
+_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+
+UNIVERSITIES_KNOWN = 1000
+"""Degrees come from this many universities, whether they are generated or not."""
+
+RANKS = (
+    # class, people a department, publications a person
+    ("FullProfessor", (7, 10), (15, 20)),
+    ("AssociateProfessor", (10, 14), (10, 18)),
+    ("AssistantProfessor", (8, 11), (5, 10)),
+    ("Lecturer", (5, 7), (0, 5)),
+)
+
+PUBLICATION_KINDS = ("JournalArticle", "ConferencePaper", "ConferencePaper", "TechnicalReport", "Book")
+
+
+def generate(
+    universities: int,
+    directory: str | os.PathLike[str],
+    *,
+    seed: int = 0,
+    compression: str = "",
+    progress: Progress | None = None,
+) -> list[Path]:
+    """Write ``university.ttl`` (the ontology) and ``university-1.nt`` ... into a folder, made if need be.
+
+    ``compression`` is "", "gz" or "bz2". Returns the paths written, the ontology first. Raises InputError
+    if the file system refuses.
+    """
+    folder = Path(directory)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: this folder cannot be made: {error.strerror}") from None
+    ontology = folder / "university.ttl"
+    paths = [ontology]
+    with replacing(ontology) as stream:
+        stream.write(files("corollary.loaders").joinpath("university.ttl").read_bytes())
+    triples = 0
+    for number in range(1, universities + 1):
+        path = folder / f"university-{number}.nt{'.' if compression else ''}{compression}"
+        lines = university(number, seed)
+        with replacing(path) as stream:
+            stream.write("".join(lines).encode())
+        paths.append(path)
+        triples += len(lines)
+        if progress is not None:
+            progress(f"writing {path}", triples, number / universities)
+    return paths
+
+
+def university(number: int, seed: int = 0) -> list[str]:
+    """One university as N-Triples lines, each ending in a newline. No line occurs twice."""
+    return _University(number, Random(f"university {number}, seed {seed}")).lines
+
+
+@dataclass
+class _Department:
+    """What a department's people choose from; all are N-Triples terms."""
+
+    base: str
+    iri: str
+    groups: list[str]
+    full_professors: list[str] = field(default_factory=list)
+    professors: list[str] = field(default_factory=list)
+    faculty: list[str] = field(default_factory=list)
+    courses: list[str] = field(default_factory=list)
+    graduate_courses: list[str] = field(default_factory=list)
+    publications: list[str] = field(default_factory=list)
+
+
+class _University:
+    """Gathers the lines of one university, department by department.
+
+    Everything is named below the university, a lecturer for example ``<.../u1/d3/Lecturer2>``.
+    """
+
+    def __init__(self, number: int, random: Random) -> None:
+        self.random = random
+        self.lines: list[str] = []
+        self.base = f"{DATA}u{number}"
+        self.host = f"u{number}.example"
+        self._add_all(number)
+
+    def _add_all(self, number: int) -> None:
+        university = f"<{self.base}>"
+        self._describe(university, "University", f"University {number}")
+        schools = [f"<{self.base}/s{n}>" for n in self._numbers(3, 5)]
+        for school in schools:
+            self._describe(school, "School", f"School {school[-2]}")
+            self._state(school, "partOf", university)
+        departments = [self._department(n, schools[n % len(schools)]) for n in self._numbers(15, 25)]
+        for n, school in enumerate(schools, 1):
+            # The first full professor heads the department already, and nobody heads two organisations.
+            self._state(departments[n].full_professors[1], "headOf", school)
+
+    def _department(self, number: int, school: str) -> _Department:
+        base = f"{self.base}/d{number}"
+        department = _Department(base, f"<{base}>", [f"<{base}/g{n}>" for n in self._numbers(10, 20)])
+        self._describe(department.iri, "Department", f"Department {number}")
+        self._state(department.iri, "partOf", school)
+        for n, group in enumerate(department.groups, 1):
+            self._describe(group, "ResearchGroup", f"Group {n}")
+            self._state(group, "partOf", department.iri)
+        for kind, people, publications in RANKS:
+            for n in self._numbers(*people):
+                self._faculty_member(department, kind, n, self.random.randint(*publications))
+        self._state(department.full_professors[0], "headOf", department.iri)
+        colleagues = self.random.sample(department.faculty, len(department.faculty) // 2)
+        for one, other in zip(colleagues[::2], colleagues[1::2], strict=False):
+            self._state(one, "worksWith", other)
+        members = len(department.faculty)
+        self._undergraduates(department, self.random.randint(8 * members, 14 * members))
+        self._graduates(department, self.random.randint(3 * members, 4 * members))
+        return department
+
+    def _faculty_member(self, department: _Department, kind: str, number: int, publications: int) -> None:
+        person = self._person(department, kind, number)
+        self._state(person, "worksFor", department.iri)
+        self._state(person, "researchInterest", f'"Research {self.random.randint(1, 30)}"')
+        for degree in ("undergraduateDegreeFrom", "mastersDegreeFrom", "doctoralDegreeFrom"):
+            self._state(person, degree, self._some_university())
+        for course_kind, courses in (
+            ("Course", department.courses),
+            (self.random.choice(("GraduateCourse", "Seminar")), department.graduate_courses),
+        ):
+            for _ in self._numbers(1, 2):
+                name = f"{course_kind}{len(courses) + 1}"
+                course = f"<{department.base}/{name}>"
+                self._describe(course, course_kind, name)
+                self._state(person, "teaches", course)
+                courses.append(course)
+        for n in range(1, publications + 1):
+            publication = f"{person[:-1]}/publication{n}>"
+            self._type(publication, self.random.choice(PUBLICATION_KINDS))
+            self._state(publication, "author", person)
+            department.publications.append(publication)
+        department.faculty.append(person)
+        if kind != "Lecturer":
+            department.professors.append(person)
+        if kind == "FullProfessor":
+            department.full_professors.append(person)
+
+    def _undergraduates(self, department: _Department, students: int) -> None:
+        """Two to four courses each; a fifth have an advisor."""
+        for n in range(1, students + 1):
+            student = self._person(department, "UndergraduateStudent", n)
+            self._state(student, "memberOf", department.iri)
+            for course in self.random.sample(department.courses, self.random.randint(2, 4)):
+                self._state(student, "takesCourse", course)
+            if n % 5 == 0:
+                self._state(student, "advisor", self.random.choice(department.professors))
+
+    def _graduates(self, department: _Department, students: int) -> None:
+        """One to three graduate courses each, an advisor, up to five publications; some assist."""
+        for n in range(1, students + 1):
+            student = self._person(department, "GraduateStudent", n)
+            self._state(student, "memberOf", department.iri)
+            self._state(student, "undergraduateDegreeFrom", self._some_university())
+            self._state(student, "advisor", self.random.choice(department.professors))
+            for course in self.random.sample(department.graduate_courses, self.random.randint(1, 3)):
+                self._state(student, "takesCourse", course)
+            for publication in self.random.sample(department.publications, self.random.randint(0, 5)):
+                self._state(publication, "author", student)
+            chance = self.random.random()
+            if chance < 0.22:  # LUBM: a fifth to a quarter
+                self._state(student, "assistsWith", self.random.choice(department.courses))
+            elif chance < 0.51:  # LUBM: a quarter to a third
+                self._state(student, "worksFor", self.random.choice(department.groups))
+
+    def _person(self, department: _Department, kind: str, number: int) -> str:
+        name = f"{kind}{number}"
+        person = f"<{department.base}/{name}>"
+        self._describe(person, kind, name)
+        place = department.base.rpartition("/")[2]
+        self._state(person, "emailAddress", f'"{name}@{place}.{self.host}"')
+        return person
+
+    def _describe(self, subject: str, kind: str, name: str) -> None:
+        self._type(subject, kind)
+        self.lines.append(f'{subject} <{ONTOLOGY}name> "{name}" .\n')
+
+    def _type(self, subject: str, kind: str) -> None:
+        self.lines.append(f"{subject} {_TYPE} <{ONTOLOGY}{kind}> .\n")
+
+    def _state(self, subject: str, predicate: str, object: str) -> None:
+        self.lines.append(f"{subject} <{ONTOLOGY}{predicate}> {object} .\n")
+
+    def _some_university(self) -> str:
+        return f"<{DATA}u{self.random.randint(1, UNIVERSITIES_KNOWN)}>"
+
+    def _numbers(self, least: int, most: int) -> range:
+        """1, 2, ... up to a number drawn from ``least`` to ``most``."""
+        return range(1, self.random.randint(least, most) + 1)

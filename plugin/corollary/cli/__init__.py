@@ -1,0 +1,12 @@
+"""The ``corollary`` command: files in, consequences out.
+
+This is where everything is put together, so it may import every other folder; the heavy ones only
+inside the functions that need them, so that ``corollary --help`` answers at once.
+
+Invariant: a mistake of the user ends in one message on standard error and exit code 2, and leaves no
+output; exit code 1 means that ``check`` found inconsistencies.
+"""
+
+from corollary.cli.commands import main
+
+__all__ = ["main"]

@@ -1,0 +1,57 @@
+"""Read, reason: what every command that takes files does first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING
+
+from corollary.cli.progress import stage
+
+if TYPE_CHECKING:
+    from corollary.evaluate import Materialisation
+    from corollary.language.model import Program
+
+DEFAULT_RULES = "owl2rl"
+
+
+@dataclass
+class Run:
+    """Files closed under rules, and how long each stage took."""
+
+    files: tuple[str, ...]
+    rules: tuple[str, ...]
+    materialisation: Materialisation
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def load_program(rules: Sequence[str]) -> Program:
+    """All rules of some profiles and rule files. Raises what is wrong with them."""
+    from corollary.profiles import load_rules
+
+    return reduce(add, map(load_rules, rules))
+
+
+def run(files: tuple[str, ...], rules: tuple[str, ...], input_format: str | None) -> Run:
+    """Read files and close them under rules (the default ones if none are named).
+
+    Rules are loaded first: a misspelt name should not cost the time to read the data.
+    """
+    rules = rules or (DEFAULT_RULES,)
+    seconds: dict[str, float] = {}
+    program = load_program(rules)
+    with stage("read", seconds) as current:
+        from corollary.loaders import read
+        from corollary.terms.dictionary import TermDictionary
+
+        dictionary = TermDictionary()
+        columns = read(files, dictionary, current.update, format=input_format)
+    with stage("reason", seconds) as current:
+        from corollary.evaluate import materialise
+        from corollary.index import TripleIndex
+
+        explicit = TripleIndex.from_columns(*columns)
+        materialisation = materialise(explicit, program, dictionary, progress=current.update)
+    return Run(files, rules, materialisation, seconds)

@@ -1,0 +1,91 @@
+"""A progress bar on standard error for stages that last: none for quick ones, none where nobody watches.
+
+Invariant: standard output is never touched, and when a stage ends the bar is gone without a trace.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+PATIENCE = 2.0
+"""Seconds that a stage may last before it shows a bar."""
+
+
+class Stage:
+    """One stage of a command. It is told how far the work is; what of it shows is its own business."""
+
+    def __init__(self, name: str) -> None:
+        self._text = name
+        self._facts = 0
+        self._share: float | None = None
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        self._lock = threading.Lock()  # the timer's thread makes the bar, the main one removes it
+        self._ended = False
+
+    def update(self, text: str, facts: int, share: float | None = None) -> None:
+        """What is being done, facts so far, and the share of the work done if that is known."""
+        self._text, self._facts, self._share = text, facts, share
+        with self._lock:
+            if self._bar is not None:
+                self._refresh()
+
+    def show(self) -> None:
+        """Make the bar, unless the stage is over by now."""
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        with self._lock:
+            if self._ended:
+                return
+            facts = TextColumn("{task.fields[facts]:,} facts")
+            columns = (
+                SpinnerColumn(),
+                TextColumn("{task.description}"),
+                BarColumn(),
+                facts,
+                TimeElapsedColumn(),
+            )
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task(self._text, total=None, facts=self._facts)
+            self._refresh()
+            self._bar.start()
+
+    def end(self) -> None:
+        """Remove the bar, if there is one."""
+        with self._lock:
+            self._ended = True
+            if self._bar is not None:
+                self._bar.stop()
+
+    def _refresh(self) -> None:
+        assert self._bar is not None and self._task is not None
+        total = None if self._share is None else 1.0
+        self._bar.update(
+            self._task, description=self._text, facts=self._facts, completed=self._share or 0.0, total=total
+        )
+
+
+@contextmanager
+def stage(name: str, seconds: dict[str, float]) -> Iterator[Stage]:
+    """Run a block as a stage: its bar appears when it lasts, its time goes into ``seconds[name]``."""
+    current = Stage(name)
+    timer = threading.Timer(PATIENCE, current.show)
+    timer.daemon = True
+    if sys.stderr.isatty():
+        timer.start()
+    start = perf_counter()
+    try:
+        yield current
+    finally:
+        timer.cancel()
+        current.end()
+        seconds[name] = perf_counter() - start

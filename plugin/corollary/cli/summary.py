@@ -1,0 +1,80 @@
+"""What a materialisation came to: as data, for programs, and as tables, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from corollary.cli.pipeline import Run
+
+LARGEST = 10
+"""How many predicates are listed."""
+
+PREFIXES = {
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "owl": "http://www.w3.org/2002/07/owl#",
+}
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """Counts, times and the largest predicates of a run, in plain JSON types."""
+    from corollary.terms.dictionary import KIND_SHIFT, Kind
+
+    result = run.materialisation
+    explicit, total = len(result.explicit), len(result.index)
+    predicates = (p for p in result.index.predicates() if p >> KIND_SHIFT == Kind.IRI)
+    sizes = sorted(((result.index.relation(p).legal_count(), p) for p in predicates), reverse=True)
+    return {
+        "files": list(run.files),
+        "rules": list(run.rules),
+        "explicit": explicit,
+        "inferred": total - explicit,
+        "total": total,
+        "rounds": result.rounds,
+        "inconsistencies": len(result.inconsistencies),
+        "seconds": {name: round(seconds, 4) for name, seconds in run.seconds.items()},
+        "reasoning_seconds": {name: round(seconds, 4) for name, seconds in result.seconds.items()},
+        "largest_predicates": [
+            {
+                "predicate": result.dictionary.decode(predicate),
+                "explicit": result.explicit.relation(predicate).legal_count(),
+                "total": size,
+            }
+            for size, predicate in sizes[:LARGEST]
+        ],
+    }
+
+
+def tables(data: dict[str, Any], prefixes: Iterable[tuple[str, str]]) -> list[RenderableType]:
+    """A summary as two tables."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    facts = Table("facts", box=box.SIMPLE_HEAD, show_header=False)
+    facts.add_column(justify="right")
+    for name in ("explicit", "inferred", "total", "rounds", "inconsistencies"):
+        facts.add_row(name, f"{data[name]:,}")
+    for name, seconds in data["seconds"].items():
+        facts.add_row(name, f"{seconds:.3f} s")
+    predicates = Table(box=box.SIMPLE_HEAD)
+    predicates.add_column("largest predicates")
+    for heading in ("explicit", "inferred", "total"):
+        predicates.add_column(heading, justify="right")
+    for row in data["largest_predicates"]:
+        counts = (row["explicit"], row["total"] - row["explicit"], row["total"])
+        predicate = Text(shortened(row["predicate"], prefixes), overflow="fold")
+        predicates.add_row(predicate, *(f"{count:,}" for count in counts))
+    return [facts, predicates]
+
+
+def shortened(term: str, prefixes: Iterable[tuple[str, str]]) -> str:
+    """An IRI in angle brackets with one of the prefixes instead, if one fits."""
+    for prefix, namespace in (*PREFIXES.items(), *prefixes):
+        if namespace and term.startswith(f"<{namespace}"):
+            return f"{prefix}:{term[len(namespace) + 1 : -1]}"
+    return term

@@ -1,0 +1,203 @@
+"""Batches of bindings, and the join that extends them: the whole relational algebra of the engine.
+
+A batch holds one uint32 column a variable, all of the same length: its rows are the ways found so
+far to satisfy the first atoms of a body. ``join`` extends every row by every match of one more
+atom. Which sorted order is searched follows from what is bound: subject known, object known, both
+(a check), or none (a product).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from corollary.index.pairs import Pairs, distinct, firsts, pack, seconds, slice_of
+from corollary.index.relation import Relation
+from corollary.index.triples import TripleIndex
+from corollary.kernels.sorted import Column, Mask, Rows
+from corollary.plan.compile import Atom
+
+MANY_PREDICATES = 64
+"""With more predicates than this an open predicate is looked up in the directories."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """``size`` rows of bindings; ``columns`` by variable number. No columns and size 1: the empty binding."""
+
+    size: int
+    columns: dict[int, Column]
+
+    @staticmethod
+    def start() -> Batch:
+        """The one empty binding that every plan starts from."""
+        return Batch(1, {})
+
+    @staticmethod
+    def none() -> Batch:
+        """No binding at all."""
+        return Batch(0, {})
+
+    def take(self, rows: Rows | Mask) -> Batch:
+        """The rows with these numbers, or those where the mask is true."""
+        columns = {variable: column[rows] for variable, column in self.columns.items()}
+        size = int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else int(rows.size)
+        return Batch(size, columns)
+
+    def column(self, term: int) -> Column:
+        """The column of a bound variable, or a constant repeated."""
+        if term < 0:
+            return self.columns[term]
+        return np.full(self.size, term, np.uint32)
+
+    def knows(self, term: int) -> bool:
+        """Whether a term is a constant or a bound variable."""
+        return term >= 0 or term in self.columns
+
+
+def join(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
+    """Every row of the batch extended by every fact that matches the atom."""
+    if not batch.size:
+        return Batch.none()
+    if atom.p >= 0:
+        return _join_relation(batch, atom, facts.relation(atom.p))
+    if atom.p not in batch.columns:
+        return _join_open_predicate(batch, atom, facts)
+    return _join_bound_predicate(batch, atom, facts)
+
+
+def _join_bound_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
+    """The predicate is a column: one join for every distinct predicate in it."""
+    predicates = batch.columns[atom.p]
+    if batch.size == 1 or (predicates[0] == predicates[-1] and (predicates == predicates[0]).all()):
+        return _join_relation(batch, atom, facts.relation(int(predicates[0])))
+    order = np.argsort(predicates, kind="stable")
+    ordered = predicates[order]
+    cuts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    parts = []
+    for rows in np.split(order, cuts):
+        relation = facts.relation(int(predicates[rows[0]]))
+        if len(relation):
+            part = _join_relation(batch.take(rows), atom, relation)
+            if part.size:
+                parts.append(part)
+    return concatenate(parts)
+
+
+def _join_open_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
+    """The predicate is free: first bind it, by the directories if they help, else to every predicate."""
+    predicates = facts.predicates()
+    if len(predicates) > MANY_PREDICATES and (batch.knows(atom.s) or batch.knows(atom.o)):
+        if batch.knows(atom.s):
+            directory, end = facts.predicates_of_subjects(), atom.s
+        else:
+            directory, end = facts.predicates_of_objects(), atom.o
+        rows, found = directory.objects_of(batch.column(end))
+        extended = batch.take(rows)
+        extended.columns[atom.p] = found
+        return _join_bound_predicate(extended, atom, facts) if extended.size else Batch.none()
+    parts = []
+    for predicate in predicates:
+        extended = Batch(batch.size, dict(batch.columns))
+        extended.columns[atom.p] = np.full(batch.size, predicate, np.uint32)
+        part = _join_relation(extended, atom, facts.relation(predicate))
+        if part.size:
+            parts.append(part)
+    return concatenate(parts)
+
+
+def _join_relation(batch: Batch, atom: Atom, relation: Relation) -> Batch:
+    """The predicate is settled; the rest depends on which ends are bound."""
+    if not len(relation):
+        return Batch.none()
+    s, o = atom.s, atom.o
+    if not batch.columns and batch.size == 1:
+        return _scan(atom, relation)
+    if batch.knows(s) and batch.knows(o):
+        return batch.take(relation.contains(pack(batch.column(s), batch.column(o))))
+    if batch.knows(s):
+        rows, values = relation.objects_of(batch.column(s))
+        extended = batch.take(rows)
+        extended.columns[o] = values
+        return extended
+    if batch.knows(o):
+        rows, values = relation.subjects_of(batch.column(o))
+        extended = batch.take(rows)
+        extended.columns[s] = values
+        return extended
+    # neither end is bound: every row with every fact
+    other = _scan(Atom(s, 0, o), relation)
+    if atom.p == s or atom.p == o:  # the predicate variable occurs twice; it is bound by now
+        raise AssertionError("a bound predicate variable is a bound end")
+    if batch.size == 1:
+        columns = {v: np.repeat(c, other.size) for v, c in batch.columns.items()}
+        return Batch(other.size, columns | other.columns)
+    rows = np.repeat(np.arange(batch.size), other.size)
+    extended = batch.take(rows)
+    for variable, column in other.columns.items():
+        extended.columns[variable] = np.tile(column, batch.size)
+    return extended
+
+
+def _scan(atom: Atom, relation: Relation) -> Batch:
+    """The matches of an atom whose ends are constants or free variables."""
+    s, o = atom.s, atom.o
+    if s >= 0 and o >= 0:
+        there = bool(relation.contains(np.array([s << 32 | o], np.uint64))[0])
+        return Batch.start() if there else Batch.none()
+    if s >= 0:
+        _, values = relation.objects_of(np.array([s], np.uint32))
+        return Batch(int(values.size), {o: values})
+    if o >= 0:
+        _, values = relation.subjects_of(np.array([o], np.uint32))
+        return Batch(int(values.size), {s: values})
+    keys = relation.pairs().keys
+    subjects, objects = firsts(keys), seconds(keys)
+    if s == o:
+        subjects = subjects[subjects == objects]
+        return Batch(int(subjects.size), {s: subjects})
+    return Batch(int(keys.size), {s: subjects, o: objects})
+
+
+def concatenate(parts: list[Batch]) -> Batch:
+    """All rows of batches over the same variables."""
+    if not parts:
+        return Batch.none()
+    if len(parts) == 1:
+        return parts[0]
+    columns = {v: np.concatenate([part.columns[v] for part in parts]) for v in parts[0].columns}
+    return Batch(sum(part.size for part in parts), columns)
+
+
+def distinct_values(atom: Atom, variable: int, facts: TripleIndex) -> Batch:
+    """The values that the predicate, or the class, of an atom takes among the facts: see ``plan.Distinct``."""
+    if variable == atom.p:
+        values = np.array(facts.predicates(), np.uint32)
+    else:
+        pairs = facts.relation(atom.p).pairs()
+        if atom.s >= 0:
+            values = seconds(slice_of(pairs.keys, atom.s))
+        else:
+            values = pairs.distinct_seconds()
+    return Batch(int(values.size), {variable: values})
+
+
+def distinct_rows(batch: Batch, variables: tuple[int, ...]) -> Batch:
+    """The distinct bindings of some of the variables."""
+    if not variables:
+        return Batch(min(batch.size, 1), {})
+    if len(variables) == 1:
+        values = distinct(batch.columns[variables[0]])
+        return Batch(int(values.size), {variables[0]: values})
+    if len(variables) == 2:
+        first, second = variables
+        pairs = Pairs.of(pack(batch.columns[first], batch.columns[second])).keys
+        return Batch(int(pairs.size), {first: firsts(pairs), second: seconds(pairs)})
+    order = np.lexsort([batch.columns[v] for v in reversed(variables)])
+    fresh = np.zeros(batch.size, np.bool_)
+    fresh[:1] = True
+    for variable in variables:
+        column = batch.columns[variable][order]
+        fresh[1:] |= column[1:] != column[:-1]
+    return Batch(batch.size, {v: batch.columns[v] for v in variables}).take(order[fresh])

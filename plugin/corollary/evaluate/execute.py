@@ -1,0 +1,129 @@
+"""Running a plan: its steps, one after the other, over a batch of bindings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from corollary.evaluate.bindings import Batch, distinct_rows, distinct_values, join
+from corollary.index.pairs import pack
+from corollary.index.triples import TripleIndex, grouped
+from corollary.kernels.sorted import Keys
+from corollary.plan.compile import Atom, CompiledRule, Grouping, Negation
+from corollary.plan.order import Age, AntiJoin, Distinct, Join, Plan, Select
+from corollary.terms.dictionary import TermDictionary
+
+Candidates = dict[int, list[Keys]]
+"""Derived facts by predicate: packed, in any order, with duplicates, known ones included."""
+
+ROW = 0
+"""The column that remembers a row's number; no variable has it, they are negative."""
+
+
+def run(
+    plan: Plan, facts: Mapping[Age, TripleIndex], rule: CompiledRule, dictionary: TermDictionary
+) -> Batch:
+    """All bindings that the plan finds, given the facts of every age it reads."""
+    batch = Batch.start()
+    for step in plan:
+        if isinstance(step, Join):
+            batch = join(batch, step.atom, facts[step.age])
+        elif isinstance(step, Distinct):
+            batch = distinct_values(step.atom, step.variable, facts[Age.RECENT])
+        elif isinstance(step, Select):
+            from corollary.evaluate.expressions import select
+
+            batch = select(batch, step.condition, rule, dictionary)
+        elif isinstance(step, AntiJoin):
+            batch = anti_join(batch, step.negation, facts[Age.ALL])
+        else:
+            batch = _join_groups(batch, step.grouping, facts[Age.ALL], rule, dictionary)
+        if not batch.size:
+            break
+    return batch
+
+
+def anti_join(batch: Batch, negation: Negation, facts: TripleIndex) -> Batch:
+    """The rows for which the negated atoms have no match."""
+    columns = {variable: batch.columns[variable] for variable in negation.shared}
+    columns[ROW] = np.arange(batch.size, dtype=np.uint32)
+    matches = Batch(batch.size, columns)
+    rest = list(negation.atoms)
+    while rest and matches.size:
+        following = max(rest, key=lambda atom: sum(map(matches.knows, atom.terms)))
+        rest.remove(following)
+        matches = join(matches, following, facts)
+    if not matches.size:
+        return batch
+    kept = np.ones(batch.size, np.bool_)
+    kept[matches.columns[ROW]] = False
+    return batch.take(kept)
+
+
+def _join_groups(
+    batch: Batch, grouping: Grouping, facts: TripleIndex, rule: CompiledRule, dictionary: TermDictionary
+) -> Batch:
+    """The rows joined with the groups on the variables they share."""
+    from corollary.evaluate.aggregates import group
+    from corollary.evaluate.expressions import select
+
+    inner = Batch.start()
+    for atom in grouping.atoms:
+        inner = join(inner, atom, facts)
+    for condition in grouping.conditions:
+        inner = select(inner, condition, rule, dictionary)
+    if not inner.size:
+        return Batch.none()
+    groups = group(inner, grouping, rule, dictionary)
+    return natural_join(batch, groups)
+
+
+def natural_join(left: Batch, right: Batch) -> Batch:
+    """Every pair of rows that agree on the variables both batches have (at most a few columns)."""
+    shared = tuple(variable for variable in left.columns if variable in right.columns)
+    if not shared:
+        left_rows = np.repeat(np.arange(left.size), right.size)
+        right_rows = np.tile(np.arange(right.size), left.size)
+    else:
+        both = {v: np.concatenate((left.columns[v], right.columns[v])) for v in shared}
+        codes = _row_codes(Batch(left.size + right.size, both), shared)
+        right_keys = np.sort(pack(codes[left.size :], np.arange(right.size, dtype=np.uint32)))
+        from corollary.index.pairs import join as join_keys
+
+        left_rows, right_rows = join_keys(right_keys, codes[: left.size])
+    joined = left.take(left_rows)
+    for variable, column in right.columns.items():
+        joined.columns.setdefault(variable, column[right_rows])
+    return joined
+
+
+def _row_codes(batch: Batch, variables: tuple[int, ...]) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+    """Equal numbers for rows that agree on the variables."""
+    order = np.lexsort([batch.columns[v] for v in variables])
+    fresh = np.zeros(batch.size, np.bool_)
+    for variable in variables:
+        column = batch.columns[variable][order]
+        fresh[1:] |= column[1:] != column[:-1]
+    codes = np.empty(batch.size, np.uint32)
+    codes[order] = np.cumsum(fresh).astype(np.uint32)
+    return codes
+
+
+def emit(heads: tuple[Atom, ...], batch: Batch, candidates: Candidates) -> None:
+    """Add the heads' facts, one a row and head, to the candidates."""
+    if not batch.size:
+        return
+    for head in heads:
+        keys = pack(batch.column(head.s), batch.column(head.o))
+        if head.p >= 0:
+            candidates.setdefault(head.p, []).append(keys)
+        else:
+            for predicate, part in grouped(batch.columns[head.p], keys):
+                candidates.setdefault(predicate, []).append(part)
+
+
+def needed_rows(heads: tuple[Atom, ...], batch: Batch) -> Batch:
+    """The batch with only what the heads mention, each binding once."""
+    wanted = tuple(sorted({term for head in heads for term in head.terms if term < 0}))
+    return distinct_rows(batch, wanted)

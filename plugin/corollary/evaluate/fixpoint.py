@@ -1,0 +1,88 @@
+"""The fixpoint: modules take turns until none of them finds anything new.
+
+Modules stand in an order: what is cheap, and what others build on (lists, values, the schema),
+comes first. The first module that has something to do gets all facts that are new to it since its
+last turn. What it derives is sorted, freed of duplicates and of known facts, and becomes recent for
+all others. Every new fact is handed to a module once, so the work is bounded by the facts, however
+many rounds there are (algorithm MAT-MOD of Hu, Motik, Horrocks 2019, with one worklist for all
+strata of a monotone program).
+
+Invariant: the index holds explicit facts and facts derived from them, no others; a module's pending
+facts are exactly those it reads and has not been given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+
+import numpy as np
+
+from corollary.evaluate.execute import Candidates
+from corollary.index.pairs import Pairs, sorted_unique
+from corollary.index.relation import Relation
+from corollary.index.triples import TripleIndex
+from corollary.modules.module import Module
+
+Progress = Callable[[str, int], None]
+
+
+class Fixpoint:
+    """Facts, the modules at work on them, and what each has not seen yet."""
+
+    def __init__(self, index: TripleIndex, modules: Sequence[Module], progress: Progress | None) -> None:
+        self.index = index
+        self.rounds = 0
+        self.seconds: dict[str, float] = {}
+        self._modules = list(modules)
+        self._progress = progress
+        self._pending: list[dict[int, list[Pairs]]] = [
+            {p: [index.relation(p).pairs()] for p in index.all_predicates() if module.reads(p)}
+            for module in self._modules
+        ]
+
+    def run(self, after: Callable[[], None] = lambda: None) -> None:
+        """Take turns until nothing is new; ``after`` is called after every turn that found something."""
+        position = 0
+        while position < len(self._modules):
+            module = self._modules[position]
+            pending = self._pending[position]
+            if not pending and not module.is_waiting:
+                position += 1
+                continue
+            self._pending[position] = {}
+            started = perf_counter()
+            recent = TripleIndex({p: Relation(_merged(parts)) for p, parts in pending.items()})
+            found = self.include(module.add(self.index, recent), module)
+            self.seconds[module.name] = self.seconds.get(module.name, 0.0) + perf_counter() - started
+            self.rounds += 1
+            if self._progress is not None:
+                self._progress(module.name, self.index.fact_count())
+            if found:
+                after()
+                position = 0
+
+    def include(self, candidates: Candidates, origin: Module | None = None) -> int:
+        """Add what is new among the candidates, tell the modules, and return how many facts that were."""
+        found = 0
+        for predicate, parts in candidates.items():
+            keys = sorted_unique(np.concatenate(parts) if len(parts) > 1 else parts[0])
+            relation = self.index.relation(predicate)
+            if len(relation):
+                keys = keys[~relation.contains(keys)]
+            if not keys.size:
+                continue
+            new = Pairs(keys)
+            self.index.add(predicate, new)
+            found += len(new)
+            for module, pending in zip(self._modules, self._pending, strict=True):
+                if (module is not origin or not module.closed) and module.reads(predicate):
+                    pending.setdefault(predicate, []).append(new)
+        return found
+
+
+def _merged(parts: list[Pairs]) -> Pairs:
+    """The union of disjoint sets of pairs."""
+    if len(parts) == 1:
+        return parts[0]
+    return Pairs(np.sort(np.concatenate([part.keys for part in parts])))

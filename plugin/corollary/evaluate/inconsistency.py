@@ -1,0 +1,48 @@
+"""Inconsistencies: what satisfies the body of a constraint. Results, never exceptions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from corollary.evaluate.bindings import Batch
+from corollary.plan.compile import CompiledRule, is_virtual
+from corollary.terms.dictionary import TermDictionary
+
+Fact = tuple[int, int, int]
+
+MOST_CLASHES = 1000
+"""So many clashes of one constraint are spelled out; the others are only counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inconsistency:
+    """Facts that together contradict a rule, given by its name."""
+
+    rule: str
+    facts: tuple[Fact, ...]
+
+    def text(self, dictionary: TermDictionary) -> str:
+        """``rule: fact, fact`` in N-Triples terms."""
+        facts = ", ".join(" ".join(dictionary.decode(term) for term in fact) for fact in self.facts)
+        return f"{self.rule}: {facts}"
+
+
+def clashes(rule: CompiledRule, batch: Batch) -> list[Inconsistency]:
+    """The first clashes among the bindings of a constraint's body; symmetric ones are told once."""
+    shown = batch.take(np.arange(min(batch.size, 2 * MOST_CLASHES)))
+    found: dict[frozenset[Fact], Inconsistency] = {}
+    columns = {variable: column.tolist() for variable, column in shown.columns.items()}
+    for row in range(shown.size):
+        facts = tuple(
+            (
+                atom.s if atom.s >= 0 else columns[atom.s][row],
+                atom.p if atom.p >= 0 else columns[atom.p][row],
+                atom.o if atom.o >= 0 else columns[atom.o][row],
+            )
+            for atom in rule.atoms
+            if not is_virtual(atom.p)
+        )
+        found.setdefault(frozenset(facts), Inconsistency(rule.label, tuple(dict.fromkeys(facts))))
+    return list(found.values())[:MOST_CLASHES]

@@ -1,0 +1,358 @@
+"""SPARQL's operators on single terms: truth, arithmetic, equality, order (SPARQL 1.1, section 17).
+
+The idea: a term is a constant of the rule language, an operator takes constants and gives one, and
+what SPARQL calls a type error is an ``ExpressionError``. Numbers are promoted integer -> decimal ->
+float -> double, and computed with Python's int, Decimal and float. Invariant: results are written
+in one canonical form (``3``, ``2.5``, ``1.0E10``; XPath's casting to string), so that equal results
+of one datatype are one term.
+
+Two libraries could have done this, and cannot. rdflib's operators give integer * integer as decimal,
+lose an error beside a false in &&, and let Python's ZeroDivisionError out. pyoxigraph's engine
+replaces literals by their values ("01" becomes "1", xsd:int becomes xsd:integer) and fails beyond
+64-bit integers and on the order of booleans; the tests compare with it wherever that does not matter.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import re
+from collections.abc import Callable, Sequence
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, Context, Decimal
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from corollary.language import IRI, XSD, BlankNode, Constant, Literal
+from corollary.terms.values import SUPPORTED_DATATYPES, Value, datatype_of, numeric_value, value_of
+
+
+class ExpressionError(Exception):
+    """A type error in SPARQL's sense: it counts as false in a filter and leaves no row in a binding."""
+
+
+class Rank(IntEnum):
+    """The numeric datatypes that results have, in the order of promotion."""
+
+    INTEGER = 0
+    DECIMAL = 1
+    FLOAT = 2
+    DOUBLE = 3
+
+
+RANK_DATATYPES = tuple(XSD + name for name in ("integer", "decimal", "float", "double"))
+
+Real = int | Decimal | float
+
+
+class Number(NamedTuple):
+    """int, Decimal or float (for both FLOAT and DOUBLE), by the rank."""
+
+    rank: Rank
+    value: Real
+
+
+TRUE = Literal("true", XSD + "boolean")
+FALSE = Literal("false", XSD + "boolean")
+
+EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""Sums and products of decimals are exact: no exponent can make them long."""
+
+DIVISION_DIGITS = 18
+"""Digits of a quotient that does not end; XML Schema asks for no more. Long operands get more."""
+
+
+def boolean(value: bool) -> Literal:
+    return TRUE if value else FALSE
+
+
+def truth(constant: Constant) -> bool:
+    """The effective boolean value (17.2.2); a number or boolean that is ill-typed is false."""
+    if constant == TRUE:
+        return True
+    if isinstance(constant, Literal) and constant.language is None:
+        datatype = datatype_of(constant.datatype, None)
+        if datatype == XSD + "string":
+            return constant.lexical != ""
+        if datatype == XSD + "boolean":
+            return value_of(constant.lexical, datatype) == Value("boolean", True)
+        if is_numeric_datatype(datatype):
+            value = numeric_value(constant.lexical, datatype)
+            return value is not None and value != 0 and not _is_nan(value)
+    raise ExpressionError(f"{constant} is neither true nor false")
+
+
+# Numbers
+
+
+def is_numeric_datatype(datatype: str) -> bool:
+    """Whether literals of the datatype are numbers, if they are well-typed: "1" is of all of these."""
+    return numeric_value("1", datatype) is not None or numeric_value("-1", datatype) is not None
+
+
+def number(constant: Constant) -> Number:
+    """The number that a constant denotes; ExpressionError if none."""
+    found = find_number(constant)
+    if found is None:
+        raise ExpressionError(f"{constant} is no number")
+    return found
+
+
+def find_number(constant: Constant) -> Number | None:
+    """The number that a constant denotes, or None."""
+    if not isinstance(constant, Literal):
+        return None
+    value = numeric_value(constant.lexical, constant.datatype)
+    if value is None:
+        return None
+    if isinstance(value, int):
+        return Number(Rank.INTEGER, value)
+    if isinstance(value, Decimal):
+        return Number(Rank.DECIMAL, value)
+    return Number(Rank.FLOAT if constant.datatype == RANK_DATATYPES[Rank.FLOAT] else Rank.DOUBLE, value)
+
+
+def literal_of(result: Number) -> Literal:
+    """The canonical literal of a number."""
+    rank, value = result
+    if isinstance(value, float):
+        text = _float_text(value, single=rank == Rank.FLOAT)
+    else:
+        text = _decimal_text(Decimal(value))
+    return Literal(text, RANK_DATATYPES[rank])
+
+
+def _decimal_text(value: Decimal) -> str:
+    """Without exponent, trailing zeros or a sign of zero. (``str`` refuses integers of 4,300 digits.)"""
+    text = f"{value:f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def _float_text(value: float, single: bool) -> str:
+    """The shortest digits that denote the number; an exponent below a millionth and from a million on."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "INF" if value > 0 else "-INF"
+    if value == 0:
+        return "-0" if math.copysign(1, value) < 0 else "0"
+    shortest = Decimal(np.format_float_scientific(np.float32(value)) if single else repr(value))
+    if 1e-6 <= abs(value) < 1e6:
+        return _decimal_text(shortest)
+    digits = "".join(map(str, shortest.as_tuple().digits)).rstrip("0")
+    sign = "-" if value < 0 else ""
+    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{shortest.adjusted()}"
+
+
+def promote(given: Number, rank: Rank) -> Real:
+    """The number as one of a rank that is as high or higher."""
+    if given.rank == rank:
+        return given.value
+    if rank == Rank.DECIMAL:
+        return Decimal(given.value)
+    if given.rank == Rank.FLOAT:
+        return given.value
+    # Through text: exact rounding to single precision, and infinity for what is too large.
+    nearest = numeric_value(_decimal_text(Decimal(given.value)), RANK_DATATYPES[rank])
+    assert nearest is not None
+    return nearest
+
+
+def promote_all(numbers: Sequence[Number]) -> tuple[Rank, list[Real]]:
+    """Numbers as numbers of the highest rank among them. At least one."""
+    rank = max(item.rank for item in numbers)
+    return rank, [promote(item, rank) for item in numbers]
+
+
+def as_result(rank: Rank, value: Real) -> Number:
+    """A computed value as a number; results of xsd:float are rounded to single precision."""
+    if rank == Rank.FLOAT:
+        assert isinstance(value, float)
+        value = ctypes.c_float(value).value
+    return Number(rank, value)
+
+
+def add(left: Real, right: Real) -> Real:
+    if isinstance(left, Decimal) and isinstance(right, Decimal):
+        return EXACT.add(left, right)
+    return left + right  # type: ignore[operator]  # both are of one rank
+
+
+def subtract(left: Real, right: Real) -> Real:
+    if isinstance(left, Decimal) and isinstance(right, Decimal):
+        return EXACT.subtract(left, right)
+    return left - right  # type: ignore[operator]
+
+
+def multiply(left: Real, right: Real) -> Real:
+    if isinstance(left, Decimal) and isinstance(right, Decimal):
+        return EXACT.multiply(left, right)
+    return left * right  # type: ignore[operator]
+
+
+def divide(left: Real, right: Real) -> Real:
+    """The quotient of decimals or of floats; only for decimals is division by zero an error."""
+    if isinstance(left, Decimal) and isinstance(right, Decimal):
+        if right == 0:
+            raise ExpressionError("division by zero")
+        digits = len(left.as_tuple().digits) + len(right.as_tuple().digits)
+        return Context(prec=max(DIVISION_DIGITS, digits)).divide(left, right)
+    assert isinstance(left, float) and isinstance(right, float)
+    if right != 0:
+        return left / right
+    if left == 0 or math.isnan(left):
+        return math.nan
+    return math.copysign(math.inf, left) * math.copysign(1, right)
+
+
+ARITHMETIC: dict[str, Callable[[Real, Real], Real]] = {
+    "+": add,
+    "-": subtract,
+    "*": multiply,
+    "/": divide,
+}
+
+
+def arithmetic(operator: str, left: Constant, right: Constant) -> Literal:
+    """``left operator right`` for one of + - * /. Integers divided give a decimal."""
+    rank, (a, b) = promote_all((number(left), number(right)))
+    if operator == "/" and rank == Rank.INTEGER:
+        rank, a, b = Rank.DECIMAL, Decimal(a), Decimal(b)
+    return literal_of(as_result(rank, ARITHMETIC[operator](a, b)))
+
+
+def negated(constant: Constant) -> Literal:
+    rank, value = number(constant)
+    return literal_of(Number(rank, value.copy_negate() if isinstance(value, Decimal) else -value))
+
+
+# Equality and order
+
+
+def equal(left: Constant, right: Constant) -> bool:
+    """``left = right``.
+
+    Values of different kinds (1 and "1", "a" and "a"@en) are known to differ. About literals that
+    are ill-typed or of a datatype unknown here nothing is known, unless they are the same term.
+    """
+    numbers = find_number(left), find_number(right)
+    if numbers[0] and numbers[1]:
+        _, (a, b) = promote_all((numbers[0], numbers[1]))
+        return a == b
+    if left == right:
+        return True
+    if isinstance(left, IRI | BlankNode) or isinstance(right, IRI | BlankNode):
+        return False
+    one, other = known_value(left), known_value(right)
+    if one.space == other.space and one.space in ("dateTime", "date"):
+        return compare_moments(one, other) == 0
+    return one == other
+
+
+def less(left: Constant, right: Constant) -> bool:
+    """``left < right`` for numbers, strings, booleans, dates and dateTimes."""
+    (one, kind), (other, other_kind) = _orderable(left), _orderable(right)
+    if kind == other_kind:
+        if isinstance(one, Number) and isinstance(other, Number):
+            _, (a, b) = promote_all((one, other))
+            return a < b  # type: ignore[operator]  # promoted to one type
+        if isinstance(one, Value) and isinstance(other, Value):
+            if kind in ("dateTime", "date"):
+                return compare_moments(one, other) < 0
+            return one.key < other.key  # type: ignore[operator]  # both str or both bool
+    raise ExpressionError(f"{left} and {right} have no order")
+
+
+def _orderable(constant: Constant) -> tuple[Number | Value, str]:
+    found = find_number(constant)
+    if found is not None:
+        return found, "number"
+    value = known_value(constant)
+    if value.space not in ("string", "boolean", "dateTime", "date"):
+        raise ExpressionError(f"values such as {constant} have no order")
+    return value, value.space
+
+
+def known_value(constant: Constant) -> Value:
+    """The value of a literal; ExpressionError for other terms, ill-typed and unknown ones."""
+    if isinstance(constant, Literal):
+        datatype = datatype_of(constant.datatype, constant.language)
+        value = None
+        if datatype == XSD + "date":
+            value = _date_value(constant.lexical)
+        elif datatype in SUPPORTED_DATATYPES:
+            value = value_of(constant.lexical, constant.datatype, constant.language)
+        if value is not None:
+            return value
+    raise ExpressionError(f"{constant} has no value that is known")
+
+
+_DATE = re.compile(r"(-?[0-9]+-[0-9]{2}-[0-9]{2})(Z|[+-][0-9]{2}:[0-9]{2})?")
+
+
+def _date_value(lexical: str) -> Value | None:
+    """A date, keyed as the dateTime at which it starts."""
+    match = _DATE.fullmatch(lexical)
+    start = value_of(f"{match[1]}T00:00:00{match[2] or ''}", XSD + "dateTime") if match else None
+    return start and Value("date", start.key)
+
+
+def moment(value: Value) -> tuple[int, Decimal, int | None]:
+    """Day, second of the day and zone of a date or dateTime: its local time, see ``terms.values``."""
+    assert value.space in ("dateTime", "date") and isinstance(value.key, tuple)
+    days, seconds, zone = value.key
+    return days, Decimal(seconds), zone
+
+
+ZONE_RANGE = 14 * 3600
+"""A time without a zone may be as much as this many seconds earlier or later than the same in UTC."""
+
+
+def compare_moments(left: Value, right: Value) -> Decimal:
+    """Negative, zero or positive; ExpressionError if only one has a zone and they are close."""
+    days, seconds, zone = moment(left)
+    other_days, other_seconds, other_zone = moment(right)
+    minutes = (other_zone or 0) - (zone or 0)
+    apart = (days - other_days) * 86_400 + minutes * 60 + EXACT.subtract(seconds, other_seconds)
+    if (zone is None) != (other_zone is None) and abs(apart) <= ZONE_RANGE:
+        raise ExpressionError("a time without a zone and one with are too close to compare")
+    return apart
+
+
+# Rounding
+
+
+def floor(value: Real) -> Real:
+    """The greatest whole number not above, of the same type."""
+    if isinstance(value, Decimal):
+        return EXACT.to_integral_value(value.quantize(Decimal(1), ROUND_FLOOR, EXACT))
+    if isinstance(value, float) and math.isfinite(value):
+        return math.copysign(float(math.floor(value)), value)
+    return value
+
+
+def ceil(value: Real) -> Real:
+    """The least whole number not below, of the same type."""
+    return -floor(-value)
+
+
+def round_half_up(value: Real) -> Real:
+    """The nearest whole number, of two the greater: XPath's rounding."""
+    if isinstance(value, Decimal):
+        return floor(EXACT.add(value, Decimal("0.5")))
+    if isinstance(value, float) and math.isfinite(value):
+        # Decimal knows the float exactly, while adding a half to it might round.
+        exact = floor(EXACT.add(Decimal(value), Decimal("0.5")))
+        return math.copysign(float(exact), value)
+    return value
+
+
+def rounded(rounding: Callable[[Real], Real], constant: Constant) -> Literal:
+    """A rounding applied to a number; derived integer types become xsd:integer."""
+    rank, value = number(constant)
+    return literal_of(Number(rank, rounding(value)))
+
+
+def _is_nan(value: Real) -> bool:
+    return isinstance(value, float) and math.isnan(value)

@@ -1,0 +1,204 @@
+"""Sorted sets of pairs, and the operations on them that everything else is made of.
+
+A pair of ids is packed as ``uint64``, first << 32 | second. ``Pairs`` is such a set in both orders:
+by first (facts: by subject), and swapped (by object), the latter made when first asked for. It is
+immutable: every way to make one sorts and removes duplicates, so that no join needs to check.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corollary.kernels.sorted import Column, Keys, Mask, Rows
+from corollary.kernels.sorted import contains as contains_kernel
+from corollary.kernels.sorted import expand as expand_kernel
+from corollary.kernels.sorted import locate as locate_kernel
+from corollary.kernels.sorted import union as union_kernel
+
+HALF = np.uint64(32)
+LOW_HALF = np.uint64(0xFFFFFFFF)
+
+NO_KEYS: Keys = np.empty(0, np.uint64)
+
+
+def pack(first: Column, second: Column) -> Keys:
+    """Two uint32 columns as one uint64 column, first << 32 | second."""
+    keys = first.astype(np.uint64)
+    keys <<= HALF
+    keys |= second
+    return keys
+
+
+def firsts(keys: Keys) -> Column:
+    """The first halves of packed pairs."""
+    return (keys >> HALF).astype(np.uint32)
+
+
+def seconds(keys: Keys) -> Column:
+    """The second halves of packed pairs."""
+    return keys.astype(np.uint32)  # keeps the low half
+
+
+def swap(keys: Keys) -> Keys:
+    """Every pair the other way round; the order is not kept."""
+    return (keys >> HALF) | (keys << HALF)
+
+
+def sorted_unique(keys: Keys) -> Keys:
+    """A sorted copy without duplicates. (``np.unique`` does the same ten times slower.)"""
+    keys = np.sort(keys)
+    if keys.size > 1:
+        fresh = np.empty(keys.size, np.bool_)
+        fresh[0] = True
+        np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
+        if not fresh.all():
+            keys = keys[fresh]
+    return keys
+
+
+def distinct(column: Column) -> Column:
+    """The distinct values of a column, ascending."""
+    column = np.sort(column)
+    return distinct_of_sorted(column)
+
+
+def distinct_of_sorted(column: Column) -> Column:
+    """The distinct values of an ascending column."""
+    if column.size < 2:
+        return column
+    fresh = np.empty(column.size, np.bool_)
+    fresh[0] = True
+    np.not_equal(column[1:], column[:-1], out=fresh[1:])
+    return column[fresh]
+
+
+def contains(keys: Keys, probes: Keys) -> Mask:
+    """Which probes are among the sorted keys."""
+    found: Mask = np.zeros(probes.size, np.bool_)
+    if keys.size and probes.size:
+        contains_kernel(keys, probes, found)
+    return found
+
+
+def difference(left: Keys, right: Keys) -> Keys:
+    """Sorted left without sorted right."""
+    if not right.size or not left.size:
+        return left
+    return left[~contains(right, left)]
+
+
+def intersection(left: Keys, right: Keys) -> Keys:
+    """What is in both, sorted."""
+    if left.size > right.size:
+        left, right = right, left
+    return left[contains(right, left)]
+
+
+def union(left: Keys, right: Keys) -> Keys:
+    """Both, sorted and unique."""
+    if not right.size:
+        return left
+    if not left.size:
+        return right
+    merged: Keys = np.empty(left.size + right.size, np.uint64)
+    size = union_kernel(left, right, merged)
+    return merged if size == merged.size else merged[:size].copy()
+
+
+def join(keys: Keys, probes: Column) -> tuple[Rows, Column]:
+    """All pairs (row of probes, second) such that the pair (probes[row], second) is among the keys.
+
+    Ascending in the row, and within a row in the second half.
+    """
+    starts: Rows = np.empty(probes.size, np.int64)
+    counts: Rows = np.empty(probes.size, np.int64)
+    total = locate_kernel(keys, probes, starts, counts) if keys.size and probes.size else 0
+    rows: Rows = np.empty(total, np.int64)
+    values: Column = np.empty(total, np.uint32)
+    if total:
+        expand_kernel(keys, starts, counts, rows, values)
+    return rows, values
+
+
+def slice_of(keys: Keys, first: int) -> Keys:
+    """The contiguous run of keys with that first half, as a view."""
+    start, end = np.searchsorted(keys, np.array([first << 32, (first << 32) | 0xFFFFFFFF], np.uint64))
+    if end < keys.size and int(keys[end]) == (first << 32) | 0xFFFFFFFF:
+        end += 1
+    return keys[start:end]
+
+
+class Pairs:
+    """An immutable set of pairs, in both orders.
+
+    1. It is made from keys that are sorted and unique already, or by ``of`` from any.
+    2. ``keys`` (by first) is there at once; ``swapped`` (by second) is made on first use and kept.
+    """
+
+    __slots__ = ("_distinct", "_distinct_swapped", "_swapped", "keys")
+
+    def __init__(self, keys: Keys, swapped: Keys | None = None) -> None:
+        self.keys = keys
+        self._swapped = swapped
+        self._distinct: Column | None = None
+        self._distinct_swapped: Column | None = None
+
+    @staticmethod
+    def of(keys: Keys) -> Pairs:
+        """A set of pairs from packed keys in any order, duplicates allowed."""
+        return Pairs(sorted_unique(keys))
+
+    def __len__(self) -> int:
+        return int(self.keys.size)
+
+    @property
+    def swapped(self) -> Keys:
+        """The same pairs as second << 32 | first, sorted."""
+        if self._swapped is None:
+            self._swapped = np.sort(swap(self.keys))
+        return self._swapped
+
+    @property
+    def has_swapped(self) -> bool:
+        return self._swapped is not None
+
+    def distinct_firsts(self) -> Column:
+        """The distinct first halves, ascending; kept."""
+        if self._distinct is None:
+            self._distinct = distinct_of_sorted(firsts(self.keys))
+        return self._distinct
+
+    def distinct_seconds(self) -> Column:
+        """The distinct second halves, ascending; kept."""
+        if self._distinct_swapped is None:
+            self._distinct_swapped = distinct_of_sorted(firsts(self.swapped))
+        return self._distinct_swapped
+
+    def plus(self, other: Pairs) -> Pairs:
+        """The union; the swapped order is merged too if this set has it."""
+        if not len(other):
+            return self
+        if not len(self):
+            return other
+        swapped = union(self.swapped, other.swapped) if self.has_swapped else None
+        return Pairs(union(self.keys, other.keys), swapped)
+
+    def minus(self, other: Pairs) -> Pairs:
+        """The difference; the swapped order follows if this set has it."""
+        if not len(other) or not len(self):
+            return self
+        swapped = difference(self.swapped, other.swapped) if self.has_swapped else None
+        return Pairs(difference(self.keys, other.keys), swapped)
+
+
+NO_PAIRS = Pairs(NO_KEYS, NO_KEYS)
+
+ReadOnlyKeys = NDArray[np.uint64]
+
+
+def read_only(keys: Keys) -> ReadOnlyKeys:
+    """A view that cannot be written through: what leaves the index."""
+    view = keys.view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,53 @@
+"""How a kernel is compiled: on its first large input, and never for a small one.
+
+A kernel is a plain Python function over one-dimensional arrays. Numba compiles it when it first
+meets more than ``SMALL`` elements and keeps the machine code on disk; until then the function runs
+as it stands, so that whoever opens a graph of a hundred triples waits for no compiler and does not
+even import it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any, Generic, ParamSpec, TypeVar
+
+import numpy as np
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+SMALL = 1024
+"""Up to so many elements, all arguments taken together, are not worth a compilation."""
+
+
+class Kernel(Generic[Parameters, Result]):
+    """A function that compiles itself when an input deserves it; ``plain`` is the function as written.
+
+    Every kernel is compiled with ``nogil`` and cached on disk, has one signature (writable C-contiguous
+    arrays, always of the same dtypes), and never uses ``fastmath``.
+    """
+
+    def __init__(self, plain: Callable[Parameters, Result]) -> None:
+        self.plain = plain
+        self._compiled: Callable[Parameters, Result] | None = None
+        update_wrapper(self, plain)
+
+    def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        if self._compiled is None:
+            if sum(argument.size for argument in args if isinstance(argument, np.ndarray)) <= SMALL:
+                return self.plain(*args, **kwargs)
+            self._compiled = self.compile()
+        return self._compiled(*args, **kwargs)
+
+    def compile(self) -> Callable[Parameters, Result]:
+        """The compiled function, from the disk cache if it is there."""
+        import numba
+
+        compiled: Any = numba.njit(cache=True, nogil=True)(self.plain)
+        return compiled  # type: ignore[no-any-return]
+
+
+def kernel(function: Callable[Parameters, Result]) -> Kernel[Parameters, Result]:
+    """Decorator: make a kernel of a function. It must not call other kernels."""
+    return Kernel(function)

@@ -1,0 +1,153 @@
+"""Loops over sorted arrays: search, join, membership, union.
+
+*Keys* are pairs packed as ``uint64``, first << 32 | second, sorted and unique. Probes need not be
+sorted, but ascending probes are found by galloping on from the last hit, in time linear in the
+distance; a join of two sorted columns is therefore a merge, and a few probes into a large relation
+are binary searches, with the same code.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corollary.kernels.compiled import kernel
+
+Keys = NDArray[np.uint64]
+Column = NDArray[np.uint32]
+Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@kernel
+def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
+    """Keys sorted. For every probe, where the keys with that first half start and how many they are.
+
+    Fills ``starts`` and ``counts`` (as long as ``probes``) and returns the sum of the counts.
+    """
+    size = keys.size
+    total = 0
+    position = 0
+    last = np.uint32(0)
+    shift = np.uint64(32)
+    for row in range(probes.size):
+        probe = probes[row]
+        if row > 0 and probe == last:
+            starts[row] = starts[row - 1]
+            counts[row] = counts[row - 1]
+            total += counts[row]
+            continue
+        target = np.uint64(probe) << shift
+        if probe < last:
+            position = 0
+        # gallop from the last hit to a window that holds the first key >= target
+        low = position
+        step = 1
+        high = low
+        while high < size and keys[high] < target:
+            low = high + 1
+            high = high + step
+            step = step * 2
+        if high > size:
+            high = size
+        while low < high:
+            middle = (low + high) >> 1
+            if keys[middle] < target:
+                low = middle + 1
+            else:
+                high = middle
+        start = low
+        end = start
+        step = 1
+        high = start
+        while high < size and np.uint32(keys[high] >> shift) == probe:
+            end = high + 1
+            high = high + step
+            step = step * 2
+        if high > size:
+            high = size
+        while end < high:
+            middle = (end + high) >> 1
+            if np.uint32(keys[middle] >> shift) == probe:
+                end = middle + 1
+            else:
+                high = middle
+        starts[row] = start
+        counts[row] = end - start
+        total += end - start
+        position = start
+        last = probe
+    return total
+
+
+@kernel
+def expand(keys: Keys, starts: Rows, counts: Rows, rows: Rows, values: Column) -> None:
+    """Write out what ``locate`` found: for every hit the probe's row and the second half of the key.
+
+    ``rows`` and ``values`` are as long as the sum of ``counts``.
+    """
+    at = 0
+    for row in range(starts.size):
+        for position in range(starts[row], starts[row] + counts[row]):
+            rows[at] = row
+            values[at] = np.uint32(keys[position] & np.uint64(0xFFFFFFFF))
+            at += 1
+
+
+@kernel
+def contains(keys: Keys, probes: Keys, found: Mask) -> None:
+    """Keys sorted and unique. ``found[i]`` tells whether ``probes[i]`` is among them."""
+    size = keys.size
+    position = 0
+    last = np.uint64(0)
+    for row in range(probes.size):
+        target = probes[row]
+        if target < last:
+            position = 0
+        low = position
+        step = 1
+        high = low
+        while high < size and keys[high] < target:
+            low = high + 1
+            high = high + step
+            step = step * 2
+        if high > size:
+            high = size
+        while low < high:
+            middle = (low + high) >> 1
+            if keys[middle] < target:
+                low = middle + 1
+            else:
+                high = middle
+        found[row] = low < size and keys[low] == target
+        position = low
+        last = target
+
+
+@kernel
+def union(left: Keys, right: Keys, merged: Keys) -> int:
+    """Both sorted and unique. Merge them into ``merged`` (as long as both together), return its length."""
+    i = 0
+    j = 0
+    at = 0
+    while i < left.size and j < right.size:
+        if left[i] < right[j]:
+            merged[at] = left[i]
+            i += 1
+        elif right[j] < left[i]:
+            merged[at] = right[j]
+            j += 1
+        else:
+            merged[at] = left[i]
+            i += 1
+            j += 1
+        at += 1
+    while i < left.size:
+        merged[at] = left[i]
+        i += 1
+        at += 1
+    while j < right.size:
+        merged[at] = right[j]
+        j += 1
+        at += 1
+    return at

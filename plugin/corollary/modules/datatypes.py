@@ -1,0 +1,206 @@
+"""The datatype module: what literals denote, as virtual relations.
+
+From the literals that occur in facts it derives
+
+    VALUE(v, d)             v denotes a value of datatype d
+    ILL_TYPED(v, d)         v's lexical form is not one of its own datatype d
+    SAME_VALUE(v, w)        two literals that denote one value
+    DIFFERENT_VALUE(v, w)   two literals that denote different values
+
+Every literal has many datatypes and differs from almost every other, so two of these relations are
+kept to what can show: VALUE to the datatypes that some fact is about (a datatype that is only the
+range of a property, or only what owl:allValuesFrom asks for, has no instances that anybody looks
+for), and DIFFERENT_VALUE to literals in owl:sameAs facts. Literals of unsupported datatypes have no
+known value and occur in none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from corollary.evaluate.execute import Candidates
+from corollary.index.pairs import contains, difference, distinct, firsts, pack, seconds, union
+from corollary.index.triples import FIRST_VIRTUAL, TripleIndex
+from corollary.kernels.sorted import Column, Keys
+from corollary.language import IRI, OWL, RDFS, Literal, constant_text, parse_constant
+from corollary.terms.dictionary import FIRST_LITERAL, TermDictionary
+from corollary.terms.values import (
+    LITERAL,
+    PLAIN_LITERAL,
+    STRING,
+    SUPPORTED_DATATYPES,
+    Value,
+    datatype_of,
+    value_of,
+)
+from corollary.terms.values import contains as has_value
+
+ALL_STRINGS = frozenset((STRING, PLAIN_LITERAL, LITERAL))
+"""The datatypes that every plain literal is of."""
+
+
+class Datatypes:
+    """Values of the literals in the facts."""
+
+    closed = True
+    name = "datatypes"
+    is_waiting = False
+
+    def __init__(self, dictionary: TermDictionary, predicates: Iterable[int], classes: Iterable[int]) -> None:
+        """``predicates`` and ``classes`` are the constants of the program: where datatypes matter."""
+        self._dictionary = dictionary
+        self._same_as = dictionary.encode(f"<{OWL}sameAs>")
+        silent = {dictionary.encode(f"<{RDFS}range>"), dictionary.encode(f"<{OWL}allValuesFrom>")}
+        self._telling = sorted(p for p in set(predicates) - silent if p < FIRST_VIRTUAL)
+        self._telling += [dictionary.encode("MEMBER")]
+        self._in_rules = frozenset(classes)
+        self._used: Keys = np.empty(0, np.uint64)
+        self._values: dict[int, Value | None] = {}
+        self._by_value: dict[Value, list[int]] = {}
+        self._shown: set[str] = set()
+        self._equated: Keys = np.empty(0, np.uint64)
+        self._scanned = False
+
+    def reads(self, predicate: int) -> bool:
+        """Whether facts of that predicate can make a difference."""
+        return predicate < FIRST_VIRTUAL or predicate == self._telling[-1]
+
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
+        """What the literals that are new in the facts denote, and new datatypes of all literals."""
+        shown = self._shown_datatypes(facts)
+        if not self._dictionary.marked_literals and not shown:
+            return {}  # plain literals denote themselves
+        literals = difference(_literals(recent if self._scanned else facts), self._used)
+        self._scanned = True
+        found: dict[str, list[Keys]] = {}
+        if literals.size:
+            self._used = union(self._used, literals)
+            self._compare(literals, found)
+            self._tell_datatypes(literals, self._shown, found)
+        if shown - self._shown:
+            self._tell_datatypes(self._used, shown - self._shown, found)
+            self._shown |= shown
+        self._tell_differences(facts, found)
+        return {self._dictionary.encode(name): keys for name, keys in found.items()}
+
+    def value(self, literal: int) -> Value | None:
+        """The value of a literal; None if it is ill-typed or of an unsupported datatype."""
+        if literal not in self._values:
+            constant = self._constant(literal)
+            known = datatype_of(constant.datatype, constant.language) in SUPPORTED_DATATYPES
+            self._values[literal] = (
+                value_of(constant.lexical, constant.datatype, constant.language) if known else None
+            )
+        return self._values[literal]
+
+    def _constant(self, literal: int) -> Literal:
+        constant = parse_constant(self._dictionary.decode(literal))
+        assert isinstance(constant, Literal)
+        return constant
+
+    def _compare(self, literals: Keys, found: dict[str, list[Keys]]) -> None:
+        """ILL_TYPED and SAME_VALUE for new literals. Plain ones differ from each other."""
+        marked = np.sort(np.array(self._dictionary.marked_literals, np.uint64))
+        same: list[int] = []
+        ill_typed: list[int] = []
+        for literal in literals[contains(marked, literals)].tolist():
+            value = self.value(literal)
+            if value is None:
+                datatype = self._constant(literal).datatype
+                if datatype in SUPPORTED_DATATYPES:
+                    ill_typed.append(literal << 32 | self._id(datatype))
+                continue
+            others = self._by_value.setdefault(value, [])
+            same += [pair for other in others for pair in (literal << 32 | other, other << 32 | literal)]
+            others.append(literal)
+        # a plain literal may be the value of a marked one
+        for value, members in self._by_value.items():
+            plain = self._plain_literal(value)
+            if plain is not None and plain not in members:
+                if contains(self._used, np.array([plain], np.uint64))[0]:
+                    same += [pair for m in members for pair in (plain << 32 | m, m << 32 | plain)]
+                    members.append(plain)
+        if same:
+            found.setdefault("SAME_VALUE", []).append(np.array(same, np.uint64))
+        if ill_typed:
+            found.setdefault("ILL_TYPED", []).append(np.array(ill_typed, np.uint64))
+
+    def _plain_literal(self, value: Value) -> int | None:
+        if not isinstance(value.key, str):
+            return None
+        if value != value_of(value.key):
+            return None
+        return self._dictionary.find(constant_text(Literal(value.key)))
+
+    def _tell_datatypes(self, literals: Keys, datatypes: set[str], found: dict[str, list[Keys]]) -> None:
+        """VALUE of some literals for some datatypes."""
+        marked = np.sort(np.array(self._dictionary.marked_literals, np.uint64))
+        is_marked = contains(marked, literals)
+        for datatype in sorted(datatypes):
+            name = self._id(datatype)
+            candidates = literals[is_marked] if datatype in ALL_STRINGS else literals
+            members = [
+                literal
+                for literal in candidates.tolist()
+                if (value := self.value(literal)) is not None and has_value(datatype, value)
+            ]
+            column: Column = np.array(members, np.uint32)
+            if datatype in ALL_STRINGS:
+                column = np.concatenate((column, literals[~is_marked].astype(np.uint32)))
+            if column.size:
+                found.setdefault("VALUE", []).append(pack(column, np.full(column.size, name, np.uint32)))
+
+    def _shown_datatypes(self, facts: TripleIndex) -> set[str]:
+        """The datatypes that facts of the program's predicates, or its rules, are about."""
+        ids = {self._dictionary.find(f"<{name}>"): name for name in SUPPORTED_DATATYPES}
+        known = np.sort(np.array([i for i in ids if i is not None], np.uint32))
+        shown = {ids[i] for i in known.tolist() if i in self._in_rules}
+        for predicate in self._telling:
+            relation = facts.relation(predicate)
+            if len(relation):
+                rows, _ = relation.objects_of(known)
+                shown |= {ids[i] for i in distinct(known[rows]).tolist()}
+                rows, _ = relation.subjects_of(known)
+                shown |= {ids[i] for i in distinct(known[rows]).tolist()}
+        return shown
+
+    def _tell_differences(self, facts: TripleIndex, found: dict[str, list[Keys]]) -> None:
+        """DIFFERENT_VALUE among the literals that some owl:sameAs fact mentions."""
+        same_as = facts.relation(self._same_as)
+        if not len(same_as):
+            return
+        keys = same_as.pairs().keys
+        ends = distinct(np.concatenate((firsts(keys), seconds(keys))))
+        equated = ends[ends >= FIRST_LITERAL].astype(np.uint64)
+        new = difference(equated, self._equated)
+        if not new.size:
+            return
+        self._equated = equated
+        different: list[int] = []
+        values = [(literal, self.value(literal)) for literal in equated.tolist()]
+        for literal in new.tolist():
+            value = self.value(literal)
+            if value is not None:
+                for other, other_value in values:
+                    if other_value is not None and other_value != value:
+                        different += [literal << 32 | other, other << 32 | literal]
+        if different:
+            found.setdefault("DIFFERENT_VALUE", []).append(np.array(different, np.uint64))
+
+    def _id(self, datatype: str) -> int:
+        return self._dictionary.encode(constant_text(IRI(datatype)))
+
+
+def _literals(facts: TripleIndex) -> Keys:
+    """The distinct literals that occur as objects (or, generalised, as subjects), as sorted uint64."""
+    parts: list[Column] = []
+    for _, relation in facts.relations():
+        keys = relation.pairs().keys
+        objects = seconds(keys)
+        parts.append(objects[objects >= FIRST_LITERAL])
+        if relation.legal_count() < len(relation):
+            parts.append(firsts(keys[relation.legal_count() :]))
+    literals = distinct(np.concatenate(parts or [np.empty(0, np.uint32)]))
+    return literals[literals < FIRST_VIRTUAL].astype(np.uint64)

@@ -1,0 +1,263 @@
+"""The inclusion module: chains of copy, inverse, domain and range rules, closed in one step.
+
+A rule with a single data atom and no condition says that one class or property is included in
+another, as it stands or turned round:
+
+    D[?x] :- C[?x]    q[?x, ?y] :- p[?x, ?y]    q[?y, ?x] :- p[?x, ?y]    D[?x] :- p[?x, ?y]    D[?y] :- p[?x, ?y]
+
+Class hierarchies, property hierarchies, inverses, domains and ranges are all made of such
+inclusions, and usually most of an ontology is. They form a graph over classes and properties whose
+edges carry one bit, whether subject and object change places. Its closure is computed on arrays,
+once for a state of the schema; a new fact then gets all its targets at once, and what the module
+derives need never come back to it.
+
+Invariant: ``_included`` is the closure of the inclusions of all rows of all its rules, and every
+fact ever handed in (or present when an inclusion arrived) has been given its targets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corollary.evaluate.execute import Candidates, run
+from corollary.index.pairs import (
+    NO_KEYS,
+    Pairs,
+    difference,
+    firsts,
+    join,
+    pack,
+    seconds,
+    slice_of,
+    sorted_unique,
+    swap,
+)
+from corollary.index.triples import TripleIndex
+from corollary.kernels.sorted import Column, Keys
+from corollary.modules.closure import close_graph
+from corollary.modules.semi_naive import sizes
+from corollary.plan.compile import Atom, CompiledRule
+from corollary.plan.order import Age, guard_plan
+from corollary.terms.dictionary import TermDictionary
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """An inclusion rule: its ends (an id, or a guard variable), what they are, and whether it flips."""
+
+    source: int
+    target: int
+    from_class: bool
+    to_class: bool
+    flips: bool
+
+
+def inclusion_shape(rule: CompiledRule, rdf_type: int) -> Shape | None:
+    """The shape of a rule that is an inclusion, or None.
+
+    Rules about rdf:type as a property are none (a copy of it would feed every class).
+    """
+    if len(rule.heads) != 1 or len(rule.data) != 1 or rule.conditions or not rule.is_monotone:
+        return None
+    body, head = rule.atoms[rule.data[0]], rule.heads[0]
+    guarded = {v for i in rule.guards for v in rule.atoms[i].variables}
+
+    def end(atom: Atom) -> tuple[int, bool, tuple[int, ...]] | None:
+        """The class or property of an atom, which of the two it is, and the atom's free variables."""
+        if atom.p == rdf_type:
+            settled = atom.o >= 0 or atom.o in guarded
+            free = atom.s < 0 and atom.s not in guarded
+            return (atom.o, True, (atom.s,)) if settled and free else None
+        settled = atom.p >= 0 or atom.p in guarded
+        free = atom.s < 0 and atom.o < 0 and atom.s != atom.o and not {atom.s, atom.o} & guarded
+        return (atom.p, False, (atom.s, atom.o)) if settled and free else None
+
+    source, target = end(body), end(head)
+    if source is None or target is None or not set(target[2]) <= set(source[2]):
+        return None
+    if source[1] and not target[1]:
+        return None
+    flips = target[2][0] != source[2][0]
+    return Shape(source[0], target[0], source[1], target[1], flips)
+
+
+CLASS = np.uint64(1 << 32)
+"""Set in a node's code if it is a class: the same term may be a class and a property."""
+
+
+@dataclass(slots=True)
+class Inclusions:
+    """What includes what, closed: source << 32 | target, sorted, one array for every kind of inclusion."""
+
+    classes: Keys
+    properties: Keys
+    inverses: Keys
+    domains: Keys
+    ranges: Keys
+
+    @staticmethod
+    def none() -> Inclusions:
+        return Inclusions(NO_KEYS, NO_KEYS, NO_KEYS, NO_KEYS, NO_KEYS)
+
+    def without(self, other: Inclusions) -> Inclusions:
+        """What is new against an earlier state."""
+        return Inclusions(
+            difference(self.classes, other.classes),
+            difference(self.properties, other.properties),
+            difference(self.inverses, other.inverses),
+            difference(self.domains, other.domains),
+            difference(self.ranges, other.ranges),
+        )
+
+    def __len__(self) -> int:
+        return sum(
+            len(keys) for keys in (self.classes, self.properties, self.inverses, self.domains, self.ranges)
+        )
+
+
+class Inclusion:
+    """All inclusion rules of a program, evaluated together."""
+
+    closed = True
+    name = "inclusion"
+
+    def __init__(self, dictionary: TermDictionary, rdf_type: int) -> None:
+        self.rules: list[CompiledRule] = []
+        self._shapes: list[Shape] = []
+        self._dictionary = dictionary
+        self._rdf_type = rdf_type
+        self._guards: set[int] = set()
+        self._included = Inclusions.none()
+        self._sources: set[int] = set()
+        self._waiting = False
+
+    def add_rule(self, rule: CompiledRule, shape: Shape) -> None:
+        """Take in a rule of that shape."""
+        self.rules.append(rule)
+        self._shapes.append(shape)
+        self._guards |= {rule.atoms[i].p for i in rule.guards}
+        self._waiting = True
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there are rules that were not applied yet."""
+        return self._waiting
+
+    def reads(self, predicate: int) -> bool:
+        """Whether facts of that predicate can make a difference."""
+        return True  # which properties are included in others is known only with the schema
+
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
+        """Everything that the inclusions make of the recent facts, and new inclusions of all facts."""
+        candidates: Candidates = {}
+        if self._waiting or any(len(recent.relation(guard)) for guard in self._guards):
+            self._waiting = False
+            included = self._closure(facts)
+            self._apply(included.without(self._included), facts, candidates)
+            known, self._included = self._included, included
+        else:
+            known = self._included
+        self._apply(known, recent, candidates)
+        return candidates
+
+    def _closure(self, facts: TripleIndex) -> Inclusions:
+        """The closed inclusions of the present schema."""
+        edges = [
+            self._edges(rule, shape, facts) for rule, shape in zip(self.rules, self._shapes, strict=True)
+        ]
+        sources = np.concatenate([edge[0] for edge in edges])
+        targets = np.concatenate([edge[1] for edge in edges])
+        flips = np.concatenate([edge[2] for edge in edges])
+        if not sources.size:
+            return Inclusions.none()
+        nodes = sorted_unique(np.concatenate((sources, targets)))
+        # every node in two states: reached as the facts stand, or turned round
+        start = 2 * np.searchsorted(nodes, sources)
+        end = 2 * np.searchsorted(nodes, targets)
+        starts = np.concatenate((start, start + 1))
+        ends = np.concatenate((end + flips, end + 1 - flips))
+        from_state, to_state = close_graph(2 * nodes.size, starts, ends)
+        straight = from_state % 2 == 0
+        from_node, to_state = nodes[from_state[straight] // 2], to_state[straight]
+        to_node, turned = nodes[to_state // 2], to_state % 2 == 1
+        kept = (from_node != to_node) | turned
+        from_node, to_node, turned = from_node[kept], to_node[kept], turned[kept]
+        from_class, to_class = from_node >= CLASS, to_node >= CLASS
+        pairs = (from_node << np.uint64(32)) | (to_node & np.uint64(0xFFFFFFFF))
+
+        def part(mask: NDArray[np.bool_]) -> Keys:
+            return np.sort(pairs[mask])
+
+        return Inclusions(
+            classes=part(from_class & ~turned),
+            properties=part(~from_class & ~to_class & ~turned),
+            inverses=part(~from_class & ~to_class & turned),
+            domains=part(~from_class & to_class & ~turned),
+            ranges=part(~from_class & to_class & turned),
+        )
+
+    def _edges(
+        self, rule: CompiledRule, shape: Shape, facts: TripleIndex
+    ) -> tuple[Keys, Keys, NDArray[np.int64]]:
+        """The rows of a rule's family as coded nodes source, target, and flips."""
+        if not rule.guards:
+            ends = np.array([[shape.source], [shape.target]], np.uint64)
+        elif not viable_guards(rule, facts):
+            ends = np.empty((2, 0), np.uint64)
+        else:
+            rows = run(guard_plan(rule, sizes(facts)), {Age.ALL: facts}, rule, self._dictionary)
+            ends = (
+                np.array([rows.column(shape.source), rows.column(shape.target)], np.uint64)
+                if rows.size
+                else np.empty((2, 0), np.uint64)
+            )
+        for side, is_class in enumerate((shape.from_class, shape.to_class)):
+            if not is_class:
+                ends = ends[:, ends[side] != self._rdf_type]
+        source = ends[0] + CLASS if shape.from_class else ends[0]
+        target = ends[1] + CLASS if shape.to_class else ends[1]
+        return source, target, np.full(source.size, int(shape.flips), np.int64)
+
+    def _apply(self, included: Inclusions, facts: TripleIndex, candidates: Candidates) -> None:
+        """Give the facts their targets."""
+        if not len(included):
+            return
+        types: list[Keys] = []
+        if included.classes.size:
+            members = facts.relation(self._rdf_type).pairs()
+            if len(members):
+                types.append(_superclasses(members, included.classes))
+        predicates = facts.predicates()
+        for predicate in predicates:
+            pairs = None
+            for keys, turned in ((included.properties, False), (included.inverses, True)):
+                targets = seconds(slice_of(keys, predicate))
+                if targets.size:
+                    pairs = pairs or facts.relation(predicate).pairs()
+                    copied = swap(pairs.keys) if turned else pairs.keys
+                    for target in targets.tolist():
+                        candidates.setdefault(target, []).append(copied)
+            for keys, turned in ((included.domains, False), (included.ranges, True)):
+                targets = seconds(slice_of(keys, predicate))
+                if targets.size:
+                    pairs = pairs or facts.relation(predicate).pairs()
+                    ends = pairs.distinct_seconds() if turned else pairs.distinct_firsts()
+                    types.append(pack(np.repeat(ends, targets.size), np.tile(targets, ends.size)))
+        if types:
+            candidates.setdefault(self._rdf_type, []).extend(types)
+
+
+def _superclasses(members: Pairs, classes: Keys) -> Keys:
+    """Facts (x, D) for all facts (x, C) and inclusions C << 32 | D."""
+    by_class = members.swapped
+    column: Column = firsts(by_class)
+    rows, targets = join(classes, column)
+    return pack(seconds(by_class)[rows], targets)
+
+
+def viable_guards(rule: CompiledRule, facts: TripleIndex) -> bool:
+    """Whether no guard has an empty relation."""
+    return all(len(facts.relation(rule.atoms[i].p)) for i in rule.guards)

@@ -1,0 +1,33 @@
+"""What the fixpoint asks of a module."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from corollary.evaluate.execute import Candidates
+from corollary.index.triples import TripleIndex
+
+
+class Module(Protocol):
+    """An algorithm over some rules of the program.
+
+    1. ``add`` is called whenever facts it ``reads`` are new, or when it ``is_waiting``; ``facts`` holds
+       all facts, the recent ones included, and ``recent`` all that it has not been given yet.
+    2. It answers with candidates: every fact that its rules derive from these and that needs a recent
+       one. Known facts and duplicates among them do no harm.
+    3. If it is ``closed`` it also answers with all that its rules derive from its own answer, and is
+       never given that back.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def closed(self) -> bool: ...
+
+    @property
+    def is_waiting(self) -> bool: ...
+
+    def reads(self, predicate: int) -> bool: ...
+
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates: ...

@@ -1,0 +1,101 @@
+"""The semi-naive module: any rules, by joins, each way to satisfy a body considered once.
+
+A run is one round. It keeps the index as it was after its last run (a snapshot: the old facts), so
+all = old + recent holds whatever other modules did in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from corollary.evaluate.execute import Candidates, emit, run
+from corollary.index.triples import TripleIndex
+from corollary.plan.compile import Atom, CompiledRule
+from corollary.plan.order import Age, Plan, Size, delta_plan, full_plan
+from corollary.terms.dictionary import TermDictionary
+
+
+class SemiNaive:
+    """Rules evaluated by delta plans, one for every positive body atom."""
+
+    closed = False
+    """Its own conclusions may lead to more of them: it must see them."""
+
+    def __init__(self, name: str, dictionary: TermDictionary) -> None:
+        self.name = name
+        self.rules: list[CompiledRule] = []
+        self._dictionary = dictionary
+        self._old = TripleIndex()
+        self._triggers: dict[int, list[tuple[CompiledRule, int]]] = {}
+        self._open_triggers: list[tuple[CompiledRule, int]] = []
+        self._plans: dict[tuple[int, int], Plan] = {}
+        self._unstarted: list[CompiledRule] = []
+
+    def add_rule(self, rule: CompiledRule) -> None:
+        """Take in a rule. It is applied to all facts in the next run."""
+        self.rules.append(rule)
+        self._unstarted.append(rule)
+        for position, atom in enumerate(rule.atoms):
+            if atom.p < 0:
+                self._open_triggers.append((rule, position))
+            else:
+                self._triggers.setdefault(atom.p, []).append((rule, position))
+
+    def reads(self, predicate: int) -> bool:
+        """Whether facts of that predicate can make a difference."""
+        return predicate in self._triggers or bool(self._open_triggers)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there are rules that were not applied yet."""
+        return bool(self._unstarted)
+
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
+        """What one application of the rules derives that needs a recent fact."""
+        candidates: Candidates = {}
+        ages = {Age.ALL: facts, Age.RECENT: recent, Age.OLD: self._old}
+        started, self._unstarted = self._unstarted, []
+        fresh = {rule.number for rule in started}
+        for rule in started:
+            if viable(rule, facts):
+                plan = full_plan(rule, sizes(facts))
+                emit(rule.heads, run(plan, ages, rule, self._dictionary), candidates)
+        for rule, trigger in self._triggered(recent):
+            if rule.number in fresh or not viable(rule, facts):
+                continue
+            key = (rule.number, trigger)
+            if key not in self._plans:
+                self._plans[key] = delta_plan(rule, trigger, sizes(facts))
+            emit(rule.heads, run(self._plans[key], ages, rule, self._dictionary), candidates)
+        self._old = facts.snapshot()
+        return candidates
+
+    def _triggered(self, recent: TripleIndex) -> Iterable[tuple[CompiledRule, int]]:
+        for predicate in recent.all_predicates():
+            yield from self._triggers.get(predicate, ())
+        yield from self._open_triggers
+
+
+def viable(rule: CompiledRule, facts: TripleIndex) -> bool:
+    """Whether no body atom rules itself out at a glance: by an empty relation, or an absent constant."""
+    return all(atom.p < 0 or len(facts.relation(atom.p)) for atom in rule.atoms) and all(
+        _has_match(rule.atoms[i], facts) for i in rule.guards
+    )
+
+
+def _has_match(atom: Atom, facts: TripleIndex) -> bool:
+    """Whether a guard with a constant end matches anything; other guards are not looked into."""
+    if atom.s >= 0:
+        return facts.relation(atom.p).has_subject(atom.s)
+    if atom.o >= 0:
+        return facts.relation(atom.p).has_object(atom.o)
+    return True
+
+
+def sizes(facts: TripleIndex) -> Size:
+    """The planner's estimate: how many facts the atom's relation has; an open predicate has them all."""
+
+    def size(atom: Atom) -> int:
+        return len(facts.relation(atom.p)) if atom.p >= 0 else facts.fact_count()
+
+    return size

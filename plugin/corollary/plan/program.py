@@ -1,0 +1,90 @@
+"""A program compiled: its rules over ids, and what its constants say about the data it needs.
+
+Rules over whole lists are compiled once for every list length that turns up. A rule that lets a
+variable stand for a property gets a variant in which it is rdf:type where the engine treats
+properties and classes apart (``about_rdf_type``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from corollary.language import RDF_TYPE, Builtin, Program, Rule, Variable, check, constant_text, substitute
+from corollary.ontology.unroll import has_list_pattern, list_predicates, unroll
+from corollary.plan.compile import CompiledRule, compile_rule
+from corollary.terms.dictionary import TermDictionary
+
+LIST_BUILTINS = frozenset(("MEMBER", "REPEATED"))
+VALUE_BUILTINS = frozenset(("VALUE", "ILL_TYPED", "SAME_VALUE", "DIFFERENT_VALUE"))
+
+
+class CompiledProgram:
+    """The rules of a program over the ids of one dictionary."""
+
+    def __init__(self, program: Program, dictionary: TermDictionary) -> None:
+        """Raises what ``check`` raises if the program is unsafe."""
+        check(program)
+        self.source = program
+        self.dictionary = dictionary
+        self.rdf_type = dictionary.encode(constant_text(RDF_TYPE))
+        self._count = 0
+        self._templates = [rule for rule in program if has_list_pattern(rule)]
+        self._lengths: set[int] = set()
+        self.rules = [self.compile(rule) for rule in program if not has_list_pattern(rule)]
+
+    def compile(self, rule: Rule) -> CompiledRule:
+        """A rule of this program, or a variant of one, with a number of its own."""
+        self._count += 1
+        return compile_rule(rule, self._count - 1, self.dictionary)
+
+    def unroll(self, lengths: Iterable[int]) -> list[CompiledRule]:
+        """The rules over lists of these lengths that were not there yet; they join ``rules``."""
+        new = [
+            self.compile(unroll(rule, length))
+            for length in sorted(set(lengths) - self._lengths)
+            if length
+            for rule in self._templates
+        ]
+        self._lengths |= set(lengths)
+        self.rules += new
+        return new
+
+    def about_rdf_type(self, rule: CompiledRule, variables: Iterable[int]) -> list[CompiledRule]:
+        """For each of the variables (constants are passed over) the rule with rdf:type in its place."""
+        names = [Variable(rule.names[-1 - variable]) for variable in variables if variable < 0]
+        return [self.compile(substitute(rule.source, {name: RDF_TYPE})) for name in dict.fromkeys(names)]
+
+    def uses(self, builtins: frozenset[str]) -> bool:
+        """Whether a rule mentions any of these virtual relations, or a list pattern for those of lists."""
+        if builtins & LIST_BUILTINS and self._templates:
+            return True
+        return any(
+            isinstance(element, Builtin) and element.name in builtins
+            for rule in self.source
+            for element in rule.body
+        )
+
+    def list_predicates(self) -> frozenset[int] | None:
+        """The predicates whose objects are taken for lists; None if any cell may be."""
+        found = {predicate for rule in self.source for predicate in list_predicates(rule)}
+        if None in found:
+            return None
+        return frozenset(
+            self.dictionary.encode(constant_text(p))
+            for p in found
+            if p is not None and not isinstance(p, Variable)
+        )
+
+    def predicates(self) -> set[int]:
+        """The constant predicates of all bodies."""
+        return {atom.p for rule in self.rules for atom in rule.atoms if atom.p >= 0}
+
+    def classes(self) -> set[int]:
+        """The constant classes of all bodies."""
+        return {
+            atom.o for rule in self.rules for atom in rule.atoms if atom.p == self.rdf_type and atom.o >= 0
+        }
+
+    def guard_predicates(self) -> set[int]:
+        """The predicates of all guards: the schema."""
+        return {rule.atoms[i].p for rule in self.rules for i in rule.guards}

@@ -1,0 +1,355 @@
+"""Which values literals denote: the datatypes of OWL 2 RL, after XML Schema 1.1.
+
+The idea: a value is a pair of the primitive value space it lies in and a key that is equal for
+identical values only. The spaces are disjoint, so "42"^^xsd:integer and "42.0"^^xsd:decimal are one
+value (both decimals) while "42"^^xsd:double is another. A datatype is then a lexical space (a
+pattern) and a subset of one primitive space (a test on keys).
+
+Identity is XML Schema's identity, not its equality: +0 and -0 are two doubles, and the same instant
+seen from two time zones is two dateTimes. RDF does not trim white space: " 1" is no xsd:integer.
+Invariant: what ``value_of`` gives for a datatype, ``contains`` finds in that datatype.
+"""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import math
+import re
+from calendar import monthrange
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+from corollary.language.model import RDF, RDFS, XSD
+
+PLAIN_LITERAL = RDF + "PlainLiteral"
+LANG_STRING = RDF + "langString"
+XML_LITERAL = RDF + "XMLLiteral"
+LITERAL = RDFS + "Literal"
+STRING = XSD + "string"
+
+
+class Value(NamedTuple):
+    """A data value: ``space`` names its primitive value space; equal values are identical values."""
+
+    space: str
+    key: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class Datatype:
+    """How a datatype reads lexical forms (None: ill-typed), and which values are its own."""
+
+    read: Callable[[str], Value | None]
+    has: Callable[[Value], bool]
+
+
+# Lexical spaces. Patterns are matched against the whole lexical form, and spell out the digits
+# because \d would take those of every script.
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_FLOAT = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[Ee][+-]?[0-9]+)?")
+_HEX = re.compile(r"(?:[0-9a-fA-F]{2})*")
+_BASE64_CHARACTERS = re.compile(r"(?:[A-Za-z0-9+/] ?)*(?:= ?)?=?")
+_LANGUAGE = re.compile(r"[a-zA-Z]{1,8}(?:-[a-zA-Z0-9]{1,8})*")
+_DATE_TIME = re.compile(
+    r"(-?(?:[1-9][0-9]{3,}|0[0-9]{3}))-(0[1-9]|1[0-2])-([0-2][0-9]|3[01])"
+    r"T(?:([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9](?:\.[0-9]+)?)|(24:00:00(?:\.0+)?))"
+    r"(Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))?"
+)
+
+# XML's character classes: text (of XML 1.1, which allows more), then the characters of names.
+_TEXT = re.compile("[\x01-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
+_START = (
+    "A-Z_a-z\xc0-\xd6\xd8-\xf6\xf8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
+    "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_REST = _START + "\\-.0-9\xb7\u0300-\u036f\u203f-\u2040"
+
+# The values of xsd:string and what derives from it are their lexical forms: these patterns are both spaces.
+_STRINGS = {
+    XSD + "string": _TEXT,
+    XSD + "normalizedString": re.compile("[^\t\n\r]*"),
+    XSD + "token": re.compile("(?:[^\t\n\r ]+(?: [^\t\n\r ]+)*)?"),
+    XSD + "language": _LANGUAGE,
+    XSD + "Name": re.compile(f"[:{_START}][:{_REST}]*"),
+    XSD + "NCName": re.compile(f"[{_START}][{_REST}]*"),
+    XSD + "NMTOKEN": re.compile(f"[:{_REST}]+"),
+}
+
+# Integer datatypes with their least and greatest value; None is no bound.
+_INTEGERS: dict[str, tuple[int | None, int | None]] = {
+    XSD + "integer": (None, None),
+    XSD + "nonNegativeInteger": (0, None),
+    XSD + "positiveInteger": (1, None),
+    XSD + "nonPositiveInteger": (None, 0),
+    XSD + "negativeInteger": (None, -1),
+    XSD + "long": (-(2**63), 2**63 - 1),
+    XSD + "int": (-(2**31), 2**31 - 1),
+    XSD + "short": (-(2**15), 2**15 - 1),
+    XSD + "byte": (-(2**7), 2**7 - 1),
+    XSD + "unsignedLong": (0, 2**64 - 1),
+    XSD + "unsignedInt": (0, 2**32 - 1),
+    XSD + "unsignedShort": (0, 2**16 - 1),
+    XSD + "unsignedByte": (0, 2**8 - 1),
+}
+
+
+def _text(lexical: str) -> Value | None:
+    return Value("string", lexical) if _TEXT.fullmatch(lexical) else None
+
+
+def _tagged(text: str, language: str) -> Value | None:
+    """A language-tagged string; tags are compared without regard to case."""
+    if _LANGUAGE.fullmatch(language) and _TEXT.fullmatch(text):
+        return Value("langString", (text, language.lower()))
+    return None
+
+
+def _plain_literal(lexical: str) -> Value | None:
+    """``text@tag``, where the tag may be empty; the last @ counts."""
+    text, at, language = lexical.rpartition("@")
+    if not at:
+        return None
+    return _tagged(text, language) if language else _text(text)
+
+
+def _decimal(lexical: str) -> Value | None:
+    # A Decimal is exact at any length here, and equal ones have equal hashes.
+    return Value("decimal", Decimal(lexical)) if _DECIMAL.fullmatch(lexical) else None
+
+
+def _integer(lexical: str) -> Value | None:
+    return Value("decimal", Decimal(lexical)) if _INTEGER.fullmatch(lexical) else None
+
+
+def _is_integer(value: Value, least: int | None, greatest: int | None) -> bool:
+    number = value.key
+    return (
+        isinstance(number, Decimal)
+        and number == number.to_integral_value()
+        and (least is None or number >= least)
+        and (greatest is None or number <= greatest)
+    )
+
+
+def _double(lexical: str) -> Value | None:
+    number = _read_double(lexical)
+    return None if number is None else Value("double", repr(number))
+
+
+def _float(lexical: str) -> Value | None:
+    number = _read_float(lexical)
+    return None if number is None else Value("float", repr(number))
+
+
+def _read_double(lexical: str) -> float | None:
+    """The nearest double; what is too large is infinite, as XML Schema 1.1 has it."""
+    if _FLOAT.fullmatch(lexical) or lexical in ("INF", "+INF", "-INF", "NaN"):
+        return float(lexical)
+    return None
+
+
+def _read_float(lexical: str) -> float | None:
+    """The nearest single-precision number.
+
+    Rounding first to a double and then to a float can go wrong when the double lies just between
+    two floats. So an inexact double is first moved to that neighbour of the exact number whose last
+    bit is odd: it never lies between two floats, and is on the right side of the middle.
+    """
+    number = _read_double(lexical)
+    if number is None or not math.isfinite(number) or number == 0:
+        return number
+    exact = Decimal(lexical)
+    if Decimal(number) != exact and int(math.ldexp(math.frexp(number)[0], 53)) % 2 == 0:
+        number = math.nextafter(number, math.inf if exact > Decimal(number) else -math.inf)
+    return ctypes.c_float(number).value
+
+
+def _boolean(lexical: str) -> Value | None:
+    if lexical not in ("true", "false", "1", "0"):
+        return None
+    return Value("boolean", lexical in ("true", "1"))
+
+
+def _hex_binary(lexical: str) -> Value | None:
+    return Value("hexBinary", bytes.fromhex(lexical)) if _HEX.fullmatch(lexical) else None
+
+
+def _base64_binary(lexical: str) -> Value | None:
+    """Single spaces may stand between the characters, but not at either end."""
+    if not _BASE64_CHARACTERS.fullmatch(lexical) or lexical.endswith(" "):
+        return None
+    text = lexical.replace(" ", "")
+    try:
+        octets = base64.b64decode(text, validate=True)
+    except ValueError:
+        return None
+    # The bits that the padding leaves over must be zero: only then does encoding give the text back.
+    return Value("base64Binary", octets) if base64.b64encode(octets) == text.encode() else None
+
+
+def _any_uri(lexical: str) -> Value | None:
+    """Any text, unless what stands before its first colon can be no scheme.
+
+    XML Schema 1.1 allows every text. OWL's test cases want what is no IRI reference by any reading
+    refused, so ":abc" is, while spaces and other doubtful characters are left in peace.
+    """
+    before, colon, _ = lexical.partition(":")
+    if colon and not re.search("[/?#]", before) and not re.fullmatch("[A-Za-z][A-Za-z0-9+.-]*", before):
+        return None
+    return Value("anyURI", lexical) if _TEXT.fullmatch(lexical) else None
+
+
+def _date_time(lexical: str) -> Value | None:
+    """Keyed by local time as days and seconds, and the zone in minutes (None: no zone)."""
+    match = _DATE_TIME.fullmatch(lexical)
+    if match is None:
+        return None
+    # A Decimal makes an int of any length, where int itself refuses more than 4,300 digits.
+    year, month, day = int(Decimal(match[1])), int(match[2]), int(match[3])
+    # The calendar repeats every 400 years; Python's knows the years 1 to 9999 only.
+    cycles, cycle_year = divmod(year, 400)
+    if not 1 <= day <= monthrange(cycle_year + 400, month)[1]:
+        return None
+    days = cycles * 146_097 + _days_before(cycle_year, month) + day
+    if match[7]:
+        days, seconds = days + 1, Decimal(0)
+    else:
+        seconds = int(match[4]) * 3600 + int(match[5]) * 60 + Decimal(match[6])
+    return Value("dateTime", (days, seconds, _zone_minutes(match[8])))
+
+
+def _days_before(cycle_year: int, month: int) -> int:
+    """Days from the start of a 400-year cycle (whose first year is a leap year) to that month."""
+    leap_days = (cycle_year + 3) // 4 - (cycle_year + 99) // 100 + (cycle_year + 399) // 400
+    return cycle_year * 365 + leap_days + sum(monthrange(cycle_year + 400, m)[1] for m in range(1, month))
+
+
+def _zone_minutes(zone: str | None) -> int | None:
+    if zone is None or zone == "Z":
+        return None if zone is None else 0
+    minutes = int(zone[1:3]) * 60 + int(zone[4:6])
+    return -minutes if zone[0] == "-" else minutes
+
+
+def _has_zone(value: Value) -> bool:
+    return isinstance(value.key, tuple) and value.space == "dateTime" and value.key[2] is not None
+
+
+def _xml_literal(lexical: str) -> Value | None:
+    """Well-formed XML content, keyed by its canonical form."""
+    try:
+        # Inside an element there can be no document type, hence no entities that grow.
+        return Value("XMLLiteral", ElementTree.canonicalize(f"<x>{lexical}</x>", with_comments=True))
+    except (ElementTree.ParseError, ValueError):
+        return None
+
+
+def _none_written(_: str) -> Value | None:
+    """rdfs:Literal has values but no lexical forms; rdf:langString has those with a tag only."""
+    return None
+
+
+def _within(read: Callable[[str], Value | None], has: Callable[[Value], bool]) -> Datatype:
+    """A datatype derived from another: its values are those of its own, written as in the other."""
+
+    def read_own(lexical: str) -> Value | None:
+        value = read(lexical)
+        return value if value is not None and has(value) else None
+
+    return Datatype(read_own, has)
+
+
+def _primitive(space: str, read: Callable[[str], Value | None]) -> Datatype:
+    return Datatype(read, lambda value: value.space == space)
+
+
+def _derived_string(pattern: re.Pattern[str]) -> Datatype:
+    return _within(_text, lambda value: value.space == "string" and bool(pattern.fullmatch(str(value.key))))
+
+
+def _derived_integer(least: int | None, greatest: int | None) -> Datatype:
+    return _within(_integer, lambda value: value.space == "decimal" and _is_integer(value, least, greatest))
+
+
+_DATATYPES: dict[str, Datatype] = {
+    LITERAL: Datatype(_none_written, lambda value: True),
+    PLAIN_LITERAL: Datatype(_plain_literal, lambda value: value.space in ("string", "langString")),
+    LANG_STRING: _primitive("langString", _none_written),
+    XML_LITERAL: _primitive("XMLLiteral", _xml_literal),
+    XSD + "decimal": _primitive("decimal", _decimal),
+    XSD + "double": _primitive("double", _double),
+    XSD + "float": _primitive("float", _float),
+    XSD + "boolean": _primitive("boolean", _boolean),
+    XSD + "hexBinary": _primitive("hexBinary", _hex_binary),
+    XSD + "base64Binary": _primitive("base64Binary", _base64_binary),
+    XSD + "anyURI": _primitive("anyURI", _any_uri),
+    XSD + "dateTime": _primitive("dateTime", _date_time),
+    XSD + "dateTimeStamp": _within(_date_time, _has_zone),
+    **{name: _derived_string(pattern) for name, pattern in _STRINGS.items()},
+    **{name: _derived_integer(*bounds) for name, bounds in _INTEGERS.items()},
+}
+
+SUPPORTED_DATATYPES: frozenset[str] = frozenset(_DATATYPES)
+"""The datatypes of OWL 2 RL, and rdf:langString, whose values language-tagged literals are."""
+
+
+def datatype_of(datatype: str | None, language: str | None) -> str:
+    """The datatype IRI of a literal: RDF 1.1 gives one to plain and to language-tagged literals too."""
+    return datatype or (STRING if language is None else LANG_STRING)
+
+
+def value_of(lexical: str, datatype: str | None = None, language: str | None = None) -> Value | None:
+    """The value that a literal denotes, or None if it is ill-typed.
+
+    Two literals of supported datatypes denote the same value iff their values compare equal.
+    Raises KeyError if the datatype is not supported: about such literals nothing is known.
+    """
+    name = datatype_of(datatype, language)
+    if name == LANG_STRING:
+        return None if language is None else _tagged(lexical, language)
+    return _DATATYPES[name].read(lexical)
+
+
+def contains(datatype: str, value: Value) -> bool:
+    """Whether a value is in the value space of a datatype. KeyError if that is not supported."""
+    return _DATATYPES[datatype].has(value)
+
+
+def datatypes_of(value: Value) -> frozenset[str]:
+    """All supported datatypes that have the value, rdfs:Literal among them."""
+    return frozenset(name for name, datatype in _DATATYPES.items() if datatype.has(value))
+
+
+def datatype_clash(lexical: str, datatype: str | None, language: str | None, other: str) -> bool:
+    """Whether a literal denotes a value that the datatype ``other`` does not have.
+
+    Never true of an unsupported datatype on either side, nor of an ill-typed literal: that has no
+    value, and is complained of as such.
+    """
+    if other not in _DATATYPES or datatype_of(datatype, language) not in _DATATYPES:
+        return False
+    value = value_of(lexical, datatype, language)
+    return value is not None and not contains(other, value)
+
+
+def numeric_value(lexical: str, datatype: str | None) -> int | Decimal | float | None:
+    """The number that a literal denotes, to compute with; None if it is none or ill-typed.
+
+    Integers are int, other decimals Decimal, xsd:float and xsd:double float.
+    """
+    if datatype == XSD + "double":
+        return _read_double(lexical)
+    if datatype == XSD + "float":
+        return _read_float(lexical)
+    if datatype is None or (datatype != XSD + "decimal" and datatype not in _INTEGERS):
+        return None
+    value = value_of(lexical, datatype)
+    if value is None:
+        return None
+    assert isinstance(value.key, Decimal)
+    return value.key if datatype == XSD + "decimal" else int(value.key)

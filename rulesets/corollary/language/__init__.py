@@ -1,0 +1,102 @@
+"""The rule language: rules as data, and the text that people write and read.
+
+``parse_program`` and ``format_program`` are inverse to each other, ``check`` refuses what cannot be
+evaluated. Nothing here knows of an engine, and importing it loads no parser.
+"""
+
+from corollary.language.checks import check
+from corollary.language.constants import constant_text, parse_constant
+from corollary.language.errors import (
+    CorollaryError,
+    Diagnostic,
+    InputError,
+    RuleError,
+    RuleSyntaxError,
+    Span,
+    UnknownProfileError,
+    UnsafeRuleError,
+    UnstratifiableError,
+)
+from corollary.language.functions import AGGREGATES, FUNCTIONS, OPERATORS
+from corollary.language.model import (
+    BUILTIN_NAMES,
+    IRI,
+    OWL,
+    RDF,
+    RDF_TYPE,
+    RDFS,
+    XSD,
+    Aggregate,
+    AggregateBinding,
+    Bind,
+    BlankNode,
+    BodyElement,
+    Builtin,
+    Call,
+    Chain,
+    Constant,
+    Each,
+    Expression,
+    Filter,
+    Literal,
+    Not,
+    Program,
+    Rule,
+    Term,
+    Triple,
+    Variable,
+)
+from corollary.language.parser import parse_file, parse_program
+from corollary.language.printer import format_program, format_rule
+from corollary.language.variables import bound_variables, substitute, variables
+
+__all__ = [
+    "AGGREGATES",
+    "BUILTIN_NAMES",
+    "FUNCTIONS",
+    "IRI",
+    "OPERATORS",
+    "OWL",
+    "RDF",
+    "RDFS",
+    "RDF_TYPE",
+    "XSD",
+    "Aggregate",
+    "AggregateBinding",
+    "Bind",
+    "BlankNode",
+    "BodyElement",
+    "Builtin",
+    "Call",
+    "Chain",
+    "Constant",
+    "CorollaryError",
+    "Diagnostic",
+    "Each",
+    "Expression",
+    "Filter",
+    "InputError",
+    "Literal",
+    "Not",
+    "Program",
+    "Rule",
+    "RuleError",
+    "RuleSyntaxError",
+    "Span",
+    "Term",
+    "Triple",
+    "UnknownProfileError",
+    "UnsafeRuleError",
+    "UnstratifiableError",
+    "Variable",
+    "bound_variables",
+    "check",
+    "constant_text",
+    "format_program",
+    "format_rule",
+    "parse_constant",
+    "parse_file",
+    "parse_program",
+    "substitute",
+    "variables",
+]

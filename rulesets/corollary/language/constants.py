@@ -1,0 +1,90 @@
+"""Constants and their canonical N-Triples text, and the escapes of strings and IRIs.
+
+The text is, character for character, what pyoxigraph prints for the same term: it is the key by
+which the term dictionary knows a term.
+"""
+
+from __future__ import annotations
+
+import re
+
+from corollary.language.model import IRI, OWL, RDF, RDFS, XSD, BlankNode, Constant, Literal
+
+PREDECLARED = {"rdf": RDF, "rdfs": RDFS, "owl": OWL, "xsd": XSD}
+"""The prefixes that every rule text may use without declaring them."""
+
+_NAMED_ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", '"': '"', "'": "'", "\\": "\\"}
+
+_ESCAPED = {
+    **{code: f"\\u{code:04X}" for code in (*range(0x20), 0x7F, 0xFFFE, 0xFFFF)},
+    **{ord(character): f"\\{name}" for name, character in _NAMED_ESCAPES.items() if name != "'"},
+}
+"""Code point -> how a canonical string writes it. The rest stand for themselves."""
+
+_NEEDS_ESCAPE = re.compile('[\x00-\x1f\x7f\ufffe\uffff"\\\\]')
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.)|$)", re.DOTALL)
+_LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@(\S+)|\^\^<([^<>"]*)>)?', re.DOTALL)
+
+
+def escape(text: str) -> str:
+    """The text as it stands between the quotes of a canonical string."""
+    return text.translate(_ESCAPED) if _NEEDS_ESCAPE.search(text) else text
+
+
+def unescape(text: str) -> str:
+    """The text that a string or IRI with escapes stands for; ``ValueError`` names a wrong escape."""
+    return _ESCAPE.sub(_unescaped, text) if "\\" in text else text
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    short, long, name = match.groups()
+    digits = short or long
+    if digits:
+        code = int(digits, 16)
+        if code <= 0x10FFFF and not 0xD800 <= code < 0xE000:
+            return chr(code)
+    elif name in _NAMED_ESCAPES:
+        return _NAMED_ESCAPES[name]
+    raise ValueError(f"{match[0]} is not an escape for a character")
+
+
+def constant_text(constant: Constant) -> str:
+    """The canonical N-Triples text of a constant, exactly as pyoxigraph prints it.
+
+    A string has no datatype, and language tags are in lower case, since RDF takes tags that differ
+    in case for the same.
+    """
+    match constant:
+        case IRI(value):
+            return f"<{value}>"
+        case BlankNode(label):
+            return f"_:{label}"
+        case Literal(lexical, _, str(language)):
+            return f'"{escape(lexical)}"@{language.lower()}'
+        case Literal(lexical, None | "http://www.w3.org/2001/XMLSchema#string"):
+            return f'"{escape(lexical)}"'
+        case Literal(lexical, datatype):
+            return f'"{escape(lexical)}"^^<{datatype}>'
+    raise AssertionError(f"not a constant: {constant!r}")
+
+
+def parse_constant(text: str) -> Constant:
+    """The constant that an N-Triples text stands for; ``ValueError`` for what is no such text.
+
+    Triple terms (``<<( ... )>>``) are not constants of the rule language.
+    """
+    if text.startswith("_:") and len(text) > 2:
+        return BlankNode(text[2:])
+    if text.startswith("<") and text.endswith(">") and not text.startswith("<<"):
+        return IRI(unescape(text[1:-1]))
+    match = _LITERAL.fullmatch(text)
+    if match is None:
+        raise ValueError(f"not an N-Triples term: {text}")
+    lexical, language, datatype = match.groups()
+    return literal(unescape(lexical), datatype and unescape(datatype), language)
+
+
+def literal(lexical: str, datatype: str | None = None, language: str | None = None) -> Literal:
+    """A literal, with the datatypes that say nothing more (string, langString) left out."""
+    implied = RDF + "langString" if language else XSD + "string"
+    return Literal(lexical, None if datatype == implied else datatype, language)

@@ -1,0 +1,80 @@
+"""The functions and operators of expressions: their names and how many arguments each takes.
+
+One table for the checks and for the evaluator, so that what is accepted is what is evaluated. All
+are SPARQL's of the same name, written in any case and stored in lower case, but for
+``DATATYPE_CLASH(?v, ?d)``: the literal v denotes a value that is none of the datatype d.
+"""
+
+from __future__ import annotations
+
+MANY = 1 << 30
+"""The most arguments of a function that takes any number."""
+
+FUNCTIONS: dict[str, tuple[int, int]] = {
+    # numbers
+    "abs": (1, 1),
+    "ceil": (1, 1),
+    "floor": (1, 1),
+    "round": (1, 1),
+    # strings
+    "str": (1, 1),
+    "strlen": (1, 1),
+    "lcase": (1, 1),
+    "ucase": (1, 1),
+    "concat": (0, MANY),
+    "contains": (2, 2),
+    "strstarts": (2, 2),
+    "strends": (2, 2),
+    "strbefore": (2, 2),
+    "strafter": (2, 2),
+    "substr": (2, 3),
+    "replace": (3, 4),
+    "regex": (2, 3),
+    # terms
+    "iri": (1, 1),
+    "lang": (1, 1),
+    "langmatches": (2, 2),
+    "datatype": (1, 1),
+    "strdt": (2, 2),
+    "strlang": (2, 2),
+    "isiri": (1, 1),
+    "isblank": (1, 1),
+    "isliteral": (1, 1),
+    "isnumeric": (1, 1),
+    "sameterm": (2, 2),
+    "datatype_clash": (2, 2),
+    # choice
+    "bound": (1, 1),
+    "if": (3, 3),
+    "coalesce": (1, MANY),
+    # dates and times
+    "year": (1, 1),
+    "month": (1, 1),
+    "day": (1, 1),
+    "hours": (1, 1),
+    "minutes": (1, 1),
+    "seconds": (1, 1),
+}
+"""Function -> least and greatest number of arguments."""
+
+OPERATORS: dict[str, tuple[int, int]] = {
+    "||": (2, 2),
+    "&&": (2, 2),
+    "=": (2, 2),
+    "!=": (2, 2),
+    "<": (2, 2),
+    "<=": (2, 2),
+    ">": (2, 2),
+    ">=": (2, 2),
+    "in": (1, MANY),
+    "not in": (1, MANY),
+    "+": (1, 2),
+    "-": (1, 2),
+    "*": (2, 2),
+    "/": (2, 2),
+    "!": (1, 1),
+}
+"""Operator -> least and greatest number of operands. ``in`` takes the value, then the list."""
+
+AGGREGATES = ("count", "sum", "min", "max", "avg", "median")
+"""The functions of ``AGGREGATE``. Only ``count`` may be of ``*``."""

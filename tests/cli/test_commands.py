@@ -1,0 +1,306 @@
+"""The command line: what each command prints and writes, and how it ends."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from corollary.cli import main
+
+FAMILY = Path(__file__).with_name("family.ttl")
+NAMESPACE = "http://example.org/family#"
+CLASH = f"<{NAMESPACE}bob> a <{NAMESPACE}Cat> ."
+COMMAND = str(Path(sys.executable).with_name("corollary"))
+
+
+def corollary(*arguments: str | Path, input: str | bytes | None = None) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], input=input)
+
+
+def succeeds(*arguments: str | Path, input: str | bytes | None = None) -> Result:
+    result = corollary(*arguments, input=input)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def fails(*arguments: str | Path, input: str | bytes | None = None) -> str:
+    """What a mistake prints on standard error: exit code 2, no traceback, nothing on standard output."""
+    result = corollary(*arguments, input=input)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    return result.stderr
+
+
+@pytest.fixture
+def clashing(tmp_path: Path) -> Path:
+    path = tmp_path / "clashing.ttl"
+    path.write_text(FAMILY.read_text() + CLASH)
+    return path
+
+
+def test_materialise_prints_a_summary() -> None:
+    output = succeeds("materialise", FAMILY).stdout
+    for word in (
+        "explicit",
+        "inferred",
+        "total",
+        "rounds",
+        "read",
+        "reason",
+        "rdf:type",
+        f"<{NAMESPACE}ancestor>",
+    ):
+        assert word in output
+
+
+def test_the_summary_as_json() -> None:
+    data = json.loads(succeeds("materialise", FAMILY, "--json").stdout)
+    assert data["explicit"] == 6
+    assert data["inferred"] == data["total"] - 6
+    assert data["inconsistencies"] == 0
+    assert list(data["seconds"]) == ["read", "reason"]
+    sizes = {row["predicate"]: (row["explicit"], row["total"]) for row in data["largest_predicates"]}
+    assert sizes[f"<{NAMESPACE}parent>"] == (2, 2)
+    assert sizes[f"<{NAMESPACE}ancestor>"] == (0, 3)
+
+
+def test_all_facts_are_written(tmp_path: Path) -> None:
+    succeeds("materialise", FAMILY, "-o", tmp_path / "out.nt.gz")
+    lines = gzip.decompress((tmp_path / "out.nt.gz").read_bytes()).decode().splitlines()
+    assert f"<{NAMESPACE}ann> <{NAMESPACE}parent> <{NAMESPACE}bob> ." in lines
+    assert f"<{NAMESPACE}ann> <{NAMESPACE}ancestor> <{NAMESPACE}cid> ." in lines
+    assert len(lines) == len(set(lines))
+
+
+def test_only_inferred_facts_are_written(tmp_path: Path) -> None:
+    succeeds("materialise", FAMILY, "--rules", "owl2rl", "-o", tmp_path / "out.nt", "--inferred-only")
+    text = (tmp_path / "out.nt").read_text()
+    assert f"<{NAMESPACE}ancestor> <{NAMESPACE}cid> ." in text
+    assert f"<{NAMESPACE}parent>" not in {line.split()[1] for line in text.splitlines()}
+
+
+def test_facts_on_standard_output_leave_the_summary_to_standard_error() -> None:
+    result = succeeds("materialise", FAMILY, "-o", "-", "--output-format", "ttl")
+    assert "@prefix owl:" in result.stdout
+    assert "inferred" not in result.stdout
+    assert "inferred" in result.stderr
+
+
+def test_standard_input() -> None:
+    data = succeeds("materialise", "-", "--input-format", "ttl", "--json", input=FAMILY.read_text()).stdout
+    assert json.loads(data)["explicit"] == 6
+
+
+def test_profiles_and_rule_files_add_up(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.dlog"
+    rules.write_text(f"[?y, <{NAMESPACE}child>, ?x] :- [?x, <{NAMESPACE}parent>, ?y] .\n")
+    data = json.loads(succeeds("materialise", FAMILY, "-r", "rhodf", "-r", rules, "--json").stdout)
+    sizes = {row["predicate"]: row["total"] for row in data["largest_predicates"]}
+    assert sizes[f"<{NAMESPACE}child>"] == 2
+    assert sizes[f"<{NAMESPACE}ancestor>"] == 2  # rhodf knows no transitive properties
+
+
+def test_materialise_mentions_inconsistencies(clashing: Path) -> None:
+    result = succeeds("materialise", clashing, "--json")
+    assert json.loads(result.stdout)["inconsistencies"] > 0
+    assert "`corollary check` with the same files and rules lists" in result.stderr
+
+
+def test_check_finds_nothing() -> None:
+    result = succeeds("check", FAMILY)
+    assert result.stdout == ""
+    assert result.stderr == "consistent\n"
+
+
+def test_check_lists_rule_and_facts(clashing: Path) -> None:
+    result = corollary("check", clashing)
+    assert result.exit_code == 1
+    assert "cax-dw" in result.stdout
+    assert f"<{NAMESPACE}bob>" in result.stdout
+    assert "inconsistenc" in result.stderr
+
+
+def test_check_as_json(clashing: Path) -> None:
+    result = corollary("check", clashing, "--json")
+    assert result.exit_code == 1
+    first = json.loads(result.stdout)["inconsistencies"][0]
+    assert first["rule"] == "cax-dw"
+    subjects = {fact[0] for fact in first["facts"]}
+    assert f"<{NAMESPACE}bob>" in subjects
+    assert json.loads(succeeds("check", FAMILY, "--json").stdout) == {"inconsistencies": []}
+
+
+def test_rules_prints_the_program_for_an_ontology() -> None:
+    output = succeeds("rules", FAMILY, "--rules", "owl2rl").stdout
+    assert "ancestor" in output
+    assert ":-" in output
+
+
+def test_rules_without_files_prints_the_profile() -> None:
+    from corollary.language import parse_program
+    from corollary.profiles import load_profile
+
+    output = succeeds("rules", "--rules", "rdfs").stdout
+    assert parse_program(output).rules == load_profile("rdfs").rules
+
+
+def test_explain_plan() -> None:
+    assert succeeds("explain-plan", FAMILY).stdout.strip()
+    assert json.loads(succeeds("explain-plan", FAMILY, "--json").stdout)
+
+
+def test_profiles_are_listed() -> None:
+    lines = succeeds("profiles").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["rhodf", "rdfs", "rdfs-plus", "owl2rl", "owl2rl-full"]
+
+
+def test_generate_university(tmp_path: Path) -> None:
+    folder = tmp_path / "made" / "here"
+    output = succeeds("generate", "university", "2", "-o", folder, "--gzip").stdout
+    names = ["university.ttl", "university-1.nt.gz", "university-2.nt.gz"]
+    assert output.splitlines() == [str(folder / name) for name in names]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(names)
+
+
+def test_help_and_version() -> None:
+    assert succeeds("--version").stdout.startswith("corollary ")
+    assert "generate university 1" in succeeds("--help").stdout
+    for command in ("materialise", "rules", "check", "explain-plan", "profiles", "generate"):
+        assert "Usage:" in succeeds(command, "--help").stdout
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    assert fails("materialise", tmp_path / "none.nt").startswith(
+        f"corollary: {tmp_path / 'none.nt'}: No such file"
+    )
+
+
+def test_a_cut_off_file(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.nt"
+    bad.write_text("<http://a> <http://b> <http://c> .\n<http://a> <http://b> <http://c")
+    message = fails("materialise", bad, "-o", tmp_path / "out.nt")
+    assert message.startswith(f"corollary: {bad}:2:")
+    assert "help: the file may be cut off" in message
+    assert not (tmp_path / "out.nt").exists()
+
+
+def test_an_unknown_profile() -> None:
+    message = fails("materialise", FAMILY, "--rules", "owl2lr")
+    assert "owl2lr" in message
+    assert "did you mean" in message
+
+
+def test_an_unsafe_rule(tmp_path: Path) -> None:
+    rules = tmp_path / "unsafe.dlog"
+    rules.write_text("[?x, <http://p>, ?y] :- [?x, <http://q>, ?x] .\n")
+    message = fails("materialise", FAMILY, "--rules", rules, "-o", tmp_path / "out.nt")
+    assert f"{rules}:1:" in message
+    assert "?y" in message
+    assert not (tmp_path / "out.nt").exists()
+
+
+def test_an_unstratifiable_program(tmp_path: Path) -> None:
+    rules = tmp_path / "loop.dlog"
+    rules.write_text("[?x, <http://p>, ?x] :- [?x, <http://q>, ?x], NOT [?x, <http://p>, ?x] .\n")
+    message = fails("materialise", FAMILY, "--rules", rules, "-o", tmp_path / "out.nt")
+    assert "http://p" in message
+    assert not (tmp_path / "out.nt").exists()
+
+
+def test_a_wrong_output_suffix_is_noticed_first(tmp_path: Path) -> None:
+    assert "'.csv' is no suffix" in fails("materialise", tmp_path / "none.nt", "-o", tmp_path / "out.csv")
+
+
+def test_an_output_folder_that_is_not_there(tmp_path: Path) -> None:
+    assert "make the folder" in fails("materialise", FAMILY, "-o", tmp_path / "none" / "out.nt")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["materialise"], ["check"], ["frobnicate"], ["materialise", "--frob", "x"]]
+)
+def test_usage_errors(arguments: list[str]) -> None:
+    assert "Usage:" in fails(*arguments)
+
+
+@pytest.mark.parametrize("option", [["--inferred-only"], ["--output-format", "nt"]])
+def test_output_options_need_an_output(option: list[str]) -> None:
+    assert "name a file with -o" in fails("materialise", FAMILY, *option)
+
+
+def test_a_closed_pipe_ends_quietly() -> None:
+    process = subprocess.Popen(
+        [COMMAND, "rules", "--rules", "owl2rl"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait(60) == 141
+
+
+def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
+    """Interrupted while it waits for standard input: no traceback, no output."""
+    process = subprocess.Popen(
+        [COMMAND, "materialise", "-", "--rules", "rhodf", "-o", str(tmp_path / "out.nt")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    )
+    assert process.stdin is not None
+    process.stdin.write("<http://a> <http://b> <http://c> .\n" * 10_000)  # it reads: it has come so far
+    process.stdin.flush()
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_answers_at_once() -> None:
+    code = "import sys, corollary.cli; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    for heavy in ("numba", "numpy", "pyoxigraph", "rdflib", "lark", "rich"):
+        assert heavy not in loaded
+
+
+def test_a_terminal_shows_a_bar_when_a_stage_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With no patience every stage shows one. Run under a pseudo-terminal, for the bar needs one."""
+    parent, child = os.openpty()
+    code = (
+        "import time; from corollary.cli import progress; progress.PATIENCE = 0.0\n"
+        "with progress.stage('read', {}) as stage:\n"
+        "    stage.update('reading data.nt', 1234, 0.5); time.sleep(0.5); stage.update('reading data.nt', 5678, 1.0)\n"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=child, text=True, check=True, timeout=60
+    )
+    os.close(child)
+    shown = os.read(parent, 1 << 16).decode()
+    os.close(parent)
+    assert "reading data.nt" in shown
+    assert "1,234 facts" in shown
+    assert process.stdout == ""
+
+
+def test_no_bar_where_nobody_watches(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from corollary.cli import progress
+
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    with progress.stage("read", {}) as stage:
+        time.sleep(0.05)
+        stage.update("reading", 1)
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,94 @@
+"""The generator: the same bytes for the same seed, the size and shape promised, and consistent data."""
+
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from corollary.language.errors import InputError
+from corollary.loaders import generate, read
+from corollary.loaders.university import DATA, ONTOLOGY, university
+from corollary.terms.dictionary import TermDictionary
+
+
+def counts_by_predicate(lines: list[str]) -> Counter[str]:
+    return Counter(line.split()[1].removeprefix(f"<{ONTOLOGY}").rstrip(">") for line in lines)
+
+
+def test_same_seed_same_university() -> None:
+    assert university(3, seed=7) == university(3, seed=7)
+    assert university(3, seed=7) != university(3, seed=8)
+    assert university(3, seed=7) != university(4, seed=7)
+
+
+@pytest.mark.parametrize("number", range(1, 6))
+def test_size_and_shape(number: int) -> None:
+    lines = university(number)
+    assert 75_000 < len(lines) < 150_000
+    assert len(lines) == len(set(lines))
+    kinds = Counter(
+        line.split()[2].removeprefix(f"<{ONTOLOGY}").rstrip(">") for line in lines if "#type>" in line
+    )
+    departments = kinds["Department"]
+    faculty = sum(
+        kinds[rank] for rank in ("FullProfessor", "AssociateProfessor", "AssistantProfessor", "Lecturer")
+    )
+    assert 15 <= departments <= 25
+    assert 7 <= kinds["FullProfessor"] / departments <= 10
+    assert 10 <= kinds["AssociateProfessor"] / departments <= 14
+    assert 8 <= kinds["UndergraduateStudent"] / faculty <= 14
+    assert 3 <= kinds["GraduateStudent"] / faculty <= 4
+    assert counts_by_predicate(lines)["headOf"] == departments + kinds["School"]
+    assert kinds["Student"] == kinds["Chair"] == 0  # for the reasoner to find
+
+
+def test_a_university_is_made_within_a_second() -> None:
+    start = time.perf_counter()
+    university(1)
+    assert time.perf_counter() - start < 1.0
+
+
+def test_files_read_back(tmp_path: Path) -> None:
+    paths = generate(2, tmp_path / "out")
+    assert [path.name for path in paths] == ["university.ttl", "university-1.nt", "university-2.nt"]
+    dictionary = TermDictionary()
+    subjects, _, _ = read(paths[1:], dictionary)
+    assert len(subjects) == len(university(1)) + len(university(2))
+    assert paths[1].read_text() == "".join(university(1))
+
+
+def test_other_universities_do_not_change_one(tmp_path: Path) -> None:
+    one, several = generate(1, tmp_path / "one"), generate(3, tmp_path / "several")
+    assert one[1].read_bytes() == several[1].read_bytes()
+
+
+def test_every_predicate_and_class_is_declared(tmp_path: Path) -> None:
+    ontology, *_ = generate(1, tmp_path)
+    dictionary = TermDictionary()
+    declared = set(dictionary.decode_all(read([ontology], dictionary)[0].tolist()))
+    used = {
+        term
+        for line in university(1)
+        for term in line.split()[1:3]
+        if term.startswith(f"<{ONTOLOGY}") and DATA not in term
+    }
+    assert used <= declared
+
+
+def test_compression(tmp_path: Path) -> None:
+    paths = generate(1, tmp_path, compression="bz2")
+    assert paths[1].name == "university-1.nt.bz2"
+    assert len(read([paths[1]], TermDictionary())[0]) == len(university(1))
+
+
+def test_progress_reaches_all(tmp_path: Path) -> None:
+    told: list[tuple[str, int, float | None]] = []
+    generate(2, tmp_path, progress=lambda *what: told.append(what))
+    assert [share for _, _, share in told] == [0.5, 1.0]
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be made"):
+        generate(1, tmp_path / "file" / "folder")

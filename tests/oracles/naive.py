@@ -1,0 +1,384 @@
+"""A naive evaluator of the whole rule language: what every faster evaluator must agree with.
+
+The idea is substitution over Python sets: apply every rule to every fact, add what is new, again
+and again until nothing is. Nothing is shared with the engine but the rules as data, and wherever
+one way is plainer and another is faster, this is the plainer one.
+
+Invariant: the closure is over generalised triples, as RDF's rule tables are. Literals may be
+subjects and blank nodes may be predicates; ``visible`` leaves out what RDF does not allow.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from tests.oracles.expressions import ExpressionError, aggregate, evaluate, is_true
+
+from corollary.language.model import (
+    IRI,
+    RDF,
+    RDF_TYPE,
+    Aggregate,
+    Bind,
+    BodyElement,
+    Builtin,
+    Call,
+    Chain,
+    Constant,
+    Each,
+    Expression,
+    Filter,
+    Literal,
+    Not,
+    Program,
+    Rule,
+    Term,
+    Triple,
+    Variable,
+)
+
+Fact = tuple[Constant, Constant, Constant]
+Binding = dict[Variable, Constant]
+Pairs = set[tuple[Constant, Constant]]
+Relations = Mapping[str, Callable[[set[Literal]], Pairs]]
+"""For each builtin over literals: from the literals used in facts to the pairs that hold."""
+
+FIRST, REST, NIL = IRI(RDF + "first"), IRI(RDF + "rest"), IRI(RDF + "nil")
+ANYTHING = Triple(Variable("s"), Variable("p"), Variable("o"))
+
+
+class Facts:
+    """A set of facts that finds those with a given term at a given place."""
+
+    def __init__(self, facts: Iterable[Fact], relations: Relations) -> None:
+        self.relations = relations
+        self.all: set[Fact] = set()
+        self._with: defaultdict[tuple[int, Constant], set[Fact]] = defaultdict(set)
+        self._pairs: dict[str, Pairs] = {}
+        self.add(facts)
+
+    def add(self, facts: Iterable[Fact]) -> None:
+        """Facts that came to hold; the builtins' pairs are then to be found anew."""
+        self._pairs.clear()
+        for fact in facts:
+            self.all.add(fact)
+            for place, constant in enumerate(fact):
+                self._with[place, constant].add(fact)
+
+    def match(self, atom: Triple, binding: Binding) -> Iterator[Binding]:
+        """Every way to extend ``binding`` so that the atom is a fact."""
+        terms = tuple(substitute(term, binding) for term in atom.terms)
+        candidates = self.all
+        for place, term in enumerate(terms):
+            if not isinstance(term, Variable):
+                candidates = min(candidates, self._with.get((place, term), set()), key=len)
+        for fact in candidates:
+            extended = unify(terms, fact, binding)
+            if extended is not None:
+                yield extended
+
+    def objects(self, subject: Constant, predicate: Constant) -> list[Constant]:
+        return [fact[2] for fact in self._with.get((0, subject), set()) if fact[1] == predicate]
+
+    def list_heads(self) -> set[Constant]:
+        """The empty list, and whatever could be the first node of another."""
+        return {NIL} | {fact[0] for fact in self._with.get((1, FIRST), set())}
+
+    def lists(
+        self, head: Constant, passed: frozenset[Constant] = frozenset()
+    ) -> Iterator[tuple[Constant, ...]]:
+        """The items of every path from ``head`` along rdf:rest to rdf:nil that passes no node twice."""
+        if head == NIL:
+            yield ()
+        elif head not in passed:
+            for following in self.objects(head, REST):
+                for items in self.lists(following, passed | {head}):
+                    for item in self.objects(head, FIRST):
+                        yield (item, *items)
+
+    def pairs(self, name: str) -> Pairs:
+        """All pairs of a builtin."""
+        if name not in self._pairs:
+            if name in ("MEMBER", "REPEATED"):
+                least = 2 if name == "REPEATED" else 1
+                self._pairs[name] = {
+                    (head, item)
+                    for head in self.list_heads()
+                    for items in self.lists(head)
+                    for item in items
+                    if items.count(item) >= least
+                }
+            else:
+                literals = {term for fact in self.all for term in fact if isinstance(term, Literal)}
+                self._pairs[name] = self.relations[name](literals)
+        return self._pairs[name]
+
+
+def closure(
+    facts: Iterable[Fact], program: Program, relations: Relations | None = None
+) -> tuple[set[Fact], set[str]]:
+    """All facts that hold, given ones included, and the names of the constraints that are violated.
+
+    ``relations`` says which pairs VALUE, ILL_TYPED, SAME_VALUE and DIFFERENT_VALUE hold of; a
+    program that uses one not given is a KeyError. A program that cannot be stratified is a ValueError.
+    """
+    known = Facts(facts, relations or {})
+    one_head = [replace(rule, heads=(head,)) for rule in program for head in rule.heads]
+    for stratum in strata(one_head):
+        while True:
+            derived = {fact for rule in stratum for fact in apply(rule, known)}
+            if derived <= known.all:
+                break
+            known.add(derived - known.all)
+    violated = {
+        rule.name for rule in program if rule.is_constraint and any(True for _ in solutions(rule, known))
+    }
+    return known.all, violated
+
+
+def visible(facts: Iterable[Fact]) -> set[Fact]:
+    """The facts that RDF allows: no literal subject, no predicate but an IRI."""
+    return {fact for fact in facts if not isinstance(fact[0], Literal) and isinstance(fact[1], IRI)}
+
+
+def apply(rule: Rule, facts: Facts) -> Iterator[Fact]:
+    """Every instance of the heads whose body holds."""
+    for binding in solutions(rule, facts):
+        for head in rule.heads:
+            terms = [substitute(term, binding) for term in head.terms]
+            # EACH over the empty list binds nothing: such a rule instance would be unsafe.
+            if not any(isinstance(term, Variable) for term in terms):
+                subject, predicate, object_ = terms
+                yield (subject, predicate, object_)  # type: ignore[misc]
+
+
+def solutions(rule: Rule, facts: Facts) -> Iterator[Binding]:
+    """Every binding of the rule's variables that makes its body hold."""
+    uses = Counter(name for part in (*rule.heads, *rule.body) for name in variables_of(part))
+    shared = {variable for variable, count in uses.items() if count > 1}
+    yield from solve(rule.body, facts, {}, shared)
+
+
+def solve(
+    body: tuple[BodyElement, ...], facts: Facts, binding: Binding, shared: set[Variable]
+) -> Iterator[Binding]:
+    """Extend ``binding`` by one body element after the other, those that can bind most surely first."""
+    if not body:
+        yield binding
+        return
+    position = min(range(len(body)), key=lambda i: urgency(body[i], binding))
+    rest = body[:position] + body[position + 1 :]
+    for extended in extend(body[position], facts, binding, shared):
+        yield from solve(rest, facts, extended, shared)
+
+
+def urgency(element: BodyElement, binding: Binding) -> tuple[int, int]:
+    """Smaller is sooner: what binds, then what computes, then what only tests; fewer unknowns first."""
+    unknown = len(variables_of(element) - binding.keys())
+    match element:
+        case Triple():
+            return 0, unknown
+        case Builtin() | Chain() | Each():
+            return 1, unknown
+        case Aggregate():
+            return 2, 0
+        case Bind(expression=expression):
+            return 3, len(variables_of_expression(expression) - binding.keys())
+        case Filter() | Not():
+            return 4, 0
+
+
+def extend(element: BodyElement, facts: Facts, binding: Binding, shared: set[Variable]) -> Iterator[Binding]:
+    """Every way to extend ``binding`` so that the one body element holds."""
+    match element:
+        case Triple():
+            yield from facts.match(element, binding)
+        case Builtin(name=name, arguments=arguments):
+            terms = tuple(substitute(term, binding) for term in arguments)
+            for pair in facts.pairs(name):
+                extended = unify(terms, pair, binding)
+                if extended is not None:
+                    yield extended
+        case Chain(list=head, start=start, end=end):
+            for items, bound in lists_of(head, facts, binding):
+                # The empty chain is no path at all.
+                if items:
+                    between = [Variable(f"#{i}") for i in range(1, len(items))]
+                    nodes = [start, *between, end]
+                    steps = tuple(map(Triple, nodes, items, nodes[1:]))
+                    for extended in solve(steps, facts, bound, shared):
+                        yield {key: value for key, value in extended.items() if key not in between}
+        case Each(item=item, list=head, atoms=atoms):
+            for items, bound in lists_of(head, facts, binding):
+                unrolled = tuple(
+                    rename(atom, item, constant, shared, str(i))
+                    for i, constant in enumerate(items)
+                    for atom in atoms
+                )
+                yield from solve(unrolled, facts, bound, shared)
+        case Not(atoms=atoms):
+            if not any(True for _ in solve(atoms, facts, binding, shared)):
+                yield binding
+        case Filter(expression=expression):
+            if is_true(expression, binding):
+                yield binding
+        case Bind(expression=expression, variable=variable):
+            try:
+                value = evaluate(expression, binding)
+            except ExpressionError:
+                return
+            extended = unify((substitute(variable, binding),), (value,), binding)
+            if extended is not None:
+                yield extended
+        case Aggregate():
+            for row in groups(element, facts):
+                extended = unify(tuple(substitute(key, binding) for key in row), tuple(row.values()), binding)
+                if extended is not None:
+                    yield extended
+
+
+def lists_of(head: Term, facts: Facts, binding: Binding) -> Iterator[tuple[tuple[Constant, ...], Binding]]:
+    """The items of every list that ``head`` can be, with the binding that makes it so."""
+    head = substitute(head, binding)
+    if isinstance(head, Variable):
+        for node in facts.list_heads():
+            for items in facts.lists(node):
+                yield items, {**binding, head: node}
+    else:
+        for items in facts.lists(head):
+            yield items, binding
+
+
+def rename(atom: Triple, item: Variable, constant: Constant, shared: set[Variable], mark: str) -> Triple:
+    """The atom for one item of a list: variables of the item's own get a name of its own."""
+
+    def renamed(term: Term) -> Term:
+        if term == item:
+            return constant
+        if isinstance(term, Variable) and term not in shared:
+            return Variable(f"{term.name}#{mark}")
+        return term
+
+    return Triple(*map(renamed, atom.terms))
+
+
+def groups(element: Aggregate, facts: Facts) -> Iterator[Binding]:
+    """One row a group: the group's variables and the aggregates. Other variables are the body's own."""
+    rows: defaultdict[tuple[Constant, ...], list[Binding]] = defaultdict(list)
+    for binding in solve(element.body, facts, {}, set()):
+        rows[tuple(binding[variable] for variable in element.group)].append(binding)
+    for key, bindings in rows.items():
+        row = dict(zip(element.group, key, strict=True))
+        try:
+            for wanted in element.bindings:
+                row[wanted.variable] = aggregate(wanted, bindings)
+        except ExpressionError:
+            continue
+        yield row
+
+
+def substitute(term: Term, binding: Binding) -> Term:
+    return binding.get(term, term) if isinstance(term, Variable) else term
+
+
+def unify(terms: tuple[Term, ...], constants: tuple[Constant, ...], binding: Binding) -> Binding | None:
+    """``binding`` extended so that the terms become the constants; None if that cannot be."""
+    extended = dict(binding)
+    for term, constant in zip(terms, constants, strict=True):
+        if isinstance(term, Variable):
+            if extended.setdefault(term, constant) != constant:
+                return None
+        elif term != constant:
+            return None
+    return extended
+
+
+def variables_of_expression(expression: Expression) -> set[Variable]:
+    if isinstance(expression, Call):
+        return {name for argument in expression.arguments for name in variables_of_expression(argument)}
+    return {expression} if isinstance(expression, Variable) else set()
+
+
+def variables_of(element: BodyElement) -> set[Variable]:
+    """The variables of an element that the rest of the rule can see."""
+    match element:
+        case Triple():
+            terms: Iterable[Term] = element.terms
+        case Builtin(arguments=arguments):
+            terms = arguments
+        case Chain(list=head, start=start, end=end):
+            terms = (head, start, end)
+        case Each(item=item, list=head, atoms=atoms):
+            terms = {head, *(term for atom in atoms for term in atom.terms)} - {item}
+        case Not(atoms=atoms):
+            terms = {name for atom in atoms for name in variables_of(atom)}
+        case Filter(expression=expression):
+            terms = variables_of_expression(expression)
+        case Bind(expression=expression, variable=variable):
+            terms = variables_of_expression(expression) | {variable}
+        case Aggregate(group=group, bindings=bindings):
+            terms = (*group, *(wanted.variable for wanted in bindings))
+    return {term for term in terms if isinstance(term, Variable)}
+
+
+def strata(rules: list[Rule]) -> list[list[Rule]]:
+    """The rules, all of one head, in layers: what is negated in a layer is complete before it.
+
+    A rule stands no lower than those that feed its positive atoms, and higher than those that feed
+    its negated ones. If that never settles, some negation depends on itself: ValueError.
+    """
+    feeds = [
+        (source, target, strict)
+        for target, rule in enumerate(rules)
+        for atom, strict in dependencies(rule.body)
+        for source, other in enumerate(rules)
+        if any(overlaps(head, atom) for head in other.heads)
+    ]
+    layer = [0] * len(rules)
+    for _ in range(len(rules) + 1):
+        before = list(layer)
+        for source, target, strict in feeds:
+            layer[target] = max(layer[target], layer[source] + strict)
+        if layer == before:
+            return [[rule for i, rule in enumerate(rules) if layer[i] == n] for n in sorted(set(layer))]
+    raise ValueError("a negation or an aggregate depends on itself")
+
+
+def dependencies(body: Iterable[BodyElement], strict: bool = False) -> Iterator[tuple[Triple, bool]]:
+    """The patterns of facts that a body reads, and whether it needs to know them completely."""
+    for element in body:
+        match element:
+            case Triple():
+                yield element, strict
+            case Builtin(name=name):
+                lists = name in ("MEMBER", "REPEATED")
+                yield from ((atom, strict) for atom in (LIST_ATOMS if lists else (ANYTHING,)))
+            case Each(atoms=atoms):
+                # The item stands for a constant of the list: as a variable it overlaps with them all.
+                yield from ((atom, strict) for atom in (*LIST_ATOMS, *atoms))
+            case Chain():
+                yield ANYTHING, strict
+            case Not(atoms=atoms):
+                yield from dependencies(atoms, True)
+            case Aggregate(body=inner):
+                yield from dependencies(inner, True)
+            case Filter() | Bind():
+                pass
+
+
+LIST_ATOMS = tuple(Triple(Variable("s"), predicate, Variable("o")) for predicate in (FIRST, REST))
+
+
+def overlaps(head: Triple, atom: Triple) -> bool:
+    """Whether the head might make facts of the atom's predicate, or of its class if that is rdf:type."""
+    return all(
+        isinstance(a, Variable) or isinstance(b, Variable) or a == b
+        for a, b in zip(_node(head), _node(atom), strict=False)
+    )
+
+
+def _node(atom: Triple) -> tuple[Term, ...]:
+    """Where the atom stands in the dependency graph."""
+    return (atom.predicate, atom.object) if atom.predicate == RDF_TYPE else (atom.predicate,)

@@ -1,0 +1,60 @@
+"""Every Python and console snippet of the README and of ``docs/`` runs, in order, in one fresh folder a page.
+
+Python snippets of a page share their names. In a ``console`` snippet a line after ``$`` is a command, and the
+lines below it are what it prints, ``...`` standing for anything; a command without such lines may print
+whatever it likes. Other snippets (``sh``, ``turtle`` ...) are only shown.
+"""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROJECT = Path(__file__).parents[1]
+PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("**/*.md"))]
+SNIPPET = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^\$ (.*(?:\\\n.*)*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+
+
+def snippets(page: Path) -> Iterator[tuple[str, str]]:
+    """Language and text of each fenced block."""
+    for match in SNIPPET.finditer(page.read_text()):
+        yield match[1], match[2]
+
+
+def run_console(text: str, folder: Path) -> None:
+    scripts = str(Path(sys.executable).parent)
+    environment = {**os.environ, "PATH": os.pathsep.join((scripts, os.environ["PATH"]))}
+    for match in COMMAND.finditer(text):
+        command, expected = match[1], match[2]
+        process = subprocess.run(
+            ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+        )
+        assert process.returncode == 0, f"{command}\n{process.stderr}"
+        flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        if expected.strip():
+            agrees = doctest.OutputChecker().check_output(expected, process.stdout, flags)
+            assert agrees, f"$ {command}\nprinted\n{process.stdout}\nand not\n{expected}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for language, text in snippets(page):
+        if language == "python":
+            exec(compile(text, str(page), "exec"), names)
+        elif language == "console":
+            run_console(text, tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_links_to_files_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), f"{page}: no {target}"
