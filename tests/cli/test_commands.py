@@ -48,16 +48,7 @@ def clashing(tmp_path: Path) -> Path:
 
 def test_materialise_prints_a_summary() -> None:
     output = succeeds("materialise", FAMILY).stdout
-    for word in (
-        "explicit",
-        "inferred",
-        "total",
-        "rounds",
-        "read",
-        "reason",
-        "rdf:type",
-        f"<{NAMESPACE}ancestor>",
-    ):
+    for word in ("explicit", "inferred", "total", "rounds", "read", "reason", f"<{NAMESPACE}ancestor>"):
         assert word in output
 
 
@@ -135,7 +126,7 @@ def test_check_as_json(clashing: Path) -> None:
     assert first["rule"] == "cax-dw"
     subjects = {fact[0] for fact in first["facts"]}
     assert f"<{NAMESPACE}bob>" in subjects
-    assert json.loads(succeeds("check", FAMILY, "--json").stdout) == {"inconsistencies": []}
+    assert json.loads(succeeds("check", FAMILY, "--json").stdout) == {"count": 0, "inconsistencies": []}
 
 
 def test_rules_prints_the_program_for_an_ontology() -> None:
@@ -178,9 +169,8 @@ def test_help_and_version() -> None:
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
-    assert fails("materialise", tmp_path / "none.nt").startswith(
-        f"corollary: {tmp_path / 'none.nt'}: No such file"
-    )
+    path = tmp_path / "none.nt"
+    assert fails("materialise", path) == f"corollary: {path}: No such file or directory\n"
 
 
 def test_a_cut_off_file(tmp_path: Path) -> None:
@@ -219,8 +209,8 @@ def test_a_wrong_output_suffix_is_noticed_first(tmp_path: Path) -> None:
     assert "'.csv' is no suffix" in fails("materialise", tmp_path / "none.nt", "-o", tmp_path / "out.csv")
 
 
-def test_an_output_folder_that_is_not_there(tmp_path: Path) -> None:
-    assert "make the folder" in fails("materialise", FAMILY, "-o", tmp_path / "none" / "out.nt")
+def test_an_output_folder_that_is_not_there_is_noticed_first(tmp_path: Path) -> None:
+    assert "make the folder" in fails("materialise", tmp_path / "none.nt", "-o", tmp_path / "none" / "out.nt")
 
 
 @pytest.mark.parametrize(
@@ -268,20 +258,20 @@ def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
 
 def test_help_answers_at_once() -> None:
     code = "import sys, corollary.cli; print(*sys.modules)"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = process.stdout.split()
     for heavy in ("numba", "numpy", "pyoxigraph", "rdflib", "lark", "rich"):
         assert heavy not in loaded
 
 
-def test_a_terminal_shows_a_bar_when_a_stage_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_a_bar_when_a_stage_lasts() -> None:
     """With no patience every stage shows one. Run under a pseudo-terminal, for the bar needs one."""
     parent, child = os.openpty()
     code = (
         "import time; from corollary.cli import progress; progress.PATIENCE = 0.0\n"
         "with progress.stage('read', {}) as stage:\n"
-        "    stage.update('reading data.nt', 1234, 0.5); time.sleep(0.5); stage.update('reading data.nt', 5678, 1.0)\n"
+        "    stage.update('reading data.nt', 1234, 0.5)\n"
+        "    time.sleep(0.5)\n"
     )
     process = subprocess.run(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=child, text=True, check=True, timeout=60

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.language.strategies import programs
 
 from corollary.language import (
     Aggregate,
@@ -19,6 +22,7 @@ from corollary.language import (
     UnsafeRuleError,
     Variable,
     check,
+    format_program,
     parse_program,
 )
 
@@ -157,6 +161,14 @@ def test_syntax_messages(mistake: str) -> None:
     with pytest.raises(RuleSyntaxError) as caught:
         parse_program(text, "rules.dlog")
     assert str(caught.value) == message
+
+
+def test_deep_expressions_are_refused() -> None:
+    """They would overrun the stack when compared, printed or evaluated."""
+    fine, deep = ("false :- FILTER(" + "!" * depth + "true) ." for depth in (100, 101))
+    assert parse_program(format_program(parse_program(fine))) == parse_program(fine)
+    with pytest.raises(RuleSyntaxError, match="<text>:1:117: more than 100 operators lie within each other"):
+        parse_program(deep)
 
 
 UNSAFE = {
@@ -329,3 +341,17 @@ def test_malformed_rules_that_no_text_can_state() -> None:
 def test_all_mistakes_are_corollary_errors() -> None:
     with pytest.raises(CorollaryError):
         parse_program("rdf:A")
+
+
+@given(programs.map(format_program), st.data())
+def test_a_broken_text_gives_a_message_or_another_program(text: str, data: st.DataObject) -> None:
+    """Whatever is cut out and put in, nothing but our own error is raised, and it knows its place."""
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, min(start + 5, len(text))))
+    inserted = data.draw(st.text("?[](){}.,:-<>@^\"'\\#!=*& \n_a1N", max_size=3))
+    try:
+        parse_program(text[:start] + inserted + text[end:])
+    except RuleSyntaxError as error:
+        for diagnostic in error.diagnostics:
+            assert diagnostic.span is not None
+            assert 1 <= diagnostic.span.column <= len(diagnostic.span.text) + 1

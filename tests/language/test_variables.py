@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,7 +56,7 @@ def test_renaming_and_back(before: Rule) -> None:
 
 
 @given(bodies, st.randoms(use_true_random=False))
-def test_order_does_not_bind(body: tuple[BodyElement, ...], random: st.DrawFn) -> None:
+def test_order_does_not_bind(body: tuple[BodyElement, ...], random: Random) -> None:
     shuffled = list(body)
     random.shuffle(shuffled)
     assert bound_variables(shuffled) == bound_variables(body)

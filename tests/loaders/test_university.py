@@ -11,9 +11,12 @@ from corollary.loaders import generate, read
 from corollary.loaders.university import DATA, ONTOLOGY, university
 from corollary.terms.dictionary import TermDictionary
 
+RANKS = ("FullProfessor", "AssociateProfessor", "AssistantProfessor", "Lecturer")
 
-def counts_by_predicate(lines: list[str]) -> Counter[str]:
-    return Counter(line.split()[1].removeprefix(f"<{ONTOLOGY}").rstrip(">") for line in lines)
+
+def counts(lines: list[str], column: int) -> Counter[str]:
+    """How often each of our own names stands in a column."""
+    return Counter(line.split()[column].removeprefix(f"<{ONTOLOGY}").rstrip(">") for line in lines)
 
 
 def test_same_seed_same_university() -> None:
@@ -27,19 +30,15 @@ def test_size_and_shape(number: int) -> None:
     lines = university(number)
     assert 75_000 < len(lines) < 150_000
     assert len(lines) == len(set(lines))
-    kinds = Counter(
-        line.split()[2].removeprefix(f"<{ONTOLOGY}").rstrip(">") for line in lines if "#type>" in line
-    )
+    kinds = counts([line for line in lines if "#type>" in line], 2)
     departments = kinds["Department"]
-    faculty = sum(
-        kinds[rank] for rank in ("FullProfessor", "AssociateProfessor", "AssistantProfessor", "Lecturer")
-    )
+    faculty = sum(kinds[rank] for rank in RANKS)
     assert 15 <= departments <= 25
     assert 7 <= kinds["FullProfessor"] / departments <= 10
     assert 10 <= kinds["AssociateProfessor"] / departments <= 14
     assert 8 <= kinds["UndergraduateStudent"] / faculty <= 14
     assert 3 <= kinds["GraduateStudent"] / faculty <= 4
-    assert counts_by_predicate(lines)["headOf"] == departments + kinds["School"]
+    assert counts(lines, 1)["headOf"] == departments + kinds["School"]
     assert kinds["Student"] == kinds["Chair"] == 0  # for the reasoner to find
 
 

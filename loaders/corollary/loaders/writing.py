@@ -52,13 +52,24 @@ def write(
     not at all. Raises InputError if the file cannot be written or the format cannot hold the facts.
     """
     name = os.fspath(path)
-    rdf_format = format_of(name, format)
+    rdf_format = check_target(name, format)
     if name == STANDARD_STREAM:
         _write_to(sys.stdout.buffer, columns, dictionary, rdf_format)
         sys.stdout.buffer.flush()
         return
     with replacing(name) as stream:
         _write_to(stream, columns, dictionary, rdf_format)
+
+
+def check_target(name: str, format: str | None = None) -> RdfFormat:
+    """The format to write. Raises InputError at once for what ``write`` would refuse after all the work."""
+    rdf_format = format_of(name, format)
+    folder = Path(name).parent
+    if name != STANDARD_STREAM and not folder.is_dir():
+        raise input_error(f"{name}: there is no folder {folder}", f"make the folder {folder} first")
+    if Path(name).is_dir():
+        raise input_error(f"{name}: this is a folder", "name a file")
+    return rdf_format
 
 
 @contextmanager
@@ -86,8 +97,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        remedy = f"make the folder {target.parent} first" if not target.parent.is_dir() else ""
-        raise input_error(f"{path}: cannot be written: {error.strerror}", remedy) from None
+        raise input_error(f"{path}: cannot be written: {error.strerror}") from None
 
 
 @contextmanager

@@ -88,25 +88,22 @@ def materialise(
       corollary materialise data.ttl --rules owl2rl --rules family.dlog --json
       zcat data.nt.gz | corollary materialise ontology.ttl - -o - | sort | less
     """
-    from corollary.loaders.formats import format_of
+    from corollary.loaders.writing import check_target, write
 
     if output is None and (inferred_only or output_format):
         raise click.UsageError("--inferred-only and --output-format say what to write: name a file with -o")
     if output is not None:
-        format_of(output, output_format)  # a wrong suffix should not cost the time to reason
+        check_target(output, output_format)  # a mistake here should not cost the time to reason
     done = run(files, rules, input_format)
     result = done.materialisation
     if output is not None:
-        from corollary.loaders import write
-
         with stage("write", done.seconds):
             index = result.inferred() if inferred_only else result.index
             write(output, index.columns(), result.dictionary, output_format)
     _print_summary(done, as_json, to_stderr=output == "-")
-    if result.inconsistencies:
-        count = len(result.inconsistencies)
+    if result.inconsistency_count:
         click.echo(
-            f"corollary: {count:,} {_inconsistencies(count)} found;"
+            f"corollary: {_inconsistencies(result.inconsistency_count)} found;"
             " `corollary check` with the same files and rules lists them",
             err=True,
         )
@@ -164,7 +161,7 @@ def check(
 ) -> None:
     """List the inconsistencies in FILE..., each with its rule and the facts that clash.
 
-    Exit code 1 if there are any, 0 if there are none.
+    Exit code 1 if there are any, 0 if there are none. Of the clashes with one rule a thousand are listed.
 
     \b
     Examples:
@@ -172,16 +169,17 @@ def check(
       corollary check data.ttl --json | jq '.inconsistencies[].rule'
     """
     result = run(files, rules, input_format).materialisation
-    found = result.inconsistencies
+    found, count = result.inconsistencies, result.inconsistency_count
     if as_json:
         decode = result.dictionary.decode_all
         listed = [{"rule": one.rule, "facts": [decode(fact) for fact in one.facts]} for one in found]
-        click.echo(json.dumps({"inconsistencies": listed}, indent=2, ensure_ascii=False))
+        click.echo(json.dumps({"count": count, "inconsistencies": listed}, indent=2, ensure_ascii=False))
     else:
         for one in found:
             click.echo(one.text(result.dictionary).rstrip("\n"))
-        click.echo(f"{len(found):,} {_inconsistencies(len(found))}" if found else "consistent", err=True)
-    ctx.exit(EXIT_INCONSISTENT if found else 0)
+        shown = f", of which {len(found):,} are listed" if len(found) < count else ""
+        click.echo(f"{_inconsistencies(count)}{shown}" if count else "consistent", err=True)
+    ctx.exit(EXIT_INCONSISTENT if count else 0)
 
 
 @main.command("explain-plan", short_help="Show how files are evaluated.")
@@ -248,4 +246,4 @@ def university(number: int, output: str, seed: int, gzipped: bool) -> None:
 
 
 def _inconsistencies(count: int) -> str:
-    return "inconsistency" if count == 1 else "inconsistencies"
+    return f"{count:,} {'inconsistency' if count == 1 else 'inconsistencies'}"

@@ -35,7 +35,7 @@ def summary(run: Run) -> dict[str, Any]:
         "inferred": total - explicit,
         "total": total,
         "rounds": result.rounds,
-        "inconsistencies": len(result.inconsistencies),
+        "inconsistencies": result.inconsistency_count,
         "seconds": {name: round(seconds, 4) for name, seconds in run.seconds.items()},
         "reasoning_seconds": {name: round(seconds, 4) for name, seconds in result.seconds.items()},
         "largest_predicates": [

@@ -171,15 +171,12 @@ def concatenate(parts: list[Batch]) -> Batch:
 
 
 def distinct_values(atom: Atom, variable: int, facts: TripleIndex) -> Batch:
-    """The values that the predicate, or the class, of an atom takes among the facts: see ``plan.Distinct``."""
+    """The values that an atom's predicate, or class, takes among the facts: see ``plan.order.Distinct``."""
     if variable == atom.p:
         values = np.array(facts.predicates(), np.uint32)
     else:
         pairs = facts.relation(atom.p).pairs()
-        if atom.s >= 0:
-            values = seconds(slice_of(pairs.keys, atom.s))
-        else:
-            values = pairs.distinct_seconds()
+        values = seconds(slice_of(pairs.keys, atom.s)) if atom.s >= 0 else pairs.distinct_seconds()
     return Batch(int(values.size), {variable: values})
 
 

@@ -11,7 +11,7 @@ from corollary.index.pairs import pack
 from corollary.index.triples import TripleIndex, grouped
 from corollary.kernels.sorted import Keys
 from corollary.plan.compile import Atom, CompiledRule, Grouping, Negation
-from corollary.plan.order import Age, AntiJoin, Distinct, Join, Plan, Select
+from corollary.plan.order import Age, AntiJoin, Distinct, Join, Plan, Select, Size, guard_plan
 from corollary.terms.dictionary import TermDictionary
 
 Candidates = dict[int, list[Keys]]
@@ -42,6 +42,22 @@ def run(
         if not batch.size:
             break
     return batch
+
+
+def family_rows(rule: CompiledRule, facts: TripleIndex, dictionary: TermDictionary) -> Batch:
+    """The table of a rule's family: every way to satisfy its guards (and the filters on them alone)."""
+    if not all(len(facts.relation(rule.atoms[i].p)) for i in rule.guards):
+        return Batch.none()
+    return run(guard_plan(rule, sizes(facts)), {Age.ALL: facts}, rule, dictionary)
+
+
+def sizes(facts: TripleIndex) -> Size:
+    """The planner's estimate: how many facts the atom's relation has; an open predicate has them all."""
+
+    def size(atom: Atom) -> int:
+        return len(facts.relation(atom.p)) if atom.p >= 0 else facts.fact_count()
+
+    return size
 
 
 def anti_join(batch: Batch, negation: Negation, facts: TripleIndex) -> Batch:

@@ -15,18 +15,20 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from corollary.evaluate.bindings import Batch
-from corollary.evaluate.execute import Candidates, emit, run
+from corollary.evaluate.execute import Candidates, emit, family_rows, run, sizes
 from corollary.evaluate.fixpoint import Fixpoint, Progress
 from corollary.evaluate.inconsistency import Inconsistency, clashes
 from corollary.index.triples import TripleIndex
+from corollary.kernels.sorted import Column
 from corollary.language import Program
 from corollary.modules.datatypes import Datatypes
 from corollary.modules.inclusion import Inclusion, inclusion_shape
 from corollary.modules.lists import Lists
 from corollary.modules.module import Module
-from corollary.modules.semi_naive import SemiNaive, sizes, viable
+from corollary.modules.semi_naive import SemiNaive, viable
 from corollary.modules.transitive import Transitive, closed_predicate
-from corollary.plan.compile import CompiledRule
+from corollary.plan.compile import CompiledRule, Tables
+from corollary.plan.instances import instances
 from corollary.plan.order import Age, full_plan
 from corollary.plan.program import LIST_BUILTINS, VALUE_BUILTINS, CompiledProgram
 from corollary.plan.stratify import Strata, stratify
@@ -70,14 +72,13 @@ class Materialisation:
 
         Rules without guards stand as they are; a rule whose guards match nothing has no instances.
         """
-        from corollary.plan.instances import instances
-
-        return instances(self.compiled, self.index)
+        return instances(self.compiled, tables(self.compiled, self.index))
 
     def __repr__(self) -> str:
         return (
             f"Materialisation({self.program.name or 'program'}: {len(self.explicit):,} explicit, "
-            f"{len(self.index) - len(self.explicit):,} inferred, {self.inconsistency_count:,} inconsistencies)"
+            f"{len(self.index) - len(self.explicit):,} inferred, "
+            f"{self.inconsistency_count:,} inconsistencies)"
         )
 
 
@@ -96,13 +97,23 @@ def materialise(
         run_.fixpoint.run(run_.unroll)
         if run_.has_strata:
             # what follows may bring new rule instances, and these another order: start over with it
-            strata = strata or stratify(run_.compiled, run_.fixpoint.index)
+            strata = strata or run_.stratify()
             run_.evaluate(strata)
-            final = stratify(run_.compiled, run_.fixpoint.index)
+            final = run_.stratify()
             if final != strata:
                 strata = final
                 continue
         return run_.result(strata)
+
+
+def tables(compiled: CompiledProgram, facts: TripleIndex) -> Tables:
+    """What gives the rows of the program's families, given these facts."""
+
+    def rows(rule: CompiledRule) -> tuple[int, dict[int, Column]]:
+        batch = family_rows(rule, facts, compiled.dictionary)
+        return batch.size, batch.columns
+
+    return rows
 
 
 class _Run:
@@ -134,6 +145,11 @@ class _Run:
     def has_strata(self) -> bool:
         """Whether there are rules with negation or aggregates."""
         return any(not rule.is_monotone and rule.heads for rule in self.compiled.rules)
+
+    def stratify(self) -> Strata:
+        """The strata, given the facts so far."""
+        index = self.fixpoint.index
+        return stratify(self.compiled, index, tables(self.compiled, index))
 
     def unroll(self) -> None:
         """Take in the rules for list lengths that are new."""

@@ -69,17 +69,15 @@ def boolean(value: bool) -> Literal:
 
 def truth(constant: Constant) -> bool:
     """The effective boolean value (17.2.2); a number or boolean that is ill-typed is false."""
-    if constant == TRUE:
-        return True
     if isinstance(constant, Literal) and constant.language is None:
         datatype = datatype_of(constant.datatype, None)
+        if datatype == XSD + "boolean":
+            return constant.lexical in ("true", "1")
         if datatype == XSD + "string":
             return constant.lexical != ""
-        if datatype == XSD + "boolean":
-            return value_of(constant.lexical, datatype) == Value("boolean", True)
         if is_numeric_datatype(datatype):
-            value = numeric_value(constant.lexical, datatype)
-            return value is not None and value != 0 and not _is_nan(value)
+            found = find_number(constant)
+            return found is not None and found.value != 0 and not math.isnan(found.value)
     raise ExpressionError(f"{constant} is neither true nor false")
 
 
@@ -224,7 +222,12 @@ def arithmetic(operator: str, left: Constant, right: Constant) -> Literal:
 
 def negated(constant: Constant) -> Literal:
     rank, value = number(constant)
-    return literal_of(Number(rank, value.copy_negate() if isinstance(value, Decimal) else -value))
+    return literal_of(Number(rank, negate(value)))
+
+
+def negate(value: Real) -> Real:
+    # Python's minus would round a Decimal.
+    return value.copy_negate() if isinstance(value, Decimal) else -value
 
 
 # Equality and order
@@ -313,8 +316,8 @@ def compare_moments(left: Value, right: Value) -> Decimal:
     """Negative, zero or positive; ExpressionError if only one has a zone and they are close."""
     days, seconds, zone = moment(left)
     other_days, other_seconds, other_zone = moment(right)
-    minutes = (other_zone or 0) - (zone or 0)
-    apart = (days - other_days) * 86_400 + minutes * 60 + EXACT.subtract(seconds, other_seconds)
+    minutes = (days - other_days) * 1440 + (other_zone or 0) - (zone or 0)
+    apart = EXACT.add(Decimal(minutes * 60), EXACT.subtract(seconds, other_seconds))
     if (zone is None) != (other_zone is None) and abs(apart) <= ZONE_RANGE:
         raise ExpressionError("a time without a zone and one with are too close to compare")
     return apart
@@ -326,7 +329,7 @@ def compare_moments(left: Value, right: Value) -> Decimal:
 def floor(value: Real) -> Real:
     """The greatest whole number not above, of the same type."""
     if isinstance(value, Decimal):
-        return EXACT.to_integral_value(value.quantize(Decimal(1), ROUND_FLOOR, EXACT))
+        return value.to_integral_value(ROUND_FLOOR)
     if isinstance(value, float) and math.isfinite(value):
         return math.copysign(float(math.floor(value)), value)
     return value
@@ -334,7 +337,7 @@ def floor(value: Real) -> Real:
 
 def ceil(value: Real) -> Real:
     """The least whole number not below, of the same type."""
-    return -floor(-value)
+    return negate(floor(negate(value)))
 
 
 def round_half_up(value: Real) -> Real:
@@ -352,7 +355,3 @@ def rounded(rounding: Callable[[Real], Real], constant: Constant) -> Literal:
     """A rounding applied to a number; derived integer types become xsd:integer."""
     rank, value = number(constant)
     return literal_of(Number(rank, rounding(value)))
-
-
-def _is_nan(value: Real) -> bool:
-    return isinstance(value, float) and math.isnan(value)

@@ -118,10 +118,10 @@ class Datatypes:
         # a plain literal may be the value of a marked one
         for value, members in self._by_value.items():
             plain = self._plain_literal(value)
-            if plain is not None and plain not in members:
-                if contains(self._used, np.array([plain], np.uint64))[0]:
-                    same += [pair for m in members for pair in (plain << 32 | m, m << 32 | plain)]
-                    members.append(plain)
+            if plain is None or plain in members or not contains(self._used, np.array([plain], np.uint64))[0]:
+                continue
+            same += [pair for m in members for pair in (plain << 32 | m, m << 32 | plain)]
+            members.append(plain)
         if same:
             found.setdefault("SAME_VALUE", []).append(np.array(same, np.uint64))
         if ill_typed:

@@ -3,7 +3,9 @@
 A rule with a single data atom and no condition says that one class or property is included in
 another, as it stands or turned round:
 
-    D[?x] :- C[?x]    q[?x, ?y] :- p[?x, ?y]    q[?y, ?x] :- p[?x, ?y]    D[?x] :- p[?x, ?y]    D[?y] :- p[?x, ?y]
+    D[?x] :- C[?x]
+    q[?x, ?y] :- p[?x, ?y]      q[?y, ?x] :- p[?x, ?y]
+    D[?x] :- p[?x, ?y]          D[?y] :- p[?x, ?y]
 
 Class hierarchies, property hierarchies, inverses, domains and ranges are all made of such
 inclusions, and usually most of an ontology is. They form a graph over classes and properties whose
@@ -22,7 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.evaluate.execute import Candidates, run
+from corollary.evaluate.execute import Candidates, family_rows
+from corollary.index.closure import close_graph
 from corollary.index.pairs import (
     NO_KEYS,
     Pairs,
@@ -37,10 +40,7 @@ from corollary.index.pairs import (
 )
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys
-from corollary.modules.closure import close_graph
-from corollary.modules.semi_naive import sizes
 from corollary.plan.compile import Atom, CompiledRule
-from corollary.plan.order import Age, guard_plan
 from corollary.terms.dictionary import TermDictionary
 
 
@@ -203,17 +203,11 @@ class Inclusion:
         self, rule: CompiledRule, shape: Shape, facts: TripleIndex
     ) -> tuple[Keys, Keys, NDArray[np.int64]]:
         """The rows of a rule's family as coded nodes source, target, and flips."""
-        if not rule.guards:
-            ends = np.array([[shape.source], [shape.target]], np.uint64)
-        elif not viable_guards(rule, facts):
-            ends = np.empty((2, 0), np.uint64)
+        rows = family_rows(rule, facts, self._dictionary)
+        if rows.size:
+            ends = np.array([rows.column(shape.source), rows.column(shape.target)], np.uint64)
         else:
-            rows = run(guard_plan(rule, sizes(facts)), {Age.ALL: facts}, rule, self._dictionary)
-            ends = (
-                np.array([rows.column(shape.source), rows.column(shape.target)], np.uint64)
-                if rows.size
-                else np.empty((2, 0), np.uint64)
-            )
+            ends = np.empty((2, 0), np.uint64)
         for side, is_class in enumerate((shape.from_class, shape.to_class)):
             if not is_class:
                 ends = ends[:, ends[side] != self._rdf_type]
@@ -256,8 +250,3 @@ def _superclasses(members: Pairs, classes: Keys) -> Keys:
     column: Column = firsts(by_class)
     rows, targets = join(classes, column)
     return pack(seconds(by_class)[rows], targets)
-
-
-def viable_guards(rule: CompiledRule, facts: TripleIndex) -> bool:
-    """Whether no guard has an empty relation."""
-    return all(len(facts.relation(rule.atoms[i].p)) for i in rule.guards)

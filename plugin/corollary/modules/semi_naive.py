@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from corollary.evaluate.execute import Candidates, emit, run
+from corollary.evaluate.execute import Candidates, emit, run, sizes
 from corollary.index.triples import TripleIndex
 from corollary.plan.compile import Atom, CompiledRule
-from corollary.plan.order import Age, Plan, Size, delta_plan, full_plan
+from corollary.plan.order import Age, Plan, delta_plan, full_plan
 from corollary.terms.dictionary import TermDictionary
 
 
@@ -90,12 +90,3 @@ def _has_match(atom: Atom, facts: TripleIndex) -> bool:
     if atom.o >= 0:
         return facts.relation(atom.p).has_object(atom.o)
     return True
-
-
-def sizes(facts: TripleIndex) -> Size:
-    """The planner's estimate: how many facts the atom's relation has; an open predicate has them all."""
-
-    def size(atom: Atom) -> int:
-        return len(facts.relation(atom.p)) if atom.p >= 0 else facts.fact_count()
-
-    return size

@@ -17,16 +17,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary.evaluate.execute import Candidates, run
+from corollary.evaluate.execute import Candidates, family_rows
+from corollary.index.closure import close_keys
 from corollary.index.pairs import Pairs, pack, union
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Keys
-from corollary.modules.closure import close_keys
-from corollary.modules.inclusion import viable_guards
-from corollary.modules.semi_naive import sizes
 from corollary.plan.compile import Atom, CompiledRule
-from corollary.plan.order import Age, guard_plan
 from corollary.terms.dictionary import TermDictionary
 
 FEW_EDGES = 4
@@ -109,10 +106,10 @@ class Transitive:
         for rule, predicate in zip(self.rules, self._predicates, strict=True):
             if predicate >= 0:
                 found[predicate] = None
-            elif viable_guards(rule, facts):
-                rows = run(guard_plan(rule, sizes(facts)), {Age.ALL: facts}, rule, self._dictionary)
-                if rows.size:
-                    found.update(dict.fromkeys(rows.column(predicate).tolist()))
+                continue
+            rows = family_rows(rule, facts, self._dictionary)
+            if rows.size:
+                found.update(dict.fromkeys(rows.column(predicate).tolist()))
         return list(found)
 
     def _extend(self, predicate: int, new: Pairs, closure: Relation) -> Keys:

@@ -12,8 +12,10 @@ printed as one instance; evaluation treats guards as the body atoms they are.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from corollary.kernels.sorted import Column
 from corollary.language import (
     Aggregate,
     Bind,
@@ -113,6 +115,10 @@ class CompiledRule:
     def slot(self, variable: Variable) -> int:
         """The number of a variable of the source rule."""
         return -1 - self.names.index(variable.name)
+
+
+Tables = Callable[[CompiledRule], tuple[int, Mapping[int, Column]]]
+"""Gives the rows of a rule's family: how many, and a column for every variable that guards bind."""
 
 
 def compile_rule(rule: Rule, number: int, dictionary: TermDictionary) -> CompiledRule:

@@ -106,8 +106,11 @@ def delta_plan(rule: CompiledRule, trigger: int, size: Size) -> Plan:
 
 
 def guard_plan(rule: CompiledRule, size: Size) -> Plan:
-    """The rows of the rule's family: everything that satisfies its guards, over all facts."""
-    return _join_all(rule, [], set(), dict.fromkeys(rule.guards, Age.ALL), size)
+    """The rows of the rule's family: everything that satisfies its guards and the filters on them."""
+    joins = _join_all(rule, [], set(), dict.fromkeys(rule.guards, Age.ALL), size)
+    bound = {v for i in rule.guards for v in rule.atoms[i].variables}
+    filters = (c for c in rule.conditions if c.target is None and c.needs <= bound)
+    return (*joins, *map(Select, filters))
 
 
 def _entrance(rule: CompiledRule, trigger: int) -> int | None:

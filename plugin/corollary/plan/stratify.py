@@ -1,11 +1,21 @@
-"""Strata."""
+"""Strata: when the rules that are not monotone may join in.
+
+A rule with negation or an aggregate reads facts that must be complete. Its stratum is above those
+of all rules that may lead to what it negates, and not below those that lead to what else it reads;
+monotone rules need none, they run all the time. If a negation leads back to itself there is no such
+order, and the program is refused with the cycle named (Apt, Blair, Walker 1988).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from corollary.index.triples import TripleIndex
+from corollary.language import Diagnostic, UnstratifiableError
+from corollary.plan.compile import Tables
+from corollary.plan.dependencies import DependencyGraph, Edge, Node, dependency_graph, node_text
 from corollary.plan.program import CompiledProgram
+from corollary.terms.dictionary import TermDictionary
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,5 +32,61 @@ class Strata:
         return bool(self.rules)
 
 
-def stratify(program: CompiledProgram, facts: TripleIndex) -> Strata:
-    return Strata((tuple(rule.number for rule in program.rules if not rule.is_monotone and rule.heads),))
+def stratify(program: CompiledProgram, facts: TripleIndex, tables: Tables) -> Strata:
+    """The strata of the program's instances. Raises ``UnstratifiableError`` with the cycle."""
+    graph = dependency_graph(program, facts, tables)
+    refuse_cycles(graph, program.dictionary)
+    height = [0] * len(graph.components)
+    incoming: dict[int, list[Edge]] = {}
+    for edge in graph.edges:
+        incoming.setdefault(graph.component_of[edge.target], []).append(edge)
+    for component in range(len(graph.components)):
+        for edge in incoming.get(component, ()):
+            source = graph.component_of[edge.source]
+            height[component] = max(height[component], height[source] + edge.negative)
+    stratum = {rule.number: 0 for rule in program.rules if not rule.is_monotone and rule.heads}
+    for edge in graph.edges:
+        if edge.rule.number in stratum:
+            reached = height[graph.component_of[edge.source]] + edge.negative
+            stratum[edge.rule.number] = max(stratum[edge.rule.number], reached)
+    levels = sorted(set(stratum.values()))
+    return Strata(tuple(tuple(n for n, s in stratum.items() if s == level) for level in levels))
+
+
+def refuse_cycles(graph: DependencyGraph, dictionary: TermDictionary) -> None:
+    """Raise ``UnstratifiableError`` if an edge through negation stays inside its component."""
+    complaints = []
+    seen: set[int] = set()
+    for edge in graph.edges:
+        component = graph.component_of[edge.source]
+        if edge.negative and component == graph.component_of[edge.target] and component not in seen:
+            seen.add(component)
+            path = _path(graph, edge.target, edge.source)
+            cycle = " -> ".join(node_text(node, dictionary) for node in [edge.source, *path])
+            kind = "negates" if edge.rule.negations else "aggregates over"
+            complaints.append(
+                Diagnostic(
+                    f"rule {edge.rule.label} {kind} what depends on its own conclusion: {cycle}",
+                    edge.rule.source.span,
+                    "break the cycle: derive the conclusion under another name, or negate what is given",
+                )
+            )
+    if complaints:
+        raise UnstratifiableError(tuple(complaints))
+
+
+def _path(graph: DependencyGraph, start: Node, end: Node) -> list[Node]:
+    """A shortest path of nodes from start to end, both included."""
+    following: dict[Node, list[Node]] = {}
+    for edge in graph.edges:
+        following.setdefault(edge.source, []).append(edge.target)
+    paths = {start: [start]}
+    queue = [start]
+    for node in queue:
+        if node == end:
+            break
+        for successor in following.get(node, ()):
+            if successor not in paths:
+                paths[successor] = [*paths[node], successor]
+                queue.append(successor)
+    return paths[end]

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     Branch: TypeAlias = Tree[Token]
     Node: TypeAlias = Branch | Token
 
+DEEPEST = 100
+"""How many operators and calls may lie within each other: deeper ones overrun Python's stack later."""
+
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _NUMBER_TYPES = {"INTEGER": XSD + "integer", "DECIMAL": XSD + "decimal", "DOUBLE": XSD + "double"}
 
@@ -66,6 +69,7 @@ class Builder:
         self.declared: dict[str, str] = {}
         self.unknown_prefixes: set[str] = set()
         self.diagnostics: list[Diagnostic] = []
+        self.depth = 0
 
     def complain(self, message: str, place: Node, remedy: str = "") -> None:
         self.diagnostics.append(Diagnostic(message, span_of(place, self.source, self.lines), remedy))
@@ -181,8 +185,17 @@ class Builder:
     def expression(self, node: Node) -> Expression:
         if isinstance(node, str) or node.data in ("tagged", "typed"):
             return self.term(node)
-        children = node.children
-        match node.data:
+        if self.depth == DEEPEST:
+            remedy = "list values with IN (...), or spread the test over several rules"
+            self.complain(f"more than {DEEPEST} operators lie within each other", node, remedy)
+            return RDF_TYPE
+        self.depth += 1
+        call = self.call(node.data, node.children)
+        self.depth -= 1
+        return call
+
+    def call(self, kind: str, children: Sequence[Node]) -> Call:
+        match kind:
             case "operation":
                 left, operator, right = children
                 return Call(str(operator), (self.expression(left), self.expression(right)))

@@ -1,0 +1,205 @@
+"""The dependency graph over predicates and classes, and its strongly connected components.
+
+An edge leads from what a rule reads to what it derives. Families give one edge a row, read off the
+columns of their tables, so the graph is that of the instances: a class has a node of its own, and
+two classes of one ontology depend on each other only if its axioms say so.
+
+Four nodes stand for what a rule leaves open: *any class* and *any property*, read or derived. A rule
+that copies whatever property a fact has (``eq-rep-s``) makes every property depend on itself, not on
+all others. Where an open property may be rdf:type, the rule counts once more with rdf:type in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corollary.index.closure import compressed
+from corollary.index.triples import TripleIndex
+from corollary.kernels.graph import strong_components
+from corollary.kernels.sorted import Column
+from corollary.plan.compile import Atom, CompiledRule, Tables
+from corollary.plan.program import CompiledProgram
+from corollary.terms.dictionary import TermDictionary
+
+Node = int
+CLASS = 1 << 32
+"""Added to a term's id for its node as a class."""
+READ_CLASS, DERIVED_CLASS, READ_PROPERTY, DERIVED_PROPERTY = range(1 << 33, (1 << 33) + 4)
+
+OPEN_NODES = {
+    READ_CLASS: "any class (read)",
+    DERIVED_CLASS: "any class (derived)",
+    READ_PROPERTY: "any property (read)",
+    DERIVED_PROPERTY: "any property (derived)",
+}
+
+
+def node_text(node: Node, dictionary: TermDictionary) -> str:
+    """A node as people read it: the term, with ``[?x]`` behind it if it is a class."""
+    if node in OPEN_NODES:
+        return OPEN_NODES[node]
+    return f"{dictionary.decode(node - CLASS)}[?x]" if node >= CLASS else dictionary.decode(node)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """From what a rule reads to what it derives; ``negative`` if through negation or an aggregate."""
+
+    source: Node
+    target: Node
+    rule: CompiledRule
+    negative: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyGraph:
+    """Live rules' edges, and the components in topological order: what is read before what is derived."""
+
+    edges: tuple[Edge, ...]
+    nodes: tuple[Node, ...]
+    component_of: dict[Node, int]
+    components: tuple[tuple[Node, ...], ...]
+
+    def is_recursive(self, component: int) -> bool:
+        """Whether the component's facts depend on each other."""
+        return any(
+            self.component_of[edge.source] == component == self.component_of[edge.target]
+            for edge in self.edges
+        )
+
+
+def dependency_graph(program: CompiledProgram, facts: TripleIndex, tables: Tables) -> DependencyGraph:
+    """The graph of the rule instances whose bodies may ever hold, given these facts.
+
+    The facts must be closed under the program's monotone rules; ``tables`` gives the rows of a family.
+    """
+    rules = [rule for rule in program.rules if rule.heads and rule.atoms]
+    open_rules = [rule for rule in rules if any(a.p < 0 and a.p not in guarded(rule) for a in rule.atoms)]
+    for rule in open_rules:
+        free = {a.p for a in rule.atoms if a.p < 0} - guarded(rule)
+        rules += program.about_rdf_type(rule, sorted(free))
+    known = _nodes_with_facts(facts, program.rdf_type)
+    edges: dict[tuple[Node, Node, int, bool], Edge] = {}
+    waiting = rules
+    progress = True
+    while progress:
+        progress = False
+        dead = []
+        for rule in waiting:
+            found = list(_rule_edges(rule, tables, program.rdf_type, known))
+            if not found:
+                dead.append(rule)
+                continue
+            for edge in found:
+                key = (edge.source, edge.target, rule.number, edge.negative)
+                if key not in edges:
+                    edges[key] = edge
+                    progress = progress or edge.target not in known
+                    known.add(edge.target)
+        waiting = rules if progress else dead
+    listed = list(edges.values()) + list(_open_edges(edges.values(), program))
+    return _components(tuple(listed))
+
+
+def guarded(rule: CompiledRule) -> set[int]:
+    """The variables that a rule's guards bind."""
+    return {v for i in rule.guards for v in rule.atoms[i].variables}
+
+
+def _nodes_with_facts(facts: TripleIndex, rdf_type: int) -> set[Node]:
+    classes = facts.relation(rdf_type).pairs().distinct_seconds().tolist()
+    return {*facts.all_predicates(), *(CLASS + c for c in classes)}
+
+
+def _rule_edges(rule: CompiledRule, tables: Tables, rdf_type: int, known: set[Node]) -> Iterator[Edge]:
+    """The edges of the instances whose positive atoms' nodes are all known to have, or derive, facts."""
+    size, columns = tables(rule)
+    if not size:
+        return
+    positive = [*rule.atoms, *(a for g in rule.groupings for a in g.atoms)]
+    negative = [a for n in rule.negations for a in n.atoms]
+    read_columns = [_column(atom, columns, size, rdf_type, READ_CLASS, READ_PROPERTY) for atom in
+                    (*positive, *negative)]  # fmt: skip
+    head_columns = [
+        _column(head, columns, size, rdf_type, DERIVED_CLASS, DERIVED_PROPERTY) for head in rule.heads
+    ]
+    rows = np.stack([*read_columns, *head_columns])
+    rows = rows[:, np.lexsort(rows)]
+    fresh = np.ones(rows.shape[1], np.bool_)
+    fresh[1:] = (rows[:, 1:] != rows[:, :-1]).any(axis=0)
+    reads = len(read_columns)
+    aggregated = {len(rule.atoms) + i for i in range(len(positive) - len(rule.atoms))}
+    for row in rows[:, fresh].T.tolist():
+        if not all(node in known or node in OPEN_NODES for node in row[: len(positive)]):
+            continue
+        for target_position, target in enumerate(row[reads:]):
+            head = rule.heads[target_position]
+            for position, source in enumerate(row[:reads]):
+                atom = (*positive, *negative)[position]
+                if atom.p < 0 and atom.p == head.p and source == READ_PROPERTY:
+                    continue  # the property of the fact read: it depends on itself only
+                if source == READ_CLASS and target == DERIVED_CLASS and atom.o == head.o:
+                    continue
+                is_negative = position >= len(positive) or position in aggregated
+                yield Edge(source, target, rule, is_negative)
+
+
+def _column(
+    atom: Atom,
+    columns: Mapping[int, Column],
+    size: int,
+    rdf_type: int,
+    any_class: int,
+    any_property: int,
+) -> NDArray[np.int64]:
+    """The node of an atom in every row of its family's table."""
+    if atom.p == rdf_type:
+        if atom.o in columns:
+            return columns[atom.o].astype(np.int64) + CLASS
+        return np.full(size, any_class if atom.o < 0 else atom.o + CLASS, np.int64)
+    if atom.p in columns:
+        return columns[atom.p].astype(np.int64)
+    return np.full(size, any_property if atom.p < 0 else atom.p, np.int64)
+
+
+def _open_edges(edges: Iterable[Edge], program: CompiledProgram) -> Iterator[Edge]:
+    """What connects the four open nodes with all others, as far as any rule mentions them."""
+    edges = list(edges)
+    mentioned = {node for edge in edges for node in (edge.source, edge.target)}
+    by = {node: edge.rule for edge in edges for node in (edge.source, edge.target)}
+    classes = sorted(node for node in mentioned if CLASS <= node < READ_CLASS)
+    properties = sorted(node for node in mentioned if node < CLASS and node != program.rdf_type)
+    for opened, all_nodes in ((READ_CLASS, classes), (READ_PROPERTY, properties)):
+        if opened in mentioned:
+            yield from (Edge(node, opened, by[opened], False) for node in all_nodes)
+    for opened, all_nodes in ((DERIVED_CLASS, classes), (DERIVED_PROPERTY, properties)):
+        if opened in mentioned:
+            yield from (Edge(opened, node, by[opened], False) for node in all_nodes)
+    if DERIVED_CLASS in mentioned and READ_CLASS in mentioned:
+        yield Edge(DERIVED_CLASS, READ_CLASS, by[DERIVED_CLASS], False)
+    if DERIVED_PROPERTY in mentioned and READ_PROPERTY in mentioned:
+        yield Edge(DERIVED_PROPERTY, READ_PROPERTY, by[DERIVED_PROPERTY], False)
+
+
+def _components(edges: tuple[Edge, ...]) -> DependencyGraph:
+    ends = np.array([(edge.source, edge.target) for edge in edges], np.int64).reshape(-1, 2)
+    nodes = np.array(sorted(set(ends.ravel().tolist())), np.int64)
+    offsets, targets = compressed(
+        nodes.size, np.searchsorted(nodes, ends[:, 0]), np.searchsorted(nodes, ends[:, 1])
+    )
+    component = np.empty(nodes.size, np.int64)
+    count = strong_components(offsets, targets, component) if nodes.size else 0
+    numbered = (count - 1 - component).tolist()  # Tarjan numbers sinks first
+    members: list[list[Node]] = [[] for _ in range(count)]
+    for node, number in zip(nodes.tolist(), numbered, strict=True):
+        members[number].append(node)
+    return DependencyGraph(
+        edges,
+        tuple(nodes.tolist()),
+        dict(zip(nodes.tolist(), numbered, strict=True)),
+        tuple(map(tuple, members)),
+    )
