@@ -132,8 +132,11 @@ key_axioms: st.SearchStrategy[Axiom] = st.builds(
     with_list, classes, st.just(owl("hasKey")), st.lists(properties, min_size=1, max_size=2)
 )
 
+same_individuals: st.SearchStrategy[Axiom] = st.builds(
+    statement, individuals, st.just(owl("sameAs")), individuals
+)
 equality_axioms: st.SearchStrategy[Axiom] = st.one_of(
-    st.builds(statement, individuals, st.just(owl("sameAs")), individuals),
+    same_individuals,
     st.builds(statement, properties, st.just(owl("sameAs")), properties),
     st.builds(statement, classes, st.just(owl("sameAs")), classes),
 )
@@ -157,15 +160,18 @@ clash_axioms: st.SearchStrategy[Axiom] = st.one_of(
 individual_facts = sets_of(plain_facts, 12)
 
 
+@st.composite
 def ontologies(
+    draw: st.DrawFn,
     *axioms: st.SearchStrategy[Axiom],
     data: st.SearchStrategy[frozenset[Fact]] = individual_facts,
     max_size: int = 8,
-) -> st.SearchStrategy[frozenset[Fact]]:
+) -> frozenset[Fact]:
     """A few axioms of the given kinds, and data."""
+    facts = set(draw(data))
     chosen = st.one_of(*axioms)
     many = st.lists(chosen, min_size=max_size // 2, max_size=max_size)
-    stated = st.one_of(st.lists(chosen, min_size=1, max_size=max_size), many, many).map(
-        lambda made: {fact for i, axiom in enumerate(made) for fact in axiom(f"x{i}")}
-    )
-    return st.builds(lambda schema, facts: frozenset(schema | facts), stated, data)
+    stated = draw(st.one_of(st.lists(chosen, min_size=1, max_size=max_size), many, many))
+    for number, axiom in enumerate(stated):
+        facts |= axiom(f"x{number}")
+    return frozenset(facts)

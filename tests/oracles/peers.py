@@ -17,6 +17,8 @@ from corollary.language.model import IRI, OWL, RDF, RDF_TYPE, RDFS, XSD, BlankNo
 Fact = tuple[Constant, Constant, Constant]
 
 MISTAKES = {
+    "scm-sco": "a class that is below itself through another one is not found to be so",
+    "scm-spo": "nor is a property",
     "prp-key": "the last property of a key is not compared",
     "prp-adp": "the last property of owl:AllDisjointProperties is not compared",
     "eq-diff2": "the last member of owl:AllDifferent is not compared",
@@ -89,7 +91,7 @@ def is_clutter(fact: Fact) -> bool:
     subject, predicate, object_ = fact
     return (
         isinstance(subject, Literal)  # no RDF
-        or (subject == object_ and predicate in REFLEXIVE)  # eq-ref, scm-cls, scm-op, scm-dp
+        or is_reflexive(fact)  # eq-ref, scm-cls, scm-op, scm-dp
         or (object_ == THING and predicate in OF_THING)  # scm-cls, and what follows from it alone
         or (subject == NOTHING and predicate == SUBCLASS)  # scm-cls
         or (subject in (THING, NOTHING) and predicate == RDF_TYPE and object_ == CLASS)  # cls-thing
@@ -97,6 +99,12 @@ def is_clutter(fact: Fact) -> bool:
         or (is_datatype(subject) and fact[1:] == (RDF_TYPE, DATATYPE))  # dt-type1
         or (is_datatype(subject) and is_datatype(object_) and predicate == IRI(OWL + "disjointWith"))
     )
+
+
+def is_reflexive(fact: Fact) -> bool:
+    """Whether the fact says that something is the same as, or not above, itself."""
+    subject, predicate, object_ = fact
+    return subject == object_ and predicate in REFLEXIVE
 
 
 def is_datatype(term: Constant) -> bool:

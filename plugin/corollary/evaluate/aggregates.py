@@ -128,7 +128,7 @@ def median(constants: Sequence[Constant]) -> Literal:
     rank, numbers = _numbers(constants)
     if any(map(math.isnan, numbers)):
         return literal_of(Number(rank, math.nan))
-    numbers.sort()  # type: ignore[type-var]  # all are of one type
+    numbers.sort()
     middle = len(numbers) // 2
     return literal_of(_quotient(rank, numbers[(len(numbers) - 1) // 2 : middle + 1]))
 

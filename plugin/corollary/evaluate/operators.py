@@ -230,6 +230,10 @@ def negate(value: Real) -> Real:
     return value.copy_negate() if isinstance(value, Decimal) else -value
 
 
+def absolute(value: Real) -> Real:
+    return value.copy_abs() if isinstance(value, Decimal) else abs(value)
+
+
 # Equality and order
 
 
@@ -259,11 +263,11 @@ def less(left: Constant, right: Constant) -> bool:
     if kind == other_kind:
         if isinstance(one, Number) and isinstance(other, Number):
             _, (a, b) = promote_all((one, other))
-            return a < b  # type: ignore[operator]  # promoted to one type
+            return a < b
         if isinstance(one, Value) and isinstance(other, Value):
             if kind in ("dateTime", "date"):
                 return compare_moments(one, other) < 0
-            return one.key < other.key  # type: ignore[operator]  # both str or both bool
+            return bool(one.key < other.key)  # type: ignore[operator]  # both str or both bool
     raise ExpressionError(f"{left} and {right} have no order")
 
 

@@ -224,7 +224,7 @@ class Inclusion:
             members = facts.relation(self._rdf_type).pairs()
             if len(members):
                 types.append(_superclasses(members, included.classes))
-        predicates = facts.predicates()
+        predicates = facts.all_predicates()
         for predicate in predicates:
             pairs = None
             for keys, turned in ((included.properties, False), (included.inverses, True)):
