@@ -224,7 +224,10 @@ def rules_with_aggregate(draw: st.DrawFn) -> Rule:
         binding = AggregateBinding("count", None, VALUE)
     elements: tuple[BodyElement, ...] = (Aggregate(inner, group, (binding,)),)
     if draw(st.booleans()):
-        elements += (draw(atoms(BOTH, group)),)
+        # What else is local to the aggregate means nothing outside of it.
+        local: dict[Term, Term] = {name: Variable(name.name + "2") for name in VARIABLES if name not in group}
+        outer = draw(atoms(BOTH, group))
+        elements += (Triple(*(local.get(term, term) for term in outer.terms)),)
     return Rule((Triple(draw(st.sampled_from(group)), HAS_VALUE, VALUE),), elements)
 
 

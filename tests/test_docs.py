@@ -2,7 +2,8 @@
 
 Python snippets of a page share their names. In a ``console`` snippet a line after ``$`` is a command, and the
 lines below it are what it prints, ``...`` standing for anything; a command without such lines may print
-whatever it likes. Other snippets (``sh``, ``turtle`` ...) are only shown.
+whatever it likes. Other snippets (``sh``, ``turtle`` ...) are only shown, unless their first line is a
+comment that is a file name (``# rules.dlog``): these are saved under that name.
 """
 
 import doctest
@@ -19,6 +20,7 @@ import pytest
 PROJECT = Path(__file__).parents[1]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("**/*.md"))]
 SNIPPET = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"# (\S+\.\w+)\n")
 COMMAND = re.compile(r"^\$ (.*(?:\\\n.*)*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
 
@@ -52,6 +54,8 @@ def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             exec(compile(text, str(page), "exec"), names)
         elif language == "console":
             run_console(text, tmp_path)
+        elif file := FILE.match(text):
+            (tmp_path / file[1]).write_text(text)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))

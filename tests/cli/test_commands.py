@@ -57,7 +57,7 @@ def test_the_summary_as_json() -> None:
     assert data["explicit"] == 6
     assert data["inferred"] == data["total"] - 6
     assert data["inconsistencies"] == 0
-    assert list(data["seconds"]) == ["read", "reason"]
+    assert list(data["seconds"]) == ["prepare", "read", "reason"]
     sizes = {row["predicate"]: (row["explicit"], row["total"]) for row in data["largest_predicates"]}
     assert sizes[f"<{NAMESPACE}parent>"] == (2, 2)
     assert sizes[f"<{NAMESPACE}ancestor>"] == (0, 3)

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hypothesis import HealthCheck, given, settings
-
-from corollary.language import IRI, RDF_TYPE, Program
-from corollary.profiles import load_profile
 from tests import ontology_strategies as ontology
 from tests import strategies as some
 from tests.engine import Fact, close
 from tests.oracles.naive import visible
 from tests.oracles.peers import is_clutter, is_reflexive, owlrl_closure
+
+from corollary.language import RDF_TYPE, Program
+from corollary.profiles import load_profile
 
 DECLARATIONS: frozenset[Fact] = frozenset(
     {(class_, RDF_TYPE, ontology.owl("Class")) for class_ in some.CLASSES}

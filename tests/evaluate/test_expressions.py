@@ -433,7 +433,7 @@ logical = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.deferred(lambda: st.one_of(numeric, textual, logical)))
 def test_agrees_with_pyoxigraph(text: str) -> None:
     """Up to how numbers are written."""
@@ -495,7 +495,7 @@ def holds(expression: Expression, row: Sequence[str]) -> bool:
         return False
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(rows_of_terms, expressions)
 def test_ids_decide_as_terms_do(rows: list[tuple[str, str, str]], expression: Expression) -> None:
     dictionary = TermDictionary()

@@ -75,6 +75,33 @@ def test_every_predicate_and_class_is_declared(tmp_path: Path) -> None:
     assert used <= declared
 
 
+def test_a_reasoner_finds_what_is_left_unsaid(tmp_path: Path) -> None:
+    """One department's data: consistent, and every definition of the ontology finds its instances."""
+    from corollary.evaluate import materialise
+    from corollary.index import TripleIndex
+    from corollary.profiles import load_profile
+
+    ontology, data = generate(1, tmp_path)
+    lines = [line for line in university(1) if "/u1/d2/" in line or "/u1/d2>" in line or "/u1/s" in line]
+    data.write_text("".join(lines))
+    dictionary = TermDictionary()
+    explicit = TripleIndex.from_columns(*read([ontology, data], dictionary))
+    result = materialise(explicit, load_profile("owl2rl"), dictionary)
+    assert not result.inconsistencies
+    columns = (dictionary.decode_all(column.tolist()) for column in result.index.columns())
+    closed = [f"{s} {p} {o} ." for s, p, o in zip(*columns, strict=True)]
+    kinds = counts([line for line in closed if "#type>" in line], 2)
+    given = counts([line for line in lines if "#type>" in line], 2)
+    assert kinds["Chair"] == kinds["Dean"] == 1
+    assert kinds["Student"] == given["UndergraduateStudent"] + given["GraduateStudent"]
+    assert kinds["Assistant"] == kinds["TeachingAssistant"] + kinds["ResearchAssistant"] > 0
+    assert kinds["Agent"] == kinds["Person"] + kinds["Organisation"]
+    predicates = counts(closed, 1)
+    assert predicates["learnsFrom"] > 0
+    assert predicates["worksWith"] == 2 * counts(lines, 1)["worksWith"]
+    assert "<http://www.w3.org/2002/07/owl#sameAs>" not in {line.split()[1] for line in closed}
+
+
 def test_compression(tmp_path: Path) -> None:
     paths = generate(1, tmp_path, compression="bz2")
     assert paths[1].name == "university-1.nt.bz2"

@@ -13,7 +13,7 @@ import pyoxigraph
 import pytest
 from _pytest.mark import ParameterSet
 from tests.conformance.entailment import Closure, Fact, close, entails
-from tests.profiles.test_profiles import CLUTTER, OWL2RL
+from tests.profiles.test_profiles import CLUTTER, GUARDED, OWL2RL
 
 PREFIXES = """
 @prefix : <http://example.org/> .
@@ -49,7 +49,7 @@ def follows(premise: str, conclusion: str, profile: str) -> bool:
 def test_rule(rule: str, case: str) -> None:
     expected = "=/=>" not in case
     premise, conclusion = case.split("=>" if expected else "=/=>")
-    full = rule in CLUTTER | {"scm-cls"}
+    full = rule in CLUTTER | GUARDED
     assert follows(premise, conclusion, "owl2rl-full" if full else "owl2rl") == expected
     if full:
         assert not follows(premise, conclusion, "owl2rl"), "owl2rl leaves this out"

@@ -26,7 +26,10 @@ scm-rng2 scm-hv scm-svf1 scm-svf2 scm-avf1 scm-avf2 scm-int scm-uni
 """The names of all rules of OWL 2 Profiles, section 4.3, tables 4 to 9."""
 
 OWL2RL = set(OWL2RL_TABLES.split())
-CLUTTER = {"eq-ref", "prp-ap", "cls-thing", "cls-nothing1", "dt-type1", "scm-op", "scm-dp"}
+CLUTTER = {"eq-ref", "prp-ap", "cls-thing", "cls-nothing1", "dt-type1"}
+GUARDED = {"scm-cls", "scm-op", "scm-dp"}
+"""Rules of which owl2rl has only the instances that matter."""
+
 RDFS_PATTERNS = {f"rdfs{n}" for n in (1, 2, 3, "4a", "4b", *range(5, 14))} | {"rdfD1", "rdfD2"}
 
 

@@ -88,9 +88,9 @@ DATATYPES: dict[str, tuple[list[list[str]], list[str]]] = {
             ["/relative/a:b"],
             ["#a:b"],
             [""],
-            ["a b"],
+            ["a b:c"],
         ],
-        [":abc", "1a:b", "a b:c"],
+        [":abc", "\x00"],
     ),
     "xsd:dateTime": (
         [
@@ -271,7 +271,8 @@ def test_integers_are_read_whole(number: int) -> None:
 def test_floats_are_rounded_once(number: float, side: int) -> None:
     """Just beside the middle of two floats, by too little for a double to see: to the nearer one."""
     below = np.float32(number)
-    above = np.nextafter(below, np.float32(np.inf))
+    with np.errstate(over="ignore"):
+        above = np.nextafter(below, np.float32(np.inf))
     assume(np.isfinite(above))
     exact = (Fraction(float(below)) + Fraction(float(above))) / 2 + Fraction(side, 10**300)
     digits = exact.numerator * 10**400 // exact.denominator

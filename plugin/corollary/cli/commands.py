@@ -195,13 +195,13 @@ def explain_plan(
       corollary explain-plan ontology.ttl data.nt
       corollary explain-plan ontology.ttl --rules rdfs --json
     """
-    from corollary.plan import explain_json, explain_text
+    from corollary.plan.explain import explanation_text
 
-    result = run(files, rules, input_format).materialisation
+    explanation = run(files, rules, input_format).materialisation.explain_plan()
     if as_json:
-        click.echo(json.dumps(explain_json(result), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(explanation, indent=2, ensure_ascii=False))
     else:
-        click.echo(explain_text(result).rstrip("\n"))
+        click.echo(explanation_text(explanation), nl=False)
 
 
 @main.command(short_help="List the rule sets known by name.")

@@ -37,21 +37,22 @@ def load_program(rules: Sequence[str]) -> Program:
 def run(files: tuple[str, ...], rules: tuple[str, ...], input_format: str | None) -> Run:
     """Read files and close them under rules (the default ones if none are named).
 
-    Rules are loaded first: a misspelt name should not cost the time to read the data.
+    Rules are loaded first: a misspelt name should not cost the time to read the data. To *prepare* is to
+    load them and the engine itself.
     """
     rules = rules or (DEFAULT_RULES,)
     seconds: dict[str, float] = {}
-    program = load_program(rules)
-    with stage("read", seconds) as current:
+    with stage("prepare", seconds):
+        from corollary.evaluate import materialise
+        from corollary.index import TripleIndex
         from corollary.loaders import read
         from corollary.terms.dictionary import TermDictionary
 
+        program = load_program(rules)
+    with stage("read", seconds) as current:
         dictionary = TermDictionary()
         columns = read(files, dictionary, current.update, format=input_format)
     with stage("reason", seconds) as current:
-        from corollary.evaluate import materialise
-        from corollary.index import TripleIndex
-
         explicit = TripleIndex.from_columns(*columns)
         materialisation = materialise(explicit, program, dictionary, progress=current.update)
     return Run(files, rules, materialisation, seconds)

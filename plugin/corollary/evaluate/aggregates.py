@@ -12,27 +12,29 @@ import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 
 from corollary.evaluate.bindings import Batch
-from corollary.evaluate.expressions import Terms, number_rows, values
+from corollary.evaluate.expressions import number_rows, values
 from corollary.evaluate.operators import (
     ExpressionError,
     Number,
+    Orderable,
     Rank,
     Real,
     add,
     as_result,
     divide,
-    less,
     literal_of,
-    number,
+    orderable,
+    precedes,
     promote_all,
 )
 from corollary.index.pairs import firsts, pack, seconds, sorted_unique
 from corollary.kernels.sorted import Column, Mask, Rows
-from corollary.language import AggregateBinding, Constant, Literal, constant_text
+from corollary.language import AggregateBinding, constant_text, parse_constant
 from corollary.plan.compile import CompiledRule, Grouping
 from corollary.terms.dictionary import TermDictionary
 
@@ -76,14 +78,14 @@ def _aggregate(
         return _encoded_counts(counts, dictionary), complete
     complete[numbers[~valid]] = False
     column: Column = np.zeros(size, np.uint32)
-    terms = Terms(dictionary)
-    constants = [terms[term_id] for term_id in seconds(keys).tolist()]
+    all_items = _Items(dictionary)
+    ids_of_groups = seconds(keys).tolist()
     ends = np.cumsum(counts)
     function = FUNCTIONS[binding.function]
     for position in np.flatnonzero(complete).tolist():
         try:
-            result = function(constants[ends[position] - counts[position] : ends[position]])
-            column[position] = dictionary.encode(constant_text(result))
+            run = ids_of_groups[ends[position] - counts[position] : ends[position]]
+            column[position] = dictionary.encode(function([all_items[term_id] for term_id in run]))
         except ExpressionError:
             complete[position] = False
     return column, complete
@@ -98,9 +100,35 @@ def _encoded_counts(counts: Rows, dictionary: TermDictionary) -> Column:
     return np.array(ids, np.uint32)[np.searchsorted(used, counts)]
 
 
-def _numbers(constants: Sequence[Constant]) -> tuple[Rank, list[Real]]:
+class Item(NamedTuple):
+    """A value of a group: what it is computed with, and its N-Triples text."""
+
+    value: Orderable
+    text: str
+
+
+class _Items(dict[int, Item]):
+    """The items of ids, each made once; ExpressionError for what no function can compute with."""
+
+    def __init__(self, dictionary: TermDictionary) -> None:
+        self._dictionary = dictionary
+
+    def __missing__(self, term_id: int) -> Item:
+        text = self._dictionary.decode(term_id)
+        item = self[term_id] = Item(orderable(parse_constant(text)), text)
+        return item
+
+
+def _numbers(items: Sequence[Item]) -> tuple[Rank, list[Real]]:
     """The numbers of a group, all of the highest rank among them."""
-    return promote_all(list(map(number, constants)))
+    numbers = [value for value, _ in items if isinstance(value, Number)]
+    if len(numbers) < len(items):
+        raise ExpressionError("only numbers can be summed")
+    return promote_all(numbers)
+
+
+def _text(rank: Rank, value: Real) -> str:
+    return constant_text(literal_of(as_result(rank, value)))
 
 
 def total(rank: Rank, numbers: Sequence[Real]) -> Real:
@@ -113,51 +141,54 @@ def total(rank: Rank, numbers: Sequence[Real]) -> Real:
         return sum(sorted(numbers))
 
 
-def sum_(constants: Sequence[Constant]) -> Literal:
-    rank, numbers = _numbers(constants)
-    return literal_of(as_result(rank, total(rank, numbers)))
+def sum_(items: Sequence[Item]) -> str:
+    rank, numbers = _numbers(items)
+    return _text(rank, total(rank, numbers))
 
 
-def average(constants: Sequence[Constant]) -> Literal:
+def average(items: Sequence[Item]) -> str:
     """Sum divided by count: a decimal if all are integers."""
-    return literal_of(_quotient(*_numbers(constants)))
+    return _mean(*_numbers(items))
 
 
-def median(constants: Sequence[Constant]) -> Literal:
+def median(items: Sequence[Item]) -> str:
     """The middle number, or the mean of the two in the middle; a decimal if all are integers."""
-    rank, numbers = _numbers(constants)
+    rank, numbers = _numbers(items)
     if any(map(math.isnan, numbers)):
-        return literal_of(Number(rank, math.nan))
+        return _text(rank, math.nan)
     numbers.sort()
-    middle = len(numbers) // 2
-    return literal_of(_quotient(rank, numbers[(len(numbers) - 1) // 2 : middle + 1]))
+    return _mean(rank, numbers[(len(numbers) - 1) // 2 : len(numbers) // 2 + 1])
 
 
-def _quotient(rank: Rank, numbers: Sequence[Real]) -> Number:
-    """The mean of numbers of one rank."""
+def _mean(rank: Rank, numbers: Sequence[Real]) -> str:
     summed = total(rank, numbers)
     if rank < Rank.FLOAT:
-        return Number(Rank.DECIMAL, divide(Decimal(summed), Decimal(len(numbers))))
-    return as_result(rank, divide(summed, float(len(numbers))))
+        return _text(Rank.DECIMAL, divide(Decimal(summed), Decimal(len(numbers))))
+    return _text(rank, divide(summed, float(len(numbers))))
 
 
-def least(constants: Sequence[Constant]) -> Constant:
-    """The least by ``<``: all numbers, all strings, or so; of equal ones the first by its text."""
-    return reduce(lambda best, other: other if less(other, best) else best, _by_text(constants))
+def least(items: Sequence[Item]) -> str:
+    """The least by ``<``: all must be numbers, or all strings, and so on. NaN only if alone."""
+    return _extreme(items, precedes)
 
 
-def greatest(constants: Sequence[Constant]) -> Constant:
-    """The greatest by ``<``; of equal ones the first by its text."""
-    return reduce(lambda best, other: other if less(best, other) else best, _by_text(constants))
+def greatest(items: Sequence[Item]) -> str:
+    """The greatest by ``<``, else as ``least``."""
+    return _extreme(items, lambda left, right: precedes(right, left))
 
 
-def _by_text(constants: Sequence[Constant]) -> list[Constant]:
-    ordered = sorted(set(constants), key=constant_text)
-    less(ordered[0], ordered[0])  # even a single value must be one that has an order
-    return ordered
+def _extreme(items: Sequence[Item], better: Callable[[Orderable, Orderable], bool]) -> str:
+    """The best item; of equal values that whose text comes first."""
+    best = items[0]
+    for item in items[1:]:
+        if item.text != best.text and (
+            better(item.value, best.value) or (item.text < best.text and not better(best.value, item.value))
+        ):
+            best = item
+    return best.text
 
 
-FUNCTIONS: dict[str, Callable[[Sequence[Constant]], Constant]] = {
+FUNCTIONS: dict[str, Callable[[Sequence[Item]], str]] = {
     "sum": sum_,
     "avg": average,
     "min": least,

@@ -9,7 +9,7 @@ import numpy as np
 from corollary.evaluate.bindings import Batch, distinct_rows, distinct_values, join
 from corollary.index.pairs import pack
 from corollary.index.triples import TripleIndex, grouped
-from corollary.kernels.sorted import Keys
+from corollary.kernels.sorted import Column, Keys
 from corollary.plan.compile import Atom, CompiledRule, Grouping, Negation
 from corollary.plan.order import Age, AntiJoin, Distinct, Join, Plan, Select, Size, guard_plan
 from corollary.terms.dictionary import TermDictionary
@@ -62,7 +62,7 @@ def sizes(facts: TripleIndex) -> Size:
 
 def anti_join(batch: Batch, negation: Negation, facts: TripleIndex) -> Batch:
     """The rows for which the negated atoms have no match."""
-    columns = {variable: batch.columns[variable] for variable in negation.shared}
+    columns: dict[int, Column] = {variable: batch.columns[variable] for variable in negation.shared}
     columns[ROW] = np.arange(batch.size, dtype=np.uint32)
     matches = Batch(batch.size, columns)
     rest = list(negation.atoms)

@@ -76,7 +76,7 @@ class Fixpoint:
             self.index.add(predicate, new)
             found += len(new)
             for module, pending in zip(self._modules, self._pending, strict=True):
-                if (module is not origin or not module.closed) and module.reads(predicate):
+                if module.reads(predicate) and (module is not origin or module.rereads(predicate)):
                     pending.setdefault(predicate, []).append(new)
         return found
 

@@ -28,10 +28,11 @@ from corollary.modules.module import Module
 from corollary.modules.semi_naive import SemiNaive, viable
 from corollary.modules.transitive import Transitive, closed_predicate
 from corollary.plan.compile import CompiledRule, Tables
+from corollary.plan.explain import Explanation, explain
 from corollary.plan.instances import instances
 from corollary.plan.order import Age, full_plan
 from corollary.plan.program import LIST_BUILTINS, VALUE_BUILTINS, CompiledProgram
-from corollary.plan.stratify import Strata, stratify
+from corollary.plan.stratify import Strata, refuse_static_cycles, stratify
 from corollary.terms.dictionary import TermDictionary
 
 
@@ -74,6 +75,17 @@ class Materialisation:
         """
         return instances(self.compiled, tables(self.compiled, self.index))
 
+    def explain_plan(self) -> Explanation:
+        """How the program is evaluated over these facts: see ``plan.explain``."""
+        return explain(
+            self.compiled,
+            {assignment.rule.number: assignment.module for assignment in self.assignments},
+            self.strata.rules,
+            self.index,
+            tables(self.compiled, self.index),
+            sizes(self.index),
+        )
+
     def __repr__(self) -> str:
         return (
             f"Materialisation({self.program.name or 'program'}: {len(self.explicit):,} explicit, "
@@ -92,6 +104,9 @@ def materialise(
     result exists.
     """
     strata = Strata.none()
+    compiled = CompiledProgram(program, dictionary)
+    if any(not rule.is_monotone for rule in compiled.rules):
+        refuse_static_cycles(compiled)
     while True:
         run_ = _Run(explicit, CompiledProgram(program, dictionary), progress)
         run_.fixpoint.run(run_.unroll)

@@ -159,7 +159,10 @@ def promote(given: Number, rank: Rank) -> Real:
 
 def promote_all(numbers: Sequence[Number]) -> tuple[Rank, list[Real]]:
     """Numbers as numbers of the highest rank among them. At least one."""
-    rank = max(item.rank for item in numbers)
+    ranks = {rank for rank, _ in numbers}
+    rank = max(ranks)
+    if len(ranks) == 1:
+        return rank, [value for _, value in numbers]
     return rank, [promote(item, rank) for item in numbers]
 
 
@@ -259,26 +262,33 @@ def equal(left: Constant, right: Constant) -> bool:
 
 def less(left: Constant, right: Constant) -> bool:
     """``left < right`` for numbers, strings, booleans, dates and dateTimes."""
-    (one, kind), (other, other_kind) = _orderable(left), _orderable(right)
-    if kind == other_kind:
-        if isinstance(one, Number) and isinstance(other, Number):
-            _, (a, b) = promote_all((one, other))
-            return a < b
-        if isinstance(one, Value) and isinstance(other, Value):
-            if kind in ("dateTime", "date"):
-                return compare_moments(one, other) < 0
-            return bool(one.key < other.key)  # type: ignore[operator]  # both str or both bool
-    raise ExpressionError(f"{left} and {right} have no order")
+    return precedes(orderable(left), orderable(right))
 
 
-def _orderable(constant: Constant) -> tuple[Number | Value, str]:
+Orderable = Number | Value
+
+
+def orderable(constant: Constant) -> Orderable:
+    """What a constant is compared by; ExpressionError if ``<`` has no meaning for it."""
     found = find_number(constant)
     if found is not None:
-        return found, "number"
+        return found
     value = known_value(constant)
     if value.space not in ("string", "boolean", "dateTime", "date"):
         raise ExpressionError(f"values such as {constant} have no order")
-    return value, value.space
+    return value
+
+
+def precedes(left: Orderable, right: Orderable) -> bool:
+    """``<`` of two values; ExpressionError if they are of different kinds."""
+    if isinstance(left, Number) and isinstance(right, Number):
+        _, (a, b) = promote_all((left, right))
+        return a < b
+    if isinstance(left, Value) and isinstance(right, Value) and left.space == right.space:
+        if left.space in ("dateTime", "date"):
+            return compare_moments(left, right) < 0
+        return bool(left.key < right.key)  # type: ignore[operator]  # both str or both bool
+    raise ExpressionError(f"{left} and {right} are of different kinds")
 
 
 def known_value(constant: Constant) -> Value:

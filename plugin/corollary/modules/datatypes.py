@@ -44,7 +44,6 @@ ALL_STRINGS = frozenset((STRING, PLAIN_LITERAL, LITERAL))
 class Datatypes:
     """Values of the literals in the facts."""
 
-    closed = True
     name = "datatypes"
     is_waiting = False
 
@@ -67,21 +66,24 @@ class Datatypes:
         """Whether facts of that predicate can make a difference."""
         return predicate < FIRST_VIRTUAL or predicate == self._telling[-1]
 
+    def rereads(self, predicate: int) -> bool:
+        """Whether its own conclusions must come back to it."""
+        return False
+
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """What the literals that are new in the facts denote, and new datatypes of all literals."""
-        shown = self._shown_datatypes(facts)
-        if not self._dictionary.marked_literals and not shown:
-            return {}  # plain literals denote themselves
-        literals = difference(_literals(recent if self._scanned else facts), self._used)
-        self._scanned = True
         found: dict[str, list[Keys]] = {}
-        if literals.size:
-            self._used = union(self._used, literals)
-            self._compare(literals, found)
-            self._tell_datatypes(literals, self._shown, found)
-        if shown - self._shown:
-            self._tell_datatypes(self._used, shown - self._shown, found)
-            self._shown |= shown
+        shown = self._shown_datatypes(facts)
+        if self._dictionary.marked_literals or shown:  # as long as there are none, plain literals
+            literals = difference(_literals(recent if self._scanned else facts), self._used)
+            self._scanned = True  # denote themselves, and nobody asks for their datatypes
+            if literals.size:
+                self._used = union(self._used, literals)
+                self._compare(literals, found)
+                self._tell_datatypes(literals, self._shown, found)
+            if shown - self._shown:
+                self._tell_datatypes(self._used, shown - self._shown, found)
+                self._shown |= shown
         self._tell_differences(facts, found)
         return {self._dictionary.encode(name): keys for name, keys in found.items()}
 

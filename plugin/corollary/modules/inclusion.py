@@ -121,7 +121,6 @@ class Inclusions:
 class Inclusion:
     """All inclusion rules of a program, evaluated together."""
 
-    closed = True
     name = "inclusion"
 
     def __init__(self, dictionary: TermDictionary, rdf_type: int) -> None:
@@ -149,6 +148,10 @@ class Inclusion:
     def reads(self, predicate: int) -> bool:
         """Whether facts of that predicate can make a difference."""
         return True  # which properties are included in others is known only with the schema
+
+    def rereads(self, predicate: int) -> bool:
+        """Whether its own conclusions must come back to it: guards may bring new instances."""
+        return predicate in self._guards
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """Everything that the inclusions make of the recent facts, and new inclusions of all facts."""

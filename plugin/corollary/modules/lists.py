@@ -28,7 +28,6 @@ RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 class Lists:
     """Readings of all lists that hang on certain predicates."""
 
-    closed = True
     name = "lists"
     is_waiting = False
 
@@ -48,6 +47,10 @@ class Lists:
         return predicate in (self._first, self._rest) or (
             self._leading is not None and predicate in self._leading
         )
+
+    def rereads(self, predicate: int) -> bool:
+        """Whether its own conclusions must come back to it."""
+        return False
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """All readings of all lists; ``lengths`` says how long they are."""

@@ -15,19 +15,19 @@ class Module(Protocol):
        all facts, the recent ones included, and ``recent`` all that it has not been given yet.
     2. It answers with candidates: every fact that its rules derive from these and that needs a recent
        one. Known facts and duplicates among them do no harm.
-    3. If it is ``closed`` it also answers with all that its rules derive from its own answer, and is
-       never given that back.
+    3. Its own answers come back to it only where it ``rereads`` them. A module that closes its rules
+       answers with all they derive from its own answer too, and needs to see again only the guards
+       among it: they bring new instances.
     """
 
     @property
     def name(self) -> str: ...
 
     @property
-    def closed(self) -> bool: ...
-
-    @property
     def is_waiting(self) -> bool: ...
 
     def reads(self, predicate: int) -> bool: ...
+
+    def rereads(self, predicate: int) -> bool: ...
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates: ...

@@ -18,9 +18,6 @@ from corollary.terms.dictionary import TermDictionary
 class SemiNaive:
     """Rules evaluated by delta plans, one for every positive body atom."""
 
-    closed = False
-    """Its own conclusions may lead to more of them: it must see them."""
-
     def __init__(self, name: str, dictionary: TermDictionary) -> None:
         self.name = name
         self.rules: list[CompiledRule] = []
@@ -44,6 +41,10 @@ class SemiNaive:
     def reads(self, predicate: int) -> bool:
         """Whether facts of that predicate can make a difference."""
         return predicate in self._triggers or bool(self._open_triggers)
+
+    def rereads(self, predicate: int) -> bool:
+        """Whether its own conclusions must come back to it: they may lead to more of them."""
+        return True
 
     @property
     def is_waiting(self) -> bool:

@@ -53,7 +53,6 @@ def closed_predicate(rule: CompiledRule) -> int | None:
 class Transitive:
     """All transitivity rules of a program; each of their predicates is closed by itself."""
 
-    closed = True
     name = "transitive closure"
 
     def __init__(self, dictionary: TermDictionary) -> None:
@@ -83,6 +82,10 @@ class Transitive:
     def predicates(self) -> list[int]:
         """The predicates that are closed at present."""
         return list(self._external)
+
+    def rereads(self, predicate: int) -> bool:
+        """Whether its own conclusions must come back to it: guards may bring new instances."""
+        return predicate in self._guards
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """The closures' facts that need a recent one."""

@@ -30,6 +30,7 @@ CLASS = 1 << 32
 """Added to a term's id for its node as a class."""
 READ_CLASS, DERIVED_CLASS, READ_PROPERTY, DERIVED_PROPERTY = range(1 << 33, (1 << 33) + 4)
 
+_OPEN_PROPERTIES = frozenset((READ_PROPERTY, DERIVED_PROPERTY))
 OPEN_NODES = {
     READ_CLASS: "any class (read)",
     DERIVED_CLASS: "any class (derived)",
@@ -101,8 +102,23 @@ def dependency_graph(program: CompiledProgram, facts: TripleIndex, tables: Table
                     progress = progress or edge.target not in known
                     known.add(edge.target)
         waiting = rules if progress else dead
-    listed = list(edges.values()) + list(_open_edges(edges.values(), program))
+    listed = [*edges.values(), *_open_edges(edges.values(), program.rdf_type)]
     return _components(tuple(listed))
+
+
+def static_graph(rules: Iterable[CompiledRule], rdf_type: int) -> DependencyGraph:
+    """The graph of what rules say by name, whether their bodies ever hold or not.
+
+    Of rules with guards, or with a variable for a predicate, only the edges between names count.
+    """
+    edges = [
+        edge
+        for rule in rules
+        for edge in _rule_edges(rule, lambda _: (1, {}), rdf_type, None)
+        if not (rule.guards or edge.source in _OPEN_PROPERTIES or edge.target in _OPEN_PROPERTIES)
+        or not OPEN_NODES.keys() & {edge.source, edge.target}
+    ]
+    return _components((*edges, *_open_edges(edges, rdf_type)))
 
 
 def guarded(rule: CompiledRule) -> set[int]:
@@ -115,8 +131,11 @@ def _nodes_with_facts(facts: TripleIndex, rdf_type: int) -> set[Node]:
     return {*facts.all_predicates(), *(CLASS + c for c in classes)}
 
 
-def _rule_edges(rule: CompiledRule, tables: Tables, rdf_type: int, known: set[Node]) -> Iterator[Edge]:
-    """The edges of the instances whose positive atoms' nodes are all known to have, or derive, facts."""
+def _rule_edges(rule: CompiledRule, tables: Tables, rdf_type: int, known: set[Node] | None) -> Iterator[Edge]:
+    """The edges of the instances whose positive atoms' nodes are all known to have, or derive, facts.
+
+    With None for the known nodes, of all instances.
+    """
     size, columns = tables(rule)
     if not size:
         return
@@ -134,7 +153,7 @@ def _rule_edges(rule: CompiledRule, tables: Tables, rdf_type: int, known: set[No
     reads = len(read_columns)
     aggregated = {len(rule.atoms) + i for i in range(len(positive) - len(rule.atoms))}
     for row in rows[:, fresh].T.tolist():
-        if not all(node in known or node in OPEN_NODES for node in row[: len(positive)]):
+        if known is not None and not known.issuperset({*row[: len(positive)]} - OPEN_NODES.keys()):
             continue
         for target_position, target in enumerate(row[reads:]):
             head = rule.heads[target_position]
@@ -166,13 +185,13 @@ def _column(
     return np.full(size, any_property if atom.p < 0 else atom.p, np.int64)
 
 
-def _open_edges(edges: Iterable[Edge], program: CompiledProgram) -> Iterator[Edge]:
+def _open_edges(edges: Iterable[Edge], rdf_type: int) -> Iterator[Edge]:
     """What connects the four open nodes with all others, as far as any rule mentions them."""
     edges = list(edges)
     mentioned = {node for edge in edges for node in (edge.source, edge.target)}
     by = {node: edge.rule for edge in edges for node in (edge.source, edge.target)}
     classes = sorted(node for node in mentioned if CLASS <= node < READ_CLASS)
-    properties = sorted(node for node in mentioned if node < CLASS and node != program.rdf_type)
+    properties = sorted(node for node in mentioned if node < CLASS and node != rdf_type)
     for opened, all_nodes in ((READ_CLASS, classes), (READ_PROPERTY, properties)):
         if opened in mentioned:
             yield from (Edge(node, opened, by[opened], False) for node in all_nodes)

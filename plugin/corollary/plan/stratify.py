@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from corollary.index.triples import TripleIndex
 from corollary.language import Diagnostic, UnstratifiableError
 from corollary.plan.compile import Tables
-from corollary.plan.dependencies import DependencyGraph, Edge, Node, dependency_graph, node_text
+from corollary.plan.dependencies import DependencyGraph, Edge, Node, dependency_graph, node_text, static_graph
 from corollary.plan.program import CompiledProgram
 from corollary.terms.dictionary import TermDictionary
 
@@ -51,6 +51,16 @@ def stratify(program: CompiledProgram, facts: TripleIndex, tables: Tables) -> St
             stratum[edge.rule.number] = max(stratum[edge.rule.number], reached)
     levels = sorted(set(stratum.values()))
     return Strata(tuple(tuple(n for n, s in stratum.items() if s == level) for level in levels))
+
+
+def refuse_static_cycles(program: CompiledProgram) -> None:
+    """Raise ``UnstratifiableError`` if what rules say by name negates itself.
+
+    Such a program is wrong whatever the facts are. What rules do through guards and variable
+    predicates depends on the facts, and is checked when they are there.
+    """
+    rules = [rule for rule in program.rules if rule.heads and rule.atoms]
+    refuse_cycles(static_graph(rules, program.rdf_type), program.dictionary)
 
 
 def refuse_cycles(graph: DependencyGraph, dictionary: TermDictionary) -> None:

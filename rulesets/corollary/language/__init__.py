@@ -47,7 +47,7 @@ from corollary.language.model import (
     Variable,
 )
 from corollary.language.parser import parse_file, parse_program
-from corollary.language.printer import format_program, format_rule
+from corollary.language.printer import format_constant, format_element, format_program, format_rule
 from corollary.language.variables import bound_variables, substitute, variables
 
 __all__ = [
@@ -92,6 +92,8 @@ __all__ = [
     "bound_variables",
     "check",
     "constant_text",
+    "format_constant",
+    "format_element",
     "format_program",
     "format_rule",
     "parse_constant",

@@ -23,6 +23,7 @@ from corollary.language.model import (
     Builtin,
     Call,
     Chain,
+    Constant,
     Each,
     Expression,
     Filter,
@@ -65,6 +66,16 @@ _PRECEDENCE = {
 def format_rule(rule: Rule, prefixes: Prefixes = ()) -> str:
     """The text of one rule, without its name, with IRIs shortened by the prefixes given."""
     return _Printer(prefixes).rule(rule)
+
+
+def format_element(element: BodyElement, prefixes: Prefixes = ()) -> str:
+    """The text of one body element, with IRIs shortened by the prefixes given."""
+    return _Printer(prefixes).element(element, ())
+
+
+def format_constant(constant: Constant, prefixes: Prefixes = ()) -> str:
+    """The text of a constant in a rule, with IRIs shortened by the prefixes given."""
+    return _Printer(prefixes).term(constant)
 
 
 def format_program(program: Program) -> str:

@@ -1,0 +1,197 @@
+"""EXPLAIN: how a program is evaluated over some facts, as data and as stable text.
+
+It tells which module takes which rules, the components of the dependency graph in topological order,
+the strata of rules with negation or aggregates, and of every rule that can apply the size of its
+family and its plans: one for a start over all facts, and one for every body atom as the trigger.
+The same input gives the same explanation, to the letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from corollary.index.triples import TripleIndex
+from corollary.language import (
+    BodyElement,
+    Builtin,
+    Term,
+    Triple,
+    Variable,
+    format_constant,
+    format_element,
+    format_rule,
+    parse_constant,
+)
+from corollary.plan.compile import Atom, CompiledRule, Tables, is_virtual
+from corollary.plan.dependencies import CLASS, OPEN_NODES, DependencyGraph, Node, dependency_graph
+from corollary.plan.order import AntiJoin, Distinct, Join, Plan, Select, Size, delta_plan, full_plan
+from corollary.plan.program import CompiledProgram
+
+Explanation = dict[str, Any]
+Prefixes = Sequence[tuple[str, str]]
+
+MOST_NODES = 12
+"""The text names so many nodes of a component, and so many components, times ten; JSON has them all."""
+
+
+def explain(
+    program: CompiledProgram,
+    modules: Mapping[int, str],
+    strata: Iterable[Iterable[int]],
+    facts: TripleIndex,
+    tables: Tables,
+    size: Size,
+) -> Explanation:
+    """The explanation as JSON-ready data.
+
+    ``modules`` names the module of every rule number, ``strata`` the rule numbers that join in one
+    stratum after the other, ``tables`` gives the rows of a family and ``size`` the size of a relation.
+    """
+    printer = _Printer(program)
+    live = []
+    for rule in program.rules:
+        rows = tables(rule)[0] if rule.atoms or rule.groupings else 0
+        if rows and all(atom.p < 0 or len(facts.relation(atom.p)) for atom in rule.atoms):
+            live.append((rule, rows))
+    graph = dependency_graph(program, facts, tables)
+    by_number = {rule.number: rule for rule in program.rules}
+    return {
+        "program": program.source.name,
+        "facts": len(facts),
+        "rules": len(program.rules),
+        "modules": [
+            {
+                "module": module,
+                "rules": [rule.label for rule, _ in live if modules.get(rule.number) == module],
+            }
+            for module in dict.fromkeys(modules.get(rule.number, "") for rule, _ in live)
+        ],
+        "components": list(_components(graph, printer)),
+        "strata": [[by_number[n].label for n in stratum if n in by_number] for stratum in strata],
+        "plans": [
+            {
+                "rule": rule.label,
+                "text": format_rule(rule.source, program.source.prefixes),
+                "module": modules.get(rule.number, ""),
+                "rows": rows,
+                "plans": list(printer.plans(rule, size)),
+            }
+            for rule, rows in live
+        ],
+    }
+
+
+def _components(graph: DependencyGraph, printer: _Printer) -> Iterator[Explanation]:
+    rules: dict[int, dict[str, None]] = {}
+    recursive: set[int] = set()
+    for edge in graph.edges:
+        target = graph.component_of[edge.target]
+        if edge.target not in OPEN_NODES:
+            rules.setdefault(target, {})[edge.rule.label] = None
+        if graph.component_of[edge.source] == target:
+            recursive.add(target)
+    for number, nodes in enumerate(graph.components):
+        if number in rules:  # nodes that only feed others are facts, not derived
+            yield {
+                "nodes": [printer.node(node) for node in nodes],
+                "recursive": number in recursive,
+                "rules": sorted(rules[number]),
+            }
+
+
+class _Printer:
+    """Prints ids as terms and steps as text."""
+
+    def __init__(self, program: CompiledProgram) -> None:
+        self.dictionary = program.dictionary
+        self.rdf_type = program.rdf_type
+        self.prefixes = program.source.prefixes
+
+    def constant(self, term: int) -> str:
+        text = self.dictionary.decode(term)
+        return text if is_virtual(term) else format_constant(parse_constant(text), self.prefixes)
+
+    def node(self, node: Node) -> str:
+        if node in OPEN_NODES:
+            return OPEN_NODES[node]
+        return f"{self.constant(node - CLASS)}[?x]" if node >= CLASS else self.constant(node)
+
+    def atom(self, rule: CompiledRule, atom: Atom) -> str:
+        def term(value: int) -> Term:
+            if value < 0:
+                return Variable(rule.names[-1 - value])
+            return parse_constant(self.dictionary.decode(value))
+
+        element: BodyElement
+        if is_virtual(atom.p):
+            element = Builtin(self.dictionary.decode(atom.p), (term(atom.s), term(atom.o)))
+        else:
+            element = Triple(term(atom.s), term(atom.p), term(atom.o))
+        return format_element(element, self.prefixes)
+
+    def plans(self, rule: CompiledRule, size: Size) -> Iterator[Explanation]:
+        yield {"trigger": None, "steps": self.steps(rule, full_plan(rule, size))}
+        if rule.heads:
+            for trigger, atom in enumerate(rule.atoms):
+                steps = self.steps(rule, delta_plan(rule, trigger, size))
+                yield {"trigger": self.atom(rule, atom), "steps": steps}
+
+    def steps(self, rule: CompiledRule, plan: Plan) -> list[str]:
+        lines = []
+        for step in plan:
+            match step:
+                case Join(atom, age):
+                    lines.append(f"join {self.atom(rule, atom)} in {age.value}")
+                case Distinct(atom, variable):
+                    name = rule.names[-1 - variable]
+                    lines.append(f"distinct ?{name} of {self.atom(rule, atom)} in recent")
+                case Select(condition):
+                    lines.append(format_element(condition.element, self.prefixes))
+                case AntiJoin(negation):
+                    atoms = (self.atom(rule, atom) for atom in negation.atoms)
+                    lines.append(f"without {', '.join(atoms)}")
+                case _:
+                    lines.append(format_element(step.grouping.element, self.prefixes))
+        heads = (self.atom(rule, head) for head in rule.heads)
+        return [*lines, f"derive {', '.join(heads) or 'false'}"]
+
+
+def explanation_text(explanation: Explanation) -> str:
+    """The explanation as text, the same for the same input."""
+    lines = [
+        f"{explanation['program']}: {explanation['rules']} rules over {explanation['facts']:,} facts",
+        "",
+    ]
+    lines.append("Modules")
+    for module in explanation["modules"]:
+        lines.append(f"  {module['module']}: {', '.join(dict.fromkeys(module['rules']))}")
+    components = explanation["components"]
+    lines += ["", f"Components, in the order of dependency ({len(components):,})"]
+    for number, component in enumerate(components[: 10 * MOST_NODES], 1):
+        nodes = _shortened(component["nodes"])
+        kind = "recursive" if component["recursive"] else "not recursive"
+        lines.append(f"  {number}. {nodes}: {kind}, by {', '.join(component['rules'])}")
+    if len(components) > 10 * MOST_NODES:
+        lines.append(f"  ... and {len(components) - 10 * MOST_NODES:,} more")
+    if explanation["strata"]:
+        lines += ["", "Strata of rules with negation or aggregates"]
+        lines += [f"  {n}. {', '.join(labels)}" for n, labels in enumerate(explanation["strata"], 1)]
+    lines += ["", "Plans"]
+    for rule in explanation["plans"]:
+        lines += [
+            "",
+            f"  {rule['rule']}: {rule['rows']:,} {'row' if rule['rows'] == 1 else 'rows'}, {rule['module']}",
+        ]
+        lines += [f"    {line}" for line in rule["text"].splitlines()]
+        for plan in rule["plans"]:
+            lines.append(
+                f"    - on recent {plan['trigger']}:" if plan["trigger"] else "    - from the start:"
+            )
+            lines += [f"        {step}" for step in plan["steps"]]
+    return "\n".join(lines) + "\n"
+
+
+def _shortened(nodes: Sequence[str]) -> str:
+    more = f" and {len(nodes) - MOST_NODES:,} more" if len(nodes) > MOST_NODES else ""
+    return ", ".join(nodes[:MOST_NODES]) + more
