@@ -18,7 +18,7 @@ from time import perf_counter
 
 import numpy as np
 
-from corollary.evaluate.execute import Candidates
+from corollary.algebra.execute import Candidates
 from corollary.index.pairs import Pairs, sorted_unique
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex

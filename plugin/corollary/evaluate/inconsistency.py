@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corollary.evaluate.bindings import Batch
+from corollary.algebra.bindings import Batch
 from corollary.plan.compile import CompiledRule, is_virtual
 from corollary.terms.dictionary import TermDictionary
 

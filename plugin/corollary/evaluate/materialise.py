@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from time import perf_counter
 
-from corollary.evaluate.bindings import Batch
-from corollary.evaluate.execute import Candidates, emit, family_rows, run, sizes
+from corollary.algebra.bindings import Batch
+from corollary.algebra.execute import Candidates, emit, family_rows, run, sizes
 from corollary.evaluate.fixpoint import Fixpoint, Progress
 from corollary.evaluate.inconsistency import Inconsistency, clashes
 from corollary.index.triples import TripleIndex

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from corollary.evaluate.execute import Candidates
+from corollary.algebra.execute import Candidates
 from corollary.index.pairs import contains, difference, distinct, firsts, pack, seconds, union
 from corollary.index.triples import FIRST_VIRTUAL, TripleIndex
 from corollary.kernels.sorted import Column, Keys

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.evaluate.execute import Candidates, family_rows
+from corollary.algebra.execute import Candidates, family_rows
 from corollary.index.closure import close_graph
 from corollary.index.pairs import (
     NO_KEYS,
@@ -63,7 +63,7 @@ def inclusion_shape(rule: CompiledRule, rdf_type: int) -> Shape | None:
     if len(rule.heads) != 1 or len(rule.data) != 1 or rule.conditions or not rule.is_monotone:
         return None
     body, head = rule.atoms[rule.data[0]], rule.heads[0]
-    guarded = {v for i in rule.guards for v in rule.atoms[i].variables}
+    guarded = rule.guarded
 
     def end(atom: Atom) -> tuple[int, bool, tuple[int, ...]] | None:
         """The class or property of an atom, which of the two it is, and the atom's free variables."""

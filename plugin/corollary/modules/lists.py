@@ -18,7 +18,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from corollary.evaluate.execute import Candidates
+from corollary.algebra.execute import Candidates
 from corollary.index.triples import TripleIndex
 from corollary.terms.dictionary import TermDictionary
 

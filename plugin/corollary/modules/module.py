@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from corollary.evaluate.execute import Candidates
+from corollary.algebra.execute import Candidates
 from corollary.index.triples import TripleIndex
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from corollary.evaluate.execute import Candidates, emit, run, sizes
+from corollary.algebra.execute import Candidates, emit, run, sizes
 from corollary.index.triples import TripleIndex
 from corollary.plan.compile import Atom, CompiledRule
 from corollary.plan.order import Age, Plan, delta_plan, full_plan

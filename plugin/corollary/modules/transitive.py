@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary.evaluate.execute import Candidates, family_rows
+from corollary.algebra.execute import Candidates, family_rows
 from corollary.index.closure import close_keys
 from corollary.index.pairs import Pairs, pack, union
 from corollary.index.relation import Relation
@@ -41,7 +41,7 @@ def closed_predicate(rule: CompiledRule) -> int | None:
     x, y, z = first.s, first.o, second.o
     if len({x, y, z}) < 3 or max(x, y, z) >= 0:
         return None
-    guarded = {v for i in rule.guards for v in rule.atoms[i].variables}
+    guarded = rule.guarded
     if guarded & {x, y, z}:
         return None
     p = first.p

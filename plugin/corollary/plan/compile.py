@@ -108,6 +108,11 @@ class CompiledRule:
         return tuple(i for i in range(len(self.atoms)) if i not in self.guards)
 
     @property
+    def guarded(self) -> frozenset[int]:
+        """The variables that guards bind."""
+        return frozenset(v for i in self.guards for v in self.atoms[i].variables)
+
+    @property
     def is_monotone(self) -> bool:
         """Whether more facts can never mean fewer conclusions."""
         return not self.negations and not self.groupings

@@ -79,9 +79,9 @@ def dependency_graph(program: CompiledProgram, facts: TripleIndex, tables: Table
     The facts must be closed under the program's monotone rules; ``tables`` gives the rows of a family.
     """
     rules = [rule for rule in program.rules if rule.heads and rule.atoms]
-    open_rules = [rule for rule in rules if any(a.p < 0 and a.p not in guarded(rule) for a in rule.atoms)]
+    open_rules = [rule for rule in rules if any(a.p < 0 and a.p not in rule.guarded for a in rule.atoms)]
     for rule in open_rules:
-        free = {a.p for a in rule.atoms if a.p < 0} - guarded(rule)
+        free = {a.p for a in rule.atoms if a.p < 0} - rule.guarded
         rules += program.about_rdf_type(rule, sorted(free))
     known = _nodes_with_facts(facts, program.rdf_type)
     edges: dict[tuple[Node, Node, int, bool], Edge] = {}
@@ -119,11 +119,6 @@ def static_graph(rules: Iterable[CompiledRule], rdf_type: int) -> DependencyGrap
         or not OPEN_NODES.keys() & {edge.source, edge.target}
     ]
     return _components((*edges, *_open_edges(edges, rdf_type)))
-
-
-def guarded(rule: CompiledRule) -> set[int]:
-    """The variables that a rule's guards bind."""
-    return {v for i in rule.guards for v in rule.atoms[i].variables}
 
 
 def _nodes_with_facts(facts: TripleIndex, rdf_type: int) -> set[Node]:

@@ -164,8 +164,7 @@ def explanation_text(explanation: Explanation) -> str:
         "",
     ]
     lines.append("Modules")
-    for module in explanation["modules"]:
-        lines.append(f"  {module['module']}: {', '.join(dict.fromkeys(module['rules']))}")
+    lines += [f"  {m['module']}: {', '.join(dict.fromkeys(m['rules']))}" for m in explanation["modules"]]
     components = explanation["components"]
     lines += ["", f"Components, in the order of dependency ({len(components):,})"]
     for number, component in enumerate(components[: 10 * MOST_NODES], 1):

@@ -108,8 +108,7 @@ def delta_plan(rule: CompiledRule, trigger: int, size: Size) -> Plan:
 def guard_plan(rule: CompiledRule, size: Size) -> Plan:
     """The rows of the rule's family: everything that satisfies its guards and the filters on them."""
     joins = _join_all(rule, [], set(), dict.fromkeys(rule.guards, Age.ALL), size)
-    bound = {v for i in rule.guards for v in rule.atoms[i].variables}
-    filters = (c for c in rule.conditions if c.target is None and c.needs <= bound)
+    filters = (c for c in rule.conditions if c.target is None and c.needs <= rule.guarded)
     return (*joins, *map(Select, filters))
 
 
@@ -118,20 +117,26 @@ def _entrance(rule: CompiledRule, trigger: int) -> int | None:
     if trigger in rule.guards or not rule.guards:
         return None
     atom = rule.atoms[trigger]
-    guarded = {v for i in rule.guards for v in rule.atoms[i].variables}
     if atom.p < 0:
-        return atom.p if atom.p in guarded else None
-    on_class = atom.o < 0 and atom.s != atom.o and atom.o in guarded
+        return atom.p if atom.p in rule.guarded else None
+    on_class = atom.o < 0 and atom.s != atom.o and atom.o in rule.guarded
     return atom.o if on_class else None
 
 
-def _cost(rule: CompiledRule, i: int, bound: set[int], size: Size) -> tuple[int, int, int, int]:
+def _cost(rule: CompiledRule, i: int, bound: set[int], size: Size) -> tuple[int, bool, int, int]:
+    """How dear the atom number i is as the next one; the least comes first.
+
+    A product is dearest: an atom that shares no variable with the rows so far. What guards bind is
+    the same constant in all rows of an instance, and connects no data with data.
+    """
     atom = rule.atoms[i]
+    is_guard = i in rule.guards
     ends = sum(term >= 0 or term in bound for term in (atom.s, atom.o))
     open_predicate = atom.p < 0 and atom.p not in bound
-    connected = bool(atom.variables & bound) or not bound or not atom.variables
-    rank = (2 - ends) + 2 * open_predicate + 4 * (not connected) - (i in rule.guards and ends != 0)
-    return rank, ends == 0 and i not in rule.guards, size(atom), i
+    linking = bound if is_guard else bound - rule.guarded
+    connected = bool(atom.variables & linking) or not linking or not atom.variables
+    rank = (2 - ends) + 2 * open_predicate + 4 * (not connected) - (is_guard and ends != 0)
+    return rank, ends == 0 and not is_guard, size(atom), i
 
 
 def _join_all(

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corollary.evaluate.bindings import Batch
-from corollary.evaluate.expressions import number_rows, values
-from corollary.evaluate.operators import (
+from corollary.algebra.bindings import Batch
+from corollary.algebra.expressions import number_rows, values
+from corollary.algebra.operators import (
     ExpressionError,
     Number,
     Orderable,

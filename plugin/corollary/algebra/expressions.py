@@ -14,9 +14,9 @@ from functools import partial
 
 import numpy as np
 
-from corollary.evaluate.bindings import Batch
-from corollary.evaluate.functions import STRICT
-from corollary.evaluate.operators import FALSE, TRUE, ExpressionError, boolean, equal, truth
+from corollary.algebra.bindings import Batch
+from corollary.algebra.functions import STRICT
+from corollary.algebra.operators import FALSE, TRUE, ExpressionError, boolean, equal, truth
 from corollary.index.pairs import pack
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.language import (

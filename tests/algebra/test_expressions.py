@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corollary.evaluate.bindings import Batch
-from corollary.evaluate.expressions import core, evaluator, number_rows, select, true_rows, values
-from corollary.evaluate.operators import ExpressionError, truth
+from corollary.algebra.bindings import Batch
+from corollary.algebra.expressions import core, evaluator, number_rows, select, true_rows, values
+from corollary.algebra.operators import ExpressionError, truth
 from corollary.language import (
     FUNCTIONS,
     OPERATORS,

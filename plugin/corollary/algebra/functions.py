@@ -14,7 +14,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from functools import lru_cache, partial
 
-from corollary.evaluate.operators import (
+from corollary.algebra.operators import (
     EXACT,
     ExpressionError,
     Number,

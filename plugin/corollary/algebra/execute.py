@@ -6,7 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from corollary.evaluate.bindings import Batch, distinct_rows, distinct_values, join
+from corollary.algebra.aggregates import group
+from corollary.algebra.bindings import Batch, distinct_rows, distinct_values, join
+from corollary.algebra.expressions import number_rows, select
+from corollary.index.pairs import join as join_keys
 from corollary.index.pairs import pack
 from corollary.index.triples import TripleIndex, grouped
 from corollary.kernels.sorted import Column, Keys
@@ -32,8 +35,6 @@ def run(
         elif isinstance(step, Distinct):
             batch = distinct_values(step.atom, step.variable, facts[Age.RECENT])
         elif isinstance(step, Select):
-            from corollary.evaluate.expressions import select
-
             batch = select(batch, step.condition, rule, dictionary)
         elif isinstance(step, AntiJoin):
             batch = anti_join(batch, step.negation, facts[Age.ALL])
@@ -81,9 +82,6 @@ def _join_groups(
     batch: Batch, grouping: Grouping, facts: TripleIndex, rule: CompiledRule, dictionary: TermDictionary
 ) -> Batch:
     """The rows joined with the groups on the variables they share."""
-    from corollary.evaluate.aggregates import group
-    from corollary.evaluate.expressions import select
-
     inner = Batch.start()
     for atom in grouping.atoms:
         inner = join(inner, atom, facts)
@@ -96,34 +94,17 @@ def _join_groups(
 
 
 def natural_join(left: Batch, right: Batch) -> Batch:
-    """Every pair of rows that agree on the variables both batches have (at most a few columns)."""
+    """Every pair of rows that agree on the variables both batches have."""
     shared = tuple(variable for variable in left.columns if variable in right.columns)
-    if not shared:
-        left_rows = np.repeat(np.arange(left.size), right.size)
-        right_rows = np.tile(np.arange(right.size), left.size)
-    else:
-        both = {v: np.concatenate((left.columns[v], right.columns[v])) for v in shared}
-        codes = _row_codes(Batch(left.size + right.size, both), shared)
-        right_keys = np.sort(pack(codes[left.size :], np.arange(right.size, dtype=np.uint32)))
-        from corollary.index.pairs import join as join_keys
-
-        left_rows, right_rows = join_keys(right_keys, codes[: left.size])
-    joined = left.take(left_rows)
+    both = {v: np.concatenate((left.columns[v], right.columns[v])) for v in shared}
+    _, numbers = number_rows(Batch(left.size + right.size, both), shared)
+    codes = numbers.astype(np.uint32)
+    right_keys = np.sort(pack(codes[left.size :], np.arange(right.size, dtype=np.uint32)))
+    rows, right_rows = join_keys(right_keys, codes[: left.size])
+    joined = left.take(rows)
     for variable, column in right.columns.items():
         joined.columns.setdefault(variable, column[right_rows])
     return joined
-
-
-def _row_codes(batch: Batch, variables: tuple[int, ...]) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
-    """Equal numbers for rows that agree on the variables."""
-    order = np.lexsort([batch.columns[v] for v in variables])
-    fresh = np.zeros(batch.size, np.bool_)
-    for variable in variables:
-        column = batch.columns[variable][order]
-        fresh[1:] |= column[1:] != column[:-1]
-    codes = np.empty(batch.size, np.uint32)
-    codes[order] = np.cumsum(fresh).astype(np.uint32)
-    return codes
 
 
 def emit(heads: tuple[Atom, ...], batch: Batch, candidates: Candidates) -> None:

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corollary.evaluate.aggregates import group
-from corollary.evaluate.bindings import Batch
+from corollary.algebra.aggregates import group
+from corollary.algebra.bindings import Batch
 from corollary.language import (
     XSD,
     Aggregate,
