@@ -73,9 +73,9 @@ def evaluate(expression: Expression, binding: Mapping[Variable, Constant]) -> Co
             return boolean(isinstance(value, IRI))
         case "isblank", [value]:
             return boolean(isinstance(value, BlankNode))
-        case "datatype_clash", [value, IRI(datatype)]:
+        case "datatype_clash", [Literal() as literal, IRI(datatype)]:
             # Right for literals of integer datatypes and for classes that are no datatypes.
-            return boolean(datatype.startswith(XSD) and not is_number(value))
+            return boolean(datatype.startswith(XSD) and not is_number(literal))
         case "str", [IRI(text)] | [Literal(text)]:
             return Literal(text)
         case "regex", [Literal(text), Literal(pattern)]:

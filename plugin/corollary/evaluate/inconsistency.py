@@ -18,15 +18,24 @@ MOST_CLASHES = 1000
 
 @dataclass(frozen=True, slots=True)
 class Inconsistency:
-    """Facts that together contradict a rule, given by its name."""
+    """Facts that together contradict a rule, given by its name.
+
+    Facts of virtual relations are among them: what lists and literals add to the explanation.
+    """
 
     rule: str
     facts: tuple[Fact, ...]
 
     def text(self, dictionary: TermDictionary) -> str:
-        """``rule: fact, fact`` in N-Triples terms."""
-        facts = ", ".join(" ".join(dictionary.decode(term) for term in fact) for fact in self.facts)
-        return f"{self.rule}: {facts}"
+        """``rule: subject predicate object, NAME(first, second)`` in N-Triples terms."""
+
+        def fact_text(fact: Fact) -> str:
+            subject, predicate, value = map(dictionary.decode, fact)
+            if is_virtual(fact[1]):
+                return f"{predicate}({subject}, {value})"
+            return f"{subject} {predicate} {value}"
+
+        return f"{self.rule}: {', '.join(map(fact_text, self.facts))}"
 
 
 def clashes(rule: CompiledRule, batch: Batch) -> list[Inconsistency]:
@@ -42,7 +51,6 @@ def clashes(rule: CompiledRule, batch: Batch) -> list[Inconsistency]:
                 atom.o if atom.o >= 0 else columns[atom.o][row],
             )
             for atom in rule.atoms
-            if not is_virtual(atom.p)
         )
         found.setdefault(frozenset(facts), Inconsistency(rule.label, tuple(dict.fromkeys(facts))))
     return list(found.values())[:MOST_CLASHES]

@@ -35,15 +35,16 @@ FIRST_LITERAL_KEY = np.uint64(FIRST_LITERAL << 32)
 class Relation:
     """An immutable set of facts (subject, object) of one predicate, readable by either end."""
 
-    __slots__ = ("_added", "_base", "_removed")
+    __slots__ = ("_added", "_base", "_removed", "_size")
 
     def __init__(self, base: Pairs = NO_PAIRS, added: Pairs = NO_PAIRS, removed: Pairs = NO_PAIRS) -> None:
         self._base = base
         self._added = added
         self._removed = removed
+        self._size = len(base) + len(added) - len(removed)
 
     def __len__(self) -> int:
-        return len(self._base) + len(self._added) - len(self._removed)
+        return self._size
 
     def __repr__(self) -> str:
         return f"Relation({len(self):,} facts, overlay +{len(self._added):,} -{len(self._removed):,})"

@@ -38,16 +38,15 @@ class TripleIndex:
 
     def __init__(self, relations: dict[int, Relation] | None = None) -> None:
         self._relations: dict[int, Relation] = relations or {}
+        self._fact_count = sum(len(relation) for _, relation in self.relations())
         self._by_subject: Relation | None = None
         self._by_object: Relation | None = None
 
     @staticmethod
     def from_columns(subjects: Column, predicates: Column, objects: Column) -> TripleIndex:
         """An index of triples given as three uint32 columns, in any order, duplicates allowed."""
-        index = TripleIndex()
-        for predicate, keys in grouped(predicates, pack(subjects, objects)):
-            index._relations[predicate] = Relation(Pairs.of(keys))
-        return index
+        groups = grouped(predicates, pack(subjects, objects))
+        return TripleIndex({predicate: Relation(Pairs.of(keys)) for predicate, keys in groups})
 
     def snapshot(self) -> TripleIndex:
         """The index as it is now, for good."""
@@ -80,6 +79,7 @@ class TripleIndex:
         self._relations[predicate] = self.relation(predicate).plus_new(new)
         if predicate >= FIRST_VIRTUAL:
             return
+        self._fact_count += len(new)
         if self._by_subject is not None:
             self._by_subject = self._by_subject.plus(_beside(new.distinct_firsts(), predicate))
         if self._by_object is not None:
@@ -112,7 +112,7 @@ class TripleIndex:
 
     def fact_count(self) -> int:
         """How many facts there are, those included that RDF does not allow."""
-        return sum(len(relation) for _, relation in self.relations())
+        return self._fact_count
 
     def __len__(self) -> int:
         """How many facts RDF allows: no literal subject, and an IRI for a predicate."""
