@@ -14,7 +14,7 @@ from corollary.index.pairs import pack
 from corollary.index.triples import TripleIndex, grouped
 from corollary.kernels.sorted import Column, Keys
 from corollary.plan.compile import Atom, CompiledRule, Grouping, Negation
-from corollary.plan.order import Age, AntiJoin, Distinct, Join, Plan, Select, Size, guard_plan
+from corollary.plan.order import Age, AntiJoin, DeltaPlan, Distinct, Join, Plan, Select, Size, guard_plan
 from corollary.terms.dictionary import TermDictionary
 
 Candidates = dict[int, list[Keys]]
@@ -24,11 +24,32 @@ ROW = 0
 """The column that remembers a row's number; no variable has it, they are negative."""
 
 
-def run(
-    plan: Plan, facts: Mapping[Age, TripleIndex], rule: CompiledRule, dictionary: TermDictionary
+CROWDED = 4
+"""An entrance is crowded if it leads to more than so many rows for a predicate or class."""
+
+
+def run_delta(
+    plan: DeltaPlan, facts: Mapping[Age, TripleIndex], rule: CompiledRule, dictionary: TermDictionary
 ) -> Batch:
-    """All bindings that the plan finds, given the facts of every age it reads."""
-    batch = Batch.start()
+    """All bindings that need a recent fact for the plan's trigger."""
+    if not plan.entrance:
+        return run(plan.direct, facts, rule, dictionary)
+    values = run(plan.entrance[:1], facts, rule, dictionary)
+    rows = run(plan.entrance[1:], facts, rule, dictionary, values)
+    if rows.size > CROWDED * values.size:
+        return run(plan.direct, facts, rule, dictionary)
+    return run(plan.body, facts, rule, dictionary, rows)
+
+
+def run(
+    plan: Plan,
+    facts: Mapping[Age, TripleIndex],
+    rule: CompiledRule,
+    dictionary: TermDictionary,
+    batch: Batch | None = None,
+) -> Batch:
+    """All bindings that the plan finds, given the facts of every age it reads and a batch to start from."""
+    batch = Batch.start() if batch is None else batch
     for step in plan:
         if isinstance(step, Join):
             batch = join(batch, step.atom, facts[step.age])

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from corollary.algebra.execute import Candidates, emit, run, sizes
+from corollary.algebra.execute import Candidates, emit, run, run_delta, sizes
 from corollary.index.triples import TripleIndex
 from corollary.plan.compile import Atom, CompiledRule
-from corollary.plan.order import Age, Plan, delta_plan, full_plan
+from corollary.plan.order import Age, DeltaPlan, delta_plan, full_plan
 from corollary.terms.dictionary import TermDictionary
 
 
@@ -25,7 +25,7 @@ class SemiNaive:
         self._old = TripleIndex()
         self._triggers: dict[int, list[tuple[CompiledRule, int]]] = {}
         self._open_triggers: list[tuple[CompiledRule, int]] = []
-        self._plans: dict[tuple[int, int], Plan] = {}
+        self._plans: dict[tuple[int, int], DeltaPlan] = {}
         self._unstarted: list[CompiledRule] = []
 
     def add_rule(self, rule: CompiledRule) -> None:
@@ -67,7 +67,7 @@ class SemiNaive:
             key = (rule.number, trigger)
             if key not in self._plans:
                 self._plans[key] = delta_plan(rule, trigger, sizes(facts))
-            emit(rule.heads, run(self._plans[key], ages, rule, self._dictionary), candidates)
+            emit(rule.heads, run_delta(self._plans[key], ages, rule, self._dictionary), candidates)
         self._old = facts.snapshot()
         return candidates
 

@@ -134,8 +134,12 @@ class _Printer:
         yield {"trigger": None, "steps": self.steps(rule, full_plan(rule, size))}
         if rule.heads:
             for trigger, atom in enumerate(rule.atoms):
-                steps = self.steps(rule, delta_plan(rule, trigger, size))
-                yield {"trigger": self.atom(rule, atom), "steps": steps}
+                plan = delta_plan(rule, trigger, size)
+                told: Explanation = {"trigger": self.atom(rule, atom)}
+                if plan.entrance:
+                    yield told | {"steps": self.steps(rule, (*plan.entrance, *plan.body))}
+                    told["when"] = "the entrance is crowded"
+                yield told | {"steps": self.steps(rule, plan.direct)}
 
     def steps(self, rule: CompiledRule, plan: Plan) -> list[str]:
         lines = []
@@ -184,9 +188,9 @@ def explanation_text(explanation: Explanation) -> str:
         ]
         lines += [f"    {line}" for line in rule["text"].splitlines()]
         for plan in rule["plans"]:
-            lines.append(
-                f"    - on recent {plan['trigger']}:" if plan["trigger"] else "    - from the start:"
-            )
+            when = f", if {plan['when']}" if "when" in plan else ""
+            occasion = f"on recent {plan['trigger']}{when}" if plan["trigger"] else "from the start"
+            lines.append(f"    - {occasion}:")
             lines += [f"        {step}" for step in plan["steps"]]
     return "\n".join(lines) + "\n"
 

@@ -6,11 +6,13 @@ trigger, which reads the **recent** facts; the atoms before it in the rule read 
 atoms after it read **all** facts, so every way to satisfy the body is found by exactly one plan
 (semi-naive evaluation; Abiteboul, Hull, Vianu, Foundations of Databases, chapter 13).
 
-The order is greedy. If the trigger's predicate or class is a variable that guards bind, the plan
-starts from the few distinct predicates or classes among the recent facts, joins the guards to
-them, and only then looks at facts: a family is entered through the rows that the change touches,
-and an ontology of 100,000 classes costs a change to one class nothing. Otherwise the trigger comes
-first. Then follows whatever atom is cheapest given the variables bound so far.
+The order is greedy: next is whatever atom is cheapest given the variables bound so far. If the
+trigger's predicate or class is a variable that guards bind, the plan has an *entrance*: it starts from
+the few distinct predicates or classes among the recent facts, joins the guards to them, and only then
+looks at facts. A family is entered through the rows that the change touches, and an ontology of
+100,000 classes costs a change to one class nothing. Where an entrance leads to many rows for one
+predicate (a thousand restrictions on one property), every fact would be joined with each of them;
+then the *direct* plan is better, which goes from the recent facts over other data to the guards.
 """
 
 from __future__ import annotations
@@ -75,34 +77,47 @@ Plan = tuple[Step, ...]
 Size = Callable[[Atom], int]
 
 
+@dataclass(frozen=True, slots=True)
+class DeltaPlan:
+    """``entrance`` then ``body``; or ``direct`` alone, where the entrance is crowded or there is none."""
+
+    entrance: Plan
+    body: Plan
+    direct: Plan
+
+
 def full_plan(rule: CompiledRule, size: Size) -> Plan:
     """Everything that satisfies the body, over all facts."""
     return _complete(rule, [], set(), dict.fromkeys(range(len(rule.atoms)), Age.ALL), size)
 
 
-def delta_plan(rule: CompiledRule, trigger: int, size: Size) -> Plan:
+def delta_plan(rule: CompiledRule, trigger: int, size: Size) -> DeltaPlan:
     """What satisfies the body with a recent fact for the atom number ``trigger``."""
     ages = {i: Age.OLD if i < trigger else Age.ALL for i in range(len(rule.atoms))}
     ages[trigger] = Age.RECENT
     atom = rule.atoms[trigger]
-    bound: set[int] = set()
-    steps: list[Step] = []
-    entrance = _entrance(rule, trigger)
-    if entrance is not None:
-        steps.append(Distinct(atom, entrance))
-        bound.add(entrance)
-        rest = set(rule.guards)
-        while rest:
-            reachable = [i for i in rest if rule.atoms[i].variables & bound]
-            if not reachable:
-                break
-            chosen = min(reachable, key=lambda i: _cost(rule, i, bound, size))
-            rest.remove(chosen)
-            steps.append(Join(rule.atoms[chosen], ages.pop(chosen)))
-            bound |= rule.atoms[chosen].variables
-    steps.append(Join(atom, ages.pop(trigger)))
-    bound |= atom.variables
-    return _complete(rule, steps, bound, ages, size)
+    first = Join(atom, Age.RECENT)
+    rest = {i: age for i, age in ages.items() if i != trigger}
+    variable = _entrance(rule, trigger)
+    if variable is None:
+        return DeltaPlan((), (), _complete(rule, [first], set(atom.variables), rest, size))
+    # direct: what is linked by data comes before the guards, which then only have to be checked
+    data = {i: age for i, age in rest.items() if i not in rule.guards}
+    linked = [first, *_join_all(rule, [], set(atom.variables), data, size)]
+    known = set(atom.variables).union(*(rule.atoms[i].variables for i in data))
+    direct = _complete(rule, linked, known, {i: rest[i] for i in rule.guards}, size)
+    # entering: from the distinct values over the guards they reach
+    bound = {variable}
+    guards: list[Step] = [Distinct(atom, variable)]
+    waiting = set(rule.guards)
+    while reachable := [i for i in waiting if rule.atoms[i].variables & bound]:
+        chosen = min(reachable, key=lambda i: _cost(rule, i, bound, size))
+        waiting.remove(chosen)
+        guards.append(Join(rule.atoms[chosen], rest.pop(chosen)))
+        bound |= rule.atoms[chosen].variables
+    whole = _complete(rule, [*guards, first], bound | atom.variables, rest, size)
+    cut = whole.index(first)
+    return DeltaPlan(whole[:cut], whole[cut:], direct)
 
 
 def guard_plan(rule: CompiledRule, size: Size) -> Plan:
