@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -84,14 +84,11 @@ def sizes(facts: TripleIndex) -> Size:
 
 def anti_join(batch: Batch, negation: Negation, facts: TripleIndex) -> Batch:
     """The rows for which the negated atoms have no match."""
+    if not negation.shared:
+        return Batch.none() if _matches(Batch.start(), negation.atoms, facts).size else batch
     columns: dict[int, Column] = {variable: batch.columns[variable] for variable in negation.shared}
     columns[ROW] = np.arange(batch.size, dtype=np.uint32)
-    matches = Batch(batch.size, columns)
-    rest = list(negation.atoms)
-    while rest and matches.size:
-        following = max(rest, key=lambda atom: sum(map(matches.knows, atom.terms)))
-        rest.remove(following)
-        matches = join(matches, following, facts)
+    matches = _matches(Batch(batch.size, columns), negation.atoms, facts)
     if not matches.size:
         return batch
     kept = np.ones(batch.size, np.bool_)
@@ -99,15 +96,26 @@ def anti_join(batch: Batch, negation: Negation, facts: TripleIndex) -> Batch:
     return batch.take(kept)
 
 
+def _matches(batch: Batch, atoms: Iterable[Atom], facts: TripleIndex) -> Batch:
+    """The batch joined with atoms, the one with the most known terms first."""
+    rest = list(atoms)
+    while rest and batch.size:
+        following = max(rest, key=lambda atom: sum(map(batch.knows, atom.terms)))
+        rest.remove(following)
+        batch = join(batch, following, facts)
+    return batch
+
+
 def _join_groups(
     batch: Batch, grouping: Grouping, facts: TripleIndex, rule: CompiledRule, dictionary: TermDictionary
 ) -> Batch:
     """The rows joined with the groups on the variables they share."""
-    inner = Batch.start()
-    for atom in grouping.atoms:
-        inner = join(inner, atom, facts)
-    for condition in grouping.conditions:
-        inner = select(inner, condition, rule, dictionary)
+    inner = _matches(Batch.start(), grouping.atoms, facts)
+    waiting = list(grouping.conditions)
+    while waiting and inner.size:  # bodies have no order: a binding may be written after its use
+        ready = next(condition for condition in waiting if condition.needs <= inner.columns.keys())
+        waiting.remove(ready)
+        inner = select(inner, ready, rule, dictionary)
     if not inner.size:
         return Batch.none()
     groups = group(inner, grouping, rule, dictionary)

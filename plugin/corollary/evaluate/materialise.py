@@ -20,7 +20,7 @@ from corollary.evaluate.fixpoint import Fixpoint, Progress
 from corollary.evaluate.inconsistency import Inconsistency, clashes
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column
-from corollary.language import Program
+from corollary.language import Diagnostic, Program, UnstratifiableError
 from corollary.modules.datatypes import Datatypes
 from corollary.modules.inclusion import Inclusion, inclusion_shape
 from corollary.modules.lists import Lists
@@ -103,22 +103,35 @@ def materialise(
     explicit index is left as it is. Raises ``UnsafeRuleError`` or ``UnstratifiableError`` before any
     result exists.
     """
-    strata = Strata.none()
     compiled = CompiledProgram(program, dictionary)
     if any(not rule.is_monotone for rule in compiled.rules):
         refuse_static_cycles(compiled)
-    while True:
-        run_ = _Run(explicit, CompiledProgram(program, dictionary), progress)
+    run_ = _Run(explicit, compiled, progress)
+    run_.fixpoint.run(run_.unroll)
+    if not run_.has_strata:
+        return run_.result(Strata.none())
+    # What strata derive may bring new rule instances, and these another order: then start over with it.
+    tried = []
+    strata = run_.stratify()
+    while strata not in tried:
+        tried.append(strata)
+        run_.evaluate(strata)
+        final = run_.stratify()
+        if final == strata:
+            return run_.result(strata)
+        lengths, compiled = compiled.lengths, CompiledProgram(program, dictionary)
+        compiled.unroll(lengths)
+        run_ = _Run(explicit, compiled, progress)
         run_.fixpoint.run(run_.unroll)
-        if run_.has_strata:
-            # what follows may bring new rule instances, and these another order: start over with it
-            strata = strata or run_.stratify()
-            run_.evaluate(strata)
-            final = run_.stratify()
-            if final != strata:
-                strata = final
-                continue
-        return run_.result(strata)
+        strata = final
+    raise UnstratifiableError(
+        (
+            Diagnostic(
+                "what the rules with negation derive changes the order in which they have to be applied",
+                remedy="let rules with negation derive no schema that other such rules depend on",
+            ),
+        )
+    )
 
 
 def tables(compiled: CompiledProgram, facts: TripleIndex) -> Tables:

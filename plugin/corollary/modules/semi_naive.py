@@ -7,12 +7,22 @@ all = old + recent holds whatever other modules did in between.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from corollary.algebra.execute import Candidates, emit, run, run_delta, sizes
 from corollary.index.triples import TripleIndex
 from corollary.plan.compile import Atom, CompiledRule
 from corollary.plan.order import Age, DeltaPlan, delta_plan, full_plan
 from corollary.terms.dictionary import TermDictionary
+
+
+@dataclass(slots=True)
+class Trigger:
+    """A body atom that recent facts may match, and the plan for them once there were any."""
+
+    rule: CompiledRule
+    position: int
+    plan: DeltaPlan | None = None
 
 
 class SemiNaive:
@@ -23,9 +33,8 @@ class SemiNaive:
         self.rules: list[CompiledRule] = []
         self._dictionary = dictionary
         self._old = TripleIndex()
-        self._triggers: dict[int, list[tuple[CompiledRule, int]]] = {}
-        self._open_triggers: list[tuple[CompiledRule, int]] = []
-        self._plans: dict[tuple[int, int], DeltaPlan] = {}
+        self._triggers: dict[int, list[Trigger]] = {}
+        self._open_triggers: list[Trigger] = []
         self._unstarted: list[CompiledRule] = []
 
     def add_rule(self, rule: CompiledRule) -> None:
@@ -33,10 +42,8 @@ class SemiNaive:
         self.rules.append(rule)
         self._unstarted.append(rule)
         for position, atom in enumerate(rule.atoms):
-            if atom.p < 0:
-                self._open_triggers.append((rule, position))
-            else:
-                self._triggers.setdefault(atom.p, []).append((rule, position))
+            triggers = self._open_triggers if atom.p < 0 else self._triggers.setdefault(atom.p, [])
+            triggers.append(Trigger(rule, position))
 
     def reads(self, predicate: int) -> bool:
         """Whether facts of that predicate can make a difference."""
@@ -56,22 +63,22 @@ class SemiNaive:
         candidates: Candidates = {}
         ages = {Age.ALL: facts, Age.RECENT: recent, Age.OLD: self._old}
         started, self._unstarted = self._unstarted, []
-        fresh = {rule.number for rule in started}
+        fresh = set(map(id, started))
         for rule in started:
             if viable(rule, facts):
                 plan = full_plan(rule, sizes(facts))
                 emit(rule.heads, run(plan, ages, rule, self._dictionary), candidates)
-        for rule, trigger in self._triggered(recent):
-            if rule.number in fresh or not viable(rule, facts):
+        for trigger in self._triggered(recent):
+            rule = trigger.rule
+            if id(rule) in fresh or not viable(rule, facts):
                 continue
-            key = (rule.number, trigger)
-            if key not in self._plans:
-                self._plans[key] = delta_plan(rule, trigger, sizes(facts))
-            emit(rule.heads, run_delta(self._plans[key], ages, rule, self._dictionary), candidates)
+            if trigger.plan is None:
+                trigger.plan = delta_plan(rule, trigger.position, sizes(facts))
+            emit(rule.heads, run_delta(trigger.plan, ages, rule, self._dictionary), candidates)
         self._old = facts.snapshot()
         return candidates
 
-    def _triggered(self, recent: TripleIndex) -> Iterable[tuple[CompiledRule, int]]:
+    def _triggered(self, recent: TripleIndex) -> Iterable[Trigger]:
         for predicate in recent.all_predicates():
             yield from self._triggers.get(predicate, ())
         yield from self._open_triggers

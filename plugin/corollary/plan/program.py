@@ -30,17 +30,21 @@ class CompiledProgram:
         self._count = 0
         self._templates = [rule for rule in program if has_list_pattern(rule)]
         self._lengths: set[int] = set()
-        self.rules = [self.compile(rule) for rule in program if not has_list_pattern(rule)]
+        self.rules = [self._compile(rule) for rule in program if not has_list_pattern(rule)]
 
-    def compile(self, rule: Rule) -> CompiledRule:
-        """A rule of this program, or a variant of one, with a number of its own."""
+    def _compile(self, rule: Rule) -> CompiledRule:
         self._count += 1
         return compile_rule(rule, self._count - 1, self.dictionary)
+
+    @property
+    def lengths(self) -> frozenset[int]:
+        """The list lengths that rules were unrolled for."""
+        return frozenset(self._lengths)
 
     def unroll(self, lengths: Iterable[int]) -> list[CompiledRule]:
         """The rules over lists of these lengths that were not there yet; they join ``rules``."""
         new = [
-            self.compile(unroll(rule, length))
+            self._compile(unroll(rule, length))
             for length in sorted(set(lengths) - self._lengths)
             if length
             for rule in self._templates
@@ -50,9 +54,15 @@ class CompiledProgram:
         return new
 
     def about_rdf_type(self, rule: CompiledRule, variables: Iterable[int]) -> list[CompiledRule]:
-        """For each of the variables (constants are passed over) the rule with rdf:type in its place."""
+        """For each of the variables (constants are passed over) the rule with rdf:type in its place.
+
+        Such a variant stands for a part of the rule, and has its number.
+        """
         names = [Variable(rule.names[-1 - variable]) for variable in variables if variable < 0]
-        return [self.compile(substitute(rule.source, {name: RDF_TYPE})) for name in dict.fromkeys(names)]
+        return [
+            compile_rule(substitute(rule.source, {name: RDF_TYPE}), rule.number, self.dictionary)
+            for name in dict.fromkeys(names)
+        ]
 
     def uses(self, builtins: frozenset[str]) -> bool:
         """Whether a rule mentions any of these virtual relations, or a list pattern for those of lists."""

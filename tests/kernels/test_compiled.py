@@ -1,0 +1,161 @@
+"""When kernels are compiled, and what a kernel may look like: read off the source."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from corollary.kernels import compiled
+from corollary.kernels.compiled import SMALL, Kernel
+
+PROJECT = Path(__file__).parents[2]
+FOLDER = Path(compiled.__file__).parent
+KERNEL_FILES = sorted(set(FOLDER.glob("*.py")) - {FOLDER / "__init__.py", FOLDER / "compiled.py"})
+FUNCTIONS = [
+    pytest.param(node, id=f"{path.stem}.{node.name}")
+    for path in KERNEL_FILES
+    for node in ast.parse(path.read_text()).body
+    if isinstance(node, ast.FunctionDef)
+]
+
+
+def names(tree: ast.AST) -> Iterator[str]:
+    """All names and attributes in a piece of source."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.keyword) and node.arg:
+            yield node.arg
+
+
+def test_there_are_kernels() -> None:
+    found = {parameter.values[0].name for parameter in FUNCTIONS}  # type: ignore[union-attr]
+    assert found >= {"locate", "expand", "contains", "union", "strong_components", "reachable"}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_kernel_stands_alone(function: ast.FunctionDef) -> None:
+    assert [ast.unparse(decorator) for decorator in function.decorator_list] == ["kernel"]
+    kernels = {parameter.values[0].name for parameter in FUNCTIONS}  # type: ignore[union-attr]
+    called = {node.func.id for node in ast.walk(function) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    assert not called & kernels, "compiled code cannot call a kernel"
+    assert called <= {"range"}
+    assert ast.get_docstring(function)
+
+
+@pytest.mark.parametrize("path", KERNEL_FILES, ids=lambda path: path.stem)
+def test_kernels_know_nothing_of_rdf(path: Path) -> None:
+    imported = {
+        name
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+    assert imported == {"__future__", "numpy", "numpy.typing", "corollary.kernels.compiled"}
+
+
+def test_numba_is_asked_for_in_one_way_only() -> None:
+    calls = []
+    for path in sorted((PROJECT / "plugin").rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        assert not {"fastmath", "parallel"} & set(names(tree)), path
+        calls += [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and {"jit", "njit", "vectorize", "guvectorize"} & set(names(node.func))
+        ]
+    (call,) = calls
+    options = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+    assert options == {"cache": True, "nogil": True}
+
+
+class Counting(Kernel[[NDArray[np.int64], NDArray[np.int64]], str]):
+    """A kernel that counts its compilations, which cost nothing."""
+
+    compilations = 0
+
+    def compile(self) -> Callable[[NDArray[np.int64], NDArray[np.int64]], str]:
+        self.compilations += 1
+        return lambda left, right: "machine code"
+
+
+def test_a_kernel_is_compiled_once_on_its_first_large_input() -> None:
+    def as_written(left: NDArray[np.int64], right: NDArray[np.int64]) -> str:
+        return "plain"
+
+    kernel = Counting(as_written)
+    nothing, small = np.zeros(0, np.int64), np.zeros(SMALL, np.int64)
+    assert kernel(small, nothing) == "plain"
+    assert kernel.compilations == 0
+    assert kernel(small, np.zeros(1, np.int64)) == "machine code", "all arguments count together"
+    assert kernel(nothing, nothing) == "machine code", "what is there is used"
+    assert kernel.compilations == 1
+
+
+SMALL_GRAPH = """
+import sys, time
+import numpy as np
+from corollary.evaluate import materialise
+from corollary.index import TripleIndex
+from corollary.profiles import load_profile
+from corollary.terms.dictionary import TermDictionary
+
+OWL, RDF, RDFS = (
+    "http://www.w3.org/2002/07/owl#",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "http://www.w3.org/2000/01/rdf-schema#",
+)
+triples = [
+    ("knows", f"<{RDF}type>", f"<{OWL}SymmetricProperty>"),
+    ("within", f"<{RDF}type>", f"<{OWL}TransitiveProperty>"),
+    ("knows", f"<{RDFS}domain>", "Person"),
+    ("Student", f"<{RDFS}subClassOf>", "Person"),
+    ("likes", f"<{RDFS}subPropertyOf>", "knows"),
+]
+for i in range(19):
+    triples += [
+        (f"s{i}", f"<{RDF}type>", "Student"),
+        (f"s{i}", "likes", f"s{i + 1}"),
+        (f"s{i}", "within", f"r{i % 5}"),
+        (f"r{i % 5}", "within", f"b{i % 3}"),
+        (f"s{i}", "age", f'"{i}"^^<http://www.w3.org/2001/XMLSchema#integer>'),
+    ]
+dictionary = TermDictionary()
+texts = [term if term[0] in '<"' else f"<http://example.org/{term}>" for triple in triples for term in triple]
+ids = np.array([dictionary.encode(text) for text in texts], np.uint32).reshape(-1, 3)
+program = load_profile("owl2rl")
+started = time.perf_counter()
+result = materialise(TripleIndex.from_columns(*np.ascontiguousarray(ids.T)), program, dictionary)
+seconds = time.perf_counter() - started
+assert len(triples) == 100, len(triples)
+assert len(result.index) > 180, result
+print(*(name for name in ("numba", "llvmlite") if name in sys.modules), seconds)
+"""
+
+
+def test_a_small_graph_does_not_wait_for_a_compiler() -> None:
+    started = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", SMALL_GRAPH], cwd=PROJECT, capture_output=True, text=True, check=False
+    )
+    whole = time.perf_counter() - started
+    assert done.returncode == 0, done.stderr
+    *imported, seconds = done.stdout.split()
+    assert not imported, f"a hundred triples made Python import {imported}"
+    assert float(seconds) < 1, f"materialising a hundred triples took {seconds} s"
+    assert whole < 10, f"from nothing to the materialisation of a hundred triples in {whole:.1f} s"

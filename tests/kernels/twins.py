@@ -1,0 +1,59 @@
+"""What every kernel computes, in a few lines of plain Python over lists and sets.
+
+A twin takes what its kernel takes, as lists of integers, and returns what the kernel fills in. The
+kernels' doc strings hold for both; nothing is shared with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+HALF = 2**32
+
+
+def locate(keys: Sequence[int], probes: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Starts and counts."""
+    starts = [sum(key // HALF < probe for key in keys) for probe in probes]
+    counts = [sum(key // HALF == probe for key in keys) for probe in probes]
+    return starts, counts
+
+
+def expand(keys: Sequence[int], starts: Sequence[int], counts: Sequence[int]) -> list[tuple[int, int]]:
+    """Rows and values, side by side."""
+    return [
+        (row, key % HALF)
+        for row, (start, count) in enumerate(zip(starts, counts, strict=True))
+        for key in keys[start : start + count]
+    ]
+
+
+def contains(keys: Sequence[int], probes: Sequence[int]) -> list[bool]:
+    return [probe in keys for probe in probes]
+
+
+def union(left: Sequence[int], right: Sequence[int]) -> list[int]:
+    return sorted({*left, *right})
+
+
+def closure(edges: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    """All (u, v) such that a path of at least one edge leads from u to v."""
+    closed = set(edges)
+    while True:
+        longer = {(u, w) for u, v in closed for x, w in edges if v == x} - closed
+        if not longer:
+            return closed
+        closed |= longer
+
+
+def strong_components(nodes: int, edges: set[tuple[int, int]]) -> set[frozenset[int]]:
+    """The sets of nodes that reach each other."""
+    closed = closure(edges)
+    return {
+        frozenset(v for v in range(nodes) if v == u or {(u, v), (v, u)} <= closed) for u in range(nodes)
+    }
+
+
+def reachable(nodes: int, edges: set[tuple[int, int]], cyclic: Sequence[bool]) -> list[set[int]]:
+    """What every node reaches; nodes marked as cyclic reach themselves."""
+    closed = closure(edges | {(v, v) for v in range(nodes) if cyclic[v]})
+    return [{v for u, v in closed if u == node} for node in range(nodes)]
