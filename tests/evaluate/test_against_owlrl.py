@@ -6,8 +6,6 @@ reflexive schema facts holds in owlrl for declared ones only.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from hypothesis import HealthCheck, given, settings
 from tests import ontology_strategies as ontology
 from tests import strategies as some
@@ -15,7 +13,7 @@ from tests.engine import Fact, close
 from tests.oracles.naive import visible
 from tests.oracles.peers import is_clutter, is_reflexive, owlrl_closure
 
-from corollary.language import RDF_TYPE, Program
+from corollary.language import RDF_TYPE
 from corollary.profiles import load_profile
 
 DECLARATIONS: frozenset[Fact] = frozenset(
@@ -23,15 +21,13 @@ DECLARATIONS: frozenset[Fact] = frozenset(
     | {(property_, RDF_TYPE, ontology.owl("ObjectProperty")) for property_ in some.PROPERTIES}
 )
 
-thorough = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+thorough = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def assert_agreement(
-    facts: frozenset[Fact], closure: Callable[[frozenset[Fact], Program], tuple[set[Fact], set[str]]] = close
-) -> None:
+def assert_agreement(facts: frozenset[Fact]) -> None:
     facts |= DECLARATIONS
     theirs, messages = owlrl_closure(facts)
-    closed, names = closure(facts, load_profile("owl2rl"))
+    closed, names = close(facts, load_profile("owl2rl"))
     ours = visible(closed)
     assert {fact for fact in theirs - ours if not is_clutter(fact)} == set()
     assert {fact for fact in ours - theirs if not is_reflexive(fact)} == set()

@@ -6,8 +6,7 @@ Ids are drawn from a handful, with both ends of their range among them, so that 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import pytest
@@ -39,14 +38,17 @@ def ascending(values: st.SearchStrategy[int]) -> st.SearchStrategy[list[int]]:
     return st.one_of(lists, lists.map(lambda drawn: np.sort(np.array(drawn, np.uint64)).tolist()))
 
 
-@cache
-def machine_code(kernel: Kernel[Parameters, Result]) -> Callable[Parameters, Result]:
-    return kernel.compile()
+COMPILED: dict[Any, Any] = {}
 
 
 def form(kernel: Kernel[Parameters, Result], compiled: bool) -> Callable[Parameters, Result]:
     """The kernel as it runs on small arrays, or on large ones."""
-    return machine_code(kernel) if compiled else kernel.plain
+    if not compiled:
+        return kernel.plain
+    if kernel not in COMPILED:
+        COMPILED[kernel] = kernel.compile()
+    machine_code: Callable[Parameters, Result] = COMPILED[kernel]
+    return machine_code
 
 
 @both_forms

@@ -48,9 +48,7 @@ def closure(edges: set[tuple[int, int]]) -> set[tuple[int, int]]:
 def strong_components(nodes: int, edges: set[tuple[int, int]]) -> set[frozenset[int]]:
     """The sets of nodes that reach each other."""
     closed = closure(edges)
-    return {
-        frozenset(v for v in range(nodes) if v == u or {(u, v), (v, u)} <= closed) for u in range(nodes)
-    }
+    return {frozenset(v for v in range(nodes) if v == u or {(u, v), (v, u)} <= closed) for u in range(nodes)}
 
 
 def reachable(nodes: int, edges: set[tuple[int, int]], cyclic: Sequence[bool]) -> list[set[int]]:

@@ -38,8 +38,11 @@ class Inconsistency:
         return f"{self.rule}: {', '.join(map(fact_text, self.facts))}"
 
 
-def clashes(rule: CompiledRule, batch: Batch) -> list[Inconsistency]:
-    """The first clashes among the bindings of a constraint's body; symmetric ones are told once."""
+def clashes(rule: CompiledRule, batch: Batch) -> tuple[list[Inconsistency], bool]:
+    """The first clashes among the bindings of a constraint's body, and whether these are all.
+
+    Bindings that come to the same facts, such as mirror images, are told once.
+    """
     shown = batch.take(np.arange(min(batch.size, 2 * MOST_CLASHES)))
     found: dict[frozenset[Fact], Inconsistency] = {}
     columns = {variable: column.tolist() for variable, column in shown.columns.items()}
@@ -53,4 +56,5 @@ def clashes(rule: CompiledRule, batch: Batch) -> list[Inconsistency]:
             for atom in rule.atoms
         )
         found.setdefault(frozenset(facts), Inconsistency(rule.label, tuple(dict.fromkeys(facts))))
-    return list(found.values())[:MOST_CLASHES]
+    told = list(found.values())
+    return told[:MOST_CLASHES], shown.size == batch.size and len(told) <= MOST_CLASHES

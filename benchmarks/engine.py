@@ -1,0 +1,79 @@
+"""Corollary as a task: explicit facts as columns of ids in, the materialisation out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.measure import Outcome, Task
+from corollary.evaluate import Materialisation, materialise
+from corollary.index import Columns, TripleIndex
+from corollary.index.pairs import pack
+from corollary.kernels.sorted import Keys
+from corollary.language import Program
+from corollary.loaders import read
+from corollary.profiles import load_profile
+from corollary.terms.dictionary import TermDictionary
+
+ENGINE = "corollary"
+REASON = "reason"
+BUILD = "build index"
+SORT = "np.sort"
+
+
+@dataclass(slots=True)
+class Facts:
+    """Facts as they come from a loader: a dictionary, and columns of its ids."""
+
+    dictionary: TermDictionary
+    columns: Columns
+
+    @staticmethod
+    def of_files(paths: Iterable[Path]) -> Facts:
+        """The triples of some RDF files."""
+        dictionary = TermDictionary()
+        return Facts(dictionary, read(paths, dictionary))
+
+    def index(self) -> TripleIndex:
+        """A fresh index, which nobody has asked for a second order yet."""
+        return TripleIndex.from_columns(*self.columns)
+
+    def close(self, program: Program | None = None) -> Materialisation:
+        """The materialisation, under ``owl2rl`` unless told otherwise."""
+        return materialise(self.index(), program or load_profile("owl2rl"), self.dictionary)
+
+
+def reason_task(facts: Facts, size: str, program: Program | None = None) -> Task:
+    """From loaded ids to the fixpoint, warm: kernels are compiled, nothing else is there."""
+    rules = program or load_profile("owl2rl")
+
+    def run(index: TripleIndex) -> Outcome:
+        result = materialise(index, rules, facts.dictionary)
+        return Outcome(len(result.index), result.seconds)
+
+    return Task(ENGINE, REASON, facts.index, run, size, warm_up=True)
+
+
+def build_task(facts: Facts, size: str) -> Task:
+    """From columns of ids in any order to an index."""
+    return Task(ENGINE, BUILD, lambda: facts.columns, lambda columns: Outcome(len(TripleIndex.from_columns(*columns))),
+                size)  # fmt: skip
+
+
+def sort_task(result: TripleIndex, size: str) -> Task:
+    """The physical bar: NumPy sorts the facts of a result, as packed pairs in random order."""
+    keys = shuffled_pairs(result)
+
+    def run(shuffled: Keys) -> Outcome:
+        return Outcome(int(np.sort(shuffled).size))
+
+    return Task("numpy", SORT, lambda: keys, run, size, warm_up=True)
+
+
+def shuffled_pairs(index: TripleIndex) -> Keys:
+    """All facts as subject << 32 | object, in random order."""
+    subjects, _, objects = index.columns()
+    return np.random.default_rng(0).permutation(pack(subjects, objects))

@@ -1,0 +1,117 @@
+"""Sorted pairs against Python sets of tuples."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.index.drawn import Pair, column, ids, packed, pairs, sets_of_pairs, sorted_keys, unpacked
+
+from corollary.index.pairs import (
+    Pairs,
+    contains,
+    difference,
+    distinct,
+    firsts,
+    intersection,
+    join,
+    pack,
+    read_only,
+    seconds,
+    slice_of,
+    sorted_unique,
+    swap,
+    union,
+)
+
+quick = settings(max_examples=150, deadline=None)
+
+
+def assert_is(found: Pairs, expected: set[Pair] | frozenset[Pair]) -> None:
+    """The same set, in both orders, with every column that can be asked for."""
+    assert unpacked(found.keys) == sorted(expected)
+    assert unpacked(found.swapped) == sorted((second, first) for first, second in expected)
+    assert len(found) == len(expected)
+    assert found.distinct_firsts().tolist() == sorted({first for first, _ in expected})
+    assert found.distinct_seconds().tolist() == sorted({second for _, second in expected})
+
+
+@quick
+@given(st.lists(pairs, max_size=20))
+def test_packing(drawn: list[Pair]) -> None:
+    keys = pack(column(first for first, _ in drawn), column(second for _, second in drawn))
+    assert keys.dtype == np.uint64
+    assert unpacked(keys) == drawn
+    assert list(zip(firsts(keys).tolist(), seconds(keys).tolist(), strict=True)) == drawn
+    assert unpacked(swap(keys)) == [(second, first) for first, second in drawn]
+
+
+@quick
+@given(st.lists(pairs, max_size=30))
+def test_any_keys_become_pairs(drawn: list[Pair]) -> None:
+    keys = packed(drawn)
+    assert_is(Pairs.of(keys), set(drawn))
+    assert unpacked(keys) == drawn, "what was given is left alone"
+    assert unpacked(sorted_unique(keys)) == sorted(set(drawn))
+    assert distinct(firsts(keys)).tolist() == sorted({first for first, _ in drawn})
+
+
+@quick
+@given(sets_of_pairs, sets_of_pairs, st.booleans(), st.booleans())
+def test_union_and_difference(
+    left: frozenset[Pair], right: frozenset[Pair], left_swapped: bool, right_swapped: bool
+) -> None:
+    one, other = Pairs(sorted_keys(left)), Pairs(sorted_keys(right))
+    for made, both_orders in ((one, left_swapped), (other, right_swapped)):
+        if both_orders:
+            assert made.swapped.size == len(made)
+    together, rest = one.plus(other), one.minus(other)
+    assert together.has_swapped or not left_swapped or not left, "an order that is there is kept up"
+    assert rest.has_swapped or not left_swapped
+    assert_is(together, left | right)
+    assert_is(rest, left - right)
+    assert_is(one, left)
+    assert_is(other, right)
+
+
+@quick
+@given(sets_of_pairs, sets_of_pairs, st.lists(pairs, max_size=20))
+def test_operations_on_keys(left: frozenset[Pair], right: frozenset[Pair], probes: list[Pair]) -> None:
+    one, other = sorted_keys(left), sorted_keys(right)
+    assert unpacked(union(one, other)) == sorted(left | right)
+    assert unpacked(difference(one, other)) == sorted(left - right)
+    assert unpacked(intersection(one, other)) == sorted(left & right)
+    assert contains(one, packed(probes)).tolist() == [probe in left for probe in probes]
+
+
+@quick
+@given(sets_of_pairs, st.lists(ids, max_size=8))
+def test_join(drawn: frozenset[Pair], probes: list[int]) -> None:
+    rows, values = join(sorted_keys(drawn), column(probes))
+    expected = [
+        (row, second) for row, probe in enumerate(probes) for first, second in sorted(drawn) if first == probe
+    ]
+    assert list(zip(rows.tolist(), values.tolist(), strict=True)) == expected
+
+
+@quick
+@given(sets_of_pairs, ids)
+def test_slice(drawn: frozenset[Pair], first: int) -> None:
+    assert unpacked(slice_of(sorted_keys(drawn), first)) == sorted(pair for pair in drawn if pair[0] == first)
+
+
+def test_large_sets_go_through_the_compiled_kernels() -> None:
+    random = np.random.default_rng(7)
+    left, right = (pack(*random.integers(0, 300, (2, 20_000), np.uint32)) for _ in range(2))
+    one, other = Pairs.of(left), Pairs.of(right)
+    known = set(unpacked(left)), set(unpacked(right))
+    assert_is(one.plus(other), known[0] | known[1])
+    assert_is(one.minus(other), known[0] - known[1])
+
+
+def test_a_read_only_view_shares_memory() -> None:
+    keys = sorted_keys([(1, 2), (3, 4)])
+    view = read_only(keys)
+    assert not view.flags.writeable
+    assert keys.flags.writeable
+    assert np.shares_memory(view, keys)
