@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
 from benchmarks.measure import Outcome, Task
+
 from corollary.evaluate import Materialisation, materialise
 from corollary.index import Columns, TripleIndex
 from corollary.index.pairs import pack
@@ -59,8 +59,11 @@ def reason_task(facts: Facts, size: str, program: Program | None = None) -> Task
 
 def build_task(facts: Facts, size: str) -> Task:
     """From columns of ids in any order to an index."""
-    return Task(ENGINE, BUILD, lambda: facts.columns, lambda columns: Outcome(len(TripleIndex.from_columns(*columns))),
-                size)  # fmt: skip
+
+    def run(columns: Columns) -> Outcome:
+        return Outcome(len(TripleIndex.from_columns(*columns)))
+
+    return Task(ENGINE, BUILD, lambda: facts.columns, run, size)
 
 
 def sort_task(result: TripleIndex, size: str) -> Task:

@@ -17,7 +17,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-ENOUGH_SECONDS = 20.0
+ENOUGH_SECONDS = 10.0
 """A task that has taken so long in all is not repeated any more."""
 
 
@@ -25,11 +25,13 @@ ENOUGH_SECONDS = 20.0
 class Settings:
     """What a run of the benchmarks was asked for.
 
-    ``small`` shrinks made-up workloads to what a test can afford; ``slow`` lets owlrl run at all.
+    ``peers`` are the other reasoners, ``slow`` those among them that take minutes; ``small`` shrinks
+    made-up workloads to what a test can afford.
     """
 
     repeat: int = 5
     corpus: Path | None = None
+    peers: bool = True
     slow: bool = True
     small: bool = False
 
@@ -144,6 +146,8 @@ def measure(workload: str, tasks: Sequence[Task], repeat: int) -> list[Measureme
             times[position].append(perf_counter() - started)
             del prepared
     return [
-        Measurement(workload, task.size, task.engine, task.what, tuple(seconds), outcome.facts, outcome.stages)
+        Measurement(
+            workload, task.size, task.engine, task.what, tuple(seconds), outcome.facts, outcome.stages
+        )
         for task, seconds, outcome in zip(tasks, times, outcomes, strict=True)
     ]

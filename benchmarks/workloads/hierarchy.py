@@ -14,10 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-
 from benchmarks.engine import Facts, reason_task
 from benchmarks.measure import Demand, Results, Settings, measure
-from corollary.index.triples import Columns
+
 from corollary.kernels.sorted import Column, Rows
 from corollary.language.model import OWL, RDF, RDFS
 from corollary.terms.dictionary import TermDictionary
@@ -77,16 +76,18 @@ def generate(shape: Shape, seed: int = 0) -> Facts:
     individuals = named("individual", shape.individuals)
     child, parent = parents(shape.classes)
     any_class = random.integers(0, shape.classes, (2, shape.properties))
+    types = classes[random.integers(0, shape.classes, shape.individuals)]
     ends = random.integers(0, shape.individuals, (2, shape.links))
+    links = properties[random.integers(0, shape.properties, shape.links)]
     parts: list[tuple[Column, Column | np.uint32, Column | np.uint32]] = [
         (classes, rdf_type, vocabulary(OWL + "Class")),
         (classes[child], vocabulary(RDFS + "subClassOf"), classes[parent]),
         (properties, rdf_type, vocabulary(OWL + "ObjectProperty")),
         (properties, vocabulary(RDFS + "domain"), classes[any_class[0]]),
         (properties, vocabulary(RDFS + "range"), classes[any_class[1]]),
-        (individuals, rdf_type, classes[random.integers(0, shape.classes, shape.individuals)]),
-        (individuals[ends[0]], properties[random.integers(0, shape.properties, shape.links)], individuals[ends[1]]),
-    ]  # fmt: skip
+        (individuals, rdf_type, types),
+        (individuals[ends[0]], links, individuals[ends[1]]),
+    ]
     columns: list[list[Column]] = [[], [], []]
     for subject, predicate, object_ in parts:
         for column, values in zip(columns, np.broadcast_arrays(subject, predicate, object_), strict=True):
@@ -116,7 +117,7 @@ def matched(shape: Shape, wanted: int) -> tuple[Facts, int]:
 
 def run(settings: Settings) -> Results:
     """Reasoning time of the large ontology over that of the small one."""
-    scale = 1000 if settings.small else 1
+    scale = 100 if settings.small else 1
     large = Shape(100_000 // scale, 10_000 // scale, 1_000_000 // scale, 500_000 // scale)
     small = Shape(100, 10, large.individuals, large.links)
     large_facts = generate(large)

@@ -22,6 +22,7 @@ from corollary.language import (
     IRI,
     OWL,
     RDF_TYPE,
+    XSD,
     Literal,
     Not,
     Program,
@@ -206,7 +207,6 @@ def test_owl2rl_full(facts: frozenset[Fact]) -> None:
     assert_same_visible(facts, load_profile("owl2rl-full"))
 
 
-@pytest.mark.xfail(strict=True, reason="the types of literals are kept to datatypes that facts are about")
 def test_individual_that_is_a_literal() -> None:
     """By dt-type2 and eq-rep-s, what is the same as an integer is an xsd:integer."""
     one = some.NUMBERS[1]

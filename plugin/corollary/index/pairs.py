@@ -7,6 +7,8 @@ immutable: every way to make one sorts and removes duplicates, so that no join n
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -136,18 +138,23 @@ class Pairs:
     2. ``keys`` (by first) is there at once; ``swapped`` (by second) is made on first use and kept.
     """
 
-    __slots__ = ("_distinct", "_distinct_swapped", "_swapped", "keys")
+    __slots__ = ("_distinct", "_distinct_swapped", "_swapped", "_swapped_view", "_view", "keys")
 
     def __init__(self, keys: Keys, swapped: Keys | None = None) -> None:
         self.keys = keys
         self._swapped = swapped
         self._distinct: Column | None = None
         self._distinct_swapped: Column | None = None
+        self._view: memoryview | None = None
+        self._swapped_view: memoryview | None = None
 
     @staticmethod
     def of(keys: Keys) -> Pairs:
         """A set of pairs from packed keys in any order, duplicates allowed."""
         return Pairs(sorted_unique(keys))
+
+    def __reduce__(self) -> tuple[type[Pairs], tuple[Keys]]:
+        return Pairs, (self.keys,)
 
     def __len__(self) -> int:
         return int(self.keys.size)
@@ -175,6 +182,36 @@ class Pairs:
             self._distinct_swapped = distinct_of_sorted(firsts(self.swapped))
         return self._distinct_swapped
 
+    def has(self, key: int) -> bool:
+        """Whether one packed pair is there."""
+        if not self.keys.size:
+            return False
+        view = self._look()
+        position = bisect_left(view, key)
+        return position < len(view) and view[position] == key
+
+    def count_below(self, key: int) -> int:
+        """How many pairs come before a packed pair."""
+        return bisect_left(self._look(), key) if self.keys.size else 0
+
+    def seconds_of(self, first: int) -> list[int]:
+        """The second halves beside one first half, ascending."""
+        return _beside(self._look(), first) if self.keys.size else []
+
+    def firsts_of(self, second: int) -> list[int]:
+        """The first halves beside one second half, ascending."""
+        if not self.keys.size:
+            return []
+        if self._swapped_view is None:
+            self._swapped_view = self.swapped.data
+        return _beside(self._swapped_view, second)
+
+    def _look(self) -> memoryview:
+        """The keys as Python reads them one by one: several times faster than through numpy."""
+        if self._view is None:
+            self._view = self.keys.data
+        return self._view
+
     def plus(self, other: Pairs) -> Pairs:
         """The union; the swapped order is merged too if this set has it."""
         if not len(other):
@@ -190,6 +227,12 @@ class Pairs:
             return self
         swapped = difference(self.swapped, other.swapped) if self.has_swapped else None
         return Pairs(difference(self.keys, other.keys), swapped)
+
+
+def _beside(view: memoryview, half: int) -> list[int]:
+    start = bisect_left(view, half << 32)
+    end = bisect_left(view, (half + 1) << 32, start)
+    return [key & 0xFFFFFFFF for key in view[start:end].tolist()]
 
 
 NO_PAIRS = Pairs(NO_KEYS, NO_KEYS)

@@ -29,74 +29,69 @@ from corollary.terms.dictionary import FIRST_LITERAL
 FOLD_FRACTION = 8
 """The overlay is folded when it is more than one part in so many of the base."""
 
-FIRST_LITERAL_KEY = np.uint64(FIRST_LITERAL << 32)
+FIRST_LITERAL_KEY = FIRST_LITERAL << 32
 
 
 class Relation:
     """An immutable set of facts (subject, object) of one predicate, readable by either end."""
 
-    __slots__ = ("_added", "_base", "_removed", "_size")
+    __slots__ = ("_parts", "_size")
 
     def __init__(self, base: Pairs = NO_PAIRS, added: Pairs = NO_PAIRS, removed: Pairs = NO_PAIRS) -> None:
-        self._base = base
-        self._added = added
-        self._removed = removed
+        if FOLD_FRACTION * (len(added) + len(removed)) > len(base):
+            base, added, removed = base.minus(removed).plus(added), NO_PAIRS, NO_PAIRS
+        self._parts = (base, added, removed)  # one attribute: who folds it does not disturb who reads it
         self._size = len(base) + len(added) - len(removed)
 
     def __len__(self) -> int:
         return self._size
 
     def __repr__(self) -> str:
-        return f"Relation({len(self):,} facts, overlay +{len(self._added):,} -{len(self._removed):,})"
+        _, added, removed = self._parts
+        return f"Relation({len(self):,} facts, overlay +{len(added):,} -{len(removed):,})"
 
     def plus(self, keys: Keys) -> Relation:
         """The relation with these facts (sorted, unique) too; those it has already are harmless."""
-        returning = intersection(keys, self._removed.keys) if len(self._removed) else NO_PAIRS.keys
-        fresh = keys[~self.contains(keys)]
-        fresh = difference(fresh, returning)
+        base, added, removed = self._parts
+        returning = intersection(keys, removed.keys)
+        fresh = difference(keys[~self.contains(keys)], returning)
         if not fresh.size and not returning.size:
             return self
-        return Relation(
-            self._base, self._added.plus(Pairs(fresh)), self._removed.minus(Pairs(returning))
-        )._folded()
+        return Relation(base, added.plus(Pairs(fresh)), removed.minus(Pairs(returning)))
 
     def plus_new(self, new: Pairs) -> Relation:
         """As ``plus``, for facts known not to be there."""
-        if not len(new):
-            return self
-        if len(self._removed):
+        base, added, removed = self._parts
+        if len(removed):
             return self.plus(new.keys)
-        return Relation(self._base, self._added.plus(new), self._removed)._folded()
+        return Relation(base, added.plus(new), removed) if len(new) else self
 
     def minus(self, keys: Keys) -> Relation:
         """The relation without these facts (sorted, unique); those it does not have are harmless."""
-        from_added = Pairs(intersection(keys, self._added.keys))
-        from_base = Pairs(difference(intersection(keys, self._base.keys), self._removed.keys))
+        base, added, removed = self._parts
+        from_added = Pairs(intersection(keys, added.keys))
+        from_base = Pairs(difference(intersection(keys, base.keys), removed.keys))
         if not len(from_added) and not len(from_base):
             return self
-        return Relation(self._base, self._added.minus(from_added), self._removed.plus(from_base))._folded()
-
-    def _folded(self) -> Relation:
-        if FOLD_FRACTION * (len(self._added) + len(self._removed)) <= len(self._base):
-            return self
-        return Relation(self._base.minus(self._removed).plus(self._added))
+        return Relation(base, added.minus(from_added), removed.plus(from_base))
 
     def contains(self, keys: Keys) -> Mask:
         """Which of the packed facts are there."""
-        found = contains(self._base.keys, keys)
-        if len(self._removed):
-            found &= ~contains(self._removed.keys, keys)
-        if len(self._added):
-            found |= contains(self._added.keys, keys)
+        base, added, removed = self._parts
+        found = contains(base.keys, keys)
+        if len(removed):
+            found &= ~contains(removed.keys, keys)
+        if len(added):
+            found |= contains(added.keys, keys)
         return found
 
     def pairs(self) -> Pairs:
         """All facts as one set of pairs: the base itself if there is no overlay."""
-        if not len(self._added) and not len(self._removed):
-            return self._base
-        folded = self._base.minus(self._removed).plus(self._added)
-        self._base, self._added, self._removed = folded, NO_PAIRS, NO_PAIRS  # the same value, kept folded
-        return folded
+        base, added, removed = self._parts
+        if len(added) or len(removed):
+            base = base.minus(removed).plus(added)
+            self._parts = (base, NO_PAIRS, NO_PAIRS)  # the same value, kept folded
+        return base
 
     def keys(self) -> ReadOnlyKeys:
         """All facts as subject << 32 | object, sorted, read-only."""
@@ -104,30 +99,49 @@ class Relation:
 
     def objects_of(self, subjects: Column) -> tuple[Rows, Column]:
         """All (row, object) such that (subjects[row], object) is a fact."""
-        base, added, removed = self._base, self._added, self._removed
+        base, added, removed = self._parts
         return _overlaid_join(base.keys, added.keys, removed.keys, subjects)
 
     def subjects_of(self, objects: Column) -> tuple[Rows, Column]:
         """All (row, subject) such that (subject, objects[row]) is a fact."""
-        base, added, removed = self._base, self._added, self._removed
+        base, added, removed = self._parts
         return _overlaid_join(base.swapped, added.swapped, removed.swapped, objects)
+
+    def objects(self, subject: int) -> list[int]:
+        """The objects of one subject; cheaper than ``objects_of`` for a single look-up."""
+        base, added, removed = self._parts
+        return _overlaid(base.seconds_of(subject), added.seconds_of(subject), removed.seconds_of(subject))
+
+    def subjects(self, value: int) -> list[int]:
+        """The subjects of one object."""
+        base, added, removed = self._parts
+        return _overlaid(base.firsts_of(value), added.firsts_of(value), removed.firsts_of(value))
+
+    def has(self, subject: int, value: int) -> bool:
+        """Whether (subject, value) is a fact."""
+        base, added, removed = self._parts
+        key = subject << 32 | value
+        return (base.has(key) and not removed.has(key)) or added.has(key)
 
     def has_subject(self, subject: int) -> bool:
         """Whether any fact has that subject."""
-        return self.objects_of(np.array([subject], np.uint32))[0].size > 0
+        return bool(self.objects(subject))
 
     def has_object(self, value: int) -> bool:
         """Whether any fact has that object."""
-        return self.subjects_of(np.array([value], np.uint32))[0].size > 0
+        return bool(self.subjects(value))
 
     def legal_count(self) -> int:
         """How many facts have a legal subject, that is no literal: a prefix of the sorted facts."""
-        parts = (
-            len(part) and np.searchsorted(part.keys, FIRST_LITERAL_KEY)
-            for part in (self._base, self._added, self._removed)
-        )
-        base, added, removed = map(int, parts)
+        base, added, removed = (part.count_below(FIRST_LITERAL_KEY) for part in self._parts)
         return base + added - removed
+
+
+def _overlaid(base: list[int], added: list[int], removed: list[int]) -> list[int]:
+    if removed:
+        gone = set(removed)
+        base = [value for value in base if value not in gone]
+    return base + added if added else base
 
 
 def _overlaid_join(base: Keys, added: Keys, removed: Keys, probes: Column) -> tuple[Rows, Column]:

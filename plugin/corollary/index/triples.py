@@ -21,7 +21,7 @@ from corollary.index.pairs import (
     seconds,
 )
 from corollary.index.relation import EMPTY, Relation
-from corollary.kernels.sorted import Column, Keys
+from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.terms.dictionary import KIND_SHIFT, Kind
 
 Columns = tuple[Column, Column, Column]
@@ -84,6 +84,24 @@ class TripleIndex:
             self._by_subject = self._by_subject.plus(_beside(new.distinct_firsts(), predicate))
         if self._by_object is not None:
             self._by_object = self._by_object.plus(_beside(new.distinct_seconds(), predicate))
+
+    def remove(self, predicate: int, keys: Keys) -> None:
+        """Remove facts (sorted, unique) known to be there."""
+        if not keys.size:
+            return
+        relation = self._relations[predicate] = self.relation(predicate).minus(keys)
+        if predicate >= FIRST_VIRTUAL:
+            return
+        self._fact_count -= keys.size
+        gone = Pairs(keys)
+        if self._by_subject is not None:
+            ends = gone.distinct_firsts()
+            left = _without(ends, relation.objects_of(ends)[0])
+            self._by_subject = self._by_subject.minus(_beside(left, predicate))
+        if self._by_object is not None:
+            ends = gone.distinct_seconds()
+            left = _without(ends, relation.subjects_of(ends)[0])
+            self._by_object = self._by_object.minus(_beside(left, predicate))
 
     def predicates_of_subjects(self) -> Relation:
         """The directory subject -> predicates, as pairs (subject, predicate)."""
@@ -169,6 +187,13 @@ def grouped(groups: Column, keys: Keys) -> Iterator[tuple[int, Keys]]:
     for name, end in zip(names.tolist(), ends.tolist(), strict=True):
         yield name, keys[start:end]
         start = end
+
+
+def _without(column: Column, rows: Rows) -> Column:
+    """The column but for some of its rows."""
+    kept = np.ones(column.size, np.bool_)
+    kept[rows] = False
+    return column[kept]
 
 
 def _beside(terms: Column, predicate: int) -> Keys:

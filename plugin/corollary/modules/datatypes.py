@@ -8,15 +8,16 @@ From the literals that occur in facts it derives
     DIFFERENT_VALUE(v, w)   two literals that denote different values
 
 Every literal has many datatypes and differs from almost every other, so two of these relations are
-kept to what can show: VALUE to the datatypes that some fact is about (a datatype that is only the
-range of a property, or only what owl:allValuesFrom asks for, has no instances that anybody looks
-for), and DIFFERENT_VALUE to literals in owl:sameAs facts. Literals of unsupported datatypes have no
-known value and occur in none of them.
+kept to what can show. VALUE is told for the datatypes that some fact is about (a datatype that is only
+the range of a property, or only what owl:allValuesFrom asks for, has no instances that anybody looks
+for), and for all datatypes of literals in owl:sameAs facts, since what is the same as a literal has
+its types. DIFFERENT_VALUE is told among the literals in owl:sameAs facts. Literals of unsupported
+datatypes have no known value and occur in none of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 import numpy as np
 
@@ -84,7 +85,7 @@ class Datatypes:
             if shown - self._shown:
                 self._tell_datatypes(self._used, shown - self._shown, found)
                 self._shown |= shown
-        self._tell_differences(facts, found)
+        self._tell_equated(facts, found)
         return {self._dictionary.encode(name): keys for name, keys in found.items()}
 
     def value(self, literal: int) -> Value | None:
@@ -136,7 +137,7 @@ class Datatypes:
             return None
         return self._dictionary.find(constant_text(Literal(value.key)))
 
-    def _tell_datatypes(self, literals: Keys, datatypes: set[str], found: dict[str, list[Keys]]) -> None:
+    def _tell_datatypes(self, literals: Keys, datatypes: Set[str], found: dict[str, list[Keys]]) -> None:
         """VALUE of some literals for some datatypes."""
         marked = np.sort(np.array(self._dictionary.marked_literals, np.uint64))
         is_marked = contains(marked, literals)
@@ -168,8 +169,8 @@ class Datatypes:
                 shown |= {ids[i] for i in distinct(known[rows]).tolist()}
         return shown
 
-    def _tell_differences(self, facts: TripleIndex, found: dict[str, list[Keys]]) -> None:
-        """DIFFERENT_VALUE among the literals that some owl:sameAs fact mentions."""
+    def _tell_equated(self, facts: TripleIndex, found: dict[str, list[Keys]]) -> None:
+        """Of literals that some owl:sameAs fact mentions: all their datatypes, and DIFFERENT_VALUE."""
         same_as = facts.relation(self._same_as)
         if not len(same_as):
             return
@@ -180,6 +181,7 @@ class Datatypes:
         if not new.size:
             return
         self._equated = equated
+        self._tell_datatypes(new, SUPPORTED_DATATYPES, found)
         different: list[int] = []
         values = [(literal, self.value(literal)) for literal in equated.tolist()]
         for literal in new.tolist():

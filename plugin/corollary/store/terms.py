@@ -1,0 +1,78 @@
+"""rdflib's terms and the dictionary's ids: the only place where the two meet.
+
+Terms are told apart as rdflib does: literals by lexical form, datatype and lower-cased language, so
+that ``"a"`` and ``"a"^^xsd:string`` are two; nothing is normalised on the way in or out. A graph's
+identifier is a term like any other. What N3 adds (variables, formulas) gets ids of kind blank node,
+and comes back as the object it was.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rdflib.graph import Graph
+from rdflib.term import BNode, Literal, Node, URIRef, Variable
+
+from corollary.language.constants import escape, unescape
+from corollary.terms.dictionary import TermDictionary
+
+_LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@(\S+)|\^\^<(.*)>)?', re.DOTALL)
+
+
+class Terms(dict[int, Node]):
+    """Ids to rdflib terms, each made once; ``id_of`` and ``find`` go the other way."""
+
+    def __init__(self, dictionary: TermDictionary) -> None:
+        super().__init__()
+        self.dictionary = dictionary
+
+    def __missing__(self, term_id: int) -> Node:
+        term = self[term_id] = _term(self.dictionary.decode(term_id))
+        return term
+
+    def id_of(self, term: Node) -> int:
+        """The id of a term, a new one if it is new. TypeError for what is no term."""
+        text = _text(term)
+        term_id = self.dictionary.encode(text)
+        if not isinstance(term, URIRef | BNode):
+            self.setdefault(term_id, term)  # to the letter, and not converted again
+        return term_id
+
+    def find(self, term: Node) -> int | None:
+        """The id of a term, None if it has none: then no fact mentions it."""
+        return self.dictionary.find(_text(term))
+
+
+def _text(term: Node) -> str:
+    """The dictionary's key of a term."""
+    if isinstance(term, URIRef):
+        return f"<{term}>"
+    if isinstance(term, Literal):
+        text = f'"{escape(str(term))}"'
+        if term.language:
+            return f"{text}@{term.language.lower()}"
+        return text if term.datatype is None else f"{text}^^<{term.datatype}>"
+    if isinstance(term, BNode):
+        return f"_:{term}"
+    if isinstance(term, Variable):
+        return f"_:?{term}"
+    if isinstance(term, Graph):
+        return f"_:{{{_text(term.identifier)}}}"
+    raise TypeError(f"{term!r} is no RDF term: expected a URIRef, BNode or Literal")
+
+
+def _term(text: str) -> Node:
+    """The rdflib term of a key."""
+    if text[0] == "<":
+        return URIRef(text[1:-1])
+    if text[0] == "_":
+        return BNode(text[2:])
+    match = _LITERAL.fullmatch(text)
+    assert match is not None, text
+    lexical, language, datatype = match.groups()
+    return Literal(
+        unescape(lexical),
+        lang=language,
+        datatype=None if datatype is None else URIRef(datatype),
+        normalize=False,
+    )

@@ -1,0 +1,113 @@
+"""The transitive closure module against semi-naive evaluation, and against the naive closure."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.engine import Fact
+from tests.kernels import twins
+from tests.modules.driver import closed_by_joins, closed_by_modules
+from tests.strategies import individuals, properties
+
+from corollary.language import IRI, OWL, RDF_TYPE, Program, parse_program
+from corollary.modules.transitive import FEW_EDGES, closed_predicate
+from corollary.plan.program import CompiledProgram
+from corollary.terms.dictionary import TermDictionary
+
+thorough = settings(max_examples=150, deadline=None)
+
+PREFIX = "PREFIX : <http://example.org/>\n"
+CONSTANT = "[?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z] ."
+TEMPLATE = "[?x, ?p, ?z] :- [?p, a, owl:TransitiveProperty], [?x, ?p, ?y], [?y, ?p, ?z] ."
+OTHERS = (
+    "[?y, :p, ?x] :- [?x, :p, ?y] .",
+    "[?x, :p, ?y] :- [?x, :q, ?y] .",
+    "[?x, :r, ?z] :- [?x, :p, ?y], [?y, :q, ?z] .",
+    "owl:TransitiveProperty[?y] :- [?x, :r, ?y], [?y, :r, ?y] .",
+    "owl:TransitiveProperty[:q] :- [?x, :p, ?x] .",
+)
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> Program:
+    """One of the two rules or both, and a few that feed them."""
+    closing = draw(st.sampled_from(([CONSTANT], [TEMPLATE], [CONSTANT, TEMPLATE])))
+    others = draw(st.sets(st.sampled_from(OTHERS), max_size=2))
+    return parse_program(PREFIX + "\n".join((*closing, *sorted(others))))
+
+
+transitive_properties = st.tuples(
+    st.one_of(properties, st.just(RDF_TYPE)), st.just(RDF_TYPE), st.just(IRI(OWL + "TransitiveProperty"))
+)
+edges: st.SearchStrategy[Fact] = st.one_of(
+    st.tuples(individuals, properties, individuals),
+    st.tuples(individuals, properties, properties),
+    st.tuples(individuals, st.just(RDF_TYPE), individuals),
+)
+batches = st.lists(
+    st.lists(st.one_of(edges, edges, edges, edges, transitive_properties), max_size=2 * FEW_EDGES),
+    min_size=1,
+    max_size=6,
+)
+
+
+@thorough
+@given(programs(), batches)
+def test_against_semi_naive(program: Program, batches: list[list[Fact]]) -> None:
+    assert closed_by_modules(program, batches) == closed_by_joins(program, batches)
+
+
+nodes = st.integers(0, 9)
+few_edges = st.lists(st.tuples(nodes, nodes), max_size=FEW_EDGES)
+many_edges = st.lists(st.tuples(nodes, nodes), min_size=FEW_EDGES + 1, max_size=3 * FEW_EDGES)
+
+
+@thorough
+@given(st.lists(st.one_of(few_edges, few_edges, many_edges), min_size=1, max_size=6))
+def test_batches_of_edges(batches: list[list[tuple[int, int]]]) -> None:
+    """Few new edges are joined with what is there, many make the closure start over."""
+
+    def node(number: int) -> IRI:
+        return IRI(f"http://example.org/n{number}")
+
+    p = IRI("http://example.org/p")
+    facts = [[(node(u), p, node(v)) for u, v in batch] for batch in batches]
+    expected = twins.closure({edge for batch in batches for edge in batch})
+    found = closed_by_modules(parse_program(PREFIX + CONSTANT), facts)
+    assert found == {(node(u), p, node(v)) for u, v in expected}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CONSTANT,
+        TEMPLATE,
+        "[?x, :p, ?z] :- [?y, :p, ?z], [?x, :p, ?y] .",
+        "[?a, ?q, ?c] :- [?a, ?q, ?b], [?b, ?q, ?c], [?q, :is, :transitive] .",
+    ],
+)
+def test_transitive_rules_are_recognised(text: str) -> None:
+    compiled = CompiledProgram(parse_program(PREFIX + text), TermDictionary())
+    assert closed_predicate(compiled.rules[0]) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[?x, :q, ?z] :- [?x, :p, ?y], [?y, :p, ?z] .",
+        "[?x, :p, ?z] :- [?x, :p, ?y], [?y, :q, ?z] .",
+        "[?z, :p, ?x] :- [?x, :p, ?y], [?y, :p, ?z] .",
+        "[?x, :p, ?z] :- [?x, :p, ?y], [?z, :p, ?y] .",
+        "[?x, :p, ?x] :- [?x, :p, ?y], [?y, :p, ?x] .",
+        "[?x, :p, ?z] :- [?x, :p, :a], [:a, :p, ?z] .",
+        "[?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z], FILTER(?x != ?z) .",
+        "[?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z], NOT [?x, :q, ?z] .",
+        "[?x, ?p, ?z] :- [?x, ?p, ?y], [?y, ?p, ?z] .",
+        "[?x, ?p, ?z] :- [?p, :in, ?x], [?x, ?p, ?y], [?y, ?p, ?z] .",
+        "[?x, :p, ?z], [?z, :p, ?x] :- [?x, :p, ?y], [?y, :p, ?z] .",
+    ],
+)
+def test_what_is_no_transitive_rule(text: str) -> None:
+    compiled = CompiledProgram(parse_program(PREFIX + text), TermDictionary())
+    assert closed_predicate(compiled.rules[0]) is None
