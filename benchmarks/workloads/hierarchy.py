@@ -118,7 +118,7 @@ def matched(shape: Shape, wanted: int) -> tuple[Facts, int]:
 def run(settings: Settings) -> Results:
     """Reasoning time of the large ontology over that of the small one."""
     scale = 100 if settings.small else 1
-    large = Shape(100_000 // scale, 10_000 // scale, 1_000_000 // scale, 500_000 // scale)
+    large = Shape(100_000 // scale, 10_000 // scale, 1_000_000 // scale, 100_000 // scale)
     small = Shape(100, 10, large.individuals, large.links)
     large_facts = generate(large)
     large_inferred = inferred(large_facts)

@@ -37,7 +37,7 @@ class TripleIndex:
     """Facts by predicate id. ``len`` counts the facts that RDF allows."""
 
     def __init__(self, relations: dict[int, Relation] | None = None) -> None:
-        self._relations: dict[int, Relation] = relations or {}
+        self._relations: dict[int, Relation] = {} if relations is None else relations
         self._fact_count = sum(len(relation) for _, relation in self.relations())
         self._by_subject: Relation | None = None
         self._by_object: Relation | None = None

@@ -39,7 +39,7 @@ class Quads:
     graphs: dict[int, TripleIndex] = field(default_factory=dict)
     union: TripleIndex = field(default_factory=TripleIndex)
     _shared: TripleIndex = field(default_factory=TripleIndex)
-    _log: dict[tuple[int, int, int], bool] = field(default_factory=dict)
+    _log: dict[tuple[int, int], dict[int, bool]] = field(default_factory=dict)
 
     @property
     def is_changed(self) -> bool:
@@ -48,11 +48,14 @@ class Quads:
 
     def log(self, graph: int, subject: int, predicate: int, value: int, *, added: bool) -> None:
         """Note a change of one fact in one graph."""
-        self._log[graph, predicate, subject << 32 | value] = added
+        changes = self._log.get((graph, predicate))
+        if changes is None:
+            changes = self._log[graph, predicate] = {}
+        changes[subject << 32 | value] = added
 
     def holds(self, graph: int, subject: int, predicate: int, value: int) -> bool:
         """Whether a fact is in a graph, the log included."""
-        logged = self._log.get((graph, predicate, subject << 32 | value))
+        logged = self._log.get((graph, predicate), {}).get(subject << 32 | value)
         if logged is not None:
             return logged
         index = self.graphs.get(graph)
@@ -65,19 +68,15 @@ class Quads:
 
     def apply(self) -> tuple[Changes, Changes]:
         """Work the log off. What the union of all graphs gained, and what it lost."""
-        batches: dict[tuple[int, int, bool], list[int]] = {}
-        for (graph, predicate, key), added in self._log.items():
-            batches.setdefault((graph, predicate, added), []).append(key)
-        self._log.clear()
+        log, self._log = self._log, {}
         gained: dict[int, list[Keys]] = {}
         lost: dict[int, list[Keys]] = {}
-        # removals first: a fact that moves between graphs is neither gained nor lost, see below
-        for (graph, predicate, added), keys in sorted(batches.items(), key=lambda item: item[0][2]):
-            part = np.sort(np.array(keys, np.uint64))
-            if added:
-                self._add(graph, predicate, part, gained)
-            else:
-                self._remove(graph, predicate, part, lost)
+        for (graph, predicate), changes in log.items():
+            keys = np.fromiter(changes, np.uint64, len(changes))
+            added = np.fromiter(changes.values(), np.bool_, len(changes))
+            self._remove(graph, predicate, np.sort(keys[~added]), lost)
+            self._add(graph, predicate, np.sort(keys[added]), gained)
+        # a fact that moved between graphs is neither gained nor lost
         return _net(gained, lost), _net(lost, gained)
 
     def _add(self, graph: int, predicate: int, keys: Keys, gained: dict[int, list[Keys]]) -> None:

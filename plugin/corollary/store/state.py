@@ -20,6 +20,8 @@ from corollary.terms.dictionary import FIRST_LITERAL, KIND_SHIFT, Kind
 CHUNK = 1 << 14
 """So many facts of a scan are taken out of the columns at a time."""
 
+_NOTHING = TripleIndex()
+
 Fact = tuple[int, int, int]
 
 
@@ -105,7 +107,7 @@ class State:
 
     def graph(self, graph: int) -> View:
         """What was put into a graph."""
-        index = self.facts.graphs.get(graph) or TripleIndex()
+        index = self.facts.graphs.get(graph, _NOTHING)
         return View(index, index)
 
     def home(self, graph: int) -> View:

@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import reduce
 from operator import add
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph, QuotedGraph
 from rdflib.plugins.stores.memory import Memory
@@ -109,7 +109,7 @@ class CorollaryStore(Store):
         self.__dict__.update(kept)
         self._lock = RLock()
         self._state = None
-        self._contexts = {key: Graph(self, name) for key, name in names.items()}
+        self._contexts = {key: Graph(self, cast(IdentifiedNode, name)) for key, name in names.items()}
 
     # Writing
 
@@ -196,10 +196,10 @@ class CorollaryStore(Store):
         if context is not None and self._is_quoted(context):
             yield from self._quoted.triples(triple, context)
             return
+        state = self._now()  # before the terms are looked up: what follows may bring new ones
         pattern = self._find(triple)
         if pattern is None:
             return
-        state = self._now()
         terms = self._terms
         for s, p, o in self._view(state, context).match(*pattern):
             yield (terms[s], terms[p], terms[o]), self._contexts_of(state, s, p, o)
@@ -340,14 +340,13 @@ class CorollaryStore(Store):
         identifier = context.identifier if isinstance(context, Graph) else context
         name = self._terms.id_of(identifier)
         if name not in self._contexts and isinstance(context, Graph):
-            self._contexts[name] = context if context.store is self else Graph(self, identifier)
+            own = context.store is self
+            self._contexts[name] = context if own else Graph(self, cast(IdentifiedNode, identifier))
         return name
 
     def _context(self, graph: int) -> Graph:
         if graph not in self._contexts:
-            identifier = self._terms[graph]
-            assert isinstance(identifier, IdentifiedNode)
-            self._contexts[graph] = Graph(self, identifier)
+            self._contexts[graph] = Graph(self, cast(IdentifiedNode, self._terms[graph]))
         return self._contexts[graph]
 
     def _is_quoted(self, context: _ContextType | Node) -> bool:
