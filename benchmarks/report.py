@@ -1,10 +1,21 @@
-"""Results as tables for people; the JSON is for ``compare.py``."""
+"""Results as tables for people, on the terminal or, from a JSON file, as Markdown for the docs:
+``python benchmarks/report.py results.json``.
+"""
 
 from __future__ import annotations
 
-from benchmarks.measure import Demand, Measurement, Results
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 from rich.console import Console
 from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.measure import Demand, Measurement, Results
 
 
 def print_results(console: Console, results: Results) -> None:
@@ -42,14 +53,47 @@ def demand_table(demands: list[Demand]) -> Table:
     for d in demands:
         sign = "≥" if d.at_least else "≤"
         verdict = "[green]holds[/]" if d.holds else "[red bold]fails[/]"
-        table.add_row(d.workload, d.text, number(d.value, d.unit), f"{sign} {d.bound:g} {d.unit}", verdict)
+        table.add_row(
+            d.workload, d.text, number_text(d.value, d.unit), f"{sign} {d.bound:g} {d.unit}", verdict
+        )
     return table
 
 
+def markdown(data: dict[str, Any]) -> Iterator[str]:
+    """The lines of a JSON file's results: where and when, demands, measurements, notes."""
+    machine, versions = data["machine"], data["versions"]
+    yield f"Measured {data['date'][:10]}, commit {data['commit']}, with `python {data['command']}`, on"
+    yield f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gb']} GB, {machine['system']};"
+    yield ", ".join(f"{name} {number}" for name, number in versions.items() if number) + "."
+    yield ""
+    yield "| workload | demand | reached | asked | |"
+    yield "|---|---|--:|--:|---|"
+    for entry in data["demands"]:
+        d = Demand(**{name: value for name, value in entry.items() if name != "holds"})
+        sign = "at least" if d.at_least else "at most"
+        verdict = "holds" if d.holds else "**fails**"
+        reached, asked = number_text(d.value, d.unit), f"{sign} {d.bound:g} {d.unit}"
+        yield f"| {d.workload} | {d.text} | {reached} | {asked} | {verdict} |"
+    yield ""
+    yield "| workload | size | engine | what | median s | least s | most s | runs | facts |"
+    yield "|---|---|---|---|--:|--:|--:|--:|--:|"
+    for m in data["measurements"]:
+        times = " | ".join(seconds(m[name]) for name in ("median", "least", "most"))
+        facts = "" if m["facts"] is None else f"{m['facts']:,}"
+        names = " | ".join(m[name] for name in ("workload", "size", "engine", "what"))
+        yield f"| {names} | {times} | {len(m['seconds'])} | {facts} |"
+    for note in data["notes"]:
+        yield f"\n{note}"
+
+
 def seconds(value: float) -> str:
-    """Three significant digits or so, milliseconds at the least."""
+    """Four digits after the point below a second, else two."""
     return f"{value:.4f}" if value < 1 else f"{value:.2f}"
 
 
-def number(value: float, unit: str) -> str:
+def number_text(value: float, unit: str) -> str:
     return f"{value:.0f} {unit}" if value >= 100 else f"{value:.2f} {unit}"
+
+
+if __name__ == "__main__":
+    print(*markdown(json.loads(Path(sys.argv[1]).read_text())), sep="\n")

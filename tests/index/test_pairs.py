@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from corollary.index.pairs import (
     difference,
     distinct,
     firsts,
+    follow,
     intersection,
     join,
     pack,
@@ -98,6 +101,34 @@ def test_join(drawn: frozenset[Pair], probes: list[int]) -> None:
 @given(sets_of_pairs, ids)
 def test_slice(drawn: frozenset[Pair], first: int) -> None:
     assert unpacked(slice_of(sorted_keys(drawn), first)) == sorted(pair for pair in drawn if pair[0] == first)
+
+
+@quick
+@given(sets_of_pairs, sets_of_pairs)
+def test_follow(drawn: frozenset[Pair], further: frozenset[Pair]) -> None:
+    followed = follow(sorted_keys(drawn), sorted_keys(further))
+    assert sorted(unpacked(followed)) == sorted((y, z) for x, y in drawn for w, z in further if w == x)
+
+
+@quick
+@given(sets_of_pairs, pairs)
+def test_reads_one_by_one(drawn: frozenset[Pair], probe: Pair) -> None:
+    made = Pairs(sorted_keys(drawn))
+    for pair in {probe, *drawn}:
+        key = pair[0] << 32 | pair[1]
+        assert made.has(key) == (pair in drawn)
+        assert made.count_below(key) == sum(other < pair for other in drawn)
+        assert made.seconds_of(pair[0]) == sorted(second for first, second in drawn if first == pair[0])
+        assert made.firsts_of(pair[1]) == sorted(first for first, second in drawn if second == pair[1])
+
+
+@quick
+@given(sets_of_pairs)
+def test_pairs_survive_pickling(drawn: frozenset[Pair]) -> None:
+    made = Pairs(sorted_keys(drawn))
+    assert_is(made, drawn)
+    made.has(0), made.firsts_of(0)
+    assert_is(pickle.loads(pickle.dumps(made)), drawn)
 
 
 def test_large_sets_go_through_the_compiled_kernels() -> None:

@@ -39,7 +39,10 @@ def assert_is(relation: Relation, facts: frozenset[Pair]) -> None:
     assert found(*relation.subjects_of(PROBES)) == sorted(flipped_probes)
     questions = [*sorted(facts), *flipped, (5, 0)]
     assert relation.contains(packed(questions)).tolist() == [question in facts for question in questions]
+    assert [relation.has(*question) for question in questions] == [fact in facts for fact in questions]
     for term in (*IDS, 7):
+        assert sorted(relation.objects(term)) == sorted(value for subject, value in facts if subject == term)
+        assert sorted(relation.subjects(term)) == sorted(subject for subject, value in facts if value == term)
         assert relation.has_subject(term) == any(subject == term for subject, _ in facts)
         assert relation.has_object(term) == any(value == term for _, value in facts)
     assert relation.legal_count() == sum(subject < FIRST_LITERAL for subject, _ in facts)

@@ -98,7 +98,7 @@ def test_many_predicates() -> None:
 
 
 class IndexMachine(RuleBasedStateMachine):
-    """Additions to one index; the directories are made early, late or never."""
+    """Changes of one index; the directories are made early, late or never."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,6 +116,13 @@ class IndexMachine(RuleBasedStateMachine):
         known = {(s, o) for s, p, o in self.facts if p == predicate}
         self.index.add(predicate, Pairs(sorted_keys(pairs - known)))
         self.facts = self.facts | {(s, predicate, o) for s, o in pairs}
+
+    @rule(data=st.data(), predicate=predicates)
+    def remove(self, data: st.DataObject, predicate: int) -> None:
+        known = sorted((s, o) for s, p, o in self.facts if p == predicate)
+        gone = data.draw(st.sets(st.sampled_from(known))) if known else set()
+        self.index.remove(predicate, sorted_keys(gone))
+        self.facts = {f for f in self.facts if f[1] != predicate or (f[0], f[2]) not in gone}
 
     @rule()
     def ask_for_directories(self) -> None:

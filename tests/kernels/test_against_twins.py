@@ -76,6 +76,17 @@ def test_expand(compiled: bool, keys: NDArray[np.uint64], data: st.DataObject) -
 
 @both_forms
 @quick
+@given(unique_keys, sorted_keys)
+def test_follow(compiled: bool, pairs: NDArray[np.uint64], further: NDArray[np.uint64]) -> None:
+    located = twins.locate(further.tolist(), [key // twins.HALF for key in pairs.tolist()])
+    starts, counts = (np.array(column, np.int64) for column in located)
+    followed = np.zeros(counts.sum(), np.uint64)
+    form(sorted.follow, compiled)(pairs, further, starts, counts, followed)
+    assert followed.tolist() == twins.follow(pairs.tolist(), further.tolist(), *located)
+
+
+@both_forms
+@quick
 @given(unique_keys, ascending(keys), st.data())
 def test_contains(compiled: bool, keys: NDArray[np.uint64], probes: list[int], data: st.DataObject) -> None:
     if keys.size:

@@ -27,6 +27,13 @@ def expand(keys: Sequence[int], starts: Sequence[int], counts: Sequence[int]) ->
     ]
 
 
+def follow(
+    pairs: Sequence[int], further: Sequence[int], starts: Sequence[int], counts: Sequence[int]
+) -> list[int]:
+    """Pairs (y, z), packed."""
+    return [pairs[row] % HALF * HALF + second for row, second in expand(further, starts, counts)]
+
+
 def contains(keys: Sequence[int], probes: Sequence[int]) -> list[bool]:
     return [probe in keys for probe in probes]
 

@@ -91,7 +91,12 @@ def expected(facts: Iterable[Fact], classes: Iterable[IRI]) -> dict[str, Pairs]:
     values = {literal: value(literal) for literal in used}
     named = [t for t in shown if isinstance(t, IRI) and t.value in SUPPORTED_DATATYPES]
     return {
-        "VALUE": {(v, d) for d in named for v, own in values.items() if own and contains(d.value, own)},
+        "VALUE": {
+            (v, d)
+            for v, own in values.items()
+            for d in (map(IRI, SUPPORTED_DATATYPES) if v in equated else named)
+            if own and contains(d.value, own)
+        },
         "ILL_TYPED": {
             (v, IRI(v.datatype))
             for v, own in values.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from tests.engine import Fact
 from tests.modules.driver import closed_by_joins, closed_by_modules, feed
 from tests.strategies import CLASSES, PROPERTIES, classes, individuals, plain_facts, properties
 
+from corollary.index import Pairs
 from corollary.language import IRI, OWL, RDF_TYPE, RDFS, Program, parse_program
 from corollary.modules.inclusion import Inclusion, inclusion_shape
 from corollary.plan.program import CompiledProgram
@@ -124,8 +126,11 @@ def test_only_new_inclusions_bring_work() -> None:
     assert shape
     inclusion.add_rule(rule, shape)
     assert inclusion.is_waiting
-    assert inclusion.rereads(dictionary.encode(f"<{RDFS}subClassOf>"))
-    assert not inclusion.rereads(compiled.rdf_type)
+    new = Pairs(np.array([1 << 32 | 2], np.uint64))
+    assert (
+        inclusion.returning(dictionary.encode(f"<{RDFS}subClassOf>"), new).keys.tolist() == new.keys.tolist()
+    )
+    assert not len(inclusion.returning(compiled.rdf_type, new))
     chain = [IRI(f"http://example.org/C{i}") for i in range(100)]
     facts: list[Fact] = [(chain[i], rdfs("subClassOf"), chain[i + 1]) for i in range(99)]
     facts.append((IRI("http://example.org/x"), RDF_TYPE, chain[0]))

@@ -55,7 +55,7 @@ class Evaluation:
         self.assignments: list[Assignment] = []
         self._schema_predicates = compiled.guard_predicates()
         self._lists = Lists(dictionary, compiled.list_predicates()) if compiled.uses(LIST_BUILTINS) else None
-        self._transitive = Transitive(dictionary)
+        self._transitive = Transitive(dictionary, rdf_type)
         self._schema = SemiNaive("schema", dictionary)
         self._inclusion = Inclusion(dictionary, rdf_type)
         self._rules = SemiNaive("rules", dictionary)

@@ -19,9 +19,10 @@ from time import perf_counter
 import numpy as np
 
 from corollary.algebra.execute import Candidates
-from corollary.index.pairs import Pairs, sorted_unique
+from corollary.index.pairs import Pairs
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
+from corollary.kernels.sorted import Keys
 from corollary.modules.module import Module
 
 Progress = Callable[[str, int], None]
@@ -36,8 +37,8 @@ class Fixpoint:
         self.seconds: dict[str, float] = {}
         self._modules = list(modules)
         self._progress = progress
-        self._pending: list[dict[int, list[Pairs]]] = [
-            {p: [index.relation(p).pairs()] for p in index.all_predicates() if module.reads(p)}
+        self._pending: list[dict[int, list[Relation]]] = [
+            {p: [index.relation(p)] for p in index.all_predicates() if module.reads(p)}
             for module in self._modules
         ]
 
@@ -52,7 +53,7 @@ class Fixpoint:
                 continue
             self._pending[position] = {}
             started = perf_counter()
-            recent = TripleIndex({p: Relation(_merged(parts)) for p, parts in pending.items()})
+            recent = TripleIndex({p: _merged(parts) for p, parts in pending.items()})
             found = self.include(module.add(self.index, recent), module)
             self.seconds[module.name] = self.seconds.get(module.name, 0.0) + perf_counter() - started
             self.rounds += 1
@@ -66,23 +67,30 @@ class Fixpoint:
         """Add what is new among the candidates, tell the modules, and return how many facts that were."""
         found = 0
         for predicate, parts in candidates.items():
-            keys = sorted_unique(np.concatenate(parts) if len(parts) > 1 else parts[0])
-            relation = self.index.relation(predicate)
-            if len(relation):
-                keys = keys[~relation.contains(keys)]
-            if not keys.size:
+            new = Pairs(_unknown(np.concatenate(parts), self.index.relation(predicate)))
+            if not len(new):
                 continue
-            new = Pairs(keys)
             self.index.add(predicate, new)
             found += len(new)
+            told = Relation(new)
             for module, pending in zip(self._modules, self._pending, strict=True):
-                if module.reads(predicate) and (module is not origin or module.rereads(predicate)):
-                    pending.setdefault(predicate, []).append(new)
+                part = Relation(module.returning(predicate, new)) if module is origin else told
+                if len(part) and module.reads(predicate):
+                    pending.setdefault(predicate, []).append(part)
         return found
 
 
-def _merged(parts: list[Pairs]) -> Pairs:
-    """The union of disjoint sets of pairs."""
+def _unknown(keys: Keys, known: Relation) -> Keys:
+    """The keys that are not known, sorted and unique. Large arrays: the keys are sorted where they are."""
+    keys.sort()
+    fresh = ~known.contains(keys)
+    if keys.size:
+        fresh[1:] &= keys[1:] != keys[:-1]
+    return keys if fresh.all() else keys[fresh]
+
+
+def _merged(parts: list[Relation]) -> Relation:
+    """The union of disjoint relations."""
     if len(parts) == 1:
         return parts[0]
-    return Pairs(np.sort(np.concatenate([part.keys for part in parts])))
+    return Relation(Pairs(np.sort(np.concatenate([part.pairs().keys for part in parts]))))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.kernels.sorted import contains as contains_kernel
 from corollary.kernels.sorted import expand as expand_kernel
+from corollary.kernels.sorted import follow as follow_kernel
 from corollary.kernels.sorted import locate as locate_kernel
 from corollary.kernels.sorted import union as union_kernel
 
@@ -44,7 +45,9 @@ def seconds(keys: Keys) -> Column:
 
 def swap(keys: Keys) -> Keys:
     """Every pair the other way round; the order is not kept."""
-    return (keys >> HALF) | (keys << HALF)
+    swapped = keys >> HALF
+    swapped |= keys << HALF
+    return swapped
 
 
 def sorted_unique(keys: Keys) -> Keys:
@@ -123,6 +126,18 @@ def join(keys: Keys, probes: Column) -> tuple[Rows, Column]:
     return rows, values
 
 
+def follow(pairs: Keys, further: Keys) -> Keys:
+    """All (y, z) for pairs (x, y) and further pairs (x, z), both sorted: in no particular order."""
+    probes = firsts(pairs)
+    starts: Rows = np.empty(probes.size, np.int64)
+    counts: Rows = np.empty(probes.size, np.int64)
+    total = locate_kernel(further, probes, starts, counts) if further.size and probes.size else 0
+    followed: Keys = np.empty(total, np.uint64)
+    if total:
+        follow_kernel(pairs, further, starts, counts, followed)
+    return followed
+
+
 def slice_of(keys: Keys, first: int) -> Keys:
     """The contiguous run of keys with that first half, as a view."""
     start, end = np.searchsorted(keys, np.array([first << 32, (first << 32) | 0xFFFFFFFF], np.uint64))
@@ -163,7 +178,9 @@ class Pairs:
     def swapped(self) -> Keys:
         """The same pairs as second << 32 | first, sorted."""
         if self._swapped is None:
-            self._swapped = np.sort(swap(self.keys))
+            swapped = swap(self.keys)
+            swapped.sort()
+            self._swapped = swapped
         return self._swapped
 
     @property

@@ -95,6 +95,22 @@ def expand(keys: Keys, starts: Rows, counts: Rows, rows: Rows, values: Column) -
 
 
 @kernel
+def follow(pairs: Keys, further: Keys, starts: Rows, counts: Rows, followed: Keys) -> None:
+    """As ``expand``, for the probes that are the first halves of ``pairs``, in one pass over the memory.
+
+    For every pair (x, y) and every hit (x, z) among ``further``, the pair (y, z).
+    """
+    at = 0
+    shift = np.uint64(32)
+    low = np.uint64(0xFFFFFFFF)
+    for row in range(starts.size):
+        first = pairs[row] << shift
+        for position in range(starts[row], starts[row] + counts[row]):
+            followed[at] = first | (further[position] & low)
+            at += 1
+
+
+@kernel
 def contains(keys: Keys, probes: Keys, found: Mask) -> None:
     """Keys sorted and unique. ``found[i]`` tells whether ``probes[i]`` is among them."""
     size = keys.size

@@ -22,7 +22,17 @@ from collections.abc import Iterable, Set
 import numpy as np
 
 from corollary.algebra.execute import Candidates
-from corollary.index.pairs import contains, difference, distinct, firsts, pack, seconds, union
+from corollary.index.pairs import (
+    NO_PAIRS,
+    Pairs,
+    contains,
+    difference,
+    distinct,
+    firsts,
+    pack,
+    seconds,
+    union,
+)
 from corollary.index.triples import FIRST_VIRTUAL, TripleIndex
 from corollary.kernels.sorted import Column, Keys
 from corollary.language import IRI, OWL, RDFS, Literal, constant_text, parse_constant
@@ -67,9 +77,9 @@ class Datatypes:
         """Whether facts of that predicate can make a difference."""
         return predicate < FIRST_VIRTUAL or predicate == self._telling[-1]
 
-    def rereads(self, predicate: int) -> bool:
-        """Whether its own conclusions must come back to it."""
-        return False
+    def returning(self, predicate: int, new: Pairs) -> Pairs:
+        """Nothing of what it tells comes back to it."""
+        return NO_PAIRS
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """What the literals that are new in the facts denote, and new datatypes of all literals."""

@@ -30,16 +30,17 @@ from corollary.index.pairs import (
     NO_KEYS,
     Pairs,
     difference,
+    distinct_of_sorted,
     firsts,
-    join,
+    follow,
     pack,
     seconds,
-    slice_of,
     sorted_unique,
     swap,
 )
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys
+from corollary.modules.guards import Guards
 from corollary.plan.compile import Atom, CompiledRule
 from corollary.terms.dictionary import TermDictionary
 
@@ -128,7 +129,7 @@ class Inclusion:
         self._shapes: list[Shape] = []
         self._dictionary = dictionary
         self._rdf_type = rdf_type
-        self._guards: set[int] = set()
+        self._guards = Guards(rdf_type)
         self._included = Inclusions.none()
         self._sources: set[int] = set()
         self._waiting = False
@@ -137,7 +138,7 @@ class Inclusion:
         """Take in a rule of that shape."""
         self.rules.append(rule)
         self._shapes.append(shape)
-        self._guards |= {rule.atoms[i].p for i in rule.guards}
+        self._guards.add(rule)
         self._waiting = True
 
     @property
@@ -149,14 +150,14 @@ class Inclusion:
         """Whether facts of that predicate can make a difference."""
         return True  # which properties are included in others is known only with the schema
 
-    def rereads(self, predicate: int) -> bool:
-        """Whether its own conclusions must come back to it: guards may bring new instances."""
-        return predicate in self._guards
+    def returning(self, predicate: int, new: Pairs) -> Pairs:
+        """The guards among its own conclusions come back to it: they may bring new instances."""
+        return self._guards.part_of(predicate, new)
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """Everything that the inclusions make of the recent facts, and new inclusions of all facts."""
         candidates: Candidates = {}
-        if self._waiting or any(len(recent.relation(guard)) for guard in self._guards):
+        if self._waiting or self._guards.are_among(recent):
             self._waiting = False
             included = self._closure(facts)
             self._apply(included.without(self._included), facts, candidates)
@@ -222,34 +223,25 @@ class Inclusion:
         """Give the facts their targets."""
         if not len(included):
             return
-        types: list[Keys] = []
-        if included.classes.size:
-            members = facts.relation(self._rdf_type).pairs()
-            if len(members):
-                types.append(_superclasses(members, included.classes))
-        predicates = facts.all_predicates()
-        for predicate in predicates:
-            pairs = None
-            for keys, turned in ((included.properties, False), (included.inverses, True)):
-                targets = seconds(slice_of(keys, predicate))
-                if targets.size:
-                    pairs = pairs or facts.relation(predicate).pairs()
-                    copied = swap(pairs.keys) if turned else pairs.keys
-                    for target in targets.tolist():
-                        candidates.setdefault(target, []).append(copied)
-            for keys, turned in ((included.domains, False), (included.ranges, True)):
-                targets = seconds(slice_of(keys, predicate))
-                if targets.size:
-                    pairs = pairs or facts.relation(predicate).pairs()
-                    ends = pairs.distinct_seconds() if turned else pairs.distinct_firsts()
-                    types.append(pack(np.repeat(ends, targets.size), np.tile(targets, ends.size)))
-        if types:
-            candidates.setdefault(self._rdf_type, []).extend(types)
+        types = [follow(facts.relation(self._rdf_type).pairs().swapped, included.classes)]
+        for keys, turned in ((included.properties, False), (included.inverses, True)):
+            for source, target in zip(firsts(keys).tolist(), seconds(keys).tolist(), strict=True):
+                relation = facts.relation(source)
+                if len(relation):
+                    copied = relation.pairs().keys
+                    candidates.setdefault(target, []).append(swap(copied) if turned else copied)
+        for keys, turned in ((included.domains, False), (included.ranges, True)):
+            types.append(follow(_ends(facts, distinct_of_sorted(firsts(keys)), turned), keys))
+        candidates.setdefault(self._rdf_type, []).extend(types)
 
 
-def _superclasses(members: Pairs, classes: Keys) -> Keys:
-    """Facts (x, D) for all facts (x, C) and inclusions C << 32 | D."""
-    by_class = members.swapped
-    column: Column = firsts(by_class)
-    rows, targets = join(classes, column)
-    return pack(seconds(by_class)[rows], targets)
+def _ends(facts: TripleIndex, predicates: Column, turned: bool) -> Keys:
+    """Pairs (predicate, subject) of the facts of some predicates, ascending; (.., object) if ``turned``."""
+    parts = []
+    for predicate in predicates.tolist():
+        relation = facts.relation(predicate)
+        if len(relation):
+            pairs = relation.pairs()
+            ends = pairs.distinct_seconds() if turned else pairs.distinct_firsts()
+            parts.append(pack(np.full(ends.size, predicate, np.uint32), ends))
+    return np.concatenate(parts or [NO_KEYS])

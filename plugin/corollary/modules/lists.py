@@ -7,22 +7,30 @@ From rdf:first and rdf:rest it derives, for the lists that rules ask for,
     LIST_n(l, k)     k is a reading of l, n items long (n >= 1)
     ITEM_i(k, x)     x is item number i of the reading k
 
-A list is well formed if it ends in rdf:nil; others have no reading. Where a cell has several firsts
-or rests (data may say so, and owl:sameAs may infer it) there is one reading for each way through;
-a list with just one reading is its own reading.
+A list is well formed if it ends in rdf:nil; others have no reading. A reading is a way from cell to
+cell, and its items are all firsts of these cells: a cell has several where an item has several names
+(owl:sameAs infers that). Where a cell has several rests, ways whose cells have the same firsts count
+as one. Nearly all lists have one reading, and are their own; others are named by their cells, so that
+a reading stays what it was when further ones turn up.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
 
 from corollary.algebra.execute import Candidates
+from corollary.index.pairs import NO_PAIRS, Pairs
 from corollary.index.triples import TripleIndex
 from corollary.terms.dictionary import TermDictionary
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+
+
+Kind = tuple[tuple[int, ...], ...]
+"""The firsts of a way's cells: what tells two ways apart."""
 
 
 class Lists:
@@ -40,6 +48,7 @@ class Lists:
         self._member = dictionary.encode("MEMBER")
         self._repeated = dictionary.encode("REPEATED")
         self._leading = None if leading is None else frozenset(leading)
+        self._own: dict[int, tuple[int, ...]] = {}
         self.lengths: set[int] = set()
 
     def reads(self, predicate: int) -> bool:
@@ -48,9 +57,9 @@ class Lists:
             self._leading is not None and predicate in self._leading
         )
 
-    def rereads(self, predicate: int) -> bool:
-        """Whether its own conclusions must come back to it."""
-        return False
+    def returning(self, predicate: int, new: Pairs) -> Pairs:
+        """Nothing of what it tells comes back to it."""
+        return NO_PAIRS
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """All readings of all lists; ``lengths`` says how long they are."""
@@ -62,18 +71,26 @@ class Lists:
             found.setdefault(predicate, []).append(subject << 32 | value)
 
         for head in self._heads(facts, rests):
-            readings = self._readings(head, firsts, rests)
-            for number, items in enumerate(readings):
-                reading = head if len(readings) == 1 else self._dictionary.encode(f"READING_{number}_{head}")
-                self.lengths.add(len(items))
-                tell(self._dictionary.encode(f"LIST_{len(items)}"), head, reading)
-                for position, item in enumerate(items, 1):
-                    tell(self._member, head, item)
-                    tell(self._dictionary.encode(f"ITEM_{position}"), reading, item)
-                if len(set(items)) < len(items):
-                    for item in {x for x in items if items.count(x) > 1}:
+            for cells in self._readings(head, firsts, rests):
+                reading = self._name(head, cells)
+                self.lengths.add(len(cells))
+                tell(self._dictionary.encode(f"LIST_{len(cells)}"), head, reading)
+                positions: Counter[int] = Counter()
+                for position, cell in enumerate(cells, 1):
+                    positions.update(firsts[cell])
+                    for item in firsts[cell]:
+                        tell(self._member, head, item)
+                        tell(self._dictionary.encode(f"ITEM_{position}"), reading, item)
+                for item, count in positions.items():
+                    if count > 1:
                         tell(self._repeated, head, item)
         return {predicate: [np.array(keys, np.uint64)] for predicate, keys in found.items()}
+
+    def _name(self, head: int, cells: tuple[int, ...]) -> int:
+        """The id of a reading: the list itself for the first."""
+        if self._own.setdefault(head, cells) == cells:
+            return head
+        return self._dictionary.encode(f"READING_{'_'.join(map(str, cells))}")
 
     def _heads(self, facts: TripleIndex, rests: dict[int, list[int]]) -> list[int]:
         if self._leading is None:
@@ -86,31 +103,36 @@ class Lists:
     def _readings(
         self, head: int, firsts: dict[int, list[int]], rests: dict[int, list[int]]
     ) -> list[tuple[int, ...]]:
-        """The distinct sequences of items from a head to rdf:nil."""
-        items: list[int] = []
+        """The ways from a head to rdf:nil over cells with firsts, told apart by their firsts."""
+        cells: list[int] = []
         cell = head
-        while cell != self._nil and len(items) < len(rests):
-            here, further = firsts.get(cell, ()), rests.get(cell, ())
-            if len(here) != 1 or len(further) != 1:
+        while cell != self._nil and len(cells) < len(rests):
+            further = rests.get(cell, ())
+            if cell not in firsts or len(further) != 1:
                 break
-            items.append(here[0])
+            cells.append(cell)
             cell = further[0]
         if cell == self._nil:
-            return [tuple(items)]
-        # cells with several ways on: sequences met at the same cell are merged
-        complete: dict[tuple[int, ...], None] = {}
-        frontier: dict[int, dict[tuple[int, ...], None]] = {cell: {tuple(items): None}}
+            return [tuple(cells)]
+        # several rests: of the ways that meet at a cell, one of each kind goes on
+        complete: dict[Kind, tuple[int, ...]] = {}
+        frontier: dict[int, dict[Kind, tuple[int, ...]]] = {head: {(): ()}}
         for _ in range(len(rests)):
-            following: dict[int, dict[tuple[int, ...], None]] = {}
-            for cell, sequences in frontier.items():
-                longer = {(*sequence, item): None for sequence in sequences for item in firsts.get(cell, ())}
+            following: dict[int, dict[Kind, tuple[int, ...]]] = {}
+            for cell, ways in frontier.items():
+                if cell not in firsts:
+                    continue
+                kind = tuple(firsts[cell])
                 for rest in rests.get(cell, ()):
                     target = complete if rest == self._nil else following.setdefault(rest, {})
-                    target.update(longer)
-            frontier = {cell: sequences for cell, sequences in following.items() if sequences}
+                    for kinds, way in ways.items():
+                        if cell in way:
+                            continue  # going round in circles is no list
+                        target.setdefault((*kinds, kind), (*way, cell))
+            frontier = following
             if not frontier:
                 break
-        return sorted(complete)
+        return list(complete.values())
 
 
 def _successors(facts: TripleIndex, predicate: int) -> dict[int, list[int]]:

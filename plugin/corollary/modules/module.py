@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from corollary.algebra.execute import Candidates
+from corollary.index.pairs import Pairs
 from corollary.index.triples import TripleIndex
 
 
@@ -15,9 +16,9 @@ class Module(Protocol):
        all facts, the recent ones included, and ``recent`` all that it has not been given yet.
     2. It answers with candidates: every fact that its rules derive from these and that needs a recent
        one. Known facts and duplicates among them do no harm.
-    3. Its own answers come back to it only where it ``rereads`` them. A module that closes its rules
-       answers with all they derive from its own answer too, and needs to see again only the guards
-       among it: they bring new instances.
+    3. Of what was new in its answer only the part that is ``returning`` comes back to it. A module that
+       closes its rules answers with all they derive from its own answer too, and needs to see again
+       only the guards among it: they bring new instances.
     """
 
     @property
@@ -28,6 +29,6 @@ class Module(Protocol):
 
     def reads(self, predicate: int) -> bool: ...
 
-    def rereads(self, predicate: int) -> bool: ...
+    def returning(self, predicate: int, new: Pairs) -> Pairs: ...
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates: ...

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from corollary.algebra.execute import Candidates, emit, run, run_delta, sizes
+from corollary.index.pairs import Pairs
 from corollary.index.triples import TripleIndex
 from corollary.plan.compile import Atom, CompiledRule
 from corollary.plan.order import Age, DeltaPlan, delta_plan, full_plan
@@ -49,9 +50,9 @@ class SemiNaive:
         """Whether facts of that predicate can make a difference."""
         return predicate in self._triggers or bool(self._open_triggers)
 
-    def rereads(self, predicate: int) -> bool:
-        """Whether its own conclusions must come back to it: they may lead to more of them."""
-        return True
+    def returning(self, predicate: int, new: Pairs) -> Pairs:
+        """All its own conclusions come back to it: they may lead to more of them."""
+        return new
 
     @property
     def is_waiting(self) -> bool:

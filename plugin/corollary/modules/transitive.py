@@ -23,6 +23,7 @@ from corollary.index.pairs import Pairs, pack, union
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Keys
+from corollary.modules.guards import Guards
 from corollary.plan.compile import Atom, CompiledRule
 from corollary.terms.dictionary import TermDictionary
 
@@ -55,11 +56,12 @@ class Transitive:
 
     name = "transitive closure"
 
-    def __init__(self, dictionary: TermDictionary) -> None:
+    def __init__(self, dictionary: TermDictionary, rdf_type: int) -> None:
         self.rules: list[CompiledRule] = []
         self._predicates: list[int] = []
         self._dictionary = dictionary
-        self._guards: set[int] = set()
+        self._guards = Guards(rdf_type)
+        self._rdf_type = rdf_type
         self._external: dict[int, Keys] = {}
         self._waiting = False
 
@@ -67,7 +69,7 @@ class Transitive:
         """Take in a rule that closes that predicate."""
         self.rules.append(rule)
         self._predicates.append(predicate)
-        self._guards |= {rule.atoms[i].p for i in rule.guards}
+        self._guards.add(rule)
         self._waiting = True
 
     @property
@@ -77,21 +79,23 @@ class Transitive:
 
     def reads(self, predicate: int) -> bool:
         """Whether facts of that predicate can make a difference."""
-        return predicate in self._external or predicate in self._guards
+        return (
+            predicate in self._external or predicate in self._guards.predicates or predicate == self._rdf_type
+        )
 
     def predicates(self) -> list[int]:
         """The predicates that are closed at present."""
         return list(self._external)
 
-    def rereads(self, predicate: int) -> bool:
-        """Whether its own conclusions must come back to it: guards may bring new instances."""
-        return predicate in self._guards
+    def returning(self, predicate: int, new: Pairs) -> Pairs:
+        """The guards among its own conclusions come back to it: they may bring new instances."""
+        return self._guards.part_of(predicate, new)
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """The closures' facts that need a recent one."""
         candidates: Candidates = {}
         known = list(self._external)
-        if self._waiting or any(len(recent.relation(guard)) for guard in self._guards):
+        if self._waiting or self._guards.are_among(recent):
             self._waiting = False
             for predicate in self._rows(facts):
                 if predicate not in self._external:

@@ -1,0 +1,11 @@
+"""SPARQL queries over columns of term ids.
+
+rdflib parses a query and translates it to SPARQL's algebra; here the algebra is evaluated, operator
+by operator, on batches of bindings. Expressions are rdflib's own, asked once for every distinct
+combination of the values they read. What cannot be answered here is handed back to rdflib.
+"""
+
+from corollary.sparql.answer import answer
+from corollary.sparql.dataset import Source
+
+__all__ = ["Source", "answer"]

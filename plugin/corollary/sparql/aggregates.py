@@ -1,0 +1,110 @@
+"""GROUP BY and aggregates: groups are numbered, counts are arithmetic, the rest is rdflib's accumulators.
+
+Counting what has an error leaves it out; for the other functions an error leaves the group without a
+result, and a variable without a value is passed over, as rdflib has it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rdflib.plugins.sparql.aggregates import Aggregator
+from rdflib.plugins.sparql.parserutils import CompValue
+from rdflib.plugins.sparql.sparql import SPARQLError
+from rdflib.term import Literal, Node, Variable
+
+from corollary.algebra.bindings import Batch
+from corollary.algebra.expressions import number_rows
+from corollary.index.pairs import firsts, pack, sorted_unique
+from corollary.kernels.sorted import Column, Rows
+from corollary.sparql.expressions import Exists, Expressions
+from corollary.sparql.solutions import first_of_each
+from corollary.sparql.terms import UNBOUND, QueryTerms, filled
+
+KEY, ARGUMENT = Variable("__key"), Variable("__argument")
+
+
+def aggregate(
+    part: CompValue,
+    inner: Batch,
+    expressions: Expressions,
+    terms: QueryTerms,
+    numbers: dict[Node, int],
+    exists: Exists,
+) -> Batch:
+    """One row for every group of the rows of ``inner``; without GROUP BY they are one group, even of none."""
+    keys = part.p.expr
+    if keys is None:
+        size, groups = 1, np.zeros(inner.size, np.int64)
+    else:
+        if not inner.size:
+            return Batch.none()
+        columns = {1 + i: expressions.values(key, inner, exists) for i, key in enumerate(keys)}
+        rows, groups = number_rows(Batch(inner.size, columns), list(columns))
+        size = int(rows.size)
+    result = Batch(size, {})
+    for item in part.A:
+        result.columns[numbers[item.res]] = _aggregate(item, inner, size, groups, expressions, terms, exists)
+    return result
+
+
+def _aggregate(
+    item: CompValue,
+    inner: Batch,
+    size: int,
+    groups: Rows,
+    expressions: Expressions,
+    terms: QueryTerms,
+    exists: Exists,
+) -> Column:
+    """One aggregate's result for every group."""
+    if item.name == "Aggregate_Count" and item.vars == "*":
+        if item.distinct:
+            first = first_of_each(inner, tuple(inner.columns))
+            groups = groups[first]  # whole rows: equal ones are in the same group
+        return _counts(np.bincount(groups, minlength=size), terms)
+    values = expressions.values(item.vars, inner, exists)
+    valued = values != UNBOUND
+    if item.name == "Aggregate_Count":
+        keys = pack(groups[valued].astype(np.uint32), values[valued])
+        if item.distinct:
+            keys = sorted_unique(keys)
+        return _counts(np.bincount(firsts(keys), minlength=size), terms)
+    if item.name == "Aggregate_Sample":
+        column = filled(size, UNBOUND)
+        column[groups[valued][::-1]] = values[valued][::-1]  # the first one is written last
+        return column
+    failed = np.zeros(size, np.bool_)
+    if not isinstance(item.vars, Variable):
+        failed[groups[~valued]] = True
+    order = np.argsort(groups[valued], kind="stable")
+    ends = np.cumsum(np.bincount(groups[valued], minlength=size))
+    column = filled(size, UNBOUND)
+    known = {}
+    for group, members in enumerate(np.split(values[valued][order], ends[:-1])):
+        if failed[group]:
+            continue
+        aggregator = Aggregator([_plain(item)])
+        try:
+            for term_id in members.tolist():
+                if term_id not in known:
+                    known[term_id] = expressions.row({ARGUMENT: terms[term_id]})
+                aggregator.update(known[term_id])
+            found = aggregator.get_bindings().get(KEY)
+        except SPARQLError:
+            continue
+        if found is not None:
+            column[group] = terms.id_of(found)
+    return column
+
+
+def _plain(item: CompValue) -> Any:
+    """The aggregate of one variable."""
+    parts = {"vars": ARGUMENT, "res": KEY, "distinct": item.distinct, "separator": item.separator}
+    return CompValue(item.name, **parts)
+
+
+def _counts(counts: Rows, terms: QueryTerms) -> Column:
+    ids = {count: terms.id_of(Literal(count)) for count in set(counts.tolist())}
+    return np.array([ids[count] for count in counts.tolist()], np.uint32)

@@ -1,0 +1,139 @@
+"""Which facts a query reads: its default graph, and the graphs that it can name.
+
+A graph shows what its view shows, as a triple index: what RDF does not allow is in it if explicit,
+and left out if inferred. Invariant: an index never changes while a query reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rdflib.term import BNode, Node
+
+from corollary.index.pairs import Pairs
+from corollary.index.relation import FIRST_LITERAL_KEY, Relation
+from corollary.index.triples import TripleIndex
+from corollary.kernels.sorted import Column, Keys
+from corollary.store.state import View
+from corollary.store.terms import Terms
+from corollary.terms.dictionary import KIND_SHIFT, Kind
+
+UNION = "__UNION__"
+"""rdflib's name for the union of all graphs."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A moment of a store: its terms, what its graphs show, their names, and that of the default graph.
+
+    ``known`` remembers for that moment what was worked out from it.
+    """
+
+    terms: Terms
+    view: Callable[[Node | None], View]
+    graphs: frozenset[int]
+    default: int
+    known: dict[Hashable, Any]
+
+    def index(self, graph: Node | None) -> TripleIndex:
+        """What a graph shows; all graphs together for None."""
+        if graph not in self.known:
+            self.known[graph] = visible(self.view(graph))
+        found: TripleIndex = self.known[graph]
+        return found
+
+    def nodes(self, index: TripleIndex) -> Column:
+        """The subjects and objects of an index, ascending."""
+        key = ("nodes", id(index))
+        if key not in self.known:
+            parts = [column for _, relation in index.relations() for column in ends(relation)]
+            column = np.sort(np.concatenate(parts or [np.empty(0, np.uint32)]))
+            fresh = np.ones(column.size, np.bool_)
+            np.not_equal(column[1:], column[:-1], out=fresh[1:])
+            self.known[key] = index, column[fresh]  # the index too, so that its identity is not used again
+        found: Column = self.known[key][1]
+        return found
+
+
+def ends(relation: Relation) -> tuple[Column, Column]:
+    """The distinct subjects and the distinct objects of a relation."""
+    pairs = relation.pairs()
+    return pairs.distinct_firsts(), pairs.distinct_seconds()
+
+
+def visible(view: View) -> TripleIndex:
+    """An index of just the facts that a view shows; the relations are shared."""
+    index, explicit = view.index, view.explicit
+    if index is explicit:
+        return index
+    relations = {}
+    changed = False
+    for predicate, relation in index.relations():
+        shown = _shown(predicate, relation, explicit.relation(predicate))
+        changed |= shown is not relation
+        relations[predicate] = shown
+    return TripleIndex(relations) if changed else index
+
+
+def _shown(predicate: int, relation: Relation, explicit: Relation) -> Relation:
+    legal = relation.legal_count() if predicate >> KIND_SHIFT == Kind.IRI else 0
+    if legal == len(relation):
+        return relation
+    keys = relation.pairs().keys
+    doubtful = keys[legal:]
+    doubtful = doubtful[explicit.contains(doubtful)]
+    assert legal == 0 or keys[legal - 1] < np.uint64(FIRST_LITERAL_KEY)
+    return Relation(Pairs(np.concatenate((keys[:legal], doubtful))))
+
+
+def merged(indexes: Iterable[TripleIndex]) -> TripleIndex:
+    """The facts of several indexes, each once."""
+    result = TripleIndex()
+    for index in indexes:
+        for predicate, relation in index.relations():
+            keys: Keys = relation.pairs().keys
+            known = result.relation(predicate)
+            result.add(predicate, Pairs(keys[~known.contains(keys)] if len(known) else keys))
+    return result
+
+
+@dataclass(frozen=True)
+class QueryDataset:
+    """The default graph and the named graphs of one query."""
+
+    source: Source
+    default: TripleIndex
+    named: tuple[Node, ...] | None
+    home: Node | str
+
+    @staticmethod
+    def of(source: Source, home: Node | str, clauses: Iterable[Any] | None) -> QueryDataset:
+        """The dataset of FROM and FROM NAMED over the store's own graphs; without them, the store's."""
+        if not clauses:
+            return QueryDataset(
+                source, source.index(None if isinstance(home, str) and home == UNION else home), None, home
+            )
+        default = [clause.default for clause in clauses if clause.default]
+        named = [clause.named for clause in clauses if clause.named]
+        parts = [source.index(graph) for graph in default]
+        return QueryDataset(source, parts[0] if len(parts) == 1 else merged(parts), tuple(named), home)
+
+    def graphs(self) -> list[Node]:
+        """The graphs that ``GRAPH ?g`` ranges over: all named graphs, and never the default one."""
+        if self.named is not None:
+            return list(self.named)
+        terms = self.source.terms
+        names = [terms[graph] for graph in self.source.graphs if graph != self.source.default]
+        blank = any(isinstance(name, BNode) for name in names)
+        if blank and self.home == UNION:
+            raise NotImplementedError("one of the blank nodes names the default graph; which, rdflib knows")
+        return [name for name in names if not (isinstance(name, BNode) and name == self.home)]
+
+    def graph(self, name: Node) -> TripleIndex:
+        """What a named graph shows; nothing if FROM NAMED leaves it out."""
+        if self.named is not None and name not in self.named:
+            return TripleIndex()
+        return self.source.index(name)

@@ -1,0 +1,230 @@
+"""FILTER and BIND expressions: rdflib computes, once for every distinct combination of values.
+
+An expression is copied for the query that runs, since rdflib's expressions keep their context while
+they are evaluated, and parsed queries are shared between threads. EXISTS is answered for the whole
+batch beforehand, and stands in the copy as a hidden variable. What may differ from row to row with
+the same values (RAND, BNODE, the user's functions) is computed for every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from rdflib.plugins.sparql import operators
+from rdflib.plugins.sparql.evalutils import _ebv, _eval, _val
+from rdflib.plugins.sparql.parserutils import CompValue, Expr, value
+from rdflib.plugins.sparql.sparql import FrozenBindings, QueryContext, SPARQLError
+from rdflib.term import Literal, Node, URIRef, Variable
+
+from corollary.algebra.bindings import Batch
+from corollary.algebra.expressions import number_rows
+from corollary.kernels.sorted import Column, Mask, Rows
+from corollary.sparql.terms import UNBOUND, QueryTerms, filled
+
+EXISTS = ("Builtin_EXISTS", "Builtin_NOTEXISTS")
+VOLATILE = ("Builtin_RAND", "Builtin_UUID", "Builtin_STRUUID", "Builtin_BNODE")
+
+Exists = Callable[[Any, Batch], Mask]
+"""For which rows of a batch a graph pattern has a solution."""
+
+
+def conjuncts(expression: Any) -> Iterator[Any]:
+    """The parts that must all be true for the expression to be."""
+    if isinstance(expression, Expr) and expression.name == "ConditionalAndExpression" and expression.other:
+        others = expression.other
+        yield from conjuncts(expression.expr)
+        for other in others if isinstance(others, list) else [others]:
+            yield from conjuncts(other)
+    elif not (isinstance(expression, Expr) and expression.name == "TrueFilter"):
+        yield expression
+
+
+def is_exists(expression: Any) -> bool:
+    return isinstance(expression, Expr) and expression.name in EXISTS
+
+
+def mentioned(node: Any) -> set[Variable]:
+    """All variables in a part of a query, at any depth."""
+    if isinstance(node, Variable):
+        return {node}
+    if isinstance(node, dict):
+        return set().union(*(mentioned(part) for part in [*node, *node.values()]))
+    if isinstance(node, list | tuple):
+        return set().union(*(mentioned(part) for part in node))
+    return set()
+
+
+def has_exists(node: Any) -> bool:
+    """Whether EXISTS occurs in an expression."""
+    if is_exists(node):
+        return True
+    parts = node.values() if isinstance(node, dict) else node if isinstance(node, list | tuple) else ()
+    return any(has_exists(part) for part in parts)
+
+
+@dataclass
+class _Copy:
+    """An expression's own copy, with what was noticed on the way."""
+
+    hide: Callable[[Any], Variable]
+    variables: set[Variable] = field(default_factory=set)
+    volatile: bool = False
+
+    def of(self, node: Any) -> Any:
+        if isinstance(node, Variable):
+            self.variables.add(node)
+            return node
+        if is_exists(node):
+            hidden = self.hide(node)
+            self.variables.add(hidden)
+            return hidden
+        if isinstance(node, Expr):
+            self._notice(node)
+            parts = {key: self.of(part) for key, part in node.items()}
+            evaluate = node._evalfn
+            return Expr(node.name, None if evaluate is None else evaluate.__func__, **parts)
+        if isinstance(node, CompValue):
+            return CompValue(node.name, **{key: self.of(part) for key, part in node.items()})
+        if isinstance(node, list):
+            return [self.of(part) for part in node]
+        return node
+
+    def _notice(self, node: Expr) -> None:
+        if node.name in VOLATILE:
+            self.volatile = True
+        if node.name == "Function":
+            function, raw = operators._CUSTOM_FUNCTIONS.get(node.iri, (None, False))
+            if function is not None and function is not operators.default_cast:
+                self.volatile = True
+                if raw:
+                    raise NotImplementedError("this function wants to see rdflib's own evaluation")
+
+
+class Expressions:
+    """Evaluation of expressions over batches, for one query."""
+
+    def __init__(self, context: QueryContext, terms: QueryTerms, numbers: dict[Node, int]) -> None:
+        self._context = context
+        self._terms = terms
+        self._numbers = numbers
+
+    def true_rows(self, expression: Any, batch: Batch, exists: Exists) -> Mask:
+        """The rows for which the expression is true; an error is not."""
+        true: Mask = np.ones(batch.size, np.bool_)
+        for part in conjuncts(expression):
+            true &= self._true_rows(part, batch, exists)
+        return true
+
+    def values(self, expression: Any, batch: Batch, exists: Exists) -> Column:
+        """The expression's value for every row, as ids; UNBOUND for errors."""
+        if isinstance(expression, Variable):
+            return self.column(expression, batch)
+        if isinstance(expression, Literal | URIRef):
+            return filled(batch.size, self._terms.id_of(expression))
+
+        def evaluate(own: Any, row: FrozenBindings) -> int:
+            try:
+                result = _eval(own, row)
+            except SPARQLError:
+                return UNBOUND
+            if isinstance(result, SPARQLError) or result is None:
+                return UNBOUND
+            if not isinstance(result, Node):
+                raise NotImplementedError(f"{result!r} is no RDF term")
+            return self._terms.id_of(result)
+
+        results, numbers = self._over_rows(expression, batch, exists, evaluate)
+        column: Column = np.array(results, np.uint32)[numbers]
+        return column
+
+    def ranks(self, expression: Any, batch: Batch, exists: Exists) -> Rows:
+        """Numbers that order the rows as the expression's values do; errors come first, as unbound does."""
+
+        def evaluate(own: Any, row: FrozenBindings) -> Any:
+            try:
+                result = value(row, own, variables=True)
+            except SPARQLError:
+                return 0, Variable("")
+            key = _val(result)
+            return (0, Variable("")) if key is None or key[0] == 0 else key
+
+        keys, numbers = self._over_rows(expression, batch, exists, evaluate)
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        ranks: Rows = np.zeros(len(keys), np.int64)
+        for before, after in zip(order, order[1:], strict=False):
+            ranks[after] = ranks[before] + bool(keys[before] < keys[after])
+        return ranks[numbers]
+
+    def column(self, variable: Variable, batch: Batch) -> Column:
+        """A variable's values; those given with the query stand in for what has none."""
+        column = batch.columns.get(self._numbers.get(variable, 0))
+        given = self._context.initBindings or {}
+        if variable not in given:
+            return filled(batch.size, UNBOUND) if column is None else column
+        own = self._terms.id_of(given[variable])
+        return filled(batch.size, own) if column is None else np.where(column == UNBOUND, np.uint32(own), column)
+
+    def row(self, bindings: dict[Variable, Node]) -> FrozenBindings:
+        return FrozenBindings(self._context, bindings)
+
+    def _true_rows(self, expression: Any, batch: Batch, exists: Exists) -> Mask:
+        if is_exists(expression):
+            found = exists(expression.graph, batch)
+            return found if expression.name == "Builtin_EXISTS" else ~found
+        decided = self._by_ids(expression, batch)
+        if decided is not None:
+            return decided
+        results, numbers = self._over_rows(expression, batch, exists, lambda own, row: bool(_ebv(own, row)))
+        true: Mask = np.array(results, np.bool_)[numbers]
+        return true
+
+    def _by_ids(self, expression: Any, batch: Batch) -> Mask | None:
+        """``?x = <iri>`` and ``?x != <iri>``, which need no look at the terms."""
+        if not isinstance(expression, Expr) or expression.name != "RelationalExpression":
+            return None
+        left, right = expression.expr, expression.other
+        if isinstance(left, URIRef):
+            left, right = right, left
+        if expression.op not in ("=", "!=") or not isinstance(left, Variable) or not isinstance(right, URIRef):
+            return None
+        column = self.column(left, batch)
+        equal: Mask = column == self._terms.id_of(right)
+        return equal if expression.op == "=" else ~equal & (column != UNBOUND)
+
+    def _over_rows(
+        self, expression: Any, batch: Batch, exists: Exists, evaluate: Callable[[Any, FrozenBindings], Any]
+    ) -> tuple[list[Any], Rows]:
+        """A result for every distinct combination of what the expression reads, and every row's."""
+        hidden: dict[int, Column] = {}
+        names: dict[Variable, int] = {}
+
+        def hide(node: Any) -> Variable:
+            found = exists(node.graph, batch)
+            if node.name != "Builtin_EXISTS":
+                found = ~found
+            variable = Variable(f"__exists_{len(names)}")
+            names[variable] = 1 + len(names)  # no variable of the query has a positive number
+            yes, no = (self._terms.id_of(Literal(answer)) for answer in (True, False))
+            hidden[names[variable]] = np.where(found, np.uint32(yes), np.uint32(no))
+            return variable
+
+        copy = _Copy(hide)
+        own = copy.of(expression)
+        names |= {v: self._numbers[v] for v in copy.variables if v in self._numbers}
+        batch = Batch(batch.size, batch.columns | hidden)
+        read = [(variable, number) for variable, number in names.items() if number in batch.columns]
+        numbers: Rows
+        if copy.volatile:
+            rows = numbers = np.arange(batch.size)
+        else:
+            rows, numbers = number_rows(batch, [number for _, number in read])
+        columns = [self._terms.decode(batch.columns[number][rows]) for _, number in read]
+        variables = [variable for variable, _ in read]
+        results = []
+        for terms in zip(*columns, strict=True) if columns else [()] * rows.size:
+            bound = {v: term for v, term in zip(variables, terms, strict=True) if term is not None}
+            results.append(evaluate(own, self.row(bound)))
+        return results, numbers

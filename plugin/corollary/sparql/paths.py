@@ -1,0 +1,145 @@
+"""Property paths: the pairs of nodes that a path connects, found from whichever end is known.
+
+A path extends a batch as a triple pattern does. Inverse, sequence, alternative and negated sets come
+down to joins; what repeats (``*``, ``+``, ``?``) is searched breadth first from all known ends at once,
+as pairs of origin and node reached, so that cycles end. SPARQL counts the ways through sequences and
+alternatives, and counts a pair of a repeated path once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, Path, SequencePath
+from rdflib.term import Node
+
+from corollary.algebra.bindings import Batch
+from corollary.algebra.bindings import join as join_atom
+from corollary.index.closure import close_keys
+from corollary.index.pairs import (
+    Pairs,
+    difference,
+    distinct,
+    firsts,
+    pack,
+    seconds,
+    sorted_unique,
+    swap,
+    union,
+)
+from corollary.index.relation import Relation
+from corollary.index.triples import TripleIndex
+from corollary.kernels.sorted import Column, Keys
+from corollary.plan.compile import Atom
+from corollary.sparql.solutions import stacked
+
+CONNECTED = 0
+"""The predicate under which a repeated path's pairs are joined."""
+
+
+class PathJoin:
+    """Joins with paths over one index. ``nodes`` gives all nodes of the graph, ascending."""
+
+    def __init__(
+        self,
+        index: TripleIndex,
+        nodes: Callable[[TripleIndex], Column],
+        id_of: Callable[[Node], int],
+        fresh: Callable[[], int],
+    ) -> None:
+        self._index = index
+        self._nodes = nodes
+        self._id_of = id_of
+        self._fresh = fresh
+
+    def extend(self, batch: Batch, start: int, path: Any, end: int, given: frozenset[int]) -> Batch:
+        """Every row by every pair (start, end) that the path connects.
+
+        Variables in ``given`` were put in place of constants: a path of no steps leads from them to
+        themselves even if they are no nodes of the graph.
+        """
+        if not batch.size:
+            return Batch.none()
+        if not isinstance(path, Path):
+            return join_atom(batch, Atom(start, self._id_of(path), end), self._index)
+        if isinstance(path, InvPath):
+            return self.extend(batch, end, path.arg, start, given)
+        if isinstance(path, AlternativePath):
+            return stacked([self.extend(batch, start, part, end, given) for part in path.args])
+        if isinstance(path, SequencePath):
+            return self._sequence(batch, start, list(path.args), end, given)
+        if isinstance(path, NegatedPath):
+            return self._negated(batch, start, path, end)
+        if isinstance(path, MulPath):
+            return self._repeated(batch, start, path, end, given)
+        raise NotImplementedError(f"path {path!r}")
+
+    def _sequence(self, batch: Batch, start: int, parts: list[Any], end: int, given: frozenset[int]) -> Batch:
+        ends = [start, *(self._fresh() for _ in parts[1:]), end]
+        steps = list(zip(ends, parts, ends[1:], strict=False))
+        if batch.knows(end) and not batch.knows(start):
+            steps.reverse()
+        given |= frozenset(ends[1:-1])  # if no nodes of the graph, then reached from what was given
+        for s, part, o in steps:
+            batch = self.extend(batch, s, part, o, given)
+        return Batch(batch.size, {v: c for v, c in batch.columns.items() if v not in ends[1:-1]})
+
+    def _negated(self, batch: Batch, start: int, path: NegatedPath, end: int) -> Batch:
+        """A triple with another predicate than those; with inverse ones among them, also read backwards."""
+        inverse = {self._id_of(part.arg) for part in path.args if isinstance(part, InvPath)}
+        forward = {self._id_of(part) for part in path.args if not isinstance(part, Path)}
+        parts = []
+        for predicate in self._index.predicates():
+            if predicate not in forward and (forward or not inverse):
+                parts.append(join_atom(batch, Atom(start, predicate, end), self._index))
+            if inverse and predicate not in inverse:
+                parts.append(join_atom(batch, Atom(end, predicate, start), self._index))
+        return stacked(parts)
+
+    def _repeated(self, batch: Batch, start: int, path: MulPath, end: int, given: frozenset[int]) -> Batch:
+        if batch.knows(start):
+            keys = self._reached(self._origins(batch, start, given), path, backwards=False)
+        elif batch.knows(end):
+            keys = np.sort(swap(self._reached(self._origins(batch, end, given), path, backwards=True)))
+        else:
+            keys = self._all_pairs(path)
+        pairs = TripleIndex({CONNECTED: Relation(Pairs(keys))})
+        return join_atom(batch, Atom(start, CONNECTED, end), pairs)
+
+    def _origins(self, batch: Batch, end: int, given: frozenset[int]) -> Column:
+        if end >= 0:
+            return np.array([end], np.uint32)
+        origins = distinct(batch.columns[end])
+        if end in given:
+            return origins
+        nodes = self._nodes(self._index)
+        if not nodes.size:
+            return nodes
+        return origins[nodes[np.minimum(np.searchsorted(nodes, origins), nodes.size - 1)] == origins]
+
+    def _all_pairs(self, path: MulPath) -> Keys:
+        nodes = self._nodes(self._index)
+        if isinstance(path.path, Path) or not path.more:
+            return self._reached(nodes, path, backwards=False)
+        closed = close_keys(self._index.relation(self._id_of(path.path)).pairs().keys)
+        return union(closed, pack(nodes, nodes)) if path.zero else closed
+
+    def _reached(self, origins: Column, path: MulPath, *, backwards: bool) -> Keys:
+        """All pairs (origin, node) that the path connects, sorted."""
+        origin, node, following = self._fresh(), self._fresh(), self._fresh()
+        s, o = (following, node) if backwards else (node, following)
+        found = pack(origins, origins) if path.zero else np.empty(0, np.uint64)
+        frontier = pack(origins, origins)
+        while frontier.size:
+            batch = Batch(int(frontier.size), {origin: firsts(frontier), node: seconds(frontier)})
+            batch = self.extend(batch, s, path.path, o, frozenset((origin, node)))
+            if not batch.size:
+                break
+            reached = sorted_unique(pack(batch.columns[origin], batch.columns[following]))
+            frontier = difference(reached, found)
+            found = union(found, frontier)
+            if not path.more:
+                break
+        return found

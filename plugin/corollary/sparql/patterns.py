@@ -1,0 +1,158 @@
+"""Basic graph patterns: triple patterns and paths, joined in an order found on the way.
+
+Next is the pattern that is expected to leave the fewest rows, given what is bound by now: counted
+exactly where constants settle it, else the size of the relation spread over the distinct ends that
+the rows come with. A pattern that shares no variable comes last. With a limit, rows are taken through
+the remaining joins a chunk at a time, until there are enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, Path, SequencePath
+
+from corollary.algebra.bindings import Batch
+from corollary.index.triples import TripleIndex
+from corollary.sparql.paths import PathJoin
+from corollary.sparql.solutions import stacked
+
+CHUNK = 1 << 12
+PRODUCT_ROWS = 1 << 20
+"""A chunk that is multiplied with another pattern should not give many more rows than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A triple pattern over ids; ``p`` is an id, a variable or a path."""
+
+    s: int
+    p: Any
+    o: int
+
+    @property
+    def variables(self) -> set[int]:
+        terms = (self.s, self.o) if isinstance(self.p, Path) else (self.s, self.p, self.o)
+        return {term for term in terms if term < 0}
+
+
+Extend = Callable[[Batch, Pattern], Batch]
+Early = Callable[[Batch], Batch]
+
+
+@dataclass(frozen=True, slots=True)
+class PatternJoin:
+    """Joins of patterns over one index.
+
+    ``filters`` is applied to the rows before they are multiplied with an unconnected pattern; it must
+    leave what it cannot judge yet.
+    """
+
+    index: TripleIndex
+    paths: PathJoin
+    given: frozenset[int]
+    id_of: Callable[[Any], int]
+    filters: Early
+
+    def solve(self, start: Batch, patterns: list[Pattern], need: int | None) -> Batch:
+        """All rows of ``start`` extended by all patterns; at least ``need`` of them if that many are enough."""
+        if need is None:
+            return self._all(start, patterns)
+        parts, found = [], 0
+        for part in self._chunks(start, patterns):
+            parts.append(part)
+            found += part.size
+            if found >= need:
+                break
+        return stacked(parts)
+
+    def _all(self, batch: Batch, patterns: list[Pattern]) -> Batch:
+        waiting = list(patterns)
+        while waiting and batch.size:
+            batch, following = self._next(batch, waiting)
+            waiting.remove(following)
+            batch = self._extend(batch, following)
+        return batch if batch.size else Batch.none()
+
+    def _chunks(self, batch: Batch, patterns: list[Pattern]) -> Iterator[Batch]:
+        if not batch.size:
+            return
+        if not patterns:
+            yield batch
+            return
+        batch, following = self._next(batch, patterns)
+        rest = list(patterns)
+        rest.remove(following)
+        growth = self._growth(batch, following)
+        size = CHUNK if batch.size == 1 else max(1, min(CHUNK, int(PRODUCT_ROWS / max(growth, 1))))
+        for start in range(0, batch.size, size):
+            columns = {v: column[start : start + size] for v, column in batch.columns.items()}
+            part = Batch(min(size, batch.size - start), columns)
+            yield from self._chunks(self._extend(part, following), rest)
+
+    def _next(self, batch: Batch, waiting: list[Pattern]) -> tuple[Batch, Pattern]:
+        following = min(waiting, key=lambda pattern: self._cost(batch, pattern))
+        if batch.columns and self._cost(batch, following)[0]:
+            batch = self.filters(batch)
+        return batch, following
+
+    def _extend(self, batch: Batch, pattern: Pattern) -> Batch:
+        return self.paths.extend(batch, pattern.s, pattern.p, pattern.o, self.given)
+
+    def _cost(self, batch: Batch, pattern: Pattern) -> tuple[bool, float, bool]:
+        """Unconnected ones last; then by expected rows; a check before a join."""
+        variables = pattern.variables
+        connected = not batch.columns or not variables or any(v in batch.columns for v in variables)
+        return not connected, self._growth(batch, pattern), bool(variables - batch.columns.keys())
+
+    def _growth(self, batch: Batch, pattern: Pattern) -> float:
+        """How many rows a row is expected to become."""
+        s, p, o = pattern.s, pattern.p, pattern.o
+        if isinstance(p, Path):
+            return self._path_growth(batch, s, p, o)
+        knows_s, knows_o = batch.knows(s), batch.knows(o)
+        if p < 0:
+            total = self.index.fact_count()
+            if p in batch.columns:
+                total //= 2
+            return total / (1 + 99 * knows_s + 99 * knows_o)
+        return self._relation_growth(batch, s, p, o)
+
+    def _relation_growth(self, batch: Batch, s: int, p: int, o: int) -> float:
+        relation = self.index.relation(p)
+        size = len(relation)
+        if not size:
+            return 0
+        if batch.knows(s) and batch.knows(o):
+            if s >= 0 and o >= 0:
+                return 0
+            if o >= 0:  # a check: the share of the subjects that have that object
+                return len(relation.subjects(o)) / max(self.index.fact_count(), 1)
+            return min(0.5, size / max(self.index.fact_count(), 1))
+        if s >= 0:
+            return len(relation.objects(s))
+        if o >= 0:
+            return len(relation.subjects(o))
+        if batch.knows(s):
+            return size / relation.pairs().distinct_firsts().size
+        if batch.knows(o):
+            return size / relation.pairs().distinct_seconds().size
+        return size
+
+    def _path_growth(self, batch: Batch, s: int, path: Any, o: int) -> float:
+        if not isinstance(path, Path):
+            return self._relation_growth(batch, s, self.id_of(path), o)
+        if isinstance(path, InvPath):
+            return self._path_growth(batch, o, path.arg, s)
+        if isinstance(path, AlternativePath):
+            return sum(self._path_growth(batch, s, part, o) for part in path.args)
+        known = batch.knows(s) + batch.knows(o)
+        if isinstance(path, SequencePath):
+            if batch.knows(s):
+                return self._path_growth(batch, s, path.args[0], -(1 << 40)) * 2
+            return self._path_growth(batch, -(1 << 40), path.args[-1], o) * 2
+        assert isinstance(path, MulPath | NegatedPath)
+        total: float = self.index.fact_count()
+        return total**2 if not known else total / 10**known

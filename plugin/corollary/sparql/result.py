@@ -1,0 +1,66 @@
+"""A query's result as columns; rows become rdflib terms when they are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from rdflib.query import Result, ResultRow
+from rdflib.term import Node, Variable
+
+DECODED_AT_ONCE = 1 << 10
+
+Columns = Callable[[int, int], list[list[Node | None]]]
+"""The terms of the rows from one number to another, column by column."""
+
+
+class SelectResult(Result):
+    """A SELECT result over columns. A solution that binds nothing counts, and is no row, as in rdflib."""
+
+    def __init__(self, variables: list[Variable], size: int, columns: Columns, solution: Callable[..., Any]) -> None:
+        super().__init__("SELECT")
+        self.vars = variables
+        self._size = size
+        self._columns = columns
+        self._solution = solution
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __bool__(self) -> bool:
+        return self._size > 0
+
+    def __iter__(self) -> Iterator[Any]:
+        labels = {str(variable): position for position, variable in enumerate(self.vars or ())}
+        new = tuple.__new__
+        for terms in self._rows():
+            for term in terms:
+                if term is not None:
+                    row = new(ResultRow, terms)
+                    row.labels = labels
+                    yield row
+                    break
+
+    def _rows(self) -> Iterator[tuple[Node | None, ...]]:
+        for start in range(0, self._size, DECODED_AT_ONCE):
+            end = min(self._size, start + DECODED_AT_ONCE)
+            columns = self._columns(start, end)
+            yield from zip(*columns, strict=True) if columns else [()] * (end - start)
+
+    @property
+    def bindings(self) -> Any:
+        """The solutions as mappings from variables to terms."""
+        if self._bindings is None:
+            variables = self.vars or []
+            self._bindings = [
+                self._solution({v: term for v, term in zip(variables, terms, strict=True) if term is not None})
+                for terms in self._rows()
+            ]
+        return self._bindings
+
+    @bindings.setter
+    def bindings(self, bindings: Any) -> None:
+        self._bindings = bindings
+
+
+__all__ = ["SelectResult"]
