@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from tests.engine import Fact, close, run
 from tests.oracles import naive
@@ -24,7 +26,7 @@ def complaint(rules: str, data: str = "") -> list[str]:
         run(facts(data), parse_program(PREFIX + rules, "family.dlog"))
     assert all(diagnostic.remedy == REMEDY for diagnostic in caught.value.diagnostics)
     return [
-        f"{diagnostic.span}: {diagnostic.message}".replace("<http://example.org/", ":").replace(">[", "[")
+        re.sub(r"<http://example.org/(\w+)>", r":\1", f"{diagnostic.span}: {diagnostic.message}")
         for diagnostic in caught.value.diagnostics
     ]
 
@@ -47,17 +49,17 @@ def complaint(rules: str, data: str = "") -> list[str]:
             "[?x, :tied, ?y] :- [?x, :works, ?y] .\n"
             "[?x, :works, :farm] :- :Free[?x] .",
             "family.dlog:3:1: rule free negates what depends on its own conclusion: "
-            ":tied> -> :Free[?x] -> :works> -> :tied>",
+            ":tied -> :Free[?x] -> :works -> :tied",
             id="over other rules",
         ),
         pytest.param(
             "@name count\n[?x, :n, ?n] :- :A[?x], AGGREGATE([?x, :n, ?y] ON ?x BIND count(?y) AS ?n) .",
-            "family.dlog:3:1: rule count aggregates over what depends on its own conclusion: :n> -> :n>",
+            "family.dlog:3:1: rule count aggregates over what depends on its own conclusion: :n -> :n",
             id="an aggregate",
         ),
         pytest.param(
             "[?x, :n, ?n] :- AGGREGATE([?x, :n, ?y] ON ?x BIND count(?y) AS ?n) .",
-            "family.dlog:2:1: rule 1 aggregates over what depends on its own conclusion: :n> -> :n>",
+            "family.dlog:2:1: rule 1 aggregates over what depends on its own conclusion: :n -> :n",
             id="an aggregate and nothing else",
         ),
         pytest.param(
@@ -123,7 +125,7 @@ COPY_OPEN = "[?x, ?p, ?x] :- :A[?x], [?p, :is, :open], [?y, ?p, ?x], NOT [?x, :q
 def test_a_cycle_over_any_property() -> None:
     assert complaint(COPY_ANY, ":A[:a], [:b, :q, :a] .") == [
         "family.dlog:2:1: rule 1 negates what depends on its own conclusion: "
-        ":q> -> any property (derived) -> :q>"
+        ":q -> any property (derived) -> :q"
     ]
 
 

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from corollary.algebra.bindings import Batch
@@ -74,6 +75,11 @@ class Evaluation:
         """Add facts and what the monotone rules make of them, and of the strata that joined in."""
         self.fixpoint.include(facts)
         self.fixpoint.run(self._unroll)
+
+    @property
+    def cells(self) -> Mapping[int, tuple[int, ...]]:
+        """The cells that each reading of a list goes over."""
+        return {} if self._lists is None else self._lists.cells
 
     @property
     def has_strata(self) -> bool:

@@ -73,7 +73,8 @@ class Materialisation:
 
         Rules without guards stand as they are; a rule whose guards match nothing has no instances.
         """
-        return instances(self.evaluation.compiled, tables(self.evaluation.compiled, self.index))
+        evaluation = self.evaluation
+        return instances(evaluation.compiled, tables(evaluation.compiled, self.index), evaluation.cells)
 
     def explain_plan(self) -> Explanation:
         """How the program is evaluated over these facts: see ``plan.explain``."""

@@ -86,13 +86,15 @@ class TripleIndex:
             self._by_object = self._by_object.plus(_beside(new.distinct_seconds(), predicate))
 
     def remove(self, predicate: int, keys: Keys) -> None:
-        """Remove facts (sorted, unique) known to be there."""
-        if not keys.size:
+        """Remove facts (sorted, unique); those it does not have are harmless."""
+        before = self.relation(predicate)
+        relation = before.minus(keys)
+        if relation is before:
             return
-        relation = self._relations[predicate] = self.relation(predicate).minus(keys)
+        self._relations[predicate] = relation
         if predicate >= FIRST_VIRTUAL:
             return
-        self._fact_count -= keys.size
+        self._fact_count -= len(before) - len(relation)
         gone = Pairs(keys)
         if self._by_subject is not None:
             ends = gone.distinct_firsts()

@@ -48,8 +48,8 @@ class Lists:
         self._member = dictionary.encode("MEMBER")
         self._repeated = dictionary.encode("REPEATED")
         self._leading = None if leading is None else frozenset(leading)
-        self._own: dict[int, tuple[int, ...]] = {}
         self.lengths: set[int] = set()
+        self.cells: dict[int, tuple[int, ...]] = {}
 
     def reads(self, predicate: int) -> bool:
         """Whether facts of that predicate can make a difference."""
@@ -62,7 +62,7 @@ class Lists:
         return NO_PAIRS
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
-        """All readings of all lists; ``lengths`` says how long they are."""
+        """All readings of all lists; ``lengths`` says how long they are, ``cells`` what each goes over."""
         firsts = _successors(facts, self._first)
         rests = _successors(facts, self._rest)
         found: dict[int, list[int]] = {}
@@ -87,10 +87,12 @@ class Lists:
         return {predicate: [np.array(keys, np.uint64)] for predicate, keys in found.items()}
 
     def _name(self, head: int, cells: tuple[int, ...]) -> int:
-        """The id of a reading: the list itself for the first."""
-        if self._own.setdefault(head, cells) == cells:
-            return head
-        return self._dictionary.encode(f"READING_{'_'.join(map(str, cells))}")
+        """The id of a reading: the list itself for the first. ``cells`` remembers which it goes over."""
+        name = head
+        if self.cells.setdefault(head, cells) != cells:
+            name = self._dictionary.encode(f"READING_{'_'.join(map(str, cells))}")
+            self.cells[name] = cells
+        return name
 
     def _heads(self, facts: TripleIndex, rests: dict[int, list[int]]) -> list[int]:
         if self._leading is None:

@@ -99,7 +99,7 @@ class CompiledRule:
 
     @property
     def label(self) -> str:
-        """The rule's name, or its number if it has none."""
+        """The rule's name, or ``rule`` and its number if it has none."""
         return self.source.name or f"rule {self.number + 1}"
 
     @property

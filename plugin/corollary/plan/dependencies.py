@@ -28,7 +28,9 @@ from corollary.terms.dictionary import TermDictionary
 Node = int
 CLASS = 1 << 32
 """Added to a term's id for its node as a class."""
-READ_CLASS, DERIVED_CLASS, READ_PROPERTY, DERIVED_PROPERTY = range(1 << 33, (1 << 33) + 4)
+READ_CLASS, DERIVED_CLASS, READ_PROPERTY, DERIVED_PROPERTY, COPIED_CLASS, COPIED_PROPERTY = range(
+    1 << 33, (1 << 33) + 6
+)
 
 _OPEN_PROPERTIES = frozenset((READ_PROPERTY, DERIVED_PROPERTY))
 OPEN_NODES = {
@@ -36,6 +38,8 @@ OPEN_NODES = {
     DERIVED_CLASS: "any class (derived)",
     READ_PROPERTY: "any property (read)",
     DERIVED_PROPERTY: "any property (derived)",
+    COPIED_CLASS: "the class read (derived again)",
+    COPIED_PROPERTY: "the property read (derived again)",
 }
 
 
@@ -78,7 +82,7 @@ def dependency_graph(program: CompiledProgram, facts: TripleIndex, tables: Table
 
     The facts must be closed under the program's monotone rules; ``tables`` gives the rows of a family.
     """
-    rules = [rule for rule in program.rules if rule.heads and rule.atoms]
+    rules = [rule for rule in program.rules if rule.heads and rule.source.body]
     open_rules = [rule for rule in rules if any(a.p < 0 and a.p not in rule.guarded for a in rule.atoms)]
     for rule in open_rules:
         free = {a.p for a in rule.atoms if a.p < 0} - rule.guarded
@@ -155,8 +159,10 @@ def _rule_edges(rule: CompiledRule, tables: Tables, rdf_type: int, known: set[No
             for position, source in enumerate(row[:reads]):
                 atom = (*positive, *negative)[position]
                 if atom.p < 0 and atom.p == head.p and source == READ_PROPERTY:
+                    yield Edge(COPIED_PROPERTY, COPIED_PROPERTY, rule, False)
                     continue  # the property of the fact read: it depends on itself only
                 if source == READ_CLASS and target == DERIVED_CLASS and atom.o == head.o:
+                    yield Edge(COPIED_CLASS, COPIED_CLASS, rule, False)
                     continue
                 is_negative = position >= len(positive) or position in aggregated
                 yield Edge(source, target, rule, is_negative)
@@ -193,6 +199,9 @@ def _open_edges(edges: Iterable[Edge], rdf_type: int) -> Iterator[Edge]:
     for opened, all_nodes in ((DERIVED_CLASS, classes), (DERIVED_PROPERTY, properties)):
         if opened in mentioned:
             yield from (Edge(opened, node, by[opened], False) for node in all_nodes)
+    for opened, all_nodes in ((COPIED_CLASS, classes), (COPIED_PROPERTY, properties)):
+        if opened in mentioned:
+            yield from (Edge(node, node, by[opened], False) for node in all_nodes)
     if DERIVED_CLASS in mentioned and READ_CLASS in mentioned:
         yield Edge(DERIVED_CLASS, READ_CLASS, by[DERIVED_CLASS], False)
     if DERIVED_PROPERTY in mentioned and READ_PROPERTY in mentioned:

@@ -51,7 +51,7 @@ def explain(
     printer = _Printer(program)
     live = []
     for rule in program.rules:
-        rows = tables(rule)[0] if rule.atoms or rule.groupings else 0
+        rows = tables(rule)[0] if rule.source.body else 0
         if rows and all(atom.p < 0 or len(facts.relation(atom.p)) for atom in rule.atoms):
             live.append((rule, rows))
     graph = dependency_graph(program, facts, tables)
@@ -163,8 +163,9 @@ class _Printer:
 
 def explanation_text(explanation: Explanation) -> str:
     """The explanation as text, the same for the same input."""
+    name, rules = explanation["program"] or "program", explanation["rules"]
     lines = [
-        f"{explanation['program']}: {explanation['rules']} rules over {explanation['facts']:,} facts",
+        f"{name}: {rules} rules over {explanation['facts']:,} facts",
         "",
     ]
     lines.append("Modules")

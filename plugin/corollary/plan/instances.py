@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from corollary.language import Filter, Program, Rule, Term, Variable, parse_constant, substitute, variables
+from corollary.language import (
+    IRI,
+    RDF,
+    BodyElement,
+    Builtin,
+    Constant,
+    Filter,
+    Literal,
+    Program,
+    Rule,
+    Term,
+    Triple,
+    Variable,
+    parse_constant,
+    substitute,
+    variables,
+)
 from corollary.plan.compile import Tables
 from corollary.plan.program import CompiledProgram
+from corollary.terms.dictionary import TermDictionary
+
+Cells = Mapping[int, tuple[int, ...]]
+"""The cells that each reading of a list goes over, by the id of the reading."""
 
 
-def instances(compiled: CompiledProgram, tables: Tables) -> Program:
-    """One rule for every row of every family, the matched guards kept in the body."""
+def instances(compiled: CompiledProgram, tables: Tables, cells: Cells) -> Program:
+    """One rule for every row of every family, the matched guards kept in the body.
+
+    Lists stand as the ``rdf:first`` and ``rdf:rest`` triples of their cells. Left out are instances that
+    could only derive facts with a literal for a predicate.
+    """
     rules: list[Rule] = []
     dictionary = compiled.dictionary
     for rule in compiled.rules:
@@ -18,14 +43,61 @@ def instances(compiled: CompiledProgram, tables: Tables) -> Program:
             rules.append(rule.source)
             continue
         size, table = tables(rule)
-        columns = {slot: column.tolist() for slot, column in table.items()}
+        columns = {Variable(rule.names[-1 - slot]): column.tolist() for slot, column in table.items()}
+        readings = _readings(rule.source)
         for row in range(size):
+            ids = {variable: column[row] for variable, column in columns.items()}
             mapping: dict[Variable, Term] = {
-                Variable(rule.names[-1 - slot]): parse_constant(dictionary.decode(column[row]))
-                for slot, column in columns.items()
+                variable: _constant(term, dictionary)
+                for variable, term in ids.items()
+                if variable not in readings
             }
-            instance = substitute(rule.source, mapping)
+            lists = {reading: cells[ids[reading]] for reading in readings}
+            body = tuple(_guards(rule.source, mapping, lists, dictionary))
+            instance = substitute(replace(rule.source, body=body), mapping)
             # filters on guards alone have been applied
-            body = tuple(e for e in instance.body if not isinstance(e, Filter) or variables(e))
-            rules.append(replace(instance, body=body))
+            kept = tuple(e for e in instance.body if not isinstance(e, Filter) or variables(e))
+            if not any(isinstance(head.predicate, Literal) for head in instance.heads):
+                rules.append(replace(instance, body=kept))
     return Program(tuple(dict.fromkeys(rules)), compiled.source.prefixes, compiled.source.name)
+
+
+def _readings(rule: Rule) -> set[Variable]:
+    """The variables that stand for readings of lists."""
+    return {
+        reading
+        for element in rule.body
+        if isinstance(element, Builtin) and element.name.startswith("LIST_")
+        if isinstance(reading := element.arguments[1], Variable)
+    }
+
+
+def _guards(
+    rule: Rule,
+    mapping: Mapping[Variable, Term],
+    lists: Mapping[Variable, tuple[int, ...]],
+    dictionary: TermDictionary,
+) -> Iterator[BodyElement]:
+    """The body, with the triples of cells for what is said of readings."""
+    first, rest, nil = (IRI(RDF + name) for name in ("first", "rest", "nil"))
+    for element in rule.body:
+        if not isinstance(element, Builtin) or not element.name.startswith(("LIST_", "ITEM_")):
+            yield element
+            continue
+        start, end = element.arguments
+        if element.name.startswith("LIST_"):
+            assert isinstance(end, Variable)
+            way: list[Term] = [_constant(cell, dictionary) for cell in lists[end]]
+            yield from (Triple(a, rest, b) for a, b in zip(way, [*way[1:], nil], strict=True))
+        else:
+            assert isinstance(start, Variable)
+            cell = lists[start][int(element.name.removeprefix("ITEM_")) - 1]
+            yield Triple(
+                _constant(cell, dictionary),
+                first,
+                mapping.get(end, end) if isinstance(end, Variable) else end,
+            )
+
+
+def _constant(term: int, dictionary: TermDictionary) -> Constant:
+    return parse_constant(dictionary.decode(term))

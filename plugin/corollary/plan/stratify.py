@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from corollary.index.triples import TripleIndex
 from corollary.language import Diagnostic, UnstratifiableError
-from corollary.plan.compile import Tables
+from corollary.plan.compile import CompiledRule, Tables
 from corollary.plan.dependencies import DependencyGraph, Edge, Node, dependency_graph, node_text, static_graph
 from corollary.plan.program import CompiledProgram
 from corollary.terms.dictionary import TermDictionary
@@ -59,7 +59,7 @@ def refuse_static_cycles(program: CompiledProgram) -> None:
     Such a program is wrong whatever the facts are. What rules do through guards and variable
     predicates depends on the facts, and is checked when they are there.
     """
-    rules = [rule for rule in program.rules if rule.heads and rule.atoms]
+    rules = [rule for rule in program.rules if rule.heads and rule.source.body]
     refuse_cycles(static_graph(rules, program.rdf_type), program.dictionary)
 
 
@@ -76,13 +76,17 @@ def refuse_cycles(graph: DependencyGraph, dictionary: TermDictionary) -> None:
             kind = "negates" if edge.rule.negations else "aggregates over"
             complaints.append(
                 Diagnostic(
-                    f"rule {edge.rule.label} {kind} what depends on its own conclusion: {cycle}",
+                    f"{_called(edge.rule)} {kind} what depends on its own conclusion: {cycle}",
                     edge.rule.source.span,
                     "break the cycle: derive the conclusion under another name, or negate what is given",
                 )
             )
     if complaints:
         raise UnstratifiableError(tuple(complaints))
+
+
+def _called(rule: CompiledRule) -> str:
+    return f"rule {rule.label}" if rule.source.name else rule.label
 
 
 def _path(graph: DependencyGraph, start: Node, end: Node) -> list[Node]:

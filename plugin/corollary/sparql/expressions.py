@@ -165,7 +165,9 @@ class Expressions:
         if variable not in given:
             return filled(batch.size, UNBOUND) if column is None else column
         own = self._terms.id_of(given[variable])
-        return filled(batch.size, own) if column is None else np.where(column == UNBOUND, np.uint32(own), column)
+        return (
+            filled(batch.size, own) if column is None else np.where(column == UNBOUND, np.uint32(own), column)
+        )
 
     def row(self, bindings: dict[Variable, Node]) -> FrozenBindings:
         return FrozenBindings(self._context, bindings)
@@ -188,7 +190,11 @@ class Expressions:
         left, right = expression.expr, expression.other
         if isinstance(left, URIRef):
             left, right = right, left
-        if expression.op not in ("=", "!=") or not isinstance(left, Variable) or not isinstance(right, URIRef):
+        if (
+            expression.op not in ("=", "!=")
+            or not isinstance(left, Variable)
+            or not isinstance(right, URIRef)
+        ):
             return None
         column = self.column(left, batch)
         equal: Mask = column == self._terms.id_of(right)

@@ -55,7 +55,7 @@ class PathJoin:
         self._fresh = fresh
 
     def extend(self, batch: Batch, start: int, path: Any, end: int, given: frozenset[int]) -> Batch:
-        """Every row by every pair (start, end) that the path connects.
+        """Every row by every pair (start, end) that the path connects; it may be just a predicate.
 
         Variables in ``given`` were put in place of constants: a path of no steps leads from them to
         themselves even if they are no nodes of the graph.
@@ -63,7 +63,8 @@ class PathJoin:
         if not batch.size:
             return Batch.none()
         if not isinstance(path, Path):
-            return join_atom(batch, Atom(start, self._id_of(path), end), self._index)
+            predicate = path if isinstance(path, int) else self._id_of(path)
+            return join_atom(batch, Atom(start, predicate, end), self._index)
         if isinstance(path, InvPath):
             return self.extend(batch, end, path.arg, start, given)
         if isinstance(path, AlternativePath):

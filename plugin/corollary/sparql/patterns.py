@@ -15,7 +15,9 @@ from typing import Any
 from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, Path, SequencePath
 
 from corollary.algebra.bindings import Batch
+from corollary.index.pairs import slice_of
 from corollary.index.triples import TripleIndex
+from corollary.kernels.sorted import Keys
 from corollary.sparql.paths import PathJoin
 from corollary.sparql.solutions import stacked
 
@@ -129,12 +131,12 @@ class PatternJoin:
             if s >= 0 and o >= 0:
                 return 0
             if o >= 0:  # a check: the share of the subjects that have that object
-                return len(relation.subjects(o)) / max(self.index.fact_count(), 1)
+                return beside(relation.pairs().swapped, o) / max(self.index.fact_count(), 1)
             return min(0.5, size / max(self.index.fact_count(), 1))
         if s >= 0:
-            return len(relation.objects(s))
+            return beside(relation.pairs().keys, s)
         if o >= 0:
-            return len(relation.subjects(o))
+            return beside(relation.pairs().swapped, o)
         if batch.knows(s):
             return size / relation.pairs().distinct_firsts().size
         if batch.knows(o):
@@ -143,7 +145,7 @@ class PatternJoin:
 
     def _path_growth(self, batch: Batch, s: int, path: Any, o: int) -> float:
         if not isinstance(path, Path):
-            return self._relation_growth(batch, s, self.id_of(path), o)
+            return self._relation_growth(batch, s, path if isinstance(path, int) else self.id_of(path), o)
         if isinstance(path, InvPath):
             return self._path_growth(batch, o, path.arg, s)
         if isinstance(path, AlternativePath):
@@ -156,3 +158,8 @@ class PatternJoin:
         assert isinstance(path, MulPath | NegatedPath)
         total: float = self.index.fact_count()
         return total**2 if not known else total / 10**known
+
+
+def beside(keys: Keys, half: int) -> int:
+    """How many pairs have that first half."""
+    return int(slice_of(keys, half).size)

@@ -17,7 +17,9 @@ Columns = Callable[[int, int], list[list[Node | None]]]
 class SelectResult(Result):
     """A SELECT result over columns. A solution that binds nothing counts, and is no row, as in rdflib."""
 
-    def __init__(self, variables: list[Variable], size: int, columns: Columns, solution: Callable[..., Any]) -> None:
+    def __init__(
+        self, variables: list[Variable], size: int, columns: Columns, solution: Callable[..., Any]
+    ) -> None:
         super().__init__("SELECT")
         self.vars = variables
         self._size = size
@@ -53,7 +55,9 @@ class SelectResult(Result):
         if self._bindings is None:
             variables = self.vars or []
             self._bindings = [
-                self._solution({v: term for v, term in zip(variables, terms, strict=True) if term is not None})
+                self._solution(
+                    {v: term for v, term in zip(variables, terms, strict=True) if term is not None}
+                )
                 for terms in self._rows()
             ]
         return self._bindings

@@ -61,6 +61,16 @@ class Quads:
         index = self.graphs.get(graph)
         return index is not None and index.relation(predicate).has(subject, value)
 
+    def graphs_with_log(self) -> set[int]:
+        """The graphs that there are or that the log mentions."""
+        return {*self.graphs, *(graph for graph, _ in self._log)}
+
+    def copy(self) -> Quads:
+        """The same facts and log, to be changed apart."""
+        graphs = {graph: index.snapshot() for graph, index in self.graphs.items()}
+        log = {place: dict(changes) for place, changes in self._log.items()}
+        return Quads(graphs, self.union.snapshot(), self._shared.snapshot(), log)
+
     def snapshot(self) -> ExplicitFacts:
         """What is there now, the log aside."""
         graphs = {graph: index.snapshot() for graph, index in self.graphs.items()}

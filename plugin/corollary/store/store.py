@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from functools import reduce
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import partial, reduce
 from operator import add
 from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph, QuotedGraph
 from rdflib.plugins.stores.memory import Memory
 from rdflib.store import VALID_STORE, Store
-from rdflib.term import IdentifiedNode, Node, URIRef
+from rdflib.term import IdentifiedNode, Identifier, Node, URIRef
 
 from corollary.evaluate import Materialisation, extend, materialise
 from corollary.language import CorollaryError, Program
@@ -32,11 +33,15 @@ from corollary.terms.dictionary import TermDictionary
 
 if TYPE_CHECKING:
     from rdflib.graph import _ContextType, _QuadType, _TriplePatternType, _TripleType
+    from rdflib.plugins.sparql.sparql import Query, Update
+    from rdflib.query import Result
 
 EXPLICIT = URIRef("urn:x-corollary:explicit")
 INFERRED = URIRef("urn:x-corollary:inferred")
 
 Contexts = Iterator["_ContextType | None"]
+Pattern = tuple[int | None, int | None, int | None]
+"""A pattern over ids; None matches anything."""
 
 
 class InferredTripleWarning(UserWarning):
@@ -81,15 +86,28 @@ class CorollaryStore(Store):
     # Life
 
     def open(self, configuration: str | tuple[str, str], create: bool = False) -> int | None:
-        """Take options from a string such as ``rules=rdfs;rules=family.dlog``. The store is in memory."""
+        """Take options from a string such as ``rules=rdfs;rules=family.dlog``.
+
+        The store is in memory. Anything else is taken for a place to keep it: with ``create`` the store
+        opens, warns that nothing will be kept there, and stays empty; without, there is nothing to open,
+        and ``CorollaryError`` says so.
+        """
         given = []
         for option in str(configuration).split(";"):
             name, equals, value = option.strip().partition("=")
             if not name:
                 continue
-            if name != "rules" or not equals:
-                raise CorollaryError(f"{option.strip()!r} is no option of the store; try rules=owl2rl")
-            given.append(value)
+            if name == "rules" and equals:
+                given.append(value)
+            elif create:
+                warnings.warn(
+                    f"the store is in memory: nothing is written to {option.strip()!r}", stacklevel=2
+                )
+            else:
+                raise CorollaryError(
+                    f"{option.strip()!r} is no option of the store, which is in memory and opens no files; "
+                    "try rules=owl2rl"
+                )
         if given:
             self._rules = given
             self._state = None
@@ -159,7 +177,27 @@ class CorollaryStore(Store):
             for graph in graphs:
                 found |= self._log_removal(graph, *pattern)
             if not found and None not in pattern:
-                self._warn_if_inferred(triple, *pattern)
+                self._warn_of_inferred([(triple, pattern)])
+
+    def removeN(self, quads: Iterable[tuple[Node, Node, Node, Graph | None]]) -> None:
+        """Take triples out of graphs, out of all where the graph is None; one warning for all together."""
+        missed = []
+        with self._lock:
+            everywhere = self._quads.graphs_with_log()
+            for subject, predicate, value, context in quads:
+                triple = subject, predicate, value
+                if self.dispatcher.get_map():  # type: ignore[no-untyped-call]
+                    super().remove(triple, context)
+                if context is None or self._is_quoted(context):
+                    self._quoted.remove(triple, context)
+                ids = self._find(triple)
+                if ids is None:
+                    continue
+                graphs = everywhere if context is None else (self._graph_id(context),)
+                found = [self._log_removal(graph, *ids) for graph in graphs]
+                if not any(found):
+                    missed.append((triple, ids))
+            self._warn_of_inferred(missed)
 
     def _log_removal(self, graph: int, s: int | None, p: int | None, o: int | None) -> bool:
         if s is not None and p is not None and o is not None:
@@ -173,19 +211,24 @@ class CorollaryStore(Store):
             self._quads.log(graph, subject, predicate, value, added=False)
         return True
 
-    def _warn_if_inferred(
-        self, triple: _TriplePatternType, s: int | None, p: int | None, o: int | None
-    ) -> None:
+    def _warn_of_inferred(self, missed: list[tuple[_TriplePatternType, Pattern]]) -> None:
+        """Warn if some of the triples that were to go, and are not explicit, are inferred."""
         state = self._state
-        if state is not None and s is not None and p is not None and o is not None:
-            holds = state.index.relation(p).has(s, o)
-            if holds and not state.facts.union.relation(p).has(s, o):
-                text = " ".join(term.n3() for term in triple if term is not None)
-                warnings.warn(
-                    f"{text} is not explicit: it follows from others, and stays until one of them goes",
-                    InferredTripleWarning,
-                    stacklevel=4,
-                )
+        if state is None:
+            return
+        inferred = []
+        for triple, (s, p, o) in missed:
+            assert s is not None and p is not None and o is not None
+            if state.index.relation(p).has(s, o) and not state.facts.union.relation(p).has(s, o):
+                inferred.append(triple)
+        if inferred:
+            text = " ".join(term.n3() for term in inferred[0] if term is not None)
+            others = f", and {len(inferred) - 1:,} more that were to go" if len(inferred) > 1 else ""
+            warnings.warn(
+                f"{text} is not explicit{others}: it follows from others, and stays until one of them goes",
+                InferredTripleWarning,
+                stacklevel=4,
+            )
 
     # Reading
 
@@ -233,6 +276,65 @@ class CorollaryStore(Store):
                 yield self._context(graph)
         if not found:
             yield self._context(self._terms.id_of(INFERRED))
+
+    def query(
+        self,
+        query: Query | str,
+        initNs: Mapping[str, Any],  # noqa: N803
+        initBindings: Mapping[str, Identifier],  # noqa: N803
+        queryGraph: str,  # noqa: N803
+        **kwargs: Any,
+    ) -> Result:
+        """A SPARQL query's result, over what the store shows now; bound prefixes need no declaration.
+
+        NotImplementedError, when called: rdflib's own evaluator shall answer.
+        """
+        from corollary.sparql import Source, answer
+
+        if self._is_quoted(cast(IdentifiedNode, queryGraph)):
+            raise NotImplementedError("formulas are rdflib's")
+        state = self._now()
+        with self._lock:
+            graphs = frozenset((*state.facts.graphs, *self._named))
+        known = state.__dict__.setdefault("_known_to_queries", {})
+        source = Source(self._terms, partial(self._view, state), graphs, self._default, known)
+        return answer(source, query, {**dict(self._namespaces), **initNs}, initBindings, queryGraph, kwargs)
+
+    def update(
+        self,
+        update: Update | str,
+        initNs: Mapping[str, Any],  # noqa: N803
+        initBindings: Mapping[str, Identifier],  # noqa: N803
+        queryGraph: str,  # noqa: N803
+        **kwargs: Any,
+    ) -> None:
+        """Carry out a SPARQL Update request, all of it or nothing: see ``corollary.store.update``."""
+        if kwargs.keys() - {"base"}:
+            raise NotImplementedError("arguments that only another processor can know")
+        from corollary.store.update import run_update
+
+        run_update(self, update, initNs, initBindings, queryGraph, **kwargs)
+
+    def _draft(self) -> CorollaryStore:
+        """A store with the same terms, facts and inferences, to be changed apart."""
+        self._work_off()
+        draft = copy(self)
+        draft._quads, draft._named, draft._state = self._quads.copy(), set(self._named), self._state
+        return draft
+
+    def _adopt(self, draft: CorollaryStore) -> None:
+        """Take over what became of a draft."""
+        self._quads, self._named, self._state = draft._quads, draft._named, draft._state
+
+    def _explicit_triples(self, graph: Node) -> Iterator[_TripleType]:
+        """What was put into a graph."""
+        with self._lock:
+            self._work_off()
+            index = self._quads.graphs.get(self._terms.id_of(graph))
+            index = None if index is None else index.snapshot()
+        if index is not None:
+            for s, p, o in View(index, index).match(None, None, None):
+                yield self._terms[s], self._terms[p], self._terms[o]
 
     # Graphs
 
@@ -326,7 +428,7 @@ class CorollaryStore(Store):
 
     # Names and handles
 
-    def _find(self, triple: _TriplePatternType) -> tuple[int | None, int | None, int | None] | None:
+    def _find(self, triple: _TriplePatternType) -> Pattern | None:
         """A pattern over ids; None if a term is not known, so that nothing matches."""
         ids: list[int | None] = []
         for term in triple:

@@ -18,7 +18,6 @@ from corollary.language.model import (
     BUILTIN_NAMES,
     Aggregate,
     Bind,
-    BlankNode,
     BodyElement,
     Builtin,
     Call,
@@ -189,9 +188,9 @@ def _malformed(rule: Rule) -> Iterator[Complaint]:
     for head in rule.heads:
         if isinstance(head.subject, Literal):
             yield ("the subject of a head cannot be a literal", "", "RDF has no such triples")
-        if isinstance(head.predicate, Literal | BlankNode):
-            kind = "literal" if isinstance(head.predicate, Literal) else "blank node"
-            yield (f"the predicate of a head cannot be a {kind}", "", "RDF has no such triples")
+        if isinstance(head.predicate, Literal):
+            # a blank node may be one: an anonymous inverse has facts, which restrictions on it read
+            yield ("the predicate of a head cannot be a literal", "", "RDF has no such triples")
     for element in rule.body:
         yield from _malformed_element(element)
 

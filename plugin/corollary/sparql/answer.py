@@ -1,0 +1,131 @@
+"""From a query's text to its result.
+
+1. The text is parsed by rdflib; parsed queries are kept. What rdflib cannot parse is handed back: either
+   it is no SPARQL but meant for another processor, or rdflib says what is wrong with it.
+2. The query is evaluated at once, on what the store shows at this moment.
+3. Rows are decoded when they are looked at.
+
+Handed back, by NotImplementedError: DESCRIBE and SERVICE, custom evaluation functions, the user's
+functions that look into rdflib's own evaluation, and arguments that are not known here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import rdflib.plugins.sparql as settings
+from rdflib.graph import Graph
+from rdflib.plugins.sparql.algebra import translateQuery
+from rdflib.plugins.sparql.parser import parseQuery
+from rdflib.plugins.sparql.parserutils import CompValue
+from rdflib.plugins.sparql.sparql import FrozenBindings, Query, QueryContext
+from rdflib.query import Result
+from rdflib.term import BNode, Node, Variable
+
+from corollary.algebra.bindings import Batch
+from corollary.sparql.dataset import UNION, QueryDataset, Source
+from corollary.sparql.evaluate import Evaluator
+from corollary.sparql.result import SelectResult
+from corollary.sparql.terms import QueryTerms
+
+KNOWN_ARGUMENTS = {"base", "DEBUG"}
+
+
+def answer(
+    source: Source,
+    query: Any,
+    prefixes: Mapping[str, Any],
+    bindings: Mapping[str, Node],
+    home: Node | str,
+    arguments: Mapping[str, Any],
+) -> Result:
+    """The result of a query, text or prepared, over a moment of a store.
+
+    ``home`` names the default graph, or is ``"__UNION__"``. NotImplementedError: rdflib shall answer.
+    """
+    if settings.CUSTOM_EVALS or (home == UNION and not settings.SPARQL_DEFAULT_GRAPH_UNION):
+        raise NotImplementedError("evaluation is not as usual")
+    if not KNOWN_ARGUMENTS.issuperset(arguments):
+        raise NotImplementedError("arguments that are not known here")
+    translated = query if isinstance(query, Query) else _translated_text(query, arguments.get("base"), prefixes)
+    main = translated.algebra
+    if main.name not in ("SelectQuery", "AskQuery", "ConstructQuery"):
+        raise NotImplementedError(f"query form {main.name}")
+    context = QueryContext(None, initBindings={Variable(name): term for name, term in bindings.items()})
+    context.prologue = translated.prologue
+    dataset = QueryDataset.of(source, home, main.datasetClause)
+    evaluator = Evaluator(dataset, QueryTerms(source.terms), context)
+    if main.name == "SelectQuery":
+        return _selected(evaluator, main, context)
+    if main.name == "AskQuery":
+        result = Result("ASK")
+        result.askAnswer = evaluator.solve(main.p, 1).size > 0
+        return result
+    result = Result("CONSTRUCT")
+    result.graph = _constructed(evaluator, main)
+    return result
+
+
+def _translated_text(text: Any, base: str | None, prefixes: Mapping[str, Any]) -> Query:
+    if not isinstance(text, str):
+        raise NotImplementedError("a query that is no text")
+    used = tuple((p, str(namespace)) for p, namespace in prefixes.items() if f"{p or ''}:" in text)
+    try:
+        return _translated(text, base, used)
+    except Exception as problem:
+        raise NotImplementedError("rdflib shall say what is wrong, or ask another processor") from problem
+
+
+@lru_cache(maxsize=256)
+def _translated(text: str, base: str | None, prefixes: tuple[tuple[str, str], ...]) -> Query:
+    return translateQuery(parseQuery(text), base, dict(prefixes))
+
+
+def _selected(evaluator: Evaluator, main: CompValue, context: QueryContext) -> SelectResult:
+    batch = evaluator.solve(main.p)
+    variables = list(main.PV)
+    columns = [evaluator.expressions.column(variable, batch) for variable in variables]
+    decode = evaluator.terms.decode
+    return SelectResult(
+        variables,
+        batch.size,
+        lambda start, end: [decode(column[start:end]) for column in columns],
+        lambda solution: FrozenBindings(context, solution),
+    )
+
+
+def _constructed(evaluator: Evaluator, main: CompValue) -> Graph:
+    """The template filled with every solution; its blank nodes are new ones in each."""
+    batch = evaluator.solve(main.p)
+    graph = Graph()
+    template = main.template or _pattern(main.p).triples
+    terms = {term for triple in template for term in triple}
+    columns = {v: evaluator.terms.decode(_column(evaluator, v, batch)) for v in terms if isinstance(v, Variable)}
+    for i in range(batch.size):
+        blank: defaultdict[Node, Node] = defaultdict(BNode)
+        for triple in template:
+            filled = [
+                columns[term][i]
+                if isinstance(term, Variable)
+                else blank[term]
+                if isinstance(term, BNode)
+                else term
+                for term in triple
+            ]
+            if None not in filled:
+                graph.add((filled[0], filled[1], filled[2]))
+    return graph
+
+
+def _column(evaluator: Evaluator, variable: Variable, batch: Batch) -> Any:
+    return evaluator.expressions.column(variable, batch)
+
+
+def _pattern(part: CompValue) -> CompValue:
+    """The pattern of CONSTRUCT WHERE, which is its template too."""
+    while part.name != "BGP":
+        part = part.p
+    return part

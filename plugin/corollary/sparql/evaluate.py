@@ -1,0 +1,310 @@
+"""SPARQL's algebra, operator by operator, from the leaves up, on batches of bindings.
+
+Patterns are evaluated on their own and joined afterwards, as the specification defines it, with two
+short cuts that change no answer: a pattern next to solved ones starts from their rows, and with a
+limit it stops early. Evaluation starts from the seed: the values given with the query, or within
+EXISTS the rows that ask, each with its number. Invariant: every result carries the seed's columns,
+unless a subquery dropped them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+import numpy as np
+from rdflib.paths import Path
+from rdflib.plugins.sparql.parserutils import CompValue
+from rdflib.plugins.sparql.sparql import QueryContext
+from rdflib.term import BNode, Node, Variable
+
+from corollary.algebra.bindings import Batch
+from corollary.algebra.expressions import number_rows
+from corollary.index.triples import TripleIndex
+from corollary.kernels.sorted import Column, Mask
+from corollary.sparql.aggregates import aggregate
+from corollary.sparql.dataset import QueryDataset
+from corollary.sparql.expressions import Expressions, conjuncts, has_exists, mentioned
+from corollary.sparql.paths import PathJoin
+from corollary.sparql.patterns import Pattern, PatternJoin
+from corollary.sparql.solutions import (
+    distinct,
+    groups,
+    is_bound,
+    join,
+    projected,
+    reduced,
+    shared,
+    stacked,
+    without,
+)
+from corollary.sparql.terms import UNBOUND, QueryTerms, filled
+
+
+class Numbers(dict[Node, int]):
+    """Variables, and the blank nodes of patterns, as negative numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._next = count(1)
+
+    def fresh(self) -> int:
+        """A number that no variable has."""
+        return -next(self._next)
+
+    def __missing__(self, term: Node) -> int:
+        number = self[term] = self.fresh()
+        return number
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where a pattern is evaluated: the active graph, the seed, and the seed's columns of row numbers."""
+
+    index: TripleIndex
+    seed: Batch
+    rows: frozenset[int] = frozenset()
+
+
+Early = Callable[[Batch], Batch]
+
+
+class Evaluator:
+    """One query's evaluation over one dataset."""
+
+    def __init__(self, dataset: QueryDataset, terms: QueryTerms, context: QueryContext) -> None:
+        self.terms = terms
+        self.numbers = Numbers()
+        self.expressions = Expressions(context, terms, self.numbers)
+        self._dataset = dataset
+        given = context.initBindings or {}
+        self._given = {Variable(name): term for name, term in given.items()}
+        columns = {self.numbers[v]: filled(1, terms.id_of(term)) for v, term in self._given.items()}
+        self._start = Scope(dataset.default, Batch(1, columns))
+
+    def solve(self, part: CompValue, need: int | None = None) -> Batch:
+        """The solutions of a part of the algebra in the default graph."""
+        return self._solve(part, self._start, need)
+
+    def _solve(self, part: CompValue, scope: Scope, need: int | None = None) -> Batch:
+        operator = getattr(self, f"_{part.name.lower()}", None)
+        if operator is None:
+            raise NotImplementedError(f"operator {part.name}")
+        result: Batch = operator(part, scope, need)
+        return result
+
+    # Patterns
+
+    def _bgp(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
+        return self._basic(part, scope, scope.seed, need, lambda batch: batch)
+
+    def _basic(self, part: CompValue, scope: Scope, start: Batch, need: int | None, early: Early) -> Batch:
+        """A basic graph pattern, from the rows of ``start`` on."""
+        patterns = [Pattern(self._term(s), self._predicate(p), self._term(o)) for s, p, o in part.triples]
+        id_of = self.terms.id_of
+        paths = PathJoin(scope.index, self._dataset.source.nodes, id_of, self.numbers.fresh)
+        given = frozenset(scope.seed.columns)
+        batch = PatternJoin(scope.index, paths, given, id_of, early).solve(start, patterns, need)
+        blank = {self.numbers[term] for triple in part.triples for term in triple if isinstance(term, BNode)}
+        return Batch(batch.size, {v: c for v, c in batch.columns.items() if v not in blank})
+
+    def _term(self, term: Node) -> int:
+        return self.numbers[term] if isinstance(term, Variable | BNode) else self.terms.id_of(term)
+
+    def _predicate(self, term: Any) -> Any:
+        return term if isinstance(term, Path) else self._term(term)
+
+    def _join(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
+        first, second = part.p1, part.p2
+        if first.name == "BGP":
+            first, second = second, first
+        left = self._solve(first, scope)
+        if not left.size:
+            return Batch.none()
+        return self._joined(left, second, scope)
+
+    def _joined(self, left: Batch, part: CompValue, scope: Scope) -> Batch:
+        """Solutions joined with those of a pattern, which starts from them if it can."""
+        if part.name == "BGP":
+            common = [v for v in map(self.numbers.__getitem__, mentioned(part.triples)) if v in left.columns]
+            complete = scope.seed.columns.keys() <= left.columns.keys()
+            if common and complete and is_bound(left, common):
+                return self._basic(part, scope, left, None, lambda batch: batch)
+        return join(left, self._solve(part, scope))
+
+    def _leftjoin(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
+        left = self._solve(part.p1, scope, need)
+        if not left.size:
+            return left
+        row = self.numbers.fresh()
+        numbered = Batch(left.size, left.columns | {row: np.arange(left.size, dtype=np.uint32)})
+        both = self._joined(numbered, part.p2, scope)
+        if both.size:
+            both = self._filtered(part.expr, both, scope)
+        unmatched: Mask = np.ones(left.size, np.bool_)
+        if both.size:
+            unmatched[both.columns.pop(row)] = False
+        return stacked((both, left.take(unmatched)))
+
+    def _union(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
+        return stacked((self._solve(part.p1, scope, need), self._solve(part.p2, scope, need)))
+
+    def _minus(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
+        left = self._solve(part.p1, scope)
+        return without(left, self._solve(part.p2, scope), scope.rows) if left.size else left
+
+    def _graph(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
+        term = self._given.get(part.term, part.term)
+        if isinstance(term, Variable):
+            return stacked([self._named(term, name, part.p, scope) for name in self._names(term, scope)])
+        return self._solve(part.p, replace(scope, index=self._dataset.graph(term)), need)
+
+    def _names(self, variable: Variable, scope: Scope) -> Iterable[Node]:
+        column = scope.seed.columns.get(self.numbers[variable])
+        if column is None:
+            return self._dataset.graphs()
+        return [self.terms[term_id] for term_id in sorted(set(column.tolist()))]
+
+    def _named(self, variable: Variable, name: Node, part: CompValue, scope: Scope) -> Batch:
+        number, name_id = self.numbers[variable], self.terms.id_of(name)
+        batch = self._solve(part, replace(scope, index=self._dataset.graph(name)))
+        column = batch.columns.get(number)
+        if column is not None:
+            batch = batch.take((column == name_id) | (column == UNBOUND))
+        return Batch(batch.size, batch.columns | {number: filled(batch.size, name_id)})
+
+    def _tomultiset(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
+        if isinstance(part.p, list):  # VALUES without a row
+            return Batch.none()
+        if part.p.name == "values":
+            return join(scope.seed, self._table(part.p.res))
+        return self._solve(part.p, self._inside(part.p, scope), need)
+
+    def _inside(self, part: CompValue, scope: Scope) -> Scope:
+        """What a subquery sees of the seed: its own variables are others unless it shows them."""
+        while part.name != "Project":
+            part = part.p
+        seen = {self.numbers[v] for v in [*part.PV, *self._given]}
+        return replace(scope, seed=projected(scope.seed, [v for v in scope.seed.columns if v in seen]))
+
+    def _table(self, rows: list[dict[Variable, Any]]) -> Batch:
+        columns: dict[int, Column] = {}
+        for i, row in enumerate(rows):
+            for variable, term in row.items():
+                column = columns.setdefault(self.numbers[variable], filled(len(rows), UNBOUND))
+                if isinstance(term, Node):
+                    column[i] = self.terms.id_of(term)
+        return Batch(len(rows), columns)
+
+    # Expressions
+
+    def _filter(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
+        inner = part.p
+        if inner.name != "BGP":
+            return self._filtered(part.expr, self._solve(inner, scope), scope)
+        simple = [p for p in conjuncts(part.expr) if not has_exists(p) and mentioned(p)]
+
+        def early(batch: Batch) -> Batch:
+            for condition in simple:
+                if all(self.numbers[v] in batch.columns for v in mentioned(condition)):
+                    batch = self._filtered(condition, batch, scope)
+            return batch
+
+        return self._filtered(part.expr, self._basic(inner, scope, scope.seed, None, early), scope)
+
+    def _filtered(self, expression: Any, batch: Batch, scope: Scope) -> Batch:
+        if not batch.size:
+            return batch
+        true = self.expressions.true_rows(expression, batch, self._exists(scope))
+        return batch if true.all() else batch.take(true)
+
+    def _extend(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
+        batch = self._solve(part.p, scope, need)
+        if not batch.size:
+            return batch
+        values = self.expressions.values(part.expr, batch, self._exists(scope))
+        number = self.numbers[part.var]
+        if number in batch.columns:
+            values = np.where(values == UNBOUND, batch.columns[number], values)
+        return Batch(batch.size, batch.columns | {number: values})
+
+    def _exists(self, scope: Scope) -> Callable[[CompValue, Batch], Mask]:
+        """Answers for which rows of a batch a pattern has a solution in this scope."""
+
+        def exists(part: CompValue, batch: Batch) -> Mask:
+            variables = [v for v in map(self.numbers.__getitem__, mentioned(part)) if v in batch.columns]
+            first, numbers = number_rows(batch, variables)
+            found: Mask = np.zeros(first.size, np.bool_)
+            asked = projected(batch, variables).take(first)
+            for rows, seed in groups(asked, variables):
+                found[rows] = self._have_solutions(part, scope, seed)
+            answers: Mask = found[numbers]
+            return answers
+
+        return exists
+
+    def _have_solutions(self, part: CompValue, scope: Scope, seed: Batch) -> Mask:
+        found: Mask = np.zeros(seed.size, np.bool_)
+        if has_subquery(part):  # which counts and cuts off for every row anew
+            for i in range(seed.size):
+                own = replace(scope, seed=seed.take(np.array([i])), rows=frozenset())
+                found[i] = self._solve(part, own, 1).size > 0
+            return found
+        row = self.numbers.fresh()
+        columns = seed.columns | {row: np.arange(seed.size, dtype=np.uint32)}
+        result = self._solve(part, Scope(scope.index, Batch(seed.size, columns), frozenset((row,))))
+        if result.size:
+            found[result.columns[row]] = True
+        return found
+
+    def _group(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
+        return self._solve(part.p, scope)
+
+    def _aggregatejoin(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
+        inner = self._solve(part.p, scope)
+        return aggregate(part, inner, self.expressions, self.terms, self.numbers, self._exists(scope))
+
+    # Sequences of solutions
+
+    def _orderby(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
+        batch = self._solve(part.p, scope)
+        if batch.size < 2:
+            return batch
+        order = np.arange(batch.size)
+        for condition in reversed(part.expr):
+            ranks = self.expressions.ranks(condition.expr, batch, self._exists(scope))
+            if condition.order == "DESC":
+                ranks = -ranks
+            order = order[np.argsort(ranks[order], kind="stable")]
+        return batch.take(order)
+
+    def _project(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
+        return projected(self._solve(part.p, scope, need), [self.numbers[v] for v in part.PV])
+
+    def _distinct(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
+        batch = self._solve(part.p, scope)
+        return distinct(batch) if batch.size > 1 else batch
+
+    def _reduced(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
+        batch = self._solve(part.p, scope)
+        return reduced(batch) if batch.size > 1 else batch
+
+    def _slice(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
+        start, length = part.start, part.length
+        end = None if length is None else start + length
+        batch = self._solve(part.p, scope, end)
+        return batch.take(np.arange(batch.size)[start:end])
+
+
+def has_subquery(part: Any) -> bool:
+    """Whether a pattern holds a subquery."""
+    if isinstance(part, CompValue):
+        if part.name == "Project":
+            return True
+        return any(has_subquery(inner) for inner in part.values())
+    return isinstance(part, list) and any(has_subquery(inner) for inner in part)
+
+
+

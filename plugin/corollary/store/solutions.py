@@ -1,0 +1,122 @@
+"""The solutions of an update's WHERE clause, by the store's own queries where they can, else by rdflib.
+
+A WHERE clause is a SELECT over the variables that the templates need, over the dataset that WITH or
+USING describe. USING never asks the network: its graphs are those of the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rdflib.graph import Dataset, Graph
+from rdflib.plugins.sparql.algebra import (
+    BGP,
+    Join,
+    Project,
+    _addVars,
+    _traverseAgg,
+    analyse,
+    reorderTriples,
+    simplify,
+    traverse,
+)
+from rdflib.plugins.sparql.algebra import Graph as GraphPattern
+from rdflib.plugins.sparql.evaluate import evalPart
+from rdflib.plugins.sparql.parserutils import CompValue
+from rdflib.plugins.sparql.sparql import Query, QueryContext
+from rdflib.plugins.stores.memory import Memory
+from rdflib.term import IdentifiedNode, Identifier, Node, Variable
+
+if TYPE_CHECKING:
+    from rdflib.graph import _TripleType
+
+    from corollary.store.store import CorollaryStore
+
+Row = dict[Variable, Identifier]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The dataset of a request: its default graph, and whether that shows all graphs."""
+
+    default: IdentifiedNode
+    union: bool
+
+    @property
+    def deleted_from(self) -> Node | None:
+        """Where facts of the default graph are deleted; None is everywhere."""
+        return None if self.union else self.default
+
+
+def solutions(
+    store: CorollaryStore, operation: CompValue, scope: Scope, initial: Row, variables: list[Variable]
+) -> list[Row]:
+    """What a DELETE WHERE or a DELETE / INSERT WHERE finds, the initial bindings included."""
+    where = operation.where if operation.name == "Modify" else _pattern(operation)
+    using = operation.using or None
+    given = None if using else operation.withClause
+    query = _select(where, variables, using, operation.prologue)
+    if given is None or not _has_graph_pattern(where):
+        default = "__UNION__" if scope.union and given is None else given or scope.default
+        try:
+            result = store.query(query, {}, {str(name): value for name, value in initial.items()}, default)
+            return [{**initial, **row} for row in result.bindings]
+        except NotImplementedError:
+            pass  # the store hands it on to rdflib
+    query.algebra["datasetClause"] = None
+    dataset = _dataset_of(store, using) if using else _StoreDataset(store, scope)
+    context = QueryContext(dataset, initBindings=initial)
+    context.prologue = query.prologue
+    if given is not None:
+        context = context.pushGraph(Graph(store, given))
+    rows = evalPart(context, query.algebra)["bindings"]
+    return [{**initial, **{v: row[v] for v in variables if row.get(v) is not None}} for row in rows]
+
+
+def _pattern(operation: CompValue) -> CompValue:
+    """DELETE WHERE: its template is its pattern."""
+    pattern = BGP(reorderTriples(operation.triples))
+    for graph, triples in operation.quads.items():
+        pattern = Join(pattern, GraphPattern(graph, BGP(reorderTriples(triples))))
+    return pattern
+
+
+def _select(where: CompValue, variables: list[Variable], using: Any, prologue: Any) -> Query:
+    """A WHERE clause as a query, made ready as rdflib does it."""
+    projected = Project(where, variables)
+    select = CompValue("SelectQuery", p=projected, datasetClause=using, PV=variables)
+    select = traverse(select, visitPost=simplify)
+    _traverseAgg(select, visitor=analyse)
+    _traverseAgg(select, _addVars)
+    return Query(prologue, select)
+
+
+def _has_graph_pattern(part: object) -> bool:
+    """Whether a pattern looks into named graphs."""
+    if isinstance(part, CompValue):
+        return part.name == "Graph" or any(map(_has_graph_pattern, part.values()))
+    return isinstance(part, list | tuple) and any(map(_has_graph_pattern, part))
+
+
+class _StoreDataset(Dataset):
+    """A store as a dataset with any default graph. Looking does not create graphs, as rdflib's would."""
+
+    def __init__(self, store: CorollaryStore, scope: Scope) -> None:
+        super().__init__(store, default_union=scope.union)
+        self._default_context = Graph(store, scope.default)
+
+    def contexts(self, triple: _TripleType | None = None) -> Iterator[Graph]:  # type: ignore[override]
+        yield from self.store.contexts(triple)  # type: ignore[misc]
+
+
+def _dataset_of(store: CorollaryStore, using: list[CompValue]) -> Dataset:
+    """The dataset that USING and USING NAMED describe, as a copy."""
+    dataset = Dataset(Memory())
+    for clause in using:
+        name = clause.default or clause.named
+        target = dataset.default_graph if clause.default else dataset.graph(name)
+        for triple in Graph(store, name):
+            target.add(triple)
+    return dataset
