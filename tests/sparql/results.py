@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
 
-from rdflib import BNode, Graph, Literal, URIRef
+from rdflib import XSD, BNode, Graph, Literal, URIRef
 from rdflib.compare import isomorphic
 from rdflib.query import Result
 from rdflib.term import Node
+
+NUMBERS = (XSD.integer, XSD.decimal, XSD.double, XSD.float)
 
 Row = tuple[Node | None, ...]
 
 
 def rows(result: Result) -> list[Row]:
-    """The rows of a SELECT result, with the variables in alphabetical order."""
+    """The rows of a SELECT result, with the variables in alphabetical order, and values in one form."""
     variables = sorted(result.vars or ())
-    return [tuple(solution.get(v) for v in variables) for solution in result.bindings]
+    return [tuple(_normal(solution.get(v)) for v in variables) for solution in result.bindings]
+
+
+def _normal(term: Any) -> Node | None:
+    """A term, with numbers written in one way, and strings without their datatype."""
+    if not isinstance(term, Literal):
+        return term if term is None or isinstance(term, Node) else Literal(f"no term: {term}")
+    if term.datatype in NUMBERS and isinstance(term.value, int | float | Decimal):
+        return Literal(f"{float(term.value):.12g}", datatype=term.datatype, normalize=False)
+    return Literal(str(term)) if term.datatype == XSD.string else term
 
 
 def same_rows(left: Iterable[Row], right: Iterable[Row]) -> bool:

@@ -94,19 +94,15 @@ def expected(case: Case, kind: str) -> Result:
         return Result.parse(file, format=FORMATS[case.result.suffix])
 
 
-def passes(case: Case, store: Any) -> bool:
-    """Whether a store gives the published result; what rdflib cannot even parse does not."""
-    try:
-        result = answer(case, loaded(case, store))
-        return same_results(result, expected(case, result.type))
-    except Exception:
-        return False
-
-
 @pytest.mark.parametrize("case", cases())
 @pytest.mark.filterwarnings("ignore")
 def test_query(case: Case) -> None:
-    if not passes(case, "Memory"):
-        pytest.skip("rdflib's Memory store does not pass either")
+    try:
+        reference = answer(case, loaded(case, "Memory"))
+        published = expected(case, reference.type)
+        passes = same_results(reference, published)
+    except Exception as problem:
+        pytest.skip(f"rdflib cannot answer, or cannot read the published result: {problem}")
     result = answer(case, loaded(case, CorollaryStore(rules="none")))
-    assert same_results(result, expected(case, result.type))
+    if passes or not same_results(result, reference):
+        assert same_results(result, published)

@@ -188,7 +188,6 @@ def _complete(
                             known.add(item.target)
                     progress = True
 
-    settle()
     for step in _join_all(rule, steps, bound, ages, size):
         plan.append(step)
         if isinstance(step, Distinct):
@@ -196,6 +195,7 @@ def _complete(
         elif isinstance(step, Join):
             known |= step.atom.variables
         settle()
+    settle()  # a body without atoms
     for grouping in rule.groupings:
         plan.append(Group(grouping))
         known |= {*grouping.group, *grouping.targets}

@@ -145,11 +145,10 @@ class Expressions:
 
         def evaluate(own: Any, row: FrozenBindings) -> Any:
             try:
-                result = value(row, own, variables=True)
+                key = _val(value(row, own, variables=True))
             except SPARQLError:
-                return 0, Variable("")
-            key = _val(result)
-            return (0, Variable("")) if key is None or key[0] == 0 else key
+                key = None
+            return (0, "") if key is None or key[0] == 0 else key
 
         keys, numbers = self._over_rows(expression, batch, exists, evaluate)
         order = sorted(range(len(keys)), key=keys.__getitem__)

@@ -6,7 +6,7 @@ USING describe. USING never asks the network: its graphs are those of the store.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,6 @@ from rdflib.plugins.sparql.algebra import (
     _addVars,
     _traverseAgg,
     analyse,
-    reorderTriples,
     simplify,
     traverse,
 )
@@ -34,7 +33,8 @@ if TYPE_CHECKING:
 
     from corollary.store.store import CorollaryStore
 
-Row = dict[Variable, Identifier]
+Row = Mapping[str, Identifier]
+"""What variables are bound to; a variable is a string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def solutions(
     if given is None or not _has_graph_pattern(where):
         default = "__UNION__" if scope.union and given is None else given or scope.default
         try:
-            result = store.query(query, {}, {str(name): value for name, value in initial.items()}, default)
+            result = store.query(query, {}, initial, default)
             return [{**initial, **row} for row in result.bindings]
         except NotImplementedError:
             pass  # the store hands it on to rdflib
@@ -77,9 +77,9 @@ def solutions(
 
 def _pattern(operation: CompValue) -> CompValue:
     """DELETE WHERE: its template is its pattern."""
-    pattern = BGP(reorderTriples(operation.triples))
+    pattern = BGP(operation.triples)
     for graph, triples in operation.quads.items():
-        pattern = Join(pattern, GraphPattern(graph, BGP(reorderTriples(triples))))
+        pattern = Join(pattern, GraphPattern(graph, BGP(triples)))
     return pattern
 
 
@@ -108,7 +108,7 @@ class _StoreDataset(Dataset):
         self._default_context = Graph(store, scope.default)
 
     def contexts(self, triple: _TripleType | None = None) -> Iterator[Graph]:  # type: ignore[override]
-        yield from self.store.contexts(triple)  # type: ignore[misc]
+        yield from self.store.contexts(triple)
 
 
 def _dataset_of(store: CorollaryStore, using: list[CompValue]) -> Dataset:

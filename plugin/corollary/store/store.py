@@ -211,7 +211,7 @@ class CorollaryStore(Store):
             self._quads.log(graph, subject, predicate, value, added=False)
         return True
 
-    def _warn_of_inferred(self, missed: list[tuple[_TriplePatternType, Pattern]]) -> None:
+    def _warn_of_inferred(self, missed: Sequence[tuple[_TriplePatternType, Pattern]]) -> None:
         """Warn if some of the triples that were to go, and are not explicit, are inferred."""
         state = self._state
         if state is None:
@@ -280,9 +280,9 @@ class CorollaryStore(Store):
     def query(
         self,
         query: Query | str,
-        initNs: Mapping[str, Any],  # noqa: N803
-        initBindings: Mapping[str, Identifier],  # noqa: N803
-        queryGraph: str,  # noqa: N803
+        initNs: Mapping[str, Any],
+        initBindings: Mapping[str, Identifier],
+        queryGraph: str,
         **kwargs: Any,
     ) -> Result:
         """A SPARQL query's result, over what the store shows now; bound prefixes need no declaration.
@@ -303,9 +303,9 @@ class CorollaryStore(Store):
     def update(
         self,
         update: Update | str,
-        initNs: Mapping[str, Any],  # noqa: N803
-        initBindings: Mapping[str, Identifier],  # noqa: N803
-        queryGraph: str,  # noqa: N803
+        initNs: Mapping[str, Any],
+        initBindings: Mapping[str, Identifier],
+        queryGraph: str,
         **kwargs: Any,
     ) -> None:
         """Carry out a SPARQL Update request, all of it or nothing: see ``corollary.store.update``."""

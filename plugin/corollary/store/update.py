@@ -23,7 +23,7 @@ from rdflib.plugins.sparql.algebra import translateUpdate
 from rdflib.plugins.sparql.parser import parseUpdate
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import Update
-from rdflib.term import BNode, IdentifiedNode, Identifier, Literal, Node, URIRef, Variable
+from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef, Variable
 from rdflib.util import guess_format
 
 from corollary.language import CorollaryError
@@ -59,6 +59,9 @@ def run_update(
         except Exception as error:  # rdflib has no common class; perhaps another processor knows the text
             raise NotImplementedError(f"rdflib has to judge this update: {error}") from error
     operations: list[CompValue] = getattr(request, "algebra", [])
+    for name, value in bindings.items():
+        if not isinstance(value, Node):
+            raise CorollaryError(f"initBindings: {name} is {value!r}, which is no RDF term; try Literal(...)")
     initial: Row = {Variable(name): value for name, value in bindings.items()}
     union = query_graph == "__UNION__"
     default = _default_graph_of_caller(store) if union or query_graph is None else _name(query_graph)
@@ -70,8 +73,8 @@ def run_update(
         draft = store._draft()
         try:
             _carry_out(draft, operations, scope, initial)
-        except Exception:
-            store._forget_inferences()
+        except BaseException:
+            store._state = None  # its inferences may have been extended for the draft: they start over
             raise
         store._adopt(draft)
 
@@ -195,9 +198,7 @@ def _refuse_blank_nodes(quads: list[Quad], where: str) -> None:
     for *triple, _ in quads:
         if any(isinstance(term, BNode) for term in triple):
             text = " ".join(term.n3() for term in triple)
-            raise CorollaryError(
-                f"{where} {{{text}}}: a blank node names no node of the graph; use a variable"
-            )
+            raise CorollaryError(f"{where} {{{text}}}: a blank node stands for no node; use a variable")
 
 
 def _refuse_variables(quads: list[Quad], initial: Row, where: str) -> None:
@@ -212,16 +213,16 @@ def _filled(template: list[Quad], rows: Iterable[Row]) -> Iterator[Quad]:
     """A template's quads for every row; blank nodes are new in each. What is not bound is left out."""
     for row in rows:
         blank: defaultdict[Node, BNode] = defaultdict(BNode)
-        for quad in template:
-            s, p, o, graph = (
-                row.get(term) if isinstance(term, Variable) else blank[term] if isinstance(term, BNode) else term
-                for term in quad[:3]
-            ) + (quad[3],)  # fmt: skip
-            if isinstance(graph, Variable):
-                graph = row.get(graph)
-                if graph is None:
-                    continue
-            if s is not None and p is not None and o is not None:
+
+        def filled(term: Node, row: Row = row, blank: defaultdict[Node, BNode] = blank) -> Node | None:
+            if isinstance(term, Variable):
+                return row.get(term)
+            return blank[term] if isinstance(term, BNode) else term
+
+        for *triple, given in template:
+            s, p, o = map(filled, triple)
+            graph = row.get(given) if isinstance(given, Variable) else given
+            if s is not None and p is not None and o is not None and (graph is not None or given is None):
                 yield s, p, o, graph
 
 
@@ -279,7 +280,7 @@ def _transfer(store: CorollaryStore, operation: CompValue, scope: Scope) -> _Cha
 
 
 def _loading(store: CorollaryStore, operation: CompValue, scope: Scope) -> _Change:
-    """LOAD: a file or what rdflib gets from an address. Without ``SPARQL_LOAD_GRAPHS``, a graph of the store."""
+    """LOAD: a file or what rdflib gets from an address; without ``SPARQL_LOAD_GRAPHS`` a graph we have."""
     source: URIRef = operation.iri
     target = operation.graphiri or scope.default
     if not sparql.SPARQL_LOAD_GRAPHS:

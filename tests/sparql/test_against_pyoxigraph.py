@@ -1,0 +1,120 @@
+"""Random data and random queries: the same multisets of rows as pyoxigraph's."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pyoxigraph
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rdflib import Dataset, Literal, URIRef
+from rdflib.term import Node
+
+from corollary.store import CorollaryStore
+
+NODES = ["<urn:a>", "<urn:b>", "<urn:c>", "1", "2", '"x"']
+PREDICATES = ["<urn:p>", "<urn:q>", "<urn:r>"]
+GRAPHS = ["", "<urn:g>", "<urn:h>"]
+VARIABLES = ["?x", "?y", "?z", "?w"]
+
+variables = st.sampled_from(VARIABLES)
+subjects = st.one_of(variables, variables, variables, st.sampled_from(NODES[:3]))
+objects = st.one_of(variables, variables, variables, st.sampled_from(NODES))
+quads = st.tuples(
+    st.sampled_from(NODES[:3]), st.sampled_from(PREDICATES), st.sampled_from(NODES), st.sampled_from(GRAPHS)
+)
+
+paths = st.recursive(
+    st.sampled_from([*PREDICATES, "!<urn:p>", "!(<urn:p>|<urn:q>)", "!(^<urn:p>|<urn:q>)"]),
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from("*+?")).map(lambda pair: f"({pair[0]}){pair[1]}"),
+        st.tuples(inner, st.sampled_from("/|"), inner).map(lambda parts: "({}{}{})".format(*parts)),
+        inner.map(lambda path: f"^({path})"),
+    ),
+    max_leaves=3,
+)
+verbs = st.one_of(st.sampled_from(PREDICATES), st.sampled_from(PREDICATES), variables, paths)
+triples = st.tuples(subjects, verbs, objects).map(" ".join)
+blocks = st.lists(triples, min_size=1, max_size=3).map(" . ".join)
+
+comparisons = st.one_of(
+    st.tuples(variables, st.sampled_from(["=", "!=", "<", ">="]), st.one_of(variables, st.sampled_from(NODES))).map(" ".join),
+    variables.map(lambda v: f"BOUND({v})"),
+    variables.map(lambda v: f"ISIRI({v})"),
+    st.tuples(st.booleans(), triples).map(lambda t: ("NOT " if t[0] else "") + f"EXISTS {{ {t[1]} }}"),
+)
+conditions = st.recursive(
+    comparisons,
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from(["&&", "||"]), inner).map(lambda parts: "({} {} {})".format(*parts)),
+        inner.map(lambda condition: f"(!({condition}))"),
+    ),
+    max_leaves=2,
+)
+tables = st.lists(st.tuples(st.sampled_from([*NODES, "UNDEF"]), st.sampled_from([*NODES, "UNDEF"])), max_size=3).map(
+    lambda rows: "VALUES (?x ?z) {" + " ".join(f"({a} {b})" for a, b in rows) + "}"
+)
+
+
+def groups(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """Patterns made of patterns."""
+    return st.one_of(
+        st.tuples(inner, inner).map(lambda p: f"{{ {p[0]} }} {{ {p[1]} }}"),
+        st.tuples(inner, blocks).map(lambda p: f"{p[1]} . {{ {p[0]} }}"),
+        st.tuples(inner, inner).map(lambda p: f"{{ {p[0]} }} UNION {{ {p[1]} }}"),
+        st.tuples(inner, inner).map(lambda p: f"{{ {p[0]} }} OPTIONAL {{ {p[1]} }}"),
+        st.tuples(inner, inner, conditions).map(lambda p: f"{{ {p[0]} }} OPTIONAL {{ {p[1]} FILTER({p[2]}) }}"),
+        st.tuples(inner, inner).map(lambda p: f"{{ {p[0]} }} MINUS {{ {p[1]} }}"),
+        st.tuples(inner, conditions).map(lambda p: f"{p[0]} FILTER({p[1]})"),
+        st.tuples(inner, st.sampled_from([*GRAPHS[1:], "?g", "?w"])).map(lambda p: f"GRAPH {p[1]} {{ {p[0]} }}"),
+        st.tuples(inner, tables).map(lambda p: f"{{ {p[0]} }} {p[1]}"),
+        st.tuples(inner, conditions).map(lambda p: f"{{ {p[0]} }} BIND(IF({p[1]}, ?x, ?y) AS ?new)").filter(
+            lambda text: text.count("?new") == 1
+        ),
+        inner.map(lambda p: f"{{ SELECT DISTINCT ?x ?y {{ {p} }} }}"),
+        inner.map(lambda p: f"{{ SELECT ?x (COUNT(?y) AS ?n) {{ {p} }} GROUP BY ?x }}").filter(
+            lambda text: text.count("?n)") == 1
+        ),
+    )
+
+
+patterns = st.recursive(st.one_of(blocks, blocks, tables), groups, max_leaves=4)
+
+
+def oxigraph_rows(data: list[tuple[str, str, str, str]], query: str, columns: list[str]) -> Counter[tuple[str, ...]]:
+    store = pyoxigraph.Store()
+    text = "".join(f"{s} {p} {shown(o)} {g} .\n" for s, p, o, g in data)
+    store.load(text.encode(), pyoxigraph.RdfFormat.N_QUADS)
+    solutions = store.query(query)
+    assert isinstance(solutions, pyoxigraph.QuerySolutions)
+    found = [[solution[v] for v in columns] for solution in solutions]
+    return Counter(tuple("" if term is None else str(term) for term in row) for row in found)
+
+
+def shown(node: str) -> str:
+    """A node as N-Triples has it."""
+    return f'"{node}"^^<http://www.w3.org/2001/XMLSchema#integer>' if node.isdigit() else node
+
+
+def term(node: str) -> Node:
+    if node.startswith("<"):
+        return URIRef(node[1:-1])
+    return Literal(int(node)) if node.isdigit() else Literal(node.strip('"'))
+
+
+def own_rows(data: list[tuple[str, str, str, str]], query: str, columns: list[str]) -> Counter[tuple[str, ...]]:
+    dataset = Dataset(store=CorollaryStore(rules="none"))
+    for s, p, o, g in data:
+        graph = dataset.graph(URIRef(g[1:-1])) if g else dataset.default_graph
+        graph.add((term(s), term(p), term(o)))
+    result = dataset.store.query(query, {}, {}, dataset.default_graph.identifier)  # not handed back
+    found = [[solution.get(v) for v in columns] for solution in result.bindings]
+    return Counter(tuple("" if value is None else value.n3() for value in row) for row in found)
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.lists(quads, max_size=15), patterns)
+def test_same_rows(data: list[tuple[str, str, str, str]], pattern: str) -> None:
+    columns = ["x", "y", "z", "w", "g", "new", "n"]
+    query = f"SELECT {' '.join('?' + v for v in columns)} WHERE {{ {pattern} }}"
+    assert own_rows(data, query, columns) == oxigraph_rows(data, query, columns), query
