@@ -66,7 +66,10 @@ def groups(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.tuples(inner, inner, conditions).map(lambda p: f"{{ {p[0]} }} OPTIONAL {{ {p[1]} FILTER({p[2]}) }}"),
         st.tuples(inner, inner).map(lambda p: f"{{ {p[0]} }} MINUS {{ {p[1]} }}"),
         st.tuples(inner, conditions).map(lambda p: f"{p[0]} FILTER({p[1]})"),
-        st.tuples(inner, st.sampled_from([*GRAPHS[1:], "?g", "?w"])).map(lambda p: f"GRAPH {p[1]} {{ {p[0]} }}"),
+        # with a triple in it: pyoxigraph does not go through the graphs for a pattern without one
+        st.tuples(blocks, inner, st.sampled_from([*GRAPHS[1:], "?g", "?w"])).map(
+            lambda p: f"GRAPH {p[2]} {{ {p[0]} . {{ {p[1]} }} }}"
+        ),
         st.tuples(inner, tables).map(lambda p: f"{{ {p[0]} }} {p[1]}"),
         st.tuples(inner, conditions).map(lambda p: f"{{ {p[0]} }} BIND(IF({p[1]}, ?x, ?y) AS ?new)").filter(
             lambda text: text.count("?new") == 1
