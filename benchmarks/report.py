@@ -63,7 +63,8 @@ def markdown(data: dict[str, Any]) -> Iterator[str]:
     """The lines of a JSON file's results: where and when, demands, measurements, notes."""
     machine, versions = data["machine"], data["versions"]
     yield f"Measured {data['date'][:10]}, commit {data['commit']}, with `python {data['command']}`, on"
-    yield f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gb']} GB, {machine['system']};"
+    memory = f"{machine['memory_gb']} GB" + ("" if machine["keeps_memory"] else " (fresh)")
+    yield f"{machine['processor']}, {machine['cores']} cores, {memory}, {machine['system']};"
     yield ", ".join(f"{name} {number}" for name, number in versions.items() if number) + "."
     yield ""
     yield "| workload | demand | reached | asked | |"

@@ -19,7 +19,7 @@ from rich.console import Console
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.engine import SORT
-from benchmarks.machine import PROJECT, describe
+from benchmarks.machine import PROJECT, describe, keep_memory
 from benchmarks.measure import Measurement, Outcome, Results, Settings, Task, measure
 from benchmarks.report import print_results
 from benchmarks.workloads import first_use, hierarchy, lubm, real, transitive
@@ -37,6 +37,7 @@ WORKLOADS: dict[str, ModuleType] = {
 @click.option("--skip-slow", is_flag=True, help="Leave out owlrl, which takes minutes.")
 @click.option("--no-peers", is_flag=True, help="Leave out all other reasoners.")
 @click.option("--small", is_flag=True, help="Tiny sizes, to try the benchmarks themselves.")
+@click.option("--fresh-memory", is_flag=True, help="Let freed memory go back to the system between runs.")
 @click.option("--list", "only_list", is_flag=True, help="List the workloads and stop.")
 def main(
     names: tuple[str, ...],
@@ -45,6 +46,7 @@ def main(
     skip_slow: bool,
     no_peers: bool,
     small: bool,
+    fresh_memory: bool,
     only_list: bool,
 ) -> None:
     """Run the workloads NAME... (all if none are named), print tables, maybe write JSON."""
@@ -52,6 +54,8 @@ def main(
         for name, module in WORKLOADS.items():
             click.echo(f"{name:<12}{module.TITLE}")
         return
+    if not fresh_memory:
+        keep_memory()
     settings = Settings(repeat, find_corpus(), not no_peers, not skip_slow, small)
     console = Console(width=None if sys.stdout.isatty() else 120)
     about = describe() | {"command": " ".join(["benchmarks/run.py", *sys.argv[1:]])}

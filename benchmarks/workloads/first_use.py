@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from benchmarks.engine import ENGINE
+from benchmarks.machine import KEEPING
 from benchmarks.measure import Demand, Measurement, Results, Settings
 
 NAME = "first-use"
@@ -55,7 +56,8 @@ def run(settings: Settings) -> Results:
         for _ in range(repeat):
             with TemporaryDirectory() as name:
                 folder = Path(name)
-                environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "kernels")}
+                environment = {name: value for name, value in os.environ.items() if name not in KEEPING}
+                environment["NUMBA_CACHE_DIR"] = str(folder / "kernels")
                 empty.append(case(folder, environment))
                 filled.append(case(folder, environment))
         for cache, seconds in ((EMPTY, empty), (FILLED, filled)):

@@ -76,7 +76,7 @@ def _run_size(settings: Settings, number: int, size: str, paths: Sequence[Path],
     if settings.peers:
         alone = seconds[REASONABLE, NO_TERMS] - seconds[REASONABLE, HAND_OUT]
         results.notes.append(
-            f"{size}: reasonable's reason() answers with rdflib terms, most of its time. Its engine alone takes"
+            f"{size}: reasonable's reason() answers with rdflib terms, most of its time. Its engine takes"
             f" about {alone:.2f} s, {alone / seconds[ENGINE, REASON]:.1f} times as long as Corollary."
         )
     return measured[0].median / inferred
