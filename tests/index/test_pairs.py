@@ -69,7 +69,8 @@ def test_union_and_difference(
         if both_orders:
             assert made.swapped.size == len(made)
     together, rest = one.plus(other), one.minus(other)
-    assert together.has_swapped or not left_swapped or not left, "an order that is there is kept up"
+    few = 4 * len(right) <= len(left)
+    assert together.has_swapped or not left_swapped or not few, "an order that is there is kept up for little"
     assert rest.has_swapped or not left_swapped
     assert_is(together, left | right)
     assert_is(rest, left - right)

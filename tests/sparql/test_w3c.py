@@ -21,8 +21,20 @@ from corollary.store import CorollaryStore
 MF = Namespace("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#")
 QT = Namespace("http://www.w3.org/2001/sw/DataAccess/tests/test-query#")
 
-FOLDERS = """aggregates bind bindings cast construct csv-tsv-res exists functions grouping json-res negation
-project-expression property-path subquery""".split()
+FOLDERS = [
+    *(
+        "aggregates",
+        "bind",
+        "bindings",
+        "cast",
+        "construct",
+        "csv-tsv-res",
+        "exists",
+        "functions",
+        "grouping",
+    ),
+    *("json-res", "negation", "project-expression", "property-path", "subquery"),
+]
 
 FORMATS = {".srx": "xml", ".srj": "json", ".csv": "csv", ".tsv": "tsv"}
 

@@ -53,7 +53,7 @@ class Fixpoint:
                 continue
             self._pending[position] = {}
             started = perf_counter()
-            recent = TripleIndex({p: _merged(parts) for p, parts in pending.items()})
+            recent = TripleIndex({p: _merged(parts, self.index.relation(p)) for p, parts in pending.items()})
             found = self.include(module.add(self.index, recent), module)
             self.seconds[module.name] = self.seconds.get(module.name, 0.0) + perf_counter() - started
             self.rounds += 1
@@ -82,15 +82,20 @@ class Fixpoint:
 
 def _unknown(keys: Keys, known: Relation) -> Keys:
     """The keys that are not known, sorted and unique. Large arrays: the keys are sorted where they are."""
-    keys.sort()
+    if not (keys[1:] > keys[:-1]).all():
+        keys.sort()
     fresh = ~known.contains(keys)
     if keys.size:
         fresh[1:] &= keys[1:] != keys[:-1]
     return keys if fresh.all() else keys[fresh]
 
 
-def _merged(parts: list[Relation]) -> Relation:
-    """The union of disjoint relations."""
+def _merged(parts: list[Relation], whole: Relation) -> Relation:
+    """The union of disjoint parts of a relation: that itself if they are all of it."""
     if len(parts) == 1:
         return parts[0]
-    return Relation(Pairs(np.sort(np.concatenate([part.pairs().keys for part in parts]))))
+    if sum(map(len, parts)) == len(whole):
+        return whole
+    keys = np.concatenate([part.pairs().keys for part in parts])
+    keys.sort()
+    return Relation(Pairs(keys))

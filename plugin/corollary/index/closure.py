@@ -21,7 +21,9 @@ def close_keys(edges: Keys) -> Keys:
     start = np.searchsorted(nodes, sources)
     end = np.searchsorted(nodes, targets)
     from_node, to_node = close_graph(nodes.size, start, end)
-    return np.sort(pack(nodes[from_node], nodes[to_node]))
+    paths = pack(nodes[from_node], nodes[to_node])
+    paths.sort()
+    return paths
 
 
 def close_graph(size: int, sources: Nodes, targets: Nodes) -> tuple[Nodes, Nodes]:
@@ -57,9 +59,18 @@ def close_graph(size: int, sources: Nodes, targets: Nodes) -> tuple[Nodes, Nodes
     to_component = reached[:needed]
     if count == size:
         return members[from_component], members[to_component]
-    from_rows, from_node = _members(members, member_offsets, member_counts, from_component)
-    to_rows, to_node = _members(members, member_offsets, member_counts, to_component[from_rows])
-    return from_node[to_rows], to_node
+    # most components are single nodes; the pairs of others are written out
+    single = member_counts == 1
+    alone = single[from_component]
+    alone &= single[to_component]
+    several = ~alone
+    from_rows, from_node = _members(members, member_offsets, member_counts, from_component[several])
+    to_rows, to_node = _members(members, member_offsets, member_counts, to_component[several][from_rows])
+    first = members[member_offsets[:-1]]
+    return (
+        np.concatenate((first[from_component[alone]], from_node[to_rows])),
+        np.concatenate((first[to_component[alone]], to_node)),
+    )
 
 
 def compressed(size: int, sources: Nodes, targets: Nodes) -> tuple[Nodes, Nodes]:

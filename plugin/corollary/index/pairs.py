@@ -230,12 +230,13 @@ class Pairs:
         return self._view
 
     def plus(self, other: Pairs) -> Pairs:
-        """The union; the swapped order is merged too if this set has it."""
+        """The union; the swapped order is merged too if this set has it, unless sorting anew is cheaper."""
         if not len(other):
             return self
         if not len(self):
             return other
-        swapped = union(self.swapped, other.swapped) if self.has_swapped else None
+        few = 4 * len(other) <= len(self)
+        swapped = union(self.swapped, other.swapped) if self.has_swapped and few else None
         return Pairs(union(self.keys, other.keys), swapped)
 
     def minus(self, other: Pairs) -> Pairs:

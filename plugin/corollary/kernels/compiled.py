@@ -17,8 +17,8 @@ import numpy as np
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-SMALL = 1024
-"""Up to so many elements, all arguments taken together, are not worth a compilation."""
+SMALL = 30_000
+"""Up to so many elements, over all calls so far, are not worth a compilation."""
 
 
 class Kernel(Generic[Parameters, Result]):
@@ -31,11 +31,13 @@ class Kernel(Generic[Parameters, Result]):
     def __init__(self, plain: Callable[Parameters, Result]) -> None:
         self.plain = plain
         self._compiled: Callable[Parameters, Result] | None = None
+        self._seen = 0
         update_wrapper(self, plain)
 
     def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         if self._compiled is None:
-            if sum(argument.size for argument in args if isinstance(argument, np.ndarray)) <= SMALL:
+            self._seen += sum(argument.size for argument in args if isinstance(argument, np.ndarray))
+            if self._seen <= SMALL:
                 return self.plain(*args, **kwargs)
             self._compiled = self.compile()
         return self._compiled(*args, **kwargs)

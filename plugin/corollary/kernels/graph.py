@@ -91,7 +91,7 @@ def reachable(
             if at < reached.size:
                 reached[at] = node
             at += 1
-        for edge in range(offsets[node], offsets[node + 1]):
+        for edge in range(offsets[node + 1] - 1, offsets[node] - 1, -1):  # near ones first
             successor = targets[edge]
             if stamp[successor] == node:
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary.index.pairs import NO_PAIRS, Pairs, pack, sorted_unique
+from corollary.index.pairs import NO_PAIRS, Pairs, seconds
 from corollary.index.triples import TripleIndex
 from corollary.plan.compile import CompiledRule
 
@@ -44,8 +44,8 @@ class Guards:
             return facts
         if predicate != self._rdf_type:
             return NO_PAIRS
-        parts = []
+        classes = seconds(facts.keys)
+        named = np.zeros(classes.size, np.bool_)
         for name in self._classes:
-            members = np.array(facts.firsts_of(name), np.uint32)
-            parts.append(pack(members, np.full(members.size, name, np.uint32)))
-        return Pairs(sorted_unique(np.concatenate(parts))) if parts else NO_PAIRS
+            named |= classes == name
+        return Pairs(facts.keys[named])

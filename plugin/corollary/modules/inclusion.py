@@ -148,7 +148,7 @@ class Inclusion:
 
     def reads(self, predicate: int) -> bool:
         """Whether facts of that predicate can make a difference."""
-        return True  # which properties are included in others is known only with the schema
+        return bool(self.rules)  # which properties are included in others only the schema tells
 
     def returning(self, predicate: int, new: Pairs) -> Pairs:
         """The guards among its own conclusions come back to it: they may bring new instances."""

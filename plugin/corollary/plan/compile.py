@@ -13,7 +13,7 @@ printed as one instance; evaluation treats guards as the body atoms they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from corollary.kernels.sorted import Column
 from corollary.language import (
@@ -41,14 +41,14 @@ class Atom:
     s: int
     p: int
     o: int
+    variables: frozenset[int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variables", frozenset(term for term in self.terms if term < 0))
 
     @property
     def terms(self) -> tuple[int, int, int]:
         return (self.s, self.p, self.o)
-
-    @property
-    def variables(self) -> frozenset[int]:
-        return frozenset(term for term in self.terms if term < 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,12 @@ class CompiledRule:
     negations: tuple[Negation, ...]
     groupings: tuple[Grouping, ...]
     names: tuple[str, ...]
+    guarded: frozenset[int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(
+            self, "guarded", frozenset(v for i in self.guards for v in self.atoms[i].variables)
+        )
 
     @property
     def label(self) -> str:
@@ -106,11 +112,6 @@ class CompiledRule:
     def data(self) -> tuple[int, ...]:
         """The positions of the atoms that are no guards."""
         return tuple(i for i in range(len(self.atoms)) if i not in self.guards)
-
-    @property
-    def guarded(self) -> frozenset[int]:
-        """The variables that guards bind."""
-        return frozenset(v for i in self.guards for v in self.atoms[i].variables)
 
     @property
     def is_monotone(self) -> bool:

@@ -23,9 +23,8 @@ from rdflib.plugins.sparql.parser import parseQuery
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import FrozenBindings, Query, QueryContext
 from rdflib.query import Result
-from rdflib.term import BNode, Node, Variable
+from rdflib.term import BNode, Identifier, Node, Variable
 
-from corollary.algebra.bindings import Batch
 from corollary.sparql.dataset import UNION, QueryDataset, Source
 from corollary.sparql.evaluate import Evaluator
 from corollary.sparql.result import SelectResult
@@ -38,8 +37,8 @@ def answer(
     source: Source,
     query: Any,
     prefixes: Mapping[str, Any],
-    bindings: Mapping[str, Node],
-    home: Node | str,
+    bindings: Mapping[str, Identifier],
+    home: Identifier,
     arguments: Mapping[str, Any],
 ) -> Result:
     """The result of a query, text or prepared, over a moment of a store.
@@ -50,7 +49,9 @@ def answer(
         raise NotImplementedError("evaluation is not as usual")
     if not KNOWN_ARGUMENTS.issuperset(arguments):
         raise NotImplementedError("arguments that are not known here")
-    translated = query if isinstance(query, Query) else _translated_text(query, arguments.get("base"), prefixes)
+    translated = (
+        query if isinstance(query, Query) else _translated_text(query, arguments.get("base"), prefixes)
+    )
     main = translated.algebra
     if main.name not in ("SelectQuery", "AskQuery", "ConstructQuery"):
         raise NotImplementedError(f"query form {main.name}")
@@ -102,26 +103,20 @@ def _constructed(evaluator: Evaluator, main: CompValue) -> Graph:
     batch = evaluator.solve(main.p)
     graph = Graph()
     template = main.template or _pattern(main.p).triples
-    terms = {term for triple in template for term in triple}
-    columns = {v: evaluator.terms.decode(_column(evaluator, v, batch)) for v in terms if isinstance(v, Variable)}
+    variables = {term for triple in template for term in triple if isinstance(term, Variable)}
+    column = evaluator.expressions.column
+    terms = {v: evaluator.terms.decode(column(v, batch)) for v in variables}
     for i in range(batch.size):
         blank: defaultdict[Node, Node] = defaultdict(BNode)
+        filled: Any  # the parser says which terms may stand where
         for triple in template:
             filled = [
-                columns[term][i]
-                if isinstance(term, Variable)
-                else blank[term]
-                if isinstance(term, BNode)
-                else term
+                terms[term][i] if term in terms else blank[term] if isinstance(term, BNode) else term
                 for term in triple
             ]
             if None not in filled:
-                graph.add((filled[0], filled[1], filled[2]))
+                graph.add(tuple(filled))
     return graph
-
-
-def _column(evaluator: Evaluator, variable: Variable, batch: Batch) -> Any:
-    return evaluator.expressions.column(variable, batch)
 
 
 def _pattern(part: CompValue) -> CompValue:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from rdflib.term import BNode, Node
+from rdflib.term import BNode, Identifier, Node
 
 from corollary.index.pairs import Pairs
 from corollary.index.relation import FIRST_LITERAL_KEY, Relation
@@ -107,15 +107,13 @@ class QueryDataset:
     source: Source
     default: TripleIndex
     named: tuple[Node, ...] | None
-    home: Node | str
+    home: Identifier
 
     @staticmethod
-    def of(source: Source, home: Node | str, clauses: Iterable[Any] | None) -> QueryDataset:
+    def of(source: Source, home: Identifier, clauses: Iterable[Any] | None) -> QueryDataset:
         """The dataset of FROM and FROM NAMED over the store's own graphs; without them, the store's."""
         if not clauses:
-            return QueryDataset(
-                source, source.index(None if isinstance(home, str) and home == UNION else home), None, home
-            )
+            return QueryDataset(source, source.index(None if home == UNION else home), None, home)
         default = [clause.default for clause in clauses if clause.default]
         named = [clause.named for clause in clauses if clause.named]
         parts = [source.index(graph) for graph in default]

@@ -28,7 +28,7 @@ from corollary.sparql.aggregates import aggregate
 from corollary.sparql.dataset import QueryDataset
 from corollary.sparql.expressions import Expressions, conjuncts, has_exists, mentioned
 from corollary.sparql.paths import PathJoin
-from corollary.sparql.patterns import Pattern, PatternJoin
+from corollary.sparql.patterns import Change, Pattern, PatternJoin
 from corollary.sparql.solutions import (
     distinct,
     groups,
@@ -36,7 +36,6 @@ from corollary.sparql.solutions import (
     join,
     projected,
     reduced,
-    shared,
     stacked,
     without,
 )
@@ -68,9 +67,6 @@ class Scope:
     rows: frozenset[int] = frozenset()
 
 
-Early = Callable[[Batch], Batch]
-
-
 class Evaluator:
     """One query's evaluation over one dataset."""
 
@@ -98,15 +94,24 @@ class Evaluator:
     # Patterns
 
     def _bgp(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
-        return self._basic(part, scope, scope.seed, need, lambda batch: batch)
+        return self._basic(part, scope, scope.seed, need)
 
-    def _basic(self, part: CompValue, scope: Scope, start: Batch, need: int | None, early: Early) -> Batch:
-        """A basic graph pattern, from the rows of ``start`` on."""
+    def _basic(
+        self,
+        part: CompValue,
+        scope: Scope,
+        start: Batch,
+        need: int | None = None,
+        early: Change = lambda batch: batch,
+        finish: Change = lambda batch: batch,
+    ) -> Batch:
+        """A basic graph pattern from the rows of ``start`` on; ``early`` and ``finish`` as in PatternJoin."""
         patterns = [Pattern(self._term(s), self._predicate(p), self._term(o)) for s, p, o in part.triples]
         id_of = self.terms.id_of
         paths = PathJoin(scope.index, self._dataset.source.nodes, id_of, self.numbers.fresh)
         given = frozenset(scope.seed.columns)
-        batch = PatternJoin(scope.index, paths, given, id_of, early).solve(start, patterns, need)
+        patterns_join = PatternJoin(scope.index, paths, given, id_of, early)
+        batch = patterns_join.solve(start, patterns, need, finish)
         blank = {self.numbers[term] for triple in part.triples for term in triple if isinstance(term, BNode)}
         return Batch(batch.size, {v: c for v, c in batch.columns.items() if v not in blank})
 
@@ -131,7 +136,7 @@ class Evaluator:
             common = [v for v in map(self.numbers.__getitem__, mentioned(part.triples)) if v in left.columns]
             complete = scope.seed.columns.keys() <= left.columns.keys()
             if common and complete and is_bound(left, common):
-                return self._basic(part, scope, left, None, lambda batch: batch)
+                return self._basic(part, scope, left)
         return join(left, self._solve(part, scope))
 
     def _leftjoin(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
@@ -212,7 +217,10 @@ class Evaluator:
                     batch = self._filtered(condition, batch, scope)
             return batch
 
-        return self._filtered(part.expr, self._basic(inner, scope, scope.seed, None, early), scope)
+        def finish(batch: Batch) -> Batch:
+            return self._filtered(part.expr, batch, scope)
+
+        return self._basic(inner, scope, scope.seed, need, early, finish)
 
     def _filtered(self, expression: Any, batch: Batch, scope: Scope) -> Batch:
         if not batch.size:
@@ -305,6 +313,3 @@ def has_subquery(part: Any) -> bool:
             return True
         return any(has_subquery(inner) for inner in part.values())
     return isinstance(part, list) and any(has_subquery(inner) for inner in part)
-
-
-

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,13 +28,15 @@ from corollary.sparql.terms import UNBOUND, QueryTerms, filled
 EXISTS = ("Builtin_EXISTS", "Builtin_NOTEXISTS")
 VOLATILE = ("Builtin_RAND", "Builtin_UUID", "Builtin_STRUUID", "Builtin_BNODE")
 
+AND = "ConditionalAndExpression"
+
 Exists = Callable[[Any, Batch], Mask]
 """For which rows of a batch a graph pattern has a solution."""
 
 
 def conjuncts(expression: Any) -> Iterator[Any]:
     """The parts that must all be true for the expression to be."""
-    if isinstance(expression, Expr) and expression.name == "ConditionalAndExpression" and expression.other:
+    if isinstance(expression, Expr) and expression.name == AND and expression.other:
         others = expression.other
         yield from conjuncts(expression.expr)
         for other in others if isinstance(others, list) else [others]:
@@ -65,6 +68,20 @@ def has_exists(node: Any) -> bool:
     return any(has_exists(part) for part in parts)
 
 
+def both(conjunction: Expr, row: FrozenBindings) -> Literal:
+    """``&&`` as SPARQL has it: false if one side is, whatever error the other side makes."""
+    failure = None
+    for part in (dict.__getitem__(conjunction, "expr"), *dict.__getitem__(conjunction, "other")):
+        try:
+            if not operators.EBV(value(row, part)):
+                return Literal(False)
+        except SPARQLError as error:
+            failure = error
+    if failure is not None:
+        raise failure
+    return Literal(True)
+
+
 @dataclass
 class _Copy:
     """An expression's own copy, with what was noticed on the way."""
@@ -84,8 +101,8 @@ class _Copy:
         if isinstance(node, Expr):
             self._notice(node)
             parts = {key: self.of(part) for key, part in node.items()}
-            evaluate = node._evalfn
-            return Expr(node.name, None if evaluate is None else evaluate.__func__, **parts)
+            evaluate = None if node._evalfn is None else node._evalfn.__func__
+            return Expr(node.name, both if node.name == AND else evaluate, **parts)
         if isinstance(node, CompValue):
             return CompValue(node.name, **{key: self.of(part) for key, part in node.items()})
         if isinstance(node, list):
@@ -153,7 +170,7 @@ class Expressions:
         keys, numbers = self._over_rows(expression, batch, exists, evaluate)
         order = sorted(range(len(keys)), key=keys.__getitem__)
         ranks: Rows = np.zeros(len(keys), np.int64)
-        for before, after in zip(order, order[1:], strict=False):
+        for before, after in pairwise(order):
             ranks[after] = ranks[before] + bool(keys[before] < keys[after])
         return ranks[numbers]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, Path, SequencePath
-from rdflib.term import Node
+from rdflib.term import Node, URIRef
 
 from corollary.algebra.bindings import Batch
 from corollary.algebra.bindings import join as join_atom
@@ -89,8 +89,14 @@ class PathJoin:
 
     def _negated(self, batch: Batch, start: int, path: NegatedPath, end: int) -> Batch:
         """A triple with another predicate than those; with inverse ones among them, also read backwards."""
-        inverse = {self._id_of(part.arg) for part in path.args if isinstance(part, InvPath)}
-        forward = {self._id_of(part) for part in path.args if not isinstance(part, Path)}
+        if not all(isinstance(part, URIRef | InvPath) for part in path.args):
+            raise NotImplementedError("rdflib's parser loses which predicate is negated backwards")
+        inverse = {
+            self._id_of(part.arg)
+            for part in path.args
+            if isinstance(part, InvPath) and isinstance(part.arg, URIRef)
+        }
+        forward = {self._id_of(part) for part in path.args if isinstance(part, URIRef)}
         parts = []
         for predicate in self._index.predicates():
             if predicate not in forward and (forward or not inverse):
@@ -118,7 +124,8 @@ class PathJoin:
         nodes = self._nodes(self._index)
         if not nodes.size:
             return nodes
-        return origins[nodes[np.minimum(np.searchsorted(nodes, origins), nodes.size - 1)] == origins]
+        known: Column = origins[nodes[np.minimum(np.searchsorted(nodes, origins), nodes.size - 1)] == origins]
+        return known
 
     def _all_pairs(self, path: MulPath) -> Keys:
         nodes = self._nodes(self._index)

@@ -2,8 +2,8 @@
 
 Next is the pattern that is expected to leave the fewest rows, given what is bound by now: counted
 exactly where constants settle it, else the size of the relation spread over the distinct ends that
-the rows come with. A pattern that shares no variable comes last. With a limit, rows are taken through
-the remaining joins a chunk at a time, until there are enough.
+the rows come with. A pattern that shares no variable comes last. Rows are taken through the remaining
+joins a chunk at a time; with a limit, until there are enough.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from corollary.kernels.sorted import Keys
 from corollary.sparql.paths import PathJoin
 from corollary.sparql.solutions import stacked
 
+ROWS = 1 << 20
+"""Joins work on so many rows at a time: a product of patterns that a filter thins out needs no more room."""
+
 CHUNK = 1 << 12
-PRODUCT_ROWS = 1 << 20
-"""A chunk that is multiplied with another pattern should not give many more rows than this."""
+"""With a limit they work on so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,8 @@ class Pattern:
 
 
 Extend = Callable[[Batch, Pattern], Batch]
-Early = Callable[[Batch], Batch]
+Change = Callable[[Batch], Batch]
+"""Takes rows away, or columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,29 +59,21 @@ class PatternJoin:
     paths: PathJoin
     given: frozenset[int]
     id_of: Callable[[Any], int]
-    filters: Early
+    filters: Change
 
-    def solve(self, start: Batch, patterns: list[Pattern], need: int | None) -> Batch:
-        """All rows of ``start`` extended by all patterns; at least ``need`` of them if that many are enough."""
-        if need is None:
-            return self._all(start, patterns)
+    def solve(self, start: Batch, patterns: list[Pattern], need: int | None, finish: Change) -> Batch:
+        """All rows of ``start`` extended by all patterns, finished; at least ``need`` if so many suffice."""
         parts, found = [], 0
-        for part in self._chunks(start, patterns):
+        for unfinished in self._chunks(start, patterns, ROWS if need is None else CHUNK):
+            part = finish(unfinished)
             parts.append(part)
             found += part.size
-            if found >= need:
+            if need is not None and found >= need:
                 break
         return stacked(parts)
 
-    def _all(self, batch: Batch, patterns: list[Pattern]) -> Batch:
-        waiting = list(patterns)
-        while waiting and batch.size:
-            batch, following = self._next(batch, waiting)
-            waiting.remove(following)
-            batch = self._extend(batch, following)
-        return batch if batch.size else Batch.none()
-
-    def _chunks(self, batch: Batch, patterns: list[Pattern]) -> Iterator[Batch]:
+    def _chunks(self, batch: Batch, patterns: list[Pattern], limit: int) -> Iterator[Batch]:
+        """The solutions in parts, that are expected to have at most ``limit`` rows at every step."""
         if not batch.size:
             return
         if not patterns:
@@ -87,12 +82,13 @@ class PatternJoin:
         batch, following = self._next(batch, patterns)
         rest = list(patterns)
         rest.remove(following)
-        growth = self._growth(batch, following)
-        size = CHUNK if batch.size == 1 else max(1, min(CHUNK, int(PRODUCT_ROWS / max(growth, 1))))
+        size = max(1, int(limit / max(self._growth(batch, following), 1)))
         for start in range(0, batch.size, size):
-            columns = {v: column[start : start + size] for v, column in batch.columns.items()}
-            part = Batch(min(size, batch.size - start), columns)
-            yield from self._chunks(self._extend(part, following), rest)
+            part = batch
+            if batch.size > size:
+                columns = {v: column[start : start + size] for v, column in batch.columns.items()}
+                part = Batch(min(size, batch.size - start), columns)
+            yield from self._chunks(self._extend(part, following), rest, limit)
 
     def _next(self, batch: Batch, waiting: list[Pattern]) -> tuple[Batch, Pattern]:
         following = min(waiting, key=lambda pattern: self._cost(batch, pattern))

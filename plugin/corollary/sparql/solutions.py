@@ -15,7 +15,7 @@ import numpy as np
 from corollary.algebra.bindings import Batch
 from corollary.algebra.execute import natural_join
 from corollary.algebra.expressions import number_rows
-from corollary.kernels.sorted import Column, Mask
+from corollary.kernels.sorted import Mask, Rows
 from corollary.sparql.terms import UNBOUND, filled
 
 
@@ -41,23 +41,17 @@ def is_bound(batch: Batch, variables: Iterable[int]) -> bool:
     return all(v in batch.columns and not (batch.columns[v] == UNBOUND).any() for v in variables)
 
 
-def groups(batch: Batch, variables: Sequence[int]) -> Iterator[tuple[Column, Batch]]:
+def groups(batch: Batch, variables: Sequence[int]) -> Iterator[tuple[Rows, Batch]]:
     """The rows that bind the same of the variables: their numbers, and a batch without what is unbound."""
-    present = [v for v in variables if v in batch.columns]
-    pattern = np.zeros(batch.size, np.uint32)
-    partial = []
-    for variable in present:
-        bound = batch.columns[variable] != UNBOUND
-        if not bound.all():
-            pattern = pattern << np.uint32(1) | bound
-            partial.append(variable)
-    everything = np.arange(batch.size)
+    bound = {v: (batch.columns[v] != UNBOUND).astype(np.uint32) for v in variables if v in batch.columns}
+    partial = [v for v, column in bound.items() if not column.all()]
+    everything: Rows = np.arange(batch.size)
     if not partial:
         yield everything, batch
         return
-    assert len(partial) <= 32, "so many optional variables are shared by two patterns"
-    for value in sorted(set(pattern.tolist())):
-        rows = everything[pattern == value]
+    first, numbers = number_rows(Batch(batch.size, bound), partial)
+    for number in range(first.size):
+        rows = everything[numbers == number]
         part = batch.take(rows)
         for variable in partial:
             if part.columns[variable][0] == UNBOUND:
@@ -84,7 +78,7 @@ def join(left: Batch, right: Batch) -> Batch:
 
 
 def without(left: Batch, right: Batch, ignored: Iterable[int] = ()) -> Batch:
-    """The solutions on the left that are compatible with none on the right they share a bound variable with."""
+    """The solutions on the left that agree with none on the right in all that both bind, if they bind any."""
     if not left.size or not right.size:
         return left
     common = [v for v in shared(left, right) if v not in ignored]
@@ -119,10 +113,10 @@ def distinct(batch: Batch) -> Batch:
     return batch.take(np.sort(first_rows))
 
 
-def first_of_each(batch: Batch, variables: Sequence[int]) -> Column:
+def first_of_each(batch: Batch, variables: Sequence[int]) -> Rows:
     """The number of the first row of every distinct combination of values."""
     rows, numbers = number_rows(batch, variables)
-    first = np.full(rows.size, batch.size, np.int64)
+    first: Rows = np.full(rows.size, batch.size, np.int64)
     np.minimum.at(first, numbers, np.arange(batch.size))
     return first
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rdflib.graph import Dataset, Graph
 from rdflib.plugins.sparql.algebra import (
@@ -62,7 +62,7 @@ def solutions(
         default = "__UNION__" if scope.union and given is None else given or scope.default
         try:
             result = store.query(query, {}, initial, default)
-            return [{**initial, **row} for row in result.bindings]
+            return [{**initial, **cast(Row, row)} for row in result.bindings]
         except NotImplementedError:
             pass  # the store hands it on to rdflib
     query.algebra["datasetClause"] = None

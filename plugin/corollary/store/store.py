@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph, QuotedGraph
 from rdflib.plugins.stores.memory import Memory
-from rdflib.store import VALID_STORE, Store
+from rdflib.store import NO_STORE, VALID_STORE, Store
 from rdflib.term import IdentifiedNode, Identifier, Node, URIRef
 
 from corollary.evaluate import Materialisation, extend, materialise
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 EXPLICIT = URIRef("urn:x-corollary:explicit")
 INFERRED = URIRef("urn:x-corollary:inferred")
+
+_UNKNOWN = -1
+"""No graph's id."""
 
 Contexts = Iterator["_ContextType | None"]
 Pattern = tuple[int | None, int | None, int | None]
@@ -79,8 +82,10 @@ class CorollaryStore(Store):
         self._quoted = Memory()
         self._quoted_graphs: set[Node] = set()
         self._state: State | None = None
+        self._current: State | None = None  # the state, as long as nothing has changed since
         self._rules: str | Program | Sequence[str | Program] = self.default_rules if rules is None else rules
         self._default = self._terms.id_of(DATASET_DEFAULT_GRAPH_ID)
+        self._inferred = self._terms.id_of(INFERRED)
         super().__init__(configuration)
 
     # Life
@@ -88,36 +93,37 @@ class CorollaryStore(Store):
     def open(self, configuration: str | tuple[str, str], create: bool = False) -> int | None:
         """Take options from a string such as ``rules=rdfs;rules=family.dlog``.
 
-        The store is in memory. Anything else is taken for a place to keep it: with ``create`` the store
-        opens, warns that nothing will be kept there, and stays empty; without, there is nothing to open,
-        and ``CorollaryError`` says so.
+        The store is in memory. What is no option is taken for a place to keep it: a warning says that nothing
+        is read or written there. With ``create`` the store is valid all the same; without, there is none.
+        ``CorollaryError`` for an option that does not exist.
         """
         given = []
+        place = None
         for option in str(configuration).split(";"):
             name, equals, value = option.strip().partition("=")
-            if not name:
-                continue
             if name == "rules" and equals:
                 given.append(value)
-            elif create:
-                warnings.warn(
-                    f"the store is in memory: nothing is written to {option.strip()!r}", stacklevel=2
-                )
-            else:
-                raise CorollaryError(
-                    f"{option.strip()!r} is no option of the store, which is in memory and opens no files; "
-                    "try rules=owl2rl"
-                )
+            elif equals and name.isidentifier():
+                raise CorollaryError(f"{option.strip()!r} is no option of the store; try rules=owl2rl")
+            elif name:
+                place = option.strip()
         if given:
             self._rules = given
-            self._state = None
-        return VALID_STORE
+            self._state = self._current = None
+        if place is None:
+            return VALID_STORE
+        warnings.warn(
+            f"the store is in memory: nothing is read from {place!r} or written there (options look like "
+            "rules=owl2rl)",
+            stacklevel=3,
+        )
+        return VALID_STORE if create else NO_STORE
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
             self._work_off()
             kept = self.__dict__.copy()
-        for name in ("_lock", "_state", "_contexts"):
+        for name in ("_lock", "_state", "_current", "_contexts"):
             del kept[name]
         kept["_context_names"] = {key: graph.identifier for key, graph in self._contexts.items()}
         return kept
@@ -126,7 +132,7 @@ class CorollaryStore(Store):
         names = kept.pop("_context_names")
         self.__dict__.update(kept)
         self._lock = RLock()
-        self._state = None
+        self._state = self._current = None
         self._contexts = {key: Graph(self, cast(IdentifiedNode, name)) for key, name in names.items()}
 
     # Writing
@@ -144,6 +150,7 @@ class CorollaryStore(Store):
         with self._lock:
             graph = self._graph_id(context)
             self._quads.log(graph, ids(subject), ids(predicate), ids(value), added=True)
+            self._current = None
 
     def addN(self, quads: Iterable[_QuadType]) -> None:
         """Put triples into graphs."""
@@ -200,6 +207,7 @@ class CorollaryStore(Store):
             self._warn_of_inferred(missed)
 
     def _log_removal(self, graph: int, s: int | None, p: int | None, o: int | None) -> bool:
+        self._current = None
         if s is not None and p is not None and o is not None:
             there = self._quads.holds(graph, s, p, o)
             self._quads.log(graph, s, p, o, added=False)
@@ -261,7 +269,9 @@ class CorollaryStore(Store):
             with self._lock:
                 known = {*state.facts.graphs, *self._named}
                 graphs = [self._context(graph) for graph in known]
+                formulas = [QuotedGraph(self, cast(IdentifiedNode, name)) for name in self._quoted_graphs]
             yield from graphs
+            yield from formulas
             return
         if pattern is not None and None not in pattern:
             s, p, o = pattern
@@ -275,7 +285,7 @@ class CorollaryStore(Store):
                 found = True
                 yield self._context(graph)
         if not found:
-            yield self._context(self._terms.id_of(INFERRED))
+            yield self._context(self._inferred)
 
     def query(
         self,
@@ -291,14 +301,16 @@ class CorollaryStore(Store):
         """
         from corollary.sparql import Source, answer
 
-        if self._is_quoted(cast(IdentifiedNode, queryGraph)):
+        home = cast(IdentifiedNode, queryGraph)
+        if self._is_quoted(home):
             raise NotImplementedError("formulas are rdflib's")
         state = self._now()
         with self._lock:
             graphs = frozenset((*state.facts.graphs, *self._named))
         known = state.__dict__.setdefault("_known_to_queries", {})
         source = Source(self._terms, partial(self._view, state), graphs, self._default, known)
-        return answer(source, query, {**dict(self._namespaces), **initNs}, initBindings, queryGraph, kwargs)
+        prefixes = {**dict(self._namespaces), **initNs}
+        return answer(source, query, prefixes, initBindings, home, kwargs)
 
     def update(
         self,
@@ -325,6 +337,7 @@ class CorollaryStore(Store):
     def _adopt(self, draft: CorollaryStore) -> None:
         """Take over what became of a draft."""
         self._quads, self._named, self._state = draft._quads, draft._named, draft._state
+        self._current = None
 
     def _explicit_triples(self, graph: Node) -> Iterator[_TripleType]:
         """What was put into a graph."""
@@ -351,7 +364,9 @@ class CorollaryStore(Store):
             name = self._graph_id(graph)
             self._quads.graphs.pop(name, None)
             self._named.discard(name)
+            self._quoted_graphs.discard(graph.identifier)
             self._state = None if self._state is None else self._refreshed(self._state, {}, {})
+            self._current = None
 
     # Prefixes
 
@@ -395,8 +410,8 @@ class CorollaryStore(Store):
 
     def _now(self) -> State:
         """The state with every change up to now."""
-        state = self._state
-        if state is not None and not self._quads.is_changed:
+        state = self._current  # without the lock: it is there only if it is the last word
+        if state is not None:
             return state
         with self._lock:
             self._work_off()
@@ -406,6 +421,7 @@ class CorollaryStore(Store):
                     None if program is None else materialise(facts.union, program, self._terms.dictionary)
                 )
                 self._state = State(facts, result)
+            self._current = self._state
             return self._state
 
     def _work_off(self) -> None:
@@ -466,7 +482,8 @@ class CorollaryStore(Store):
             return state.explicit
         if identifier == INFERRED:
             return state.inferred
-        name = self._terms.id_of(identifier)
+        known = self._terms.find(identifier)  # readers give no new ids: they hold no lock
+        name = _UNKNOWN if known is None else known
         return state.home(name) if self._is_home(state, name) else state.graph(name)
 
     def _is_home(self, state: State, graph: int) -> bool:

@@ -39,8 +39,8 @@ class Terms(dict[int, Node]):
         return term_id
 
     def find(self, term: Node) -> int | None:
-        """The id of a term, None if it has none: then no fact mentions it."""
-        return self.dictionary.find(_text(term))
+        """The id of a term, None if it has none, or is no term: then no fact mentions it."""
+        return self.dictionary.find(_text(term)) if isinstance(term, Node) else None
 
 
 def _text(term: Node) -> str:

@@ -1,0 +1,265 @@
+"""Queries through rdflib's interface: bindings, graphs, prefixes, forms, and what is handed back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rdflib import RDF, RDFS, BNode, Dataset, Graph, Literal, Namespace, URIRef, Variable
+from rdflib.plugins.sparql import CUSTOM_EVALS, prepareQuery
+from rdflib.plugins.sparql.operators import register_custom_function, unregister_custom_function
+from rdflib.term import Node
+from tests.sparql.results import same_results
+
+from corollary.store import EXPLICIT, INFERRED, CorollaryStore
+
+EX = Namespace("urn:x:")
+
+
+@pytest.fixture
+def graph() -> Graph:
+    graph = Graph(store=CorollaryStore(rules="none"))
+    graph.bind("x", EX)
+    for i in range(5):
+        graph.add((EX[f"s{i}"], EX.p, Literal(i)))
+        graph.add((EX[f"s{i}"], EX.next, EX[f"s{i + 1}"]))
+    return graph
+
+
+@pytest.fixture
+def family() -> Dataset:
+    """A class hierarchy and a member in different graphs, with reasoning."""
+    dataset = Dataset(store=CorollaryStore(rules="rdfs"))
+    dataset.graph(EX.schema).add((EX.Cat, RDFS.subClassOf, EX.Animal))
+    dataset.graph(EX.data).add((EX.tom, RDF.type, EX.Cat))
+    return dataset
+
+
+def native(graph: Graph, query: Any, **bindings: Node) -> list[tuple[Node | None, ...]]:
+    """The rows of the store's own answer; an error if it hands the query back."""
+    store: Any = graph.store
+    return [tuple(row) for row in store.query(query, {}, bindings, graph.identifier)]
+
+
+def count(dataset: Dataset, pattern: str) -> int:
+    return len(dataset.query(f"SELECT * {pattern}"))
+
+
+def test_bound_prefixes_need_no_declaration(graph: Graph) -> None:
+    assert len(graph.query("SELECT ?s {?s x:p 1}", initNs={"unrelated": EX})) == 1
+    assert len(graph.query("SELECT ?s {?s y:p 1}", initNs={"y": EX})) == 1
+
+
+def test_a_blank_node_given_is_that_very_node(graph: Graph) -> None:
+    node = BNode()
+    graph.add((node, EX.p, Literal("blank")))
+    assert native(graph, "SELECT ?o {?s x:p ?o}", s=node) == [(Literal("blank"),)]
+    assert native(graph, "SELECT ?o {?s x:p ?o}", s=BNode()) == []
+
+
+def test_given_values_reach_subqueries_and_unknown_terms_are_given_back(graph: Graph) -> None:
+    query = "SELECT ?s ?n {{SELECT ?s (COUNT(*) AS ?n) {?s ?p ?o} GROUP BY ?s}}"
+    assert native(graph, query, s=EX.s1) == [(EX.s1, Literal(2))]
+    assert native(graph, "SELECT ?z {?s x:p 1}", z=EX.nowhere) == [(EX.nowhere,)]
+    assert native(graph, "SELECT ?s ?y {?s x:p 1 BIND(?z AS ?y)}", z=EX.nowhere) == [(EX.s1, EX.nowhere)]
+
+
+def test_queries_leave_no_trace_in_the_dictionary(graph: Graph) -> None:
+    store: Any = graph.store
+    before = len(store._terms.dictionary)
+    native(graph, "SELECT ?s (?o + 100 AS ?m) {?s x:p ?o VALUES ?s {x:s1 x:unknown}}", w=EX.other)
+    assert len(store._terms.dictionary) == before
+
+
+def test_literals_computed_and_stored_are_the_same(graph: Graph) -> None:
+    assert native(graph, "SELECT ?s {?s x:p ?o {SELECT (1 + 2 AS ?o) {}}}") == [(EX.s3,)]
+
+
+def test_prepared(graph: Graph) -> None:
+    query = prepareQuery("SELECT ?o {?s x:p ?o}", initNs={"x": EX})
+    assert native(graph, query, s=EX.s2) == [(Literal(2),)]
+
+
+def test_forms(graph: Graph) -> None:
+    assert graph.query("ASK {?s x:p 3}").askAnswer is True
+    assert graph.query("ASK {?s x:p 9}").askAnswer is False
+    made = graph.query("CONSTRUCT {?s x:q _:b . _:b x:r ?o} {?s x:p ?o FILTER(?o < 2)}").graph
+    assert made is not None
+    assert len(made) == 4 and len(set(made.subjects(EX.r))) == 2
+    copied = graph.query("CONSTRUCT WHERE {?s x:p 1}").graph
+    assert copied is not None and set(copied) == {(EX.s1, EX.p, Literal(1))}
+    assert len(graph.query("DESCRIBE x:s1")) == 2
+
+
+def test_rows_can_be_looked_at_in_every_way(graph: Graph) -> None:
+    result = graph.query("SELECT ?s ?m {?s x:p 1 OPTIONAL {?s x:m ?m}}")
+    row: Any = next(iter(result))
+    assert (row.s, row["s"], row[0], row.m) == (EX.s1, EX.s1, EX.s1, None)
+    assert row.asdict() == {"s": EX.s1}
+    assert len(result) == 1 and bool(result) and len(list(result)) == 1
+    assert dict(result.bindings[0]) == {Variable("s"): EX.s1}
+    assert b"urn:x:s1" in (result.serialize(format="json") or b"")
+
+
+def test_order_of_mixed_values(graph: Graph) -> None:
+    query = "SELECT ?v {VALUES ?v {2 <urn:x> 10 UNDEF 1} } ORDER BY ?v"
+    found = [solution.get(Variable("v")) for solution in graph.query(query).bindings]
+    assert found == [None, URIRef("urn:x"), Literal(1), Literal(2), Literal(10)]
+    descending = native(graph, "SELECT ?v {VALUES ?v {2 10 1}} ORDER BY DESC(?v) LIMIT 2")
+    assert descending == [(Literal(10),), (Literal(2),)]
+    failing = native(graph, "SELECT ?o {?s x:p ?o} ORDER BY (1 / ?o) ?o")
+    assert failing == [(Literal(number),) for number in (0, 4, 3, 2, 1)]
+
+
+def test_a_limit_stops_a_product() -> None:
+    graph = Graph(store=CorollaryStore(rules="none"))
+    graph.addN((EX[f"s{i}"], EX.p, Literal(i), graph) for i in range(20_000))
+    assert len(native(graph, "SELECT * {?a ?b ?c . ?d ?e ?f . ?g ?h ?i} LIMIT 10")) == 10
+    assert len(native(graph, "SELECT * {?a ?b ?c . ?d ?e ?f FILTER(?c < 9 && ?c + ?f = 11)} LIMIT 3")) == 3
+    query = "ASK {?a ?b ?c . ?d ?e ?f . ?g ?h ?i}"
+    assert graph.query(query).askAnswer
+
+
+def test_a_filter_comes_before_a_product() -> None:
+    graph = Graph(store=CorollaryStore(rules="none"))
+    graph.addN((EX[f"s{i}"], EX.p, Literal(i), graph) for i in range(5_000))
+    query = "SELECT * {?a <urn:x:p> ?b . ?c <urn:x:p> ?d FILTER(?b = 7)}"
+    assert len(native(graph, query)) == 5_000
+
+
+def test_volatile_functions_are_computed_for_every_row(graph: Graph) -> None:
+    assert len(set(native(graph, "SELECT (BNODE() AS ?b) {VALUES ?x {1 1 1}}"))) == 3
+    assert len(set(native(graph, "SELECT (RAND() AS ?b) {?s x:p ?o}"))) == 5
+
+
+def test_what_is_handed_back(graph: Graph) -> None:
+    for query in ("DESCRIBE x:s1", "SELECT * {SERVICE <urn:x> {?s ?p ?o}}", "no query", ""):
+        with pytest.raises(NotImplementedError):
+            native(graph, query)
+    CUSTOM_EVALS["test"] = lambda context, part: iter(())
+    try:
+        with pytest.raises(NotImplementedError):
+            native(graph, "SELECT * {?s ?p ?o}")
+    finally:
+        del CUSTOM_EVALS["test"]
+
+
+def test_functions_of_the_user(graph: Graph) -> None:
+    def shout(text: Any, *_: Any) -> Literal:
+        return Literal(f"{text}!")
+
+    register_custom_function(EX.shout, shout)
+    try:
+        assert native(graph, "SELECT (x:shout(?o) AS ?t) {x:s1 x:p ?o}") == [(Literal("1!"),)]
+    finally:
+        unregister_custom_function(EX.shout, shout)
+
+
+def test_explicit_and_inferred_are_graphs_of_any_query(family: Dataset) -> None:
+    member = f"{{<{EX.tom}> a <{EX.Animal}>}}"
+    assert count(family, member) == 1
+    assert count(family, f"{{GRAPH <{INFERRED}> {member}}}") == 1
+    assert count(family, f"{{GRAPH <{EXPLICIT}> {member}}}") == 0
+    assert count(family, f"{{GRAPH <{EX.data}> {member}}}") == 0
+    assert count(family, f"FROM <{INFERRED}> {member}") == 1
+    assert count(family, f"FROM <{EXPLICIT}> {member}") == 0
+
+
+def test_from_is_over_the_graphs_of_the_store(family: Dataset) -> None:
+    schema, data = f"<{EX.schema}>", f"<{EX.data}>"
+    assert count(family, f"FROM {data} {{?s ?p ?o}}") == 1
+    assert count(family, f"FROM {data} FROM {schema} {{?s ?p ?o}}") == 2
+    assert count(family, f"FROM <{EX.nowhere}> {{?s ?p ?o}}") == 0
+    assert count(family, f"FROM NAMED {data} {{?s ?p ?o}}") == 0
+    assert count(family, f"FROM NAMED {data} {{GRAPH ?g {{?s ?p ?o}}}}") == 1
+    assert count(family, f"FROM NAMED {data} {{GRAPH {schema} {{?s ?p ?o}}}}") == 0
+    assert count(family, f"FROM {data} {{GRAPH ?g {{?s ?p ?o}}}}") == 0
+
+
+def test_the_default_graph_is_no_named_graph(family: Dataset) -> None:
+    family.default_graph.add((EX.a, EX.b, EX.c))
+    names = {row[0] for row in family.query("SELECT ?g {GRAPH ?g {}}")}  # type: ignore[index]
+    assert names == {EX.schema, EX.data}
+
+
+def test_inferred_facts_about_literals_are_not_shown() -> None:
+    graph = Graph(store=CorollaryStore(rules="rdfs"))
+    graph.add((EX.p, RDFS.range, EX.Text))
+    graph.add((EX.a, EX.p, Literal("x")))
+    graph.add((EX.a, EX.p, EX.b))
+    shown = {row[0] for row in native(graph, f"SELECT ?s {{?s a <{EX.Text}>}}")}
+    assert shown == {EX.b}
+
+
+def test_answers_do_not_change_with_the_store(graph: Graph) -> None:
+    result = graph.query("SELECT ?s {?s x:p ?o}")
+    graph.remove((None, None, None))
+    assert len(list(result)) == 5
+    assert len(graph.query("SELECT ?s {?s x:p ?o}")) == 0
+
+
+def test_threads_may_run_the_same_query(graph: Graph) -> None:
+    failures: list[object] = []
+
+    def ask() -> None:
+        for i in range(30):
+            found = native(
+                graph, "SELECT ?s {?s x:p ?o FILTER(?o + ?n = 4 && EXISTS {?s x:next ?t})}", n=Literal(i % 5)
+            )
+            if found != [(EX[f"s{4 - i % 5}"],)]:
+                failures.append(found)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+FORMS = [
+    "SELECT ?x ?y {?x <urn:x:p> ?y}",
+    "SELECT ?x ?z {?x <urn:x:p> ?y OPTIONAL {?y <urn:x:q> ?z}}",
+    "SELECT ?x {?x <urn:x:p> ?y FILTER EXISTS {?y <urn:x:q> ?z}}",
+    "SELECT ?x {{?x <urn:x:p> ?y} UNION {?z <urn:x:q> ?x}}",
+    "SELECT ?y ?z {?x <urn:x:p>+ ?y . ?y <urn:x:q>/^<urn:x:p> ?z}",
+    "SELECT (COUNT(?y) AS ?n) (MAX(?y) AS ?m) {?x <urn:x:p> ?y} ",
+    "SELECT ?x (GROUP_CONCAT(?y) AS ?n) {?x <urn:x:q> ?y} GROUP BY ?x",
+    "SELECT DISTINCT ?y (STR(?z) AS ?t) {?x ?p ?y . ?y ?q ?z} ORDER BY ?y",
+    "CONSTRUCT {?y ?p ?x} {?x ?p ?y}",
+    "ASK {?x <urn:x:p> ?y . ?y <urn:x:q> ?z}",
+]
+
+names = st.sampled_from("abcd").map(lambda name: EX[name])
+facts = st.lists(st.tuples(names, st.sampled_from([EX.p, EX.q]), names), max_size=12)
+given_values = st.dictionaries(st.sampled_from("xyzw"), names, max_size=2)
+
+
+@settings(max_examples=150, deadline=None)
+@given(facts, st.sampled_from(FORMS), given_values)
+def test_given_values_as_rdflib_has_them(
+    triples: list[tuple[URIRef, URIRef, URIRef]], query: str, bindings: dict[str, URIRef]
+) -> None:
+    own, reference = Graph(store=CorollaryStore(rules="none")), Graph()
+    for triple in dict.fromkeys(triples):
+        own.add(triple)
+        reference.add(triple)
+    expected = reference.query(query, initBindings=bindings)
+    if "GROUP BY" in query and not list(expected):
+        return  # rdflib makes one empty solution of no group
+    assert_same(own.query(query, initBindings=bindings), expected)
+
+
+def assert_same(found: Any, expected: Any) -> None:
+    def sorted_concatenations(result: Any) -> Iterator[Any]:
+        for row in result:
+            yield tuple(" ".join(sorted(str(term).split())) for term in row)
+
+    if found.type == "SELECT" and "n" in map(str, found.vars):
+        assert sorted(sorted_concatenations(found)) == sorted(sorted_concatenations(expected))
+    else:
+        assert same_results(found, expected)

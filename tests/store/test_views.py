@@ -1,0 +1,215 @@
+"""Explicit and inferred: which graph shows what, and what can be removed."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rdflib import OWL, RDF, RDFS, BNode, Dataset, Graph, Literal, Namespace
+from rdflib.store import NO_STORE, VALID_STORE
+from rdflib.term import Node
+
+import corollary.store.store as module
+from corollary.language import CorollaryError
+from corollary.store import EXPLICIT, INFERRED, CorollaryStore, InferredTripleWarning
+
+EX = Namespace("http://example.org/")
+
+SCHEMA = EX.A, RDFS.subClassOf, EX.B
+MEMBER = EX.x, RDF.type, EX.A
+FOLLOWS = EX.x, RDF.type, EX.B
+
+
+def filled(graph: Graph) -> Graph:
+    graph.add(SCHEMA)
+    graph.add(MEMBER)
+    return graph
+
+
+def dataset() -> Dataset:
+    """The schema is in one named graph, the fact in another."""
+    result = Dataset(CorollaryStore(rules="rdfs"))
+    result.graph(EX.schema).add(SCHEMA)
+    result.graph(EX.data).add(MEMBER)
+    return result
+
+
+def names(graphs: Iterable[Graph | None]) -> set[Node]:
+    return {graph.identifier for graph in graphs if graph is not None}
+
+
+def test_a_plain_graph_shows_what_follows() -> None:
+    graph = filled(Graph(CorollaryStore(rules="rdfs"), EX.g))
+    assert FOLLOWS in graph
+    assert FOLLOWS in set(graph)
+    assert set(graph.objects(EX.x, RDF.type)) >= {EX.A, EX.B}
+    assert len(graph) == len(set(graph))
+
+
+def test_named_graphs_show_what_was_put_into_them() -> None:
+    data = dataset()
+    assert set(data.graph(EX.data)) == {MEMBER}
+    assert set(data.graph(EX.schema)) == {SCHEMA}
+    assert len(data.graph(EX.data)) == 1
+
+
+def test_the_default_graph_shows_what_follows_from_all_graphs() -> None:
+    data = dataset()
+    assert FOLLOWS in data.default_graph
+    assert MEMBER not in data.default_graph
+    data.default_graph.add((EX.own, EX.p, EX.o))
+    assert (EX.own, EX.p, EX.o) in data.default_graph
+    assert len(data.default_graph) == len(set(data.default_graph))
+
+
+def test_the_union_shows_all_and_names_the_graph_of_what_follows() -> None:
+    data = dataset()
+    shown = {triple: names(graphs) for triple, graphs in data.store.triples((None, None, None), None)}
+    assert shown[MEMBER] == {EX.data}
+    assert shown[SCHEMA] == {EX.schema}
+    assert shown[FOLLOWS] == {INFERRED}
+
+
+@pytest.mark.parametrize("select", [CorollaryStore.explicit, lambda store: Graph(store, EXPLICIT)])
+def test_the_explicit_side(select: Callable[[object], Graph]) -> None:
+    data = dataset()
+    assert set(select(data.store)) == {SCHEMA, MEMBER}
+
+
+@pytest.mark.parametrize("select", [CorollaryStore.inferred, lambda store: Graph(store, INFERRED)])
+def test_the_inferred_side(select: Callable[[object], Graph]) -> None:
+    data = dataset()
+    inferred = set(select(data.store))
+    assert FOLLOWS in inferred
+    assert not inferred & {SCHEMA, MEMBER}
+
+
+def test_without_rules_nothing_follows() -> None:
+    graph = filled(Graph(CorollaryStore(rules="none"), EX.g))
+    assert set(graph) == {SCHEMA, MEMBER}
+    store = graph.store
+    assert isinstance(store, CorollaryStore)
+    assert not len(store.inferred())
+
+
+def test_removing_what_follows_warns_and_changes_nothing() -> None:
+    graph = filled(Graph(CorollaryStore(rules="rdfs"), EX.g))
+    assert FOLLOWS in graph
+    with pytest.warns(InferredTripleWarning, match="follows from others"):
+        graph.remove(FOLLOWS)
+    assert FOLLOWS in graph
+
+
+def test_what_is_explicit_too_stays_inferred() -> None:
+    graph = filled(Graph(CorollaryStore(rules="rdfs"), EX.g))
+    graph.add(FOLLOWS)
+    assert FOLLOWS in graph
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InferredTripleWarning)
+        graph.remove(FOLLOWS)
+        graph.remove((EX.nobody, RDF.type, EX.B))
+    assert FOLLOWS in graph
+    graph.remove(MEMBER)
+    assert FOLLOWS not in graph
+
+
+def test_a_triple_of_two_graphs_stays_until_it_has_left_both() -> None:
+    data = dataset()
+    data.graph(EX.more).add(MEMBER)
+    data.graph(EX.data).remove(MEMBER)
+    assert FOLLOWS in data.default_graph
+    data.graph(EX.more).remove(MEMBER)
+    assert FOLLOWS not in data.default_graph
+
+
+def test_what_rdf_forbids_is_shown_if_added_and_never_if_inferred() -> None:
+    graph = Graph(CorollaryStore(rules="owl2rl"), EX.g)
+    graph.add((EX.p, RDF.type, OWL.SymmetricProperty))
+    graph.add((EX.a, EX.p, Literal("odd")))
+    graph.add((Literal("added"), EX.q, EX.b))
+    assert {s for s in graph.subjects() if isinstance(s, Literal)} == {Literal("added")}
+    assert (Literal("odd"), EX.p, EX.a) not in graph
+
+
+def counting(name: str, function: Callable[..., Any], calls: list[str]) -> Callable[..., Any]:
+    """The function, which now tells when it is called."""
+
+    def counted(*args: Any) -> Any:
+        calls.append(name)
+        return function(*args)
+
+    return counted
+
+
+def test_a_parse_reasons_once_and_only_when_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    for name in ("materialise", "extend"):
+        monkeypatch.setattr(module, name, counting(name, getattr(module, name), calls))
+    graph = Graph(CorollaryStore(rules="rdfs"), EX.g)
+    lines = "\n".join(f"<{EX[f'x{n}']}> a <{EX.A}> ." for n in range(500))
+    graph.parse(data=f"<{EX.A}> <{RDFS.subClassOf}> <{EX.B}> .\n{lines}", format="turtle")
+    assert calls == []
+    assert len(list(graph.subjects(RDF.type, EX.B))) == 500
+    assert len(graph) > 1000
+    assert calls == ["materialise"]
+    graph.parse(data=lines.replace("/x", "/y"), format="turtle")
+    assert calls == ["materialise"]
+    assert len(list(graph.subjects(RDF.type, EX.B))) == 1000
+    assert calls == ["materialise", "extend"]
+    graph.add((EX.x1, RDF.type, EX.A))
+    assert FOLLOWS not in graph
+    assert calls == ["materialise", "extend"], "what is there already brings nothing"
+
+
+@pytest.mark.parametrize(
+    "clone", [copy.deepcopy, lambda thing: pickle.loads(pickle.dumps(thing))], ids=["deepcopy", "pickle"]
+)
+def test_copies_are_whole_and_apart(clone: Callable[[Graph], Graph]) -> None:
+    graph = filled(Graph(CorollaryStore(rules="rdfs"), EX.g))
+    node = BNode()
+    graph.add((node, EX.p, Literal("é", lang="fr")))
+    graph.bind("eg", EX)
+    twin = clone(graph)
+    assert set(twin) == set(graph)
+    assert twin.identifier == graph.identifier
+    assert twin.store.namespace("eg") == graph.store.namespace("eg")
+    twin.remove(SCHEMA)
+    assert FOLLOWS not in twin
+    assert FOLLOWS in graph
+
+
+def test_rules_come_from_the_configuration() -> None:
+    graph = Graph(CorollaryStore("rules=none"), EX.g)
+    assert FOLLOWS not in filled(graph)
+    assert graph.open("rules=rdfs") == VALID_STORE
+    assert FOLLOWS in graph
+
+
+def test_a_place_is_not_pretended_to_be_used(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="in memory"):
+        assert Graph(CorollaryStore()).open(str(tmp_path), create=True) == VALID_STORE
+    with pytest.warns(UserWarning, match="in memory"):
+        assert Graph(CorollaryStore()).open(str(tmp_path / "none")) == NO_STORE
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_option_is_refused() -> None:
+    with pytest.raises(CorollaryError, match="try rules="):
+        CorollaryStore("rule=rdfs")
+
+
+def test_formulas_are_graphs_of_their_own() -> None:
+    data = Dataset(CorollaryStore(rules="none"))
+    data.parse(data="@prefix : <http://example.org/> . { :a :b :c } => { :d :e :f } .", format="n3")
+    assert len(data) == 1
+    assert len([graph for graph in data.graphs() if isinstance(graph.identifier, BNode)]) == 2
+
+
+def test_a_pattern_that_is_no_term_matches_nothing() -> None:
+    graph = filled(Graph(CorollaryStore(rules="none"), EX.g))
+    assert list(graph.store.triples(("x", None, None), graph)) == []  # type: ignore[arg-type]
