@@ -19,7 +19,6 @@ from typing import Any
 import rdflib.plugins.sparql as settings
 from rdflib.graph import Graph
 from rdflib.plugins.sparql.algebra import translateQuery
-from rdflib.plugins.sparql.parser import parseQuery
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import FrozenBindings, Query, QueryContext
 from rdflib.query import Result
@@ -29,6 +28,7 @@ from corollary.sparql.dataset import UNION, QueryDataset, Source
 from corollary.sparql.evaluate import Evaluator
 from corollary.sparql.result import SelectResult
 from corollary.sparql.terms import QueryTerms
+from corollary.store.parsing import parse_query
 
 KNOWN_ARGUMENTS = {"base", "DEBUG"}
 
@@ -82,7 +82,7 @@ def _translated_text(text: Any, base: str | None, prefixes: Mapping[str, Any]) -
 
 @lru_cache(maxsize=256)
 def _translated(text: str, base: str | None, prefixes: tuple[tuple[str, str], ...]) -> Query:
-    return translateQuery(parseQuery(text), base, dict(prefixes))
+    return translateQuery(parse_query(text), base, dict(prefixes))
 
 
 def _selected(evaluator: Evaluator, main: CompValue, context: QueryContext) -> SelectResult:

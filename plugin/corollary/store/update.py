@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any, cast
 import rdflib.plugins.sparql as sparql
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
 from rdflib.plugins.sparql.algebra import translateUpdate
-from rdflib.plugins.sparql.parser import parseUpdate
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import Update
 from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef, Variable
 from rdflib.util import guess_format
 
 from corollary.language import CorollaryError
+from corollary.store.parsing import parse_update
 from corollary.store.solutions import Row, Scope, solutions
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def run_update(
     if not isinstance(request, Update):
         bound = {**dict(store.namespaces()), **prefixes}
         try:
-            request = translateUpdate(parseUpdate(request), base, bound)
+            request = translateUpdate(parse_update(request), base, bound)
         except Exception as error:  # rdflib has no common class; perhaps another processor knows the text
             raise NotImplementedError(f"rdflib has to judge this update: {error}") from error
     operations: list[CompValue] = getattr(request, "algebra", [])
