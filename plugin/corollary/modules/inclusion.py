@@ -8,10 +8,10 @@ another, as it stands or turned round:
     D[?x] :- p[?x, ?y]          D[?y] :- p[?x, ?y]
 
 Class hierarchies, property hierarchies, inverses, domains and ranges are all made of such
-inclusions, and usually most of an ontology is. They form a graph over classes and properties whose
-edges carry one bit, whether subject and object change places. Its closure is computed on arrays,
-once for a state of the schema; a new fact then gets all its targets at once, and what the module
-derives need never come back to it.
+inclusions, and usually most of an ontology is. They form a graph over classes and properties, whose
+edges between properties carry one bit: whether subject and object change places. Its closure is
+computed on arrays, once for a state of the schema; a new fact then gets all its targets at once, and
+of what the module derives only new guards ever come back to it.
 
 Invariant: ``_included`` is the closure of the inclusions of all rows of all its rules, and every
 fact ever handed in (or present when an inclusion arrived) has been given its targets.
@@ -22,14 +22,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corollary.algebra.execute import Candidates, family_rows
-from corollary.index.closure import close_graph
+from corollary.index.closure import close_graph, close_keys
 from corollary.index.pairs import (
     NO_KEYS,
     Pairs,
     difference,
+    distinct,
     distinct_of_sorted,
     firsts,
     follow,
@@ -85,10 +85,6 @@ def inclusion_shape(rule: CompiledRule, rdf_type: int) -> Shape | None:
     return Shape(source[0], target[0], source[1], target[1], flips)
 
 
-CLASS = np.uint64(1 << 32)
-"""Set in a node's code if it is a class: the same term may be a class and a property."""
-
-
 @dataclass(slots=True)
 class Inclusions:
     """What includes what, closed: source << 32 | target, sorted, one array for every kind of inclusion."""
@@ -131,7 +127,6 @@ class Inclusion:
         self._rdf_type = rdf_type
         self._guards = Guards(rdf_type)
         self._included = Inclusions.none()
-        self._sources: set[int] = set()
         self._waiting = False
 
     def add_rule(self, rule: CompiledRule, shape: Shape) -> None:
@@ -168,56 +163,47 @@ class Inclusion:
         return candidates
 
     def _closure(self, facts: TripleIndex) -> Inclusions:
-        """The closed inclusions of the present schema."""
-        edges = [
-            self._edges(rule, shape, facts) for rule, shape in zip(self.rules, self._shapes, strict=True)
-        ]
-        sources = np.concatenate([edge[0] for edge in edges])
-        targets = np.concatenate([edge[1] for edge in edges])
-        flips = np.concatenate([edge[2] for edge in edges])
-        if not sources.size:
-            return Inclusions.none()
-        nodes = sorted_unique(np.concatenate((sources, targets)))
-        # every node in two states: reached as the facts stand, or turned round
-        start = 2 * np.searchsorted(nodes, sources)
-        end = 2 * np.searchsorted(nodes, targets)
-        starts = np.concatenate((start, start + 1))
-        ends = np.concatenate((end + flips, end + 1 - flips))
-        from_state, to_state = close_graph(2 * nodes.size, starts, ends)
-        straight = from_state % 2 == 0
-        from_node, to_state = nodes[from_state[straight] // 2], to_state[straight]
-        to_node, turned = nodes[to_state // 2], to_state % 2 == 1
-        kept = (from_node != to_node) | turned
-        from_node, to_node, turned = from_node[kept], to_node[kept], turned[kept]
-        from_class, to_class = from_node >= CLASS, to_node >= CLASS
-        pairs = (from_node << np.uint64(32)) | (to_node & np.uint64(0xFFFFFFFF))
+        """The closed inclusions of the present schema, kind by kind."""
+        rows: dict[tuple[bool, bool, bool], list[Keys]] = {}
+        for rule, shape in zip(self.rules, self._shapes, strict=True):
+            kind = (shape.from_class, shape.to_class, shape.flips)
+            rows.setdefault(kind, []).append(self._rows(rule, shape, facts))
 
-        def part(mask: NDArray[np.bool_]) -> Keys:
-            return np.sort(pairs[mask])
+        def given(from_class: bool, to_class: bool, flips: bool) -> Keys:
+            return sorted_unique(np.concatenate(rows.get((from_class, to_class, flips), [NO_KEYS])))
 
+        classes = close_keys(given(True, True, False))
+        classes = classes[firsts(classes) != seconds(classes)]
+        properties, inverses = _close_turning(given(False, False, False), given(False, False, True))
+        domains, ranges = given(False, True, False), given(False, True, True)
+        # a property has the domains and ranges of those it is included in, and their superclasses
+        within, turned_within = np.sort(swap(properties)), np.sort(swap(inverses))
+        domains, ranges = (
+            np.concatenate((domains, follow(within, domains), follow(turned_within, ranges))),
+            np.concatenate((ranges, follow(within, ranges), follow(turned_within, domains))),
+        )
         return Inclusions(
-            classes=part(from_class & ~turned),
-            properties=part(~from_class & ~to_class & ~turned),
-            inverses=part(~from_class & ~to_class & turned),
-            domains=part(~from_class & to_class & ~turned),
-            ranges=part(~from_class & to_class & turned),
+            classes,
+            properties,
+            inverses,
+            *(
+                sorted_unique(np.concatenate((ends, follow(np.sort(swap(ends)), classes))))
+                for ends in (domains, ranges)
+            ),
         )
 
-    def _edges(
-        self, rule: CompiledRule, shape: Shape, facts: TripleIndex
-    ) -> tuple[Keys, Keys, NDArray[np.int64]]:
-        """The rows of a rule's family as coded nodes source, target, and flips."""
+    def _rows(self, rule: CompiledRule, shape: Shape, facts: TripleIndex) -> Keys:
+        """The rows of a rule's family as pairs source << 32 | target."""
         rows = family_rows(rule, facts, self._dictionary)
-        if rows.size:
-            ends = np.array([rows.column(shape.source), rows.column(shape.target)], np.uint64)
-        else:
-            ends = np.empty((2, 0), np.uint64)
-        for side, is_class in enumerate((shape.from_class, shape.to_class)):
-            if not is_class:
-                ends = ends[:, ends[side] != self._rdf_type]
-        source = ends[0] + CLASS if shape.from_class else ends[0]
-        target = ends[1] + CLASS if shape.to_class else ends[1]
-        return source, target, np.full(source.size, int(shape.flips), np.int64)
+        if not rows.size:
+            return NO_KEYS
+        source, target = rows.column(shape.source), rows.column(shape.target)
+        kept = np.ones(rows.size, np.bool_)
+        if not shape.from_class:
+            kept &= source != self._rdf_type
+        if not shape.to_class:
+            kept &= target != self._rdf_type
+        return pack(source[kept], target[kept])
 
     def _apply(self, included: Inclusions, facts: TripleIndex, candidates: Candidates) -> None:
         """Give the facts their targets."""
@@ -233,6 +219,24 @@ class Inclusion:
         for keys, turned in ((included.domains, False), (included.ranges, True)):
             types.append(follow(_ends(facts, distinct_of_sorted(firsts(keys)), turned), keys))
         candidates.setdefault(self._rdf_type, []).extend(types)
+
+
+def _close_turning(straight: Keys, turned: Keys) -> tuple[Keys, Keys]:
+    """The closure of inclusions between properties, as they stand and turned round: two of these cancel.
+
+    Every property is two nodes of a graph, reached either way. That it is included in itself is left out.
+    """
+    edges = np.concatenate((straight, turned))
+    nodes = distinct(np.concatenate((firsts(edges), seconds(edges))))
+    flips = np.repeat(np.array([0, 1]), [straight.size, turned.size])
+    start = 2 * np.searchsorted(nodes, firsts(edges))
+    end = 2 * np.searchsorted(nodes, seconds(edges))
+    starts, ends = np.concatenate((start, start + 1)), np.concatenate((end + flips, end + 1 - flips))
+    from_state, to_state = close_graph(2 * nodes.size, starts, ends)
+    wanted = (from_state % 2 == 0) & (from_state != to_state)
+    from_state, to_state = from_state[wanted], to_state[wanted]
+    pairs, is_turned = pack(nodes[from_state // 2], nodes[to_state // 2]), to_state % 2 == 1
+    return np.sort(pairs[~is_turned]), np.sort(pairs[is_turned])
 
 
 def _ends(facts: TripleIndex, predicates: Column, turned: bool) -> Keys:
