@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 import time
@@ -170,6 +171,7 @@ def test_a_small_graph_does_not_wait_for_a_compiler() -> None:
     assert whole < 10, f"from nothing to the materialisation of a hundred triples in {whole:.1f} s"
 
 
+@pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="nothing is compiled")
 def test_the_engine_calls_every_kernel_with_one_signature() -> None:
     """Else whoever loads a large graph waits for the compiler twice."""
     counts = run(
