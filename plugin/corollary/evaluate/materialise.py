@@ -144,12 +144,12 @@ def extend(before: Materialisation, explicit: TripleIndex, added: Candidates) ->
     """The materialisation of more explicit facts, at the cost of what is new.
 
     ``explicit`` holds the explicit facts of ``before`` and those ``added``. What was there ``before`` is left
-    as it is, but only the last of a line of materialisations can be extended. Programs with negation
-    or aggregates start over.
+    as it is. Programs with negation or aggregates start over, and so does a materialisation that was
+    extended before, or whose extension was interrupted: its evaluation has gone on.
     """
     evaluation = before.evaluation
-    if evaluation.has_strata:
+    has_gone_on = before.index.fact_count() != evaluation.fixpoint.index.fact_count()
+    if evaluation.has_strata or has_gone_on:
         return materialise(explicit, before.program, before.dictionary)
-    assert before.index.fact_count() == evaluation.fixpoint.index.fact_count(), "extended once already"
     evaluation.add(added)
     return _result(explicit, evaluation, before.strata)
