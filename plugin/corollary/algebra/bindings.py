@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corollary.index.pairs import Pairs, distinct, firsts, pack, seconds, slice_of
+from corollary.index.pairs import firsts, pack, seconds, slice_of
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Mask, Rows
@@ -178,23 +178,3 @@ def distinct_values(atom: Atom, variable: int, facts: TripleIndex) -> Batch:
         pairs = facts.relation(atom.p).pairs()
         values = seconds(slice_of(pairs.keys, atom.s)) if atom.s >= 0 else pairs.distinct_seconds()
     return Batch(int(values.size), {variable: values})
-
-
-def distinct_rows(batch: Batch, variables: tuple[int, ...]) -> Batch:
-    """The distinct bindings of some of the variables."""
-    if not variables:
-        return Batch(min(batch.size, 1), {})
-    if len(variables) == 1:
-        values = distinct(batch.columns[variables[0]])
-        return Batch(int(values.size), {variables[0]: values})
-    if len(variables) == 2:
-        first, second = variables
-        pairs = Pairs.of(pack(batch.columns[first], batch.columns[second])).keys
-        return Batch(int(pairs.size), {first: firsts(pairs), second: seconds(pairs)})
-    order = np.lexsort([batch.columns[v] for v in reversed(variables)])
-    fresh = np.zeros(batch.size, np.bool_)
-    fresh[:1] = True
-    for variable in variables:
-        column = batch.columns[variable][order]
-        fresh[1:] |= column[1:] != column[:-1]
-    return Batch(batch.size, {v: batch.columns[v] for v in variables}).take(order[fresh])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from corollary.algebra.aggregates import group
-from corollary.algebra.bindings import Batch, distinct_rows, distinct_values, join
+from corollary.algebra.bindings import Batch, distinct_values, join
 from corollary.algebra.expressions import number_rows, select
 from corollary.index.pairs import join as join_keys
 from corollary.index.pairs import pack
@@ -147,9 +147,3 @@ def emit(heads: tuple[Atom, ...], batch: Batch, candidates: Candidates) -> None:
         else:
             for predicate, part in grouped(batch.columns[head.p], keys):
                 candidates.setdefault(predicate, []).append(part)
-
-
-def needed_rows(heads: tuple[Atom, ...], batch: Batch) -> Batch:
-    """The batch with only what the heads mention, each binding once."""
-    wanted = tuple(sorted({term for head in heads for term in head.terms if term < 0}))
-    return distinct_rows(batch, wanted)

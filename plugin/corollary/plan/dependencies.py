@@ -69,13 +69,6 @@ class DependencyGraph:
     component_of: dict[Node, int]
     components: tuple[tuple[Node, ...], ...]
 
-    def is_recursive(self, component: int) -> bool:
-        """Whether the component's facts depend on each other."""
-        return any(
-            self.component_of[edge.source] == component == self.component_of[edge.target]
-            for edge in self.edges
-        )
-
 
 def dependency_graph(program: CompiledProgram, facts: TripleIndex, tables: Tables) -> DependencyGraph:
     """The graph of the rule instances whose bodies may ever hold, given these facts.
