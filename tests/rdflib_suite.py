@@ -4,8 +4,9 @@
 
 rdflib's source distribution of the installed version carries the suite. It runs twice, reasoning switched
 off, each time in a process of its own; a small pytest plugin replaces the store and notes the outcomes.
-Tests that ask the internet or start containers are left out. Exit code 1 if a test passes with Memory,
-fails with ours, and is no known exception.
+Tests that ask the internet or start containers are left out. Takes two minutes. Exit codes: 0 if all is
+well, 1 if a test passes with Memory, fails with ours, and is no known exception, or if the suite does not
+run at all, 3 if it could not be had.
 """
 
 from __future__ import annotations
@@ -25,19 +26,29 @@ KNOWN_EXCEPTIONS = {
     "failed test/test_namespace/test_namespace.py::TestNamespacePrefix::test_reset": (
         "uses a private attribute of Memory"
     ),
-    "failed test/test_issues/test_issue1160.py::test_named_graph_with_fragment": (
-        "expects FROM NAMED to ask the network"
-    ),
     "failed rdflib/graph.py::rdflib.graph": "prints the name of the default store's class",
     "missing test/test_w3c_spec/test_n3_w3c.py::test_manifest": (
         "takes the first of two types, in Memory's order, for a test's kind"
+    ),
+    "failed test/test_w3c_spec/test_sparql11_w3c.py::test_entry_sparql11["
+    "http://www.w3.org/2009/sparql/docs/tests/data-sparql11/aggregates/manifest#agg-empty-group]": (
+        "wants a row for GROUP BY over nothing, where there is no group: the W3C has since corrected it "
+        "(agg-empty-group-max-1)"
+    ),
+    "failed test/test_w3c_spec/test_sparql_rdflib.py::test_entry_rdflib["
+    "http://raw.github.com/RDFLib/rdflib/main/test/data/suites/rdflib/sparql/manifest.ttl#filteroptional]": (
+        "wants a solution dropped for which the FILTER in OPTIONAL fails: SPARQL's LeftJoin keeps it"
     ),
     "xfailed test/test_parsers/test_swap_n3.py::test_cases": "numbers its tests in the order of a set",
 }
 """Outcomes and beginnings of test names, and why they differ from Memory's."""
 
+UNAVAILABLE = 3
+"""The exit code if rdflib's source distribution cannot be had."""
+
 NAMED_AFTER_STORE = "[corollary"
-"""Tests of every registered store run once for each class: ours goes by the name of Memory then."""
+"""Tests of every registered store run once for each class: ours, tested as the default one too, may go by any
+of its names then."""
 
 PLUGIN = """
 import json, os, re
@@ -76,8 +87,15 @@ def obtain(folder: Path) -> Path:
     version = importlib.metadata.version("rdflib")
     source = folder / f"rdflib-{version}"
     if not source.is_dir():
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
-        subprocess.run([*command, "--dest", str(folder), f"rdflib=={version}"], check=True)
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "rdflib"]
+        download = [*command, "--dest", str(folder), f"rdflib=={version}"]
+        if subprocess.run(download, check=False).returncode:
+            print(
+                f"pip could not download the source distribution of rdflib {version} (see above): nothing "
+                f"was tested. Unpack it as {source}, and give --keep {folder}.",
+                file=sys.stderr,
+            )
+            sys.exit(UNAVAILABLE)
         with tarfile.open(folder / f"rdflib-{version}.tar.gz") as archive:
             archive.extractall(folder, filter="data")
     return source

@@ -14,7 +14,7 @@ from benchmarks.engine import ENGINE, REASON
 from benchmarks.measure import ENOUGH_SECONDS, Demand, Outcome, Settings, Task, measure
 from benchmarks.peers import OWLRL, REASONABLE, owlrl_task, reasonable_tasks
 from benchmarks.run import WORKLOADS
-from benchmarks.workloads import first_use, hierarchy, lubm, real, transitive
+from benchmarks.workloads import first_use, hierarchy, lubm, queries, real, store, transitive
 
 PROJECT = Path(__file__).parents[2]
 SMALL = Settings(repeat=1, peers=False, slow=False, small=True)
@@ -51,11 +51,11 @@ def test_one_command_runs_workloads_and_writes_json(tmp_path: Path) -> None:
     assert "| transitive | 100 nodes | corollary | reason |" in shown
 
 
-@pytest.mark.parametrize("name", ["transitive", "hierarchy", "first-use", "real"])
+@pytest.mark.parametrize("name", ["transitive", "hierarchy", "first-use", "real", "store", "queries"])
 def test_small_workloads_give_measurements(name: str) -> None:
     results = WORKLOADS[name].run(SMALL)
     assert all(m.workload == name and m.least > 0 for m in results.measurements)
-    assert results.measurements or results.notes  # real: there is no corpus in these settings
+    assert results.measurements or results.notes  # real, queries: there is no corpus in these settings
 
 
 def test_universities_are_generated_without_a_corpus() -> None:
@@ -91,6 +91,27 @@ def test_demands_of_a_size_follow_from_what_was_measured() -> None:
         (500, False),
         (20, True),
     ]
+
+
+def test_the_store_is_compared_on_equal_triples() -> None:
+    measured = {(m.size, m.what, m.engine): m.facts for m in store.run(SMALL).measurements}
+    for size in ("university-1, explicit", "university-1, closed"):
+        for what in (store.SCAN, store.LOOK_UP):
+            assert measured[size, what, ENGINE] == measured[size, what, store.MEMORY]
+    explicit = measured["university-1, explicit", store.SCAN, ENGINE]
+    assert explicit == measured["university-1", store.PARSE, store.MEMORY]
+    assert (
+        measured["university-1, closed", store.SCAN, ENGINE] == measured["university-1", store.PARSE, ENGINE]
+    )
+
+
+@pytest.mark.corpus
+def test_queries_are_answered_as_published(corpus: Path) -> None:
+    results = queries.run(Settings(repeat=1, corpus=corpus, slow=False))
+    right, in_time = results.demands
+    assert right.value == len(queries.QUERIES)
+    assert in_time.bound == queries.MOST_OVER_PYOXIGRAPH
+    assert len({m.facts for m in results.measurements if m.what == queries.ALL}) == 1
 
 
 @pytest.mark.parametrize("classes", [15, 100, 1000, 1007])

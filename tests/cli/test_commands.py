@@ -164,7 +164,16 @@ def test_generate_university(tmp_path: Path) -> None:
 def test_help_and_version() -> None:
     assert succeeds("--version").stdout.startswith("corollary ")
     assert "generate university 1" in succeeds("--help").stdout
-    for command in ("materialise", "rules", "check", "explain-plan", "profiles", "generate"):
+    for command in (
+        "materialise",
+        "update",
+        "query",
+        "rules",
+        "check",
+        "explain-plan",
+        "profiles",
+        "generate",
+    ):
         assert "Usage:" in succeeds(command, "--help").stdout
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pyoxigraph
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rdflib import Dataset, Literal, URIRef, Variable
 from rdflib.term import Node
@@ -19,6 +19,9 @@ VARIABLES = ["?x", "?y", "?z", "?w"]
 
 EVERYWHERE = [("<urn:a>", "<urn:s>", node, graph) for node in [*NODES, *GRAPHS[1:]] for graph in GRAPHS]
 """Every term is a node of every graph: about paths of no steps from other terms opinions differ."""
+
+ALTERNATIVES = ("|<", "|^<", "!<", "!(")
+"""Signs of paths that match two nodes in several ways: pyoxigraph counts one or all of them, by its plan."""
 
 variables = st.sampled_from(VARIABLES)
 subjects = st.one_of(variables, variables, variables, st.sampled_from(NODES[:3]))
@@ -144,4 +147,23 @@ def test_same_rows(data: list[tuple[str, str, str, str]], pattern: str) -> None:
     columns = ["x", "y", "z", "w", "g", "new", "n"]
     query = f"SELECT {' '.join('?' + v for v in columns)} WHERE {{ {pattern} }}"
     data += EVERYWHERE
-    assert own_rows(data, query, columns) == oxigraph_rows(data, query, columns), query
+    found, expected = own_rows(data, query, columns), oxigraph_rows(data, query, columns)
+    if any(sign in pattern for sign in ALTERNATIVES):
+        assume("COUNT" not in pattern)
+        assert found.keys() == expected.keys(), query
+    else:
+        assert found == expected, query
+
+
+def test_a_path_of_alternatives_matches_as_often_as_there_are_some() -> None:
+    data = [("<urn:a>", predicate, "<urn:b>", "") for predicate in PREDICATES]
+    for path, times in (
+        ("(<urn:p>|<urn:q>)", 2),
+        ("!<urn:p>", 2),
+        ("^(!(<urn:p>|<urn:q>))", 1),
+        ("(!<urn:p>)?", 1),
+    ):
+        ends = "<urn:b> {} ?x" if path.startswith("^") else "?x {} <urn:b>"
+        for known in ("", "VALUES ?x { <urn:a> }"):
+            found = own_rows(data, f"SELECT ?x {{ {known} {ends.format(path)} FILTER(?x = <urn:a>) }}", ["x"])
+            assert found == {("<urn:a>",): times}, (path, known)

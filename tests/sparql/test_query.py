@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+import rdflib.plugins.sparql as sparql
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import RDF, RDFS, BNode, Dataset, Graph, Literal, Namespace, URIRef, Variable
@@ -159,6 +161,38 @@ def test_functions_of_the_user(graph: Graph) -> None:
         unregister_custom_function(EX.shout, shout)
 
 
+def test_errors_of_a_function_are_raised_where_rows_are_looked_at(graph: Graph) -> None:
+    def fail(*_: Any) -> Literal:
+        raise RuntimeError("no way")
+
+    register_custom_function(EX.fail, fail)
+    try:
+        result = graph.query("SELECT (x:fail(?o) AS ?t) {?s x:p ?o}")
+        assert result.vars == [Variable("t")]
+        looks: list[Callable[[], object]] = [
+            *(lambda: len(result), lambda: list(result), lambda: bool(result)),
+            *(lambda: result.bindings, lambda: result.serialize(format="json")),
+        ]
+        for look in looks:
+            with pytest.raises(RuntimeError, match="no way"):
+                look()
+        with pytest.raises(RuntimeError, match="no way"):
+            graph.query("ASK {?s x:p ?o FILTER(x:fail(?o))}")
+        with pytest.raises(RuntimeError, match="no way"):
+            graph.update("DELETE {?s ?p ?o} WHERE {?s ?p ?o FILTER(x:fail(?o))}")
+    finally:
+        unregister_custom_function(EX.fail, fail)
+
+
+def test_group_concat_passes_over_what_has_no_value(graph: Graph) -> None:
+    rows = "{VALUES (?x ?y) {(1 UNDEF) (2 3)}}"
+    assert native(graph, f"SELECT (GROUP_CONCAT(STR(?y)) AS ?t) {rows}") == [(Literal("3"),)]
+    assert native(graph, f"SELECT (GROUP_CONCAT(STR(?z)) AS ?t) {rows}") == [(Literal(""),)]
+    assert native(graph, f"SELECT (SUM(1) AS ?n) (GROUP_CONCAT(1 / (?x - 1)) AS ?t) {rows}") == [
+        (Literal(2), None)
+    ]
+
+
 def test_explicit_and_inferred_are_graphs_of_any_query(family: Dataset) -> None:
     member = f"{{<{EX.tom}> a <{EX.Animal}>}}"
     assert count(family, member) == 1
@@ -173,11 +207,35 @@ def test_from_is_over_the_graphs_of_the_store(family: Dataset) -> None:
     schema, data = f"<{EX.schema}>", f"<{EX.data}>"
     assert count(family, f"FROM {data} {{?s ?p ?o}}") == 1
     assert count(family, f"FROM {data} FROM {schema} {{?s ?p ?o}}") == 2
-    assert count(family, f"FROM <{EX.nowhere}> {{?s ?p ?o}}") == 0
     assert count(family, f"FROM NAMED {data} {{?s ?p ?o}}") == 0
     assert count(family, f"FROM NAMED {data} {{GRAPH ?g {{?s ?p ?o}}}}") == 1
     assert count(family, f"FROM NAMED {data} {{GRAPH {schema} {{?s ?p ?o}}}}") == 0
     assert count(family, f"FROM {data} {{GRAPH ?g {{?s ?p ?o}}}}") == 0
+
+
+def test_graphs_that_the_store_has_not_are_loaded_by_rdflib(family: Dataset, tmp_path: Path) -> None:
+    file = tmp_path / "more.ttl"
+    file.write_text("<urn:x:a> <urn:x:b> <urn:x:c>, <urn:x:d> .")
+    more, data = f"<{file.as_uri()}>", f"<{EX.data}>"
+    assert count(family, f"FROM {more} {{?s ?p ?o}}") == 2
+    assert count(family, f"FROM {more} FROM {data} {{?s ?p ?o}}") == 3
+    assert count(family, f"FROM NAMED {more} {{GRAPH ?g {{?s ?p ?o}}}}") == 2
+    assert count(family, "{?s <urn:x:b> ?o}") == 0
+    with pytest.raises(Exception, match="urn:x:nowhere"):
+        count(family, f"FROM <{EX.nowhere}> {{?s ?p ?o}}")
+
+
+def test_graphs_are_not_loaded_if_rdflib_is_told_so(
+    family: Dataset, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = f"SELECT * FROM <{EX.nowhere}> {{?s ?p ?o}}"
+    assert native(graph, query) == []  # a plain graph's query loads nothing anyway
+    monkeypatch.setattr(sparql, "SPARQL_LOAD_GRAPHS", False)
+    assert native(family.default_graph, query) == []
+    family.graph(EX.empty)
+    monkeypatch.undo()
+    assert count(family, f"FROM <{EX.empty}> {{?s ?p ?o}}") == 0
+    assert count(family, f"FROM <{EX.empty}> FROM <{INFERRED}> {{?s a <{EX.Animal}>}}") == 1
 
 
 def test_the_default_graph_is_no_named_graph(family: Dataset) -> None:

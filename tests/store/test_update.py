@@ -117,6 +117,19 @@ def test_a_failed_request_changes_nothing(dataset: Dataset, before: str, failing
     assert shown(dataset) == there
 
 
+@pytest.mark.parametrize("request_text", ["COPY SILENT :g TO :h", "LOAD SILENT <file:///no/such/file.ttl>"])
+def test_silent_hides_no_error_of_our_own(
+    dataset: Dataset, request_text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise AssertionError("broken")
+
+    monkeypatch.setattr("corollary.store.update._is_there", broken)
+    monkeypatch.setattr("corollary.store.update.guess_format", broken)
+    with pytest.raises(AssertionError, match="broken"):
+        dataset.update(PREFIX + request_text)
+
+
 def test_a_failed_request_leaves_inferences_right() -> None:
     graph = Graph(CorollaryStore(rules="rdfs"), EX.g)
     graph.add((EX.A, RDFS.subClassOf, EX.B))

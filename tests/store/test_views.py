@@ -14,7 +14,7 @@ from rdflib import OWL, RDF, RDFS, BNode, Dataset, Graph, Literal, Namespace
 from rdflib.store import NO_STORE, VALID_STORE
 from rdflib.term import Node
 
-import corollary.store.store as module
+import corollary.store.reasoning as module
 from corollary.language import CorollaryError
 from corollary.store import EXPLICIT, INFERRED, CorollaryStore, InferredTripleWarning
 
@@ -148,7 +148,7 @@ def counting(name: str, function: Callable[..., Any], calls: list[str]) -> Calla
 
 def test_a_parse_reasons_once_and_only_when_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
-    for name in ("materialise", "extend"):
+    for name in ("materialise", "maintain"):
         monkeypatch.setattr(module, name, counting(name, getattr(module, name), calls))
     graph = Graph(CorollaryStore(rules="rdfs"), EX.g)
     lines = "\n".join(f"<{EX[f'x{n}']}> a <{EX.A}> ." for n in range(500))
@@ -160,10 +160,10 @@ def test_a_parse_reasons_once_and_only_when_somebody_looks(monkeypatch: pytest.M
     graph.parse(data=lines.replace("/x", "/y"), format="turtle")
     assert calls == ["materialise"]
     assert len(list(graph.subjects(RDF.type, EX.B))) == 1000
-    assert calls == ["materialise", "extend"]
+    assert calls == ["materialise", "maintain"]
     graph.add((EX.x1, RDF.type, EX.A))
     assert FOLLOWS not in graph
-    assert calls == ["materialise", "extend"], "what is there already brings nothing"
+    assert calls == ["materialise", "maintain"], "what is there already brings nothing"
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ FORMATS = {
 LINE_FORMATS = (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS)
 """One statement a line, no prefixes, no relative IRIs, no anonymous blank nodes."""
 
-COMPRESSIONS = ("gz", "bz2")
+COMPRESSIONS = ("gz", "bz2", "zst")
 
 AMBIGUOUS = ("owl", "rdf", "rdfs", "xml")
 """Suffixes under which Turtle and other syntaxes are found in the wild."""
@@ -67,8 +67,8 @@ class FileKind:
 
 
 def named_format(name: str) -> RdfFormat:
-    """The format a user names, such as ``ttl``. Raises InputError with the known names."""
-    found = FORMATS.get(name.lower().removeprefix("."))
+    """The format a user names, as in ``ttl``, ``json-ld``, ``text/turtle``. InputError lists the names."""
+    found = FORMATS.get(name.lower().removeprefix(".").replace("-", "")) or RdfFormat.from_media_type(name)
     if found is None:
         raise input_error(f"unknown format '{name}'", f"it is one of {', '.join(FORMATS)}")
     return found
@@ -87,7 +87,7 @@ def format_of(path: str, override: str | None = None) -> RdfFormat:
     if suffix not in FORMATS:
         complaint = f"'.{suffix}' is no suffix of an RDF format" if suffix else "the name has no suffix"
         known = " ".join(f".{name}" for name in FORMATS)
-        remedy = f"name the format, or use one of the suffixes {known} (and .gz or .bz2 after it)"
+        remedy = f"name the format, or use one of the suffixes {known} (and .gz, .bz2 or .zst after it)"
         raise input_error(f"{path}: {complaint}", remedy)
     return FORMATS[suffix]
 
@@ -98,6 +98,10 @@ def decompressed(raw: BinaryIO, compression: str) -> BinaryIO:
         return io.BufferedReader(gzip.GzipFile(fileobj=raw, mode="rb"), 1 << 18)
     if compression == "bz2":
         return io.BufferedReader(bz2.BZ2File(raw, "rb"), 1 << 18)
+    if compression == "zst":
+        import pyarrow
+
+        return io.BufferedReader(pyarrow.CompressedInputStream(raw, "zstd"), 1 << 18)
     return raw
 
 

@@ -13,30 +13,15 @@ from __future__ import annotations
 
 import os
 import re
-import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from itertools import chain, compress, count, cycle, islice
-from pathlib import Path
-from typing import BinaryIO, cast
-from xml.parsers import expat
 
 import numpy as np
 import pyoxigraph
-from pyoxigraph import RdfFormat
 
-from corollary.language.errors import InputError, Span
-from corollary.loaders.formats import (
-    AMBIGUOUS,
-    LINE_FORMATS,
-    STANDARD_STREAM,
-    FileKind,
-    decompressed,
-    format_of,
-    input_error,
-    sniff,
-)
+from corollary.language.errors import InputError
+from corollary.loaders.documents import Document, size_of
+from corollary.loaders.formats import STANDARD_STREAM, input_error
 from corollary.terms.dictionary import Ids, Kind, TermDictionary
 
 Columns = tuple[Ids, Ids, Ids]
@@ -47,24 +32,30 @@ Progress = Callable[[str, int, float | None], None]
 TRIPLES_A_CHUNK = 1 << 16
 
 _ANONYMOUS = re.compile(r"_:[a-f][0-9a-f]{27,31}")
-_POSITION = re.compile(r"^Parser error (at|between) line .*?: ")
-_LONGEST_QUOTED_LINE = 160
 
 
-class _FileTerms(dict[object, int]):
-    """The ids of one file's terms, keyed by pyoxigraph's term objects; a miss asks the dictionary."""
+class DocumentTerms(dict[object, int]):
+    """The ids of one document's terms, keyed by pyoxigraph's term objects; a miss asks the dictionary.
 
-    def __init__(self, name: str, dictionary: TermDictionary) -> None:
+    ``new_label`` gives each blank node another label than the document's.
+    """
+
+    def __init__(
+        self, name: str, dictionary: TermDictionary, new_label: Callable[[], str] | None = None
+    ) -> None:
         self._name = name
         self._dictionary = dictionary
+        self._new_label = new_label
 
     def __missing__(self, term: object) -> int:
         if isinstance(term, pyoxigraph.Triple):
             remedy = "statements about statements are supported by reification only"
             raise input_error(f"{self._name}: the triple term <<( {term} )>>", remedy)
+        if isinstance(term, pyoxigraph.Literal) and term.direction is not None:
+            raise input_error(f"{self._name}: the literal {term}", "base directions are not supported")
         text = str(term)
         if text.startswith("_:"):
-            text = self._free_label(text)
+            text = self._new_label() if self._new_label else self._free_label(text)
         term_id = self[term] = self._dictionary.encode(text)
         return term_id
 
@@ -97,107 +88,40 @@ def read(
     chunks: list[Ids] = []
     triples = 0
     names = [os.fspath(path) for path in paths]
-    sizes = [0 if name == STANDARD_STREAM else _size(name) for name in names]
-    known_size = sum(sizes) if STANDARD_STREAM not in names else 0
-    for position, name in enumerate(names):
+    sizes = [size_of(name) for name in names]  # all are looked for before the first is read
+    documents = [_document(name, format) for name in names]
+    known_size = 0 if STANDARD_STREAM in names else sum(sizes)
+    for position, document in enumerate(documents):
         before = sum(sizes[:position])
-        for chunk, bytes_read in _read_file(name, dictionary, _override(name, format)):
+        for chunk, bytes_read in _read(document, dictionary):
             chunks.append(chunk)
             triples += len(chunk)
             if progress is not None:
                 share = (before + bytes_read) / known_size if known_size else None
-                progress(f"reading {name}", triples, share)
+                progress(f"reading {document.name}", triples, share)
     rows = np.concatenate(chunks) if chunks else np.empty((0, 3), np.uint32)
     s, p, o = (np.ascontiguousarray(rows[:, column]) for column in range(3))
     return s, p, o
 
 
-def _override(name: str, format: str | None) -> str | None:
+def _document(name: str, format: str | None) -> Document:
     """A format given by the user is for standard input and names that do not tell; not for the others."""
-    if name != STANDARD_STREAM:
-        try:
-            format_of(name)
-        except InputError:
-            return format
-        return None
-    return format
-
-
-def _size(name: str) -> int:
-    """The bytes of a file. All files are looked for before the first is read."""
-    path = Path(name)
-    if path.is_dir():
-        remedy = f"name the files in it, as in {path / '*.nt'}"
-        raise input_error(f"{name}: this is a directory", remedy)
+    if name == STANDARD_STREAM or format is None:
+        return Document.in_file(name, format)
     try:
-        return path.stat().st_size
-    except OSError as error:
-        beside = path.parent
-        remedy = f"the folder {beside} does not exist either" if not beside.is_dir() else ""
-        raise input_error(f"{name}: {error.strerror}", remedy) from None
+        return Document.in_file(name)
+    except InputError:
+        return Document.in_file(name, format)
 
 
-@contextmanager
-def _opened(name: str) -> Iterator[BinaryIO]:
-    """The raw, still compressed, bytes of a file or of standard input."""
-    if name == STANDARD_STREAM:
-        yield sys.stdin.buffer
-        return
-    with open(name, "rb") as raw:
-        yield raw
+def _read(document: Document, dictionary: TermDictionary) -> Iterator[tuple[Ids, int]]:
+    """Chunks of shape (triples, 3), and how many bytes of the document have been read at each."""
+    with document.parsed() as (raw, quads):
+        for chunk in _chunks(quads, DocumentTerms(document.name, dictionary)):
+            yield chunk, 0 if document.name == STANDARD_STREAM else raw.tell()
 
 
-def _read_file(name: str, dictionary: TermDictionary, override: str | None) -> Iterator[tuple[Ids, int]]:
-    """Chunks of shape (triples, 3), and how many bytes of the file have been read at each."""
-    kind = FileKind.of(name)
-    format = format_of(name, override)
-    try:
-        with _opened(name) as raw:
-            stream = decompressed(raw, kind.compression)
-            if kind.suffix in AMBIGUOUS and override is None:
-                format = sniff(_peek(stream), name)
-            terms = _FileTerms(name, dictionary)
-            for chunk in _chunks(_quads(name, stream, format), terms):
-                yield chunk, 0 if name == STANDARD_STREAM else raw.tell()
-    except (SyntaxError, expat.ExpatError) as error:
-        raise _syntax_error(name, format, error) from None
-    except (EOFError, zlib.error, OSError) as error:
-        reason = "the compressed data end too early or are damaged" if kind.compression else "cannot be read"
-        remedy = "get the file again; what it held so far was not used"
-        raise input_error(f"{name}: {reason} ({error})", remedy) from None
-
-
-def _peek(stream: BinaryIO) -> bytes:
-    first = stream.read(4096)
-    stream.seek(0)
-    return first
-
-
-class _CheckedXML:
-    """The bytes of an XML file on their way to pyoxigraph, which does not notice when a file is cut off."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._parser = expat.ParserCreate()
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._stream.read(size)
-        self._parser.Parse(data, not data)
-        return data
-
-
-def _quads(name: str, stream: BinaryIO, format: RdfFormat) -> pyoxigraph.QuadParser:
-    has_base = name != STANDARD_STREAM and format not in LINE_FORMATS
-    return pyoxigraph.parse(
-        cast(BinaryIO, _CheckedXML(stream)) if format == RdfFormat.RDF_XML else stream,
-        format,
-        base_iri=Path(name).resolve().as_uri() if has_base else None,
-        # N3 has "graphs" too: formulas, such as the two sides of a rule. What they hold is not asserted.
-        without_named_graphs=format == RdfFormat.N3,
-    )
-
-
-def _chunks(quads: Iterable[pyoxigraph.Quad], terms: _FileTerms) -> Iterator[Ids]:
+def _chunks(quads: Iterable[pyoxigraph.Quad], terms: DocumentTerms) -> Iterator[Ids]:
     """Arrays of shape (triples, 3)."""
     wanted = compress(chain.from_iterable(quads), cycle((1, 1, 1, 0)))  # all but the graph names
     ids = map(terms.__getitem__, wanted)
@@ -205,35 +129,8 @@ def _chunks(quads: Iterable[pyoxigraph.Quad], terms: _FileTerms) -> Iterator[Ids
         yield chunk.reshape(-1, 3)
 
 
-def _syntax_error(name: str, format: RdfFormat, error: SyntaxError | expat.ExpatError) -> InputError:
-    """The parser's complaint with file, line and column as far as it tells, and a remedy."""
-    if isinstance(error, expat.ExpatError):
-        reason = expat.ErrorString(error.code)
-        line, column = error.lineno, error.offset + 1
-    else:
-        reason = _POSITION.sub("", error.msg)
-        line, column = error.lineno or 0, error.offset or 1
-    message = f"not {format.name}: {reason}"
-    if "No scheme found" in reason:
-        remedy = "a relative IRI needs a base: declare one in the file"
-    elif "LoadDocumentCallback" in reason:
-        remedy = "remote contexts are not fetched: put the context into the file"
-    elif "Named graphs" in reason:
-        remedy = "N3 formulas and rules are not data: leave them out"
-    elif "end of file" in reason or "no element found" in reason:
-        remedy = "the file may be cut off: get it again"
-    else:
-        remedy = "mend the file, or name its format if it is another one"
-    if not line:  # semantic errors in RDF/XML have no place
-        return input_error(f"{name}: {message}", remedy)
-    return input_error(message, remedy, Span(name, line, column, _line(name, line)))
-
-
-def _line(name: str, number: int) -> str:
-    """One line of a file, to show in a message; nothing if it cannot be shown."""
-    if name == STANDARD_STREAM:
-        return ""
-    with _opened(name) as raw:
-        line = next(islice(decompressed(raw, FileKind.of(name).compression), number - 1, None), b"")
-    text = line.decode(errors="replace").rstrip("\r\n").replace("\t", " ")
-    return text if len(text) <= _LONGEST_QUOTED_LINE else ""
+def quad_chunks(quads: Iterable[pyoxigraph.Quad], terms: DocumentTerms) -> Iterator[Ids]:
+    """Arrays of shape (quads, 4): subject, predicate, object, graph."""
+    ids = map(terms.__getitem__, chain.from_iterable(quads))
+    while len(chunk := np.fromiter(islice(ids, 4 * TRIPLES_A_CHUNK), np.uint32)):
+        yield chunk.reshape(-1, 4)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 
-from corollary.cli.group import EXIT_INCONSISTENT, Commands, print_version
+from corollary.cli.group import EXIT_INCONSISTENT, EXIT_NO, Commands, print_version
+from corollary.cli.output import check_target, print_json, print_tables, write_facts
 from corollary.cli.pipeline import DEFAULT_RULES, load_program, run
 from corollary.cli.progress import stage
+from corollary.cli.updating import STRATEGIES, Sources, update_files
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -30,6 +31,14 @@ _input_format = click.option(
     help="Format of standard input and of files whose names do not tell, such as ttl. Default: nt.",
 )
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+
+
+_output = click.option(
+    "--output", "-o", metavar="FILE", help="Write the facts to this file; - is standard output."
+)
+_output_format = click.option(
+    "--output-format", metavar="SUFFIX", help="Format to write, such as ttl. Default: by suffix."
+)
 
 
 def _takes_files(command: Command) -> Command:
@@ -59,15 +68,17 @@ def main() -> None:
       corollary generate university 1 -o university
       corollary materialise university/* -o closed.nt.gz
       corollary check university/*
+      corollary query university/* -q 'SELECT ?type (COUNT(*) AS ?members) { ?x a ?type } GROUP BY ?type'
 
-    Exit codes: 0 all well, 1 `check` found inconsistencies, 2 a mistake in the input or on the command line.
+    Exit codes: 0 all well, 1 `check` found inconsistencies or `query` answers ASK with no, 2 a mistake in the
+    input or on the command line.
     """
 
 
 @main.command(short_help="Close files under rules, print a summary.")
 @_takes_files
-@click.option("--output", "-o", metavar="FILE", help="Write the facts to this file; - is standard output.")
-@click.option("--output-format", metavar="SUFFIX", help="Format to write, such as ttl. Default: by suffix.")
+@_output
+@_output_format
 @click.option("--inferred-only", is_flag=True, help="Write only what was not in the input.")
 @_json
 def materialise(
@@ -88,40 +99,96 @@ def materialise(
       corollary materialise data.ttl --rules owl2rl --rules family.dlog --json
       zcat data.nt.gz | corollary materialise ontology.ttl - -o - | sort | less
     """
-    from corollary.loaders.writing import check_target, write
+    from corollary.cli.summary import summary, tables
 
-    if output is None and (inferred_only or output_format):
-        raise click.UsageError("--inferred-only and --output-format say what to write: name a file with -o")
-    if output is not None:
-        check_target(output, output_format)  # a mistake here should not cost the time to reason
+    check_target(output, output_format, inferred_only)  # before the time to reason is spent
     done = run(files, rules, input_format)
-    result = done.materialisation
-    if output is not None:
-        with stage("write", done.seconds):
-            index = result.inferred() if inferred_only else result.index
-            write(output, index.columns(), result.dictionary, output_format)
-    _print_summary(done, as_json, to_stderr=output == "-")
-    if result.inconsistency_count:
+    write_facts(done.materialisation, output, output_format, inferred_only, done.seconds)
+    data, to_stderr = summary(done), output == "-"
+    if as_json:
+        print_json(data, to_stderr)
+    else:
+        print_tables(tables(data, done.materialisation.program.prefixes), to_stderr)
+    if done.materialisation.inconsistency_count:
         click.echo(
-            f"corollary: {_inconsistencies(result.inconsistency_count)} found;"
+            f"corollary: {_inconsistencies(done.materialisation.inconsistency_count)} found;"
             " `corollary check` with the same files and rules lists them",
             err=True,
         )
 
 
-def _print_summary(done: Any, as_json: bool, to_stderr: bool) -> None:
-    from corollary.cli.summary import summary, tables
+@main.command(short_help="Follow a change of files, and show what it took.")
+@click.argument("files", nargs=-1, required=True, metavar="DATA...")
+@click.option("--remove", multiple=True, metavar="FILE", help="A file with facts to remove; may be repeated.")
+@click.option("--add", multiple=True, metavar="FILE", help="A file with facts to add; may be repeated.")
+@_rules
+@_input_format
+@click.option(
+    "--strategy",
+    type=click.Choice(list(STRATEGIES)),
+    default="automatic",
+    show_default=True,
+    help="How removals are followed.",
+)
+@_output
+@_output_format
+@click.option("--inferred-only", is_flag=True, help="Write only what is not explicit after the change.")
+@click.option(
+    "--report",
+    type=click.Choice(["text", "json"]),
+    help="Print what maintenance did, module by module; json has the summary too.",
+)
+def update(
+    files: tuple[str, ...],
+    remove: tuple[str, ...],
+    add: tuple[str, ...],
+    rules: tuple[str, ...],
+    input_format: str | None,
+    strategy: str,
+    output: str | None,
+    output_format: str | None,
+    inferred_only: bool,
+    report: str | None,
+) -> None:
+    """Close DATA... under rules, remove and add facts, and follow what that changes.
 
-    data = summary(done)
-    if as_json:
-        click.echo(json.dumps(data, indent=2, ensure_ascii=False), err=to_stderr)
-        return
-    from rich.console import Console
+    The facts of all --remove files go and those of all --add files come, together; a fact in both is there in
+    the end. The result is exactly what `corollary materialise` makes of the changed files; but only what
+    the change concerns is computed. What was gained and lost, and how long each step took, goes to standard
+    error.
 
-    stream = sys.stderr if to_stderr else sys.stdout
-    Console(file=stream, width=None if stream.isatty() else 110).print(
-        *tables(data, done.materialisation.program.prefixes)
-    )
+    \b
+    Strategies:
+      automatic         choose by what has been measured
+      backward-forward  look for another proof before a fact goes
+      dred              let all go that might, then bring back what still follows
+      starting-over     materialise the changed files
+
+    \b
+    Examples:
+      corollary update ontology.ttl data.nt.gz --remove wrong.nt --add right.nt -o closed.nt.gz
+      corollary update data.ttl --remove old.ttl --report text
+      corollary update data.ttl --remove old.ttl --strategy dred --report json | jq .maintenance.seconds
+      grep Alice data.nt | corollary update ontology.ttl data.nt --remove - -o without-alice.nt
+    """
+    from corollary.cli.changes import summary, tables, warning
+
+    if not (remove or add):
+        raise click.UsageError("nothing to do: name files with --remove or --add")
+    if (*files, *remove, *add).count("-") > 1:
+        raise click.UsageError("standard input can be read once: name - only one time")
+    check_target(output, output_format, inferred_only)
+    done = update_files(Sources(files, remove, add, rules or (DEFAULT_RULES,)), input_format, strategy)
+    write_facts(done.after, output, output_format, inferred_only, done.seconds)
+    data, to_stderr = summary(done), output == "-"
+    if report == "json":
+        print_json(data, to_stderr)
+    else:
+        print_tables(tables(data), to_stderr=True)
+    if report == "text":
+        click.echo(done.report, err=to_stderr)
+    if said := warning(done):
+        click.echo(f"corollary: {said}", err=True)
 
 
 @main.command(short_help="Print the program made for an ontology.")
@@ -180,6 +247,63 @@ def check(
         shown = f", of which {len(found):,} are listed" if len(found) < count else ""
         click.echo(f"{_inconsistencies(count)}{shown}" if count else "consistent", err=True)
     ctx.exit(EXIT_INCONSISTENT if count else 0)
+
+
+@main.command(short_help="Ask files and what follows from them a SPARQL query.")
+@_takes_files
+@click.option("--query", "-q", "text", metavar="QUERY", help="The SPARQL query.")
+@click.option("--query-file", "-f", type=click.File(encoding="utf-8"), help="A file with the query.")
+@click.option(
+    "--results",
+    type=click.Choice(["table", "csv", "tsv", "json", "xml", "ttl", "nt"]),
+    help="How to print the answer. Default: table, or ttl for CONSTRUCT and DESCRIBE.",
+)
+@click.pass_context
+def query(
+    ctx: click.Context,
+    files: tuple[str, ...],
+    rules: tuple[str, ...],
+    input_format: str | None,
+    text: str | None,
+    query_file: TextIO | None,
+    results: str | None,
+) -> None:
+    """Ask FILE... and all that follows from them a SPARQL query.
+
+    Prefixes that a file declares, and rdf, rdfs, owl and xsd, need no declaration in the query. Named graphs
+    of N-Quads and TriG files are there for GRAPH; outside of it a pattern sees all graphs together. What
+    follows is also the graph <urn:x-corollary:inferred>, what the files say <urn:x-corollary:explicit>. With
+    --rules none nothing follows.
+
+    SELECT prints table, csv, tsv, json or xml; ASK prints yes or no (or json, xml), and the exit code is 0
+    for yes, 1 for no; CONSTRUCT and DESCRIBE print ttl or nt. How many rows there are, and how long it took,
+    goes to standard error.
+
+    \b
+    Examples:
+      corollary query ontology.ttl data.nt.gz -q 'SELECT ?x { ?x a :Person }'
+      corollary query data.trig -q 'SELECT ?g ?x { GRAPH ?g { ?x a :Person } }' --results csv > people.csv
+      corollary query data.ttl -f report.rq | less -S
+      corollary query data.ttl -q 'SELECT * { GRAPH <urn:x-corollary:inferred> { ?s ?p ?o } }'
+      corollary query data.ttl -q 'CONSTRUCT WHERE { ?x :knows ?y }' --results nt > known.nt
+      if corollary query data.ttl -q 'ASK { :ann :ancestor :cid }'; then echo related; fi
+    """
+    from corollary.cli.querying import ask
+    from corollary.cli.question import Question
+    from corollary.cli.results import output_format, print_result
+
+    if text is not None and query_file is None:
+        question = Question("query", text)
+    elif query_file is not None and text is None:
+        question = Question.read(query_file)
+    else:
+        raise click.UsageError("give the query: either its text with -q or its file with -f")
+    format = output_format(question.form(), results)
+    answer = ask(files, rules, input_format, question)
+    outcome = print_result(answer.result, answer.dataset, format)
+    times = ", ".join(f"{name} {seconds:.3f} s" for name, seconds in answer.seconds.items())
+    click.echo(f"{outcome} ({times})", err=True)
+    ctx.exit(EXIT_NO if answer.result.askAnswer is False else 0)
 
 
 @main.command("explain-plan", short_help="Show how files are evaluated.")

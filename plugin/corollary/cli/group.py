@@ -10,6 +10,7 @@ from typing import IO, Any
 import click
 
 EXIT_INCONSISTENT = 1
+EXIT_NO = 1
 EXIT_MISTAKE = 2
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141

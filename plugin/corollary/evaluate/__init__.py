@@ -1,6 +1,6 @@
 """Evaluation: from explicit facts and a program to everything that follows."""
 
 from corollary.evaluate.inconsistency import Inconsistency
-from corollary.evaluate.materialise import Materialisation, extend, materialise
+from corollary.evaluate.materialise import Materialisation, materialise
 
-__all__ = ["Inconsistency", "Materialisation", "extend", "materialise"]
+__all__ = ["Inconsistency", "Materialisation", "materialise"]

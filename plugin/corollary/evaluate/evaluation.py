@@ -12,21 +12,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
 
 from corollary.algebra.bindings import Batch
 from corollary.algebra.execute import Candidates, emit, family_rows
 from corollary.evaluate.fixpoint import Fixpoint, Progress
+from corollary.index.pairs import Pairs
+from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column
 from corollary.modules.datatypes import Datatypes
+from corollary.modules.guards import Guards
 from corollary.modules.inclusion import Inclusion, inclusion_shape
 from corollary.modules.lists import Lists
 from corollary.modules.module import Module
 from corollary.modules.semi_naive import SemiNaive
-from corollary.modules.transitive import Transitive, closed_predicate
+from corollary.modules.transitive import Transitive, closed_predicate, mirrored_predicate
 from corollary.plan.compile import CompiledRule, Tables
 from corollary.plan.program import LIST_BUILTINS, VALUE_BUILTINS, CompiledProgram
 from corollary.plan.stratify import Strata, stratify
+
+FIRST_GUESS = 2e-6
+"""Seconds that maintenance takes for a removed fact, until there is a measurement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +59,18 @@ def tables(compiled: CompiledProgram, facts: TripleIndex) -> Tables:
 class Evaluation:
     """The modules of a program, and all facts that they have derived so far: ``fixpoint.index``."""
 
-    def __init__(self, explicit: TripleIndex, compiled: CompiledProgram, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        explicit: TripleIndex,
+        compiled: CompiledProgram,
+        progress: Progress | None,
+        *,
+        modular: bool = True,
+    ) -> None:
         dictionary, rdf_type = compiled.dictionary, compiled.rdf_type
         self.compiled = compiled
+        self.modular = modular
         self.assignments: list[Assignment] = []
-        self._schema_predicates = compiled.guard_predicates()
         self._lists = Lists(dictionary, compiled.list_predicates()) if compiled.uses(LIST_BUILTINS) else None
         self._transitive = Transitive(dictionary, rdf_type)
         self._schema = SemiNaive("schema", dictionary)
@@ -64,17 +80,68 @@ class Evaluation:
         if compiled.uses(VALUE_BUILTINS):
             modules.append(Datatypes(dictionary, compiled.predicates(), compiled.classes()))
         modules += [self._transitive, self._schema, self._inclusion, self._rules]
+        self._transitive_constants = {
+            predicate
+            for rule in compiled.rules
+            if (predicate := closed_predicate(rule)) is not None and predicate >= 0
+        }
         index = explicit.snapshot()
         facts: Candidates = {}
+        self.schema = Guards(rdf_type)
+        self._close_schema()
         for rule in compiled.rules:
             self._assign(rule, facts)
+        self.version = 0
+        self.strata: list[SemiNaive] = []
+        self.is_entangled = self.schema.has_any_class
+        self.axioms = TripleIndex(
+            {predicate: Relation(Pairs.of(np.concatenate(parts))) for predicate, parts in facts.items()}
+        )
         self.fixpoint = Fixpoint(index, modules, progress)
+        self.fixpoint.watch = self._watch
+        started = perf_counter()
         self.add(facts)
+        self.seconds = perf_counter() - started
+        self.seconds_per_removal = FIRST_GUESS
 
     def add(self, facts: Candidates) -> None:
         """Add facts and what the monotone rules make of them, and of the strata that joined in."""
         self.fixpoint.include(facts)
-        self.fixpoint.run(self._unroll)
+        self.run()
+
+    def run(self, strata: int | None = None) -> None:
+        """Let the modules work until nothing is new; with a number, only so many of the strata."""
+        waiting = 0 if strata is None else len(self.strata) - strata
+        self.fixpoint.run(self._unroll, len(self.fixpoint.modules) - waiting)
+
+    @property
+    def schema_modules(self) -> tuple[Module, ...]:
+        """The modules that derive schema facts from schema facts."""
+        modules: tuple[Module, ...] = (self._transitive, self._schema)
+        return modules if self._lists is None else (self._lists, *modules)
+
+    def _close_schema(self) -> None:
+        """The schema: all guards, and what rules without guards derive them from."""
+        deriving = [rule for rule in self.compiled.rules if rule.heads and rule.source.body]
+        for rule in deriving:
+            self.schema.add(rule)
+        if self._lists is not None:
+            self.schema.predicates |= self._lists.sources
+        plain = [rule for rule in deriving if not rule.guards]
+        size = -1
+        while size != (size := len(plain)):
+            for rule in [rule for rule in plain if self._is_schema(rule)]:
+                plain.remove(rule)
+                self.schema.add_atoms(rule.atoms)
+
+    def _watch(self, origin: Module, predicate: int, new: Pairs) -> None:
+        """Note whether anything but the schema leads to schema facts."""
+        if not self.is_entangled:
+            is_schema = bool(self.schema.mask(predicate, new).any())
+            if origin is self._transitive:  # what data makes transitive is no schema
+                self.is_entangled = is_schema and predicate not in self._transitive_constants
+            elif origin not in self.schema_modules:
+                self.is_entangled = is_schema
 
     @property
     def cells(self) -> Mapping[int, tuple[int, ...]]:
@@ -95,17 +162,23 @@ class Evaluation:
         """Take in the rules for list lengths that are new."""
         if self._lists is not None:
             facts: Candidates = {}
-            for rule in self.compiled.unroll(self._lists.lengths):
+            new = self.compiled.unroll(self._lists.lengths)
+            if new:
+                self._close_schema()
+            for rule in new:
                 self._assign(rule, facts)
 
     def evaluate(self, strata: Strata) -> None:
-        """Let the rules that are not monotone join in, stratum by stratum."""
+        """Let the rules that are not monotone join in, stratum by stratum: each is a module of its own."""
         by_number = {rule.number: rule for rule in self.compiled.rules}
-        for stratum in strata.rules:
+        for position, stratum in enumerate(strata.rules, 1):
+            module = SemiNaive(f"stratum {position}", self.compiled.dictionary)
             for number in stratum:
                 if number in by_number:
-                    self._rules.add_rule(by_number[number])
-            self.fixpoint.run(self._unroll)
+                    module.add_rule(by_number[number])
+            self.strata.append(module)
+            self.fixpoint.add_module(module)
+            self.run()
 
     def _assign(self, rule: CompiledRule, facts: Candidates) -> None:
         """Hand a rule to the module that evaluates it; a rule without body states facts."""
@@ -117,9 +190,18 @@ class Evaluation:
             module = "fact"
         elif not rule.is_monotone:
             module = "stratified"
+        elif not self.modular:
+            self._rules.add_rule(rule)
+            module = self._rules.name
         elif (predicate := closed_predicate(rule)) is not None:
             self._transitive.add_rule(rule, predicate)
             module = self._transitive.name
+        elif (predicate := mirrored_predicate(rule)) in self._transitive_constants and predicate is not None:
+            self._transitive.add_symmetry(rule, predicate)
+            module = self._transitive.name
+        elif self._is_schema(rule):
+            self._schema.add_rule(rule)
+            module = self._schema.name
         elif (shape := inclusion_shape(rule, self.compiled.rdf_type)) is not None:
             self._inclusion.add_rule(rule, shape)
             module = self._inclusion.name
@@ -127,15 +209,15 @@ class Evaluation:
             for variant in self.compiled.about_rdf_type(rule, ends):
                 self._rules.add_rule(variant)
         else:
-            semi_naive = self._schema if self._is_schema(rule) else self._rules
-            semi_naive.add_rule(rule)
-            module = semi_naive.name
+            self._rules.add_rule(rule)
+            module = self._rules.name
         self.assignments.append(Assignment(rule, module))
 
     def _is_schema(self, rule: CompiledRule) -> bool:
-        """Whether a rule leads from constant predicates to guards of other rules."""
+        """Whether a rule leads from constant predicates to schema facts, and to nothing else."""
         return (
             not rule.guards
+            and rule.is_monotone
             and all(atom.p >= 0 for atom in rule.atoms)
-            and all(head.p in self._schema_predicates for head in rule.heads)
+            and all(head.p >= 0 and self.schema.has(head) for head in rule.heads)
         )

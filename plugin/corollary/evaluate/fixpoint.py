@@ -35,18 +35,29 @@ class Fixpoint:
         self.index = index
         self.rounds = 0
         self.seconds: dict[str, float] = {}
-        self._modules = list(modules)
+        self.modules = list(modules)
+        self.journal: Candidates | None = None
+        self.watch: Callable[[Module, int, Pairs], None] = lambda origin, predicate, new: None
         self._progress = progress
         self._pending: list[dict[int, list[Relation]]] = [
             {p: [index.relation(p)] for p in index.all_predicates() if module.reads(p)}
-            for module in self._modules
+            for module in self.modules
         ]
 
-    def run(self, after: Callable[[], None] = lambda: None) -> None:
-        """Take turns until nothing is new; ``after`` is called after every turn that found something."""
+    def add_module(self, module: Module) -> None:
+        """Let a module join in that applies its rules to all facts in its first turn."""
+        self.modules.append(module)
+        self._pending.append({})
+
+    def run(self, after: Callable[[], None] = lambda: None, modules: int | None = None) -> None:
+        """Take turns until nothing is new; ``after`` is called after every turn that found something.
+
+        With a number of ``modules`` only the first so many take turns; news for the others are kept.
+        """
+        last = len(self.modules) if modules is None else modules
         position = 0
-        while position < len(self._modules):
-            module = self._modules[position]
+        while position < last:
+            module = self.modules[position]
             pending = self._pending[position]
             if not pending and not module.is_waiting:
                 position += 1
@@ -64,7 +75,11 @@ class Fixpoint:
                 position = 0
 
     def include(self, candidates: Candidates, origin: Module | None = None) -> int:
-        """Add what is new among the candidates, tell the modules, and return how many facts that were."""
+        """Add what is new among the candidates, tell the modules, and return how many facts that were.
+
+        ``watch`` is called with every predicate's new facts that a module found; the ``journal``, if there
+        is one, keeps all new facts.
+        """
         found = 0
         for predicate, parts in candidates.items():
             new = Pairs(_unknown(np.concatenate(parts), self.index.relation(predicate)))
@@ -72,12 +87,23 @@ class Fixpoint:
                 continue
             self.index.add(predicate, new)
             found += len(new)
+            if self.journal is not None:
+                self.journal.setdefault(predicate, []).append(new.keys)
+            if origin is not None:
+                self.watch(origin, predicate, new)
             told = Relation(new)
-            for module, pending in zip(self._modules, self._pending, strict=True):
+            for module, pending in zip(self.modules, self._pending, strict=True):
                 part = Relation(module.returning(predicate, new)) if module is origin else told
                 if len(part) and module.reads(predicate):
                     pending.setdefault(predicate, []).append(part)
         return found
+
+    def exclude(self, predicate: int, keys: Keys) -> None:
+        """Remove facts (sorted, unique), also from what modules have not seen yet."""
+        self.index.remove(predicate, keys)
+        for pending in self._pending:
+            if predicate in pending:
+                pending[predicate] = [part.minus(keys) for part in pending[predicate]]
 
 
 def _unknown(keys: Keys, known: Relation) -> Keys:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from corollary.algebra.execute import Candidates, run, sizes
+from corollary.algebra.execute import run, sizes
 from corollary.evaluate.evaluation import Evaluation, tables
 from corollary.evaluate.fixpoint import Progress
 from corollary.evaluate.inconsistency import Inconsistency, clashes
@@ -40,6 +40,11 @@ class Materialisation:
     strata: Strata
     rounds: int
     seconds: dict[str, float]
+    version: int
+
+    def followed_by(self, explicit: TripleIndex) -> Materialisation:
+        """What the evaluation has come to since, over other explicit facts."""
+        return _result(explicit, self.evaluation, self.strata)
 
     def inferred(self) -> TripleIndex:
         """The facts that are not explicit."""
@@ -60,7 +65,7 @@ class Materialisation:
         found: list[Inconsistency] = []
         count = 0
         for rule in self.evaluation.compiled.rules:
-            if not rule.heads and viable(rule, self.index):
+            if not rule.heads and viable(rule, {Age.ALL: self.index}):
                 plan = full_plan(rule, sizes(self.index))
                 batch = run(plan, {Age.ALL: self.index}, rule, self.dictionary)
                 told, is_all = clashes(rule, batch)
@@ -95,32 +100,38 @@ class Materialisation:
 
 
 def materialise(
-    explicit: TripleIndex, program: Program, dictionary: TermDictionary, *, progress: Progress | None = None
+    explicit: TripleIndex,
+    program: Program,
+    dictionary: TermDictionary,
+    *,
+    progress: Progress | None = None,
+    modular: bool = True,
 ) -> Materialisation:
     """Everything that follows from explicit facts by a program.
 
-    ``progress`` is called with a module's name and the number of facts after each of its turns. The
+    ``progress`` is called with a module's name and the number of facts after each of its turns. Unless
+    ``modular``, semi-naive evaluation takes all rules, which is slower and good for comparing only. The
     explicit index is left as it is. Raises ``UnsafeRuleError`` or ``UnstratifiableError`` before any
     result exists.
     """
     compiled = CompiledProgram(program, dictionary)
     if any(not rule.is_monotone for rule in compiled.rules):
         refuse_static_cycles(compiled)
-    evaluation = Evaluation(explicit, compiled, progress)
+    evaluation = Evaluation(explicit, compiled, progress, modular=modular)
     if not evaluation.has_strata:
         return _result(explicit, evaluation, Strata.none())
     # What strata derive may bring new rule instances, and these another order: then start over with it.
     tried = []
     strata = evaluation.stratify()
-    while strata not in tried:
-        tried.append(strata)
+    while strata.rules not in tried:
+        tried.append(strata.rules)
         evaluation.evaluate(strata)
         final = evaluation.stratify()
-        if final == strata:
-            return _result(explicit, evaluation, strata)
+        if final.rules == strata.rules:
+            return _result(explicit, evaluation, final)
         lengths, compiled = compiled.lengths, CompiledProgram(program, dictionary)
         compiled.unroll(lengths)
-        evaluation = Evaluation(explicit, compiled, progress)
+        evaluation = Evaluation(explicit, compiled, progress, modular=modular)
         strata = final
     raise UnstratifiableError(
         (
@@ -136,20 +147,5 @@ def _result(explicit: TripleIndex, evaluation: Evaluation, strata: Strata) -> Ma
     fixpoint, compiled = evaluation.fixpoint, evaluation.compiled
     return Materialisation(
         compiled.source, compiled.dictionary, explicit, fixpoint.index.snapshot(), evaluation, strata,
-        fixpoint.rounds, dict(fixpoint.seconds),
+        fixpoint.rounds, dict(fixpoint.seconds), evaluation.version,
     )  # fmt: skip
-
-
-def extend(before: Materialisation, explicit: TripleIndex, added: Candidates) -> Materialisation:
-    """The materialisation of more explicit facts, at the cost of what is new.
-
-    ``explicit`` holds the explicit facts of ``before`` and those ``added``. What was there ``before`` is left
-    as it is. Programs with negation or aggregates start over, and so does a materialisation that was
-    extended before, or whose extension was interrupted: its evaluation has gone on.
-    """
-    evaluation = before.evaluation
-    has_gone_on = before.index.fact_count() != evaluation.fixpoint.index.fact_count()
-    if evaluation.has_strata or has_gone_on:
-        return materialise(explicit, before.program, before.dictionary)
-    evaluation.add(added)
-    return _result(explicit, evaluation, before.strata)

@@ -126,6 +126,15 @@ def join(keys: Keys, probes: Column) -> tuple[Rows, Column]:
     return rows, values
 
 
+def counts(keys: Keys, probes: Column) -> Rows:
+    """How many keys have each probe for their first half."""
+    starts: Rows = np.zeros(probes.size, np.int64)
+    found: Rows = np.zeros(probes.size, np.int64)
+    if keys.size and probes.size:
+        locate_kernel(keys, probes, starts, found)
+    return found
+
+
 def follow(pairs: Keys, further: Keys) -> Keys:
     """All (y, z) for pairs (x, y) and further pairs (x, z), both sorted: in no particular order."""
     probes = firsts(pairs)

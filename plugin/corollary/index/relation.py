@@ -17,6 +17,7 @@ from corollary.index.pairs import (
     Pairs,
     ReadOnlyKeys,
     contains,
+    counts,
     difference,
     intersection,
     join,
@@ -85,6 +86,10 @@ class Relation:
             found |= contains(added.keys, keys)
         return found
 
+    def common(self, keys: Keys) -> Keys:
+        """Those of the packed facts that are there."""
+        return keys[self.contains(keys)]
+
     def pairs(self) -> Pairs:
         """All facts as one set of pairs: the base itself if there is no overlay."""
         base, added, removed = self._parts
@@ -106,6 +111,16 @@ class Relation:
         """All (row, subject) such that (subject, objects[row]) is a fact."""
         base, added, removed = self._parts
         return _overlaid_join(base.swapped, added.swapped, removed.swapped, objects)
+
+    def subject_counts(self, subjects: Column) -> Rows:
+        """How many facts each of the subjects has."""
+        base, added, removed = self._parts
+        return _overlaid_counts(base.keys, added.keys, removed.keys, subjects)
+
+    def object_counts(self, objects: Column) -> Rows:
+        """How many facts each of the objects has."""
+        base, added, removed = self._parts
+        return _overlaid_counts(base.swapped, added.swapped, removed.swapped, objects)
 
     def objects(self, subject: int) -> list[int]:
         """The objects of one subject; cheaper than ``objects_of`` for a single look-up."""
@@ -142,6 +157,16 @@ def _overlaid(base: list[int], added: list[int], removed: list[int]) -> list[int
         gone = set(removed)
         base = [value for value in base if value not in gone]
     return base + added if added else base
+
+
+def _overlaid_counts(base: Keys, added: Keys, removed: Keys, probes: Column) -> Rows:
+    """``counts`` over base + added - removed: these are disjoint, and part of the base."""
+    found = counts(base, probes)
+    if added.size:
+        found += counts(added, probes)
+    if removed.size:
+        found -= counts(removed, probes)
+    return found
 
 
 def _overlaid_join(base: Keys, added: Keys, removed: Keys, probes: Column) -> tuple[Rows, Column]:

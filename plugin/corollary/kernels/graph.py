@@ -10,8 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.kernels.compiled import kernel
+from corollary.kernels.sorted import Keys
 
 Nodes = NDArray[np.int64]
+Bits = NDArray[np.uint8]
+
+ONES: Nodes = np.array([byte.bit_count() for byte in range(256)], np.int64)
+"""How many bits of a byte are set."""
+
+PLACES: Nodes = np.array(
+    [
+        place
+        for byte in range(256)
+        for place in sorted(range(8), key=lambda place: (not byte >> place & 1, place))
+    ],
+    np.int64,
+)
+"""Eight numbers a byte: first the places of the bits that are set, ascending."""
 
 
 @kernel
@@ -109,4 +124,107 @@ def reachable(
                         reached[at] = further
                     at += 1
         closed[node + 1] = at
+    return at
+
+
+@kernel
+def walk(offsets: Nodes, targets: Nodes, sources: Nodes, closed: Nodes, reached: Nodes) -> int:
+    """What every source reaches over one edge or more, source by source, by depth-first search.
+
+    Fills ``closed`` (sources + 1) with offsets into ``reached`` and returns the size needed; past the end of
+    ``reached`` nothing is written, and the caller asks again with more room.
+    """
+    stamp = np.full(offsets.size - 1, -1, np.int64)
+    path = np.zeros(offsets.size, np.int64)
+    at = 0
+    closed[0] = 0
+    for number in range(sources.size):
+        path[0] = sources[number]
+        depth = 1
+        while depth > 0:
+            depth -= 1
+            node = path[depth]
+            for edge in range(offsets[node], offsets[node + 1]):
+                successor = targets[edge]
+                if stamp[successor] != number:
+                    stamp[successor] = number
+                    path[depth] = successor
+                    depth += 1
+                    if at < reached.size:
+                        reached[at] = successor
+                    at += 1
+        closed[number + 1] = at
+    return at
+
+
+@kernel
+def mark(offsets: Nodes, targets: Nodes, path: Nodes, marked: NDArray[np.bool_]) -> None:
+    """Mark everything that the marked nodes reach. ``path`` (n) is room to work in."""
+    depth = 0
+    for node in range(marked.size):
+        if marked[node]:
+            path[depth] = node
+            depth += 1
+    while depth > 0:
+        depth -= 1
+        node = path[depth]
+        for edge in range(offsets[node], offsets[node + 1]):
+            successor = targets[edge]
+            if not marked[successor]:
+                marked[successor] = True
+                path[depth] = successor
+                depth += 1
+
+
+@kernel
+def reachable_bits(
+    offsets: Nodes,
+    targets: Nodes,
+    cyclic: NDArray[np.bool_],
+    member_offsets: Nodes,
+    members: Nodes,
+    rows: Bits,
+) -> None:
+    """As ``reachable``, in bits: row v has a bit for every member of every component that v reaches.
+
+    ``rows`` are as many as components, equally long, one after the other, zero at first; bit i of a row
+    is bit i % 8 of its byte i // 8. Component v has ``members[member_offsets[v]:member_offsets[v + 1]]``.
+    """
+    n = offsets.size - 1
+    width = rows.size // max(n, 1)
+    for node in range(n):
+        row = node * width
+        for edge in range(offsets[node + 1] - 1, offsets[node] - 1, -1):  # near ones first
+            successor = targets[edge]
+            member = members[member_offsets[successor]]
+            if rows[row + (member >> 3)] & np.uint8(1 << (member & 7)):
+                continue
+            below = successor * width
+            for byte in range(width):
+                rows[row + byte] |= rows[below + byte]
+            rows[row + (member >> 3)] |= np.uint8(1 << (member & 7))
+        if cyclic[node]:
+            for position in range(member_offsets[node], member_offsets[node + 1]):
+                member = members[position]
+                rows[row + (member >> 3)] |= np.uint8(1 << (member & 7))
+
+
+@kernel
+def write_bits(rows: Bits, row_of: Nodes, firsts: Keys, seconds: Keys, keys: Keys) -> int:
+    """Rows of bits as packed pairs: for every i, ``firsts[i]`` with each ``seconds[j]`` of ``row_of[i]``.
+
+    Rows are as in ``reachable_bits``, of a length that suffices for ``seconds``. Returns how many pairs
+    there were; ``keys`` has room for them.
+    """
+    width = ((seconds.size + 63) >> 6) << 3
+    shift = np.uint64(32)
+    at = 0
+    for i in range(firsts.size):
+        first = firsts[i] << shift
+        row = row_of[i] * width
+        for position in range(width):
+            byte = int(rows[row + position])
+            for k in range(ONES[byte]):
+                keys[at] = first | seconds[8 * position + PLACES[8 * byte + k]]
+                at += 1
     return at

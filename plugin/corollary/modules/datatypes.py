@@ -29,12 +29,13 @@ from corollary.index.pairs import (
     difference,
     distinct,
     firsts,
+    intersection,
     pack,
     seconds,
     union,
 )
 from corollary.index.triples import FIRST_VIRTUAL, TripleIndex
-from corollary.kernels.sorted import Column, Keys
+from corollary.kernels.sorted import Column, Keys, Mask
 from corollary.language import IRI, OWL, RDFS, Literal, constant_text, parse_constant
 from corollary.terms.dictionary import FIRST_LITERAL, TermDictionary
 from corollary.terms.values import (
@@ -47,6 +48,8 @@ from corollary.terms.values import (
     value_of,
 )
 from corollary.terms.values import contains as has_value
+
+RELATIONS = ("VALUE", "ILL_TYPED", "SAME_VALUE", "DIFFERENT_VALUE")
 
 ALL_STRINGS = frozenset((STRING, PLAIN_LITERAL, LITERAL))
 """The datatypes that every plain literal is of."""
@@ -97,6 +100,90 @@ class Datatypes:
                 self._shown |= shown
         self._tell_equated(facts, found)
         return {self._dictionary.encode(name): keys for name, keys in found.items()}
+
+    def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+        """What was told of the literals in the gone facts, and of datatypes that those showed."""
+        literals = _literals(gone).astype(np.uint32)
+        told: Candidates = {}
+        for name in RELATIONS:
+            predicate = self._dictionary.encode(name)
+            relation = facts.relation(predicate)
+            if not len(relation):
+                continue
+            if self._shown_datatypes(gone) or len(gone.relation(self._same_as)):
+                told[predicate] = [relation.pairs().keys]
+                continue
+            rows, others = relation.objects_of(literals)
+            told[predicate] = [pack(literals[rows], others)]
+            rows, others = relation.subjects_of(literals)
+            told[predicate].append(pack(others, literals[rows]))
+        return told
+
+    def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
+        """What is told of literals in ``facts`` among what is wanted."""
+        return self.rederive(wanted, facts)
+
+    def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+        """Those candidates whose literals occur in ``facts``, and whose datatypes these still show."""
+        found: Candidates = {}
+        shown: Column | None = None
+        for name in RELATIONS:
+            predicate = self._dictionary.encode(name)
+            relation = candidates.relation(predicate)
+            if not len(relation):
+                continue
+            keys = relation.pairs().keys
+            kept = _occur(firsts(keys), facts)
+            if name == "VALUE":
+                if shown is None:
+                    ids = [self._id(datatype) for datatype in self._shown_datatypes(facts)]
+                    shown = np.sort(np.array(ids, np.uint32))
+                kept &= np.isin(seconds(keys), shown) | np.isin(firsts(keys), self._ends_of_same_as(facts))
+            elif name != "ILL_TYPED":
+                kept &= _occur(seconds(keys), facts)
+            if name == "DIFFERENT_VALUE":
+                equated = self._ends_of_same_as(facts)
+                kept &= np.isin(firsts(keys), equated) & np.isin(seconds(keys), equated)
+            found[predicate] = [keys[kept]]
+        return found
+
+    def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+        """The facts that the candidates' literals occur in, and those that may show their datatypes."""
+        told = [candidates.relation(self._dictionary.encode(name)) for name in RELATIONS]
+        keys = np.concatenate([relation.pairs().keys for relation in told])
+        if not keys.size:
+            return {}
+        ends = distinct(np.concatenate((firsts(keys), seconds(keys))))
+        read: Candidates = {}
+        for predicate in facts.predicates():
+            relation = facts.relation(predicate)
+            rows, others = relation.objects_of(ends)
+            read[predicate] = [pack(ends[rows], others)]
+            rows, others = relation.subjects_of(ends)
+            read[predicate].append(pack(others, ends[rows]))
+        read[self._telling[-1]] = [facts.relation(self._telling[-1]).pairs().keys]
+        return read
+
+    def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
+        """Forget the literals of which nothing is told any more: they are new when they come back."""
+        literals = intersection(_literals(gone), self._used)
+        if not literals.size:
+            return
+        lost = literals[~_occur(literals.astype(np.uint32), facts)]
+        self._used = difference(self._used, lost)
+        for literal in lost.tolist():
+            value = self.value(literal)
+            members = self._by_value.get(value, []) if value is not None else []
+            if literal in members:
+                members.remove(literal)
+        self._shown &= self._shown_datatypes(facts)
+        self._equated = intersection(self._equated, self._ends_of_same_as(facts).astype(np.uint64))
+
+    def _ends_of_same_as(self, facts: TripleIndex) -> Column:
+        """The literals in owl:sameAs facts, ascending."""
+        keys = facts.relation(self._same_as).pairs().keys
+        ends = distinct(np.concatenate((firsts(keys), seconds(keys))))
+        return ends[ends >= FIRST_LITERAL]
 
     def value(self, literal: int) -> Value | None:
         """The value of a literal; None if it is ill-typed or of an unsupported datatype."""
@@ -184,9 +271,7 @@ class Datatypes:
         same_as = facts.relation(self._same_as)
         if not len(same_as):
             return
-        keys = same_as.pairs().keys
-        ends = distinct(np.concatenate((firsts(keys), seconds(keys))))
-        equated = ends[ends >= FIRST_LITERAL].astype(np.uint64)
+        equated = self._ends_of_same_as(facts).astype(np.uint64)
         new = difference(equated, self._equated)
         if not new.size:
             return
@@ -218,3 +303,13 @@ def _literals(facts: TripleIndex) -> Keys:
             parts.append(firsts(keys[relation.legal_count() :]))
     literals = distinct(np.concatenate(parts or [np.empty(0, np.uint32)]))
     return literals[literals < FIRST_VIRTUAL].astype(np.uint64)
+
+
+def _occur(terms: Column, facts: TripleIndex) -> Mask:
+    """Which terms are an end of some fact; only literals are asked for, which are subjects of few."""
+    found = np.zeros(terms.size, np.bool_)
+    for _, relation in facts.relations():
+        found |= relation.object_counts(terms) > 0
+        if relation.legal_count() < len(relation):
+            found |= relation.subject_counts(terms) > 0
+    return found

@@ -1,12 +1,15 @@
-"""Which facts are guards of a module's rules: they bring new rule instances."""
+"""Which facts are guards of rules: they bring new rule instances."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from corollary.index.pairs import NO_PAIRS, Pairs, seconds
+from corollary.index.pairs import NO_PAIRS, Pairs, pack, seconds
 from corollary.index.triples import TripleIndex
-from corollary.plan.compile import CompiledRule
+from corollary.kernels.sorted import Column, Mask
+from corollary.plan.compile import Atom, CompiledRule
 
 
 class Guards:
@@ -15,37 +18,62 @@ class Guards:
     def __init__(self, rdf_type: int) -> None:
         self._rdf_type = rdf_type
         self.predicates: set[int] = set()
-        self._classes: set[int] = set()
-        self._any_class = False
+        self._classes: Column = np.empty(0, np.uint32)
+        self.has_any_class = False
 
     def add(self, rule: CompiledRule) -> None:
         """Take in the guards of a rule."""
-        for i in rule.guards:
-            atom = rule.atoms[i]
+        self.add_atoms(rule.atoms[i] for i in rule.guards)
+
+    def add_atoms(self, atoms: Iterable[Atom]) -> None:
+        """Take in atoms with constant predicates."""
+        for atom in atoms:
             if atom.p != self._rdf_type:
                 self.predicates.add(atom.p)
             elif atom.o >= 0:
-                self._classes.add(atom.o)
+                self._classes = np.union1d(self._classes, np.array([atom.o], np.uint32))
             else:
-                self._any_class = True
+                self.has_any_class = True
+
+    def has(self, atom: Atom) -> bool:
+        """Whether all facts that match an atom are guards."""
+        if atom.p != self._rdf_type:
+            return atom.p in self.predicates
+        return self.has_any_class or (atom.o >= 0 and bool((self._classes == atom.o).any()))
 
     def are_among(self, recent: TripleIndex) -> bool:
         """Whether any of the facts is a guard."""
         types = recent.relation(self._rdf_type)
         return (
             any(len(recent.relation(predicate)) for predicate in self.predicates)
-            or (self._any_class and len(types) > 0)
-            or any(types.has_object(name) for name in self._classes if len(types))
+            or (self.has_any_class and len(types) > 0)
+            or (len(types) > 0 and bool((types.object_counts(self._classes) > 0).any()))
         )
+
+    def of(self, facts: TripleIndex) -> dict[int, Pairs]:
+        """All guards among the facts, by predicate."""
+        found = {p: facts.relation(p).pairs() for p in self.predicates if len(facts.relation(p))}
+        types = facts.relation(self._rdf_type)
+        if self.has_any_class:
+            found[self._rdf_type] = types.pairs()
+        elif len(types):
+            rows, subjects = types.subjects_of(self._classes)
+            if rows.size:
+                found[self._rdf_type] = Pairs.of(pack(subjects, self._classes[rows]))
+        return found
+
+    def mask(self, predicate: int, facts: Pairs) -> Mask:
+        """Which of a predicate's facts are guards."""
+        if predicate in self.predicates or (self.has_any_class and predicate == self._rdf_type):
+            return np.ones(len(facts), np.bool_)
+        found: Mask = np.zeros(len(facts), np.bool_)
+        if predicate == self._rdf_type and self._classes.size:
+            classes = seconds(facts.keys)
+            near = np.flatnonzero((classes >= self._classes[0]) & (classes <= self._classes[-1]))
+            found[near] = np.isin(classes[near], self._classes)
+        return found
 
     def part_of(self, predicate: int, facts: Pairs) -> Pairs:
         """Those of a predicate's facts that are guards."""
-        if predicate in self.predicates or (self._any_class and predicate == self._rdf_type):
-            return facts
-        if predicate != self._rdf_type:
-            return NO_PAIRS
-        classes = seconds(facts.keys)
-        named = np.zeros(classes.size, np.bool_)
-        for name in self._classes:
-            named |= classes == name
-        return Pairs(facts.keys[named])
+        named = self.mask(predicate, facts)
+        return facts if named.all() else Pairs(facts.keys[named]) if named.any() else NO_PAIRS

@@ -19,6 +19,7 @@ fact ever handed in (or present when an inclusion arrived) has been given its ta
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,20 +28,23 @@ from corollary.algebra.execute import Candidates, family_rows
 from corollary.index.closure import close_graph, close_keys
 from corollary.index.pairs import (
     NO_KEYS,
+    NO_PAIRS,
     Pairs,
-    difference,
     distinct,
-    distinct_of_sorted,
     firsts,
     follow,
+    join,
     pack,
     seconds,
+    slice_of,
     sorted_unique,
     swap,
 )
-from corollary.index.triples import TripleIndex
-from corollary.kernels.sorted import Column, Keys
+from corollary.index.relation import Relation
+from corollary.index.triples import TripleIndex, grouped
+from corollary.kernels.sorted import Keys
 from corollary.modules.guards import Guards
+from corollary.modules.semi_naive import SemiNaive
 from corollary.plan.compile import Atom, CompiledRule
 from corollary.terms.dictionary import TermDictionary
 
@@ -87,32 +91,24 @@ def inclusion_shape(rule: CompiledRule, rdf_type: int) -> Shape | None:
 
 @dataclass(slots=True)
 class Inclusions:
-    """What includes what, closed: source << 32 | target, sorted, one array for every kind of inclusion."""
+    """What is included in what, closed: pairs (source, target), one set for every kind of inclusion."""
 
-    classes: Keys
-    properties: Keys
-    inverses: Keys
-    domains: Keys
-    ranges: Keys
+    classes: Pairs = NO_PAIRS
+    properties: Pairs = NO_PAIRS
+    inverses: Pairs = NO_PAIRS
+    domains: Pairs = NO_PAIRS
+    ranges: Pairs = NO_PAIRS
 
-    @staticmethod
-    def none() -> Inclusions:
-        return Inclusions(NO_KEYS, NO_KEYS, NO_KEYS, NO_KEYS, NO_KEYS)
+    @property
+    def kinds(self) -> tuple[Pairs, Pairs, Pairs, Pairs, Pairs]:
+        return self.classes, self.properties, self.inverses, self.domains, self.ranges
 
     def without(self, other: Inclusions) -> Inclusions:
         """What is new against an earlier state."""
-        return Inclusions(
-            difference(self.classes, other.classes),
-            difference(self.properties, other.properties),
-            difference(self.inverses, other.inverses),
-            difference(self.domains, other.domains),
-            difference(self.ranges, other.ranges),
-        )
+        return Inclusions(*(new.minus(old) for new, old in zip(self.kinds, other.kinds, strict=True)))
 
     def __len__(self) -> int:
-        return sum(
-            len(keys) for keys in (self.classes, self.properties, self.inverses, self.domains, self.ranges)
-        )
+        return sum(map(len, self.kinds))
 
 
 class Inclusion:
@@ -126,7 +122,8 @@ class Inclusion:
         self._dictionary = dictionary
         self._rdf_type = rdf_type
         self._guards = Guards(rdf_type)
-        self._included = Inclusions.none()
+        self._by_guards = SemiNaive("inclusions by their guards", dictionary)
+        self._included = Inclusions()
         self._waiting = False
 
     def add_rule(self, rule: CompiledRule, shape: Shape) -> None:
@@ -134,6 +131,7 @@ class Inclusion:
         self.rules.append(rule)
         self._shapes.append(shape)
         self._guards.add(rule)
+        self._by_guards.add_rule(rule, rule.guards)
         self._waiting = True
 
     @property
@@ -162,6 +160,90 @@ class Inclusion:
         self._apply(known, recent, candidates)
         return candidates
 
+    def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+        """All targets of the gone facts, and of the facts that gone guards have included in others.
+
+        Of an inclusion that is gone only the facts next to it need to be found: what they lead to over
+        inclusions that stay, the closure tells, and over others that are gone, these.
+        """
+        candidates: Candidates = {}
+        self._apply(self._included, gone, candidates)
+        if self._guards.are_among(gone):
+            direct = self._by_guards.delete(facts, gone, certain)
+            for predicate, parts in direct.items():
+                candidates.setdefault(predicate, []).extend(parts)
+            included = {p: Relation(Pairs.of(np.concatenate(parts))) for p, parts in direct.items()}
+            self._apply(self._included, TripleIndex(included), candidates)
+        return candidates
+
+    def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
+        """All targets of the recent facts; guards are taken for settled."""
+        candidates: Candidates = {}
+        self._apply(self._included, recent, candidates)
+        return candidates
+
+    def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+        """The candidates that are targets of some fact; guards are taken for settled."""
+        derived: Candidates = {}
+        for target, source, turned in self._copies(candidates, facts):
+            pairs = candidates.relation(target).pairs()
+            there = facts.relation(source).common(pairs.swapped if turned else pairs.keys)
+            derived.setdefault(target, []).append(swap(there) if turned else there)
+        types = candidates.relation(self._rdf_type)
+        if len(types):
+            found = derived.setdefault(self._rdf_type, [])
+            subjects = types.pairs().distinct_firsts()
+            rows, classes = facts.relation(self._rdf_type).objects_of(subjects)
+            targets = follow(np.sort(pack(classes, subjects[rows])), self._included.classes.keys)
+            by_class = sorted_unique(targets[types.contains(targets)])
+            found.append(by_class)
+            for source, turned, keys in self._ends(types.minus(by_class), facts):
+                relation, ends = facts.relation(source), firsts(keys)
+                counts = relation.object_counts(ends) if turned else relation.subject_counts(ends)
+                found.append(keys[counts > 0])
+        return derived
+
+    def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+        """The facts that have a candidate for a target (among types, all those of the same subjects)."""
+        read: Candidates = {}
+        for target, source, turned in self._copies(candidates, facts):
+            pairs = candidates.relation(target).pairs()
+            found = facts.relation(source).common(pairs.swapped if turned else pairs.keys)
+            read.setdefault(source, []).append(found)
+        types = candidates.relation(self._rdf_type)
+        if len(types):
+            subjects = types.pairs().distinct_firsts()
+            rows, classes = facts.relation(self._rdf_type).objects_of(subjects)
+            read.setdefault(self._rdf_type, []).append(pack(subjects[rows], classes))
+            for source, turned, keys in self._ends(types, facts):
+                relation, ends = facts.relation(source), distinct(firsts(keys))
+                rows, others = relation.subjects_of(ends) if turned else relation.objects_of(ends)
+                near = ends[rows]
+                read.setdefault(source, []).append(pack(others, near) if turned else pack(near, others))
+        return read
+
+    def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
+        """Take down the inclusions of guards that are gone."""
+        if self._guards.are_among(gone):
+            self._included = self._closure(facts)
+
+    def _copies(self, candidates: TripleIndex, facts: TripleIndex) -> Iterator[tuple[int, int, bool]]:
+        """The properties of candidates, with those included in them that have facts, and whether turned."""
+        for target in candidates.all_predicates():
+            for included, turned in ((self._included.properties, False), (self._included.inverses, True)):
+                for source in seconds(slice_of(included.swapped, target)).tolist():
+                    if len(facts.relation(source)):
+                        yield target, source, turned
+
+    def _ends(self, types: Relation, facts: TripleIndex) -> Iterator[tuple[int, bool, Keys]]:
+        """Properties whose subjects (``turned``: objects) are of a class, and the types to ask them for."""
+        swapped = types.pairs().swapped
+        for included, turned in ((self._included.domains, False), (self._included.ranges, True)):
+            rows, sources = join(included.swapped, firsts(swapped))
+            for source, keys in grouped(sources, swap(swapped[rows])):
+                if len(facts.relation(source)):
+                    yield source, turned, np.sort(keys)
+
     def _closure(self, facts: TripleIndex) -> Inclusions:
         """The closed inclusions of the present schema, kind by kind."""
         rows: dict[tuple[bool, bool, bool], list[Keys]] = {}
@@ -177,17 +259,17 @@ class Inclusion:
         properties, inverses = _close_turning(given(False, False, False), given(False, False, True))
         domains, ranges = given(False, True, False), given(False, True, True)
         # a property has the domains and ranges of those it is included in, and their superclasses
-        within, turned_within = np.sort(swap(properties)), np.sort(swap(inverses))
+        within, turned_within = properties.swapped, inverses.swapped
         domains, ranges = (
             np.concatenate((domains, follow(within, domains), follow(turned_within, ranges))),
             np.concatenate((ranges, follow(within, ranges), follow(turned_within, domains))),
         )
         return Inclusions(
-            classes,
+            Pairs(classes),
             properties,
             inverses,
             *(
-                sorted_unique(np.concatenate((ends, follow(np.sort(swap(ends)), classes))))
+                Pairs.of(np.concatenate((ends, follow(np.sort(swap(ends)), classes))))
                 for ends in (domains, ranges)
             ),
         )
@@ -209,19 +291,24 @@ class Inclusion:
         """Give the facts their targets."""
         if not len(included):
             return
-        types = [follow(facts.relation(self._rdf_type).pairs().swapped, included.classes)]
-        for keys, turned in ((included.properties, False), (included.inverses, True)):
-            for source, target in zip(firsts(keys).tolist(), seconds(keys).tolist(), strict=True):
-                relation = facts.relation(source)
-                if len(relation):
-                    copied = relation.pairs().keys
-                    candidates.setdefault(target, []).append(swap(copied) if turned else copied)
-        for keys, turned in ((included.domains, False), (included.ranges, True)):
-            types.append(follow(_ends(facts, distinct_of_sorted(firsts(keys)), turned), keys))
-        candidates.setdefault(self._rdf_type, []).extend(types)
+        for source in facts.all_predicates():
+            pairs = facts.relation(source).pairs()
+            for kind, turned in ((included.properties, False), (included.inverses, True)):
+                for target in kind.seconds_of(source):
+                    copied = swap(pairs.keys) if turned else pairs.keys
+                    candidates.setdefault(target, []).append(copied)
+            for kind, turned in ((included.domains, False), (included.ranges, True)):
+                if classes := kind.seconds_of(source):
+                    ends = pairs.distinct_seconds() if turned else pairs.distinct_firsts()
+                    types = pack(
+                        np.repeat(ends, len(classes)), np.tile(np.array(classes, np.uint32), ends.size)
+                    )
+                    candidates.setdefault(self._rdf_type, []).append(types)
+        types = follow(facts.relation(self._rdf_type).pairs().swapped, included.classes.keys)
+        candidates.setdefault(self._rdf_type, []).append(types)
 
 
-def _close_turning(straight: Keys, turned: Keys) -> tuple[Keys, Keys]:
+def _close_turning(straight: Keys, turned: Keys) -> tuple[Pairs, Pairs]:
     """The closure of inclusions between properties, as they stand and turned round: two of these cancel.
 
     Every property is two nodes of a graph, reached either way. That it is included in itself is left out.
@@ -236,16 +323,4 @@ def _close_turning(straight: Keys, turned: Keys) -> tuple[Keys, Keys]:
     wanted = (from_state % 2 == 0) & (from_state != to_state)
     from_state, to_state = from_state[wanted], to_state[wanted]
     pairs, is_turned = pack(nodes[from_state // 2], nodes[to_state // 2]), to_state % 2 == 1
-    return np.sort(pairs[~is_turned]), np.sort(pairs[is_turned])
-
-
-def _ends(facts: TripleIndex, predicates: Column, turned: bool) -> Keys:
-    """Pairs (predicate, subject) of the facts of some predicates, ascending; (.., object) if ``turned``."""
-    parts = []
-    for predicate in predicates.tolist():
-        relation = facts.relation(predicate)
-        if len(relation):
-            pairs = relation.pairs()
-            ends = pairs.distinct_seconds() if turned else pairs.distinct_firsts()
-            parts.append(pack(np.full(ends.size, predicate, np.uint32), ends))
-    return np.concatenate(parts or [NO_KEYS])
+    return Pairs(np.sort(pairs[~is_turned])), Pairs(np.sort(pairs[is_turned]))

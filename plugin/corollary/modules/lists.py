@@ -22,7 +22,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from corollary.algebra.execute import Candidates
-from corollary.index.pairs import NO_PAIRS, Pairs
+from corollary.index.pairs import NO_PAIRS, Pairs, difference, sorted_unique
 from corollary.index.triples import TripleIndex
 from corollary.terms.dictionary import TermDictionary
 
@@ -37,7 +37,6 @@ class Lists:
     """Readings of all lists that hang on certain predicates."""
 
     name = "lists"
-    is_waiting = False
 
     def __init__(self, dictionary: TermDictionary, leading: Iterable[int] | None) -> None:
         """``leading`` are the predicates whose objects are lists to read; None reads every cell."""
@@ -48,14 +47,20 @@ class Lists:
         self._member = dictionary.encode("MEMBER")
         self._repeated = dictionary.encode("REPEATED")
         self._leading = None if leading is None else frozenset(leading)
+        self.sources = frozenset((self._first, self._rest)) | (self._leading or frozenset())
         self.lengths: set[int] = set()
         self.cells: dict[int, tuple[int, ...]] = {}
+        self._told: set[int] = set()
+        self._waiting = False
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether cells are gone: other ways may stand for those that went over them."""
+        return self._waiting
 
     def reads(self, predicate: int) -> bool:
         """Whether facts of that predicate can make a difference."""
-        return predicate in (self._first, self._rest) or (
-            self._leading is not None and predicate in self._leading
-        )
+        return predicate in self.sources
 
     def returning(self, predicate: int, new: Pairs) -> Pairs:
         """Nothing of what it tells comes back to it."""
@@ -63,6 +68,37 @@ class Lists:
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """All readings of all lists; ``lengths`` says how long they are, ``cells`` what each goes over."""
+        self._waiting = False
+        read = self._read(facts)
+        self._told.update(read)
+        return read
+
+    def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+        """Everything told of any list but for what certain facts tell: lists are short and few."""
+        told = {predicate: facts.relation(predicate).pairs().keys for predicate in self._told}
+        kept = self._read(certain)
+        return {p: [difference(keys, sorted_unique(kept[p][0])) if p in kept else keys]
+                for p, keys in told.items()}  # fmt: skip
+
+    def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
+        """All readings of all lists in ``facts``, if anything of that kind is wanted."""
+        return self.rederive(wanted, facts)
+
+    def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+        """All readings of all lists in ``facts``, if any candidate is of that kind."""
+        return self._read(facts) if self._told & set(candidates.all_predicates()) else {}
+
+    def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+        """All that any reading is made of, if any candidate is of that kind."""
+        if not self._told & set(candidates.all_predicates()):
+            return {}
+        return {predicate: [facts.relation(predicate).pairs().keys] for predicate in self.sources}
+
+    def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
+        """Read all lists again when cells are gone."""
+        self._waiting = self._waiting or any(self.reads(predicate) for predicate in gone.all_predicates())
+
+    def _read(self, facts: TripleIndex) -> Candidates:
         firsts = _successors(facts, self._first)
         rests = _successors(facts, self._rest)
         found: dict[int, list[int]] = {}

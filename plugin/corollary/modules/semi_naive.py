@@ -6,9 +6,10 @@ all = old + recent holds whatever other modules did in between.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
+from corollary.algebra.bindings import Batch
 from corollary.algebra.execute import Candidates, emit, run, run_delta, sizes
 from corollary.index.pairs import Pairs
 from corollary.index.triples import TripleIndex
@@ -36,15 +37,34 @@ class SemiNaive:
         self._old = TripleIndex()
         self._triggers: dict[int, list[Trigger]] = {}
         self._open_triggers: list[Trigger] = []
+        self._heads: dict[int, list[Trigger]] = {}
+        self._open_heads: list[Trigger] = []
+        self._blocking: list[tuple[Atom, Trigger, Trigger]] = []
         self._unstarted: list[CompiledRule] = []
 
-    def add_rule(self, rule: CompiledRule) -> None:
-        """Take in a rule. It is applied to all facts in the next run."""
+    def add_rule(self, rule: CompiledRule, positions: Collection[int] | None = None) -> None:
+        """Take in a rule. It is applied to all facts in the next run.
+
+        With ``positions``, only recent facts that match these body atoms lead to anything.
+        """
         self.rules.append(rule)
         self._unstarted.append(rule)
         for position, atom in enumerate(rule.atoms):
-            triggers = self._open_triggers if atom.p < 0 else self._triggers.setdefault(atom.p, [])
-            triggers.append(Trigger(rule, position))
+            if positions is None or position in positions:
+                triggers = self._open_triggers if atom.p < 0 else self._triggers.setdefault(atom.p, [])
+                triggers.append(Trigger(rule, position))
+        for head in rule.heads:
+            triggers = self._open_heads if head.p < 0 else self._heads.setdefault(head.p, [])
+            backward = replace(rule, atoms=(*rule.atoms, head), heads=(head,))
+            triggers.append(Trigger(backward, len(rule.atoms)))
+        for negation in rule.negations:
+            for atom in negation.atoms:
+                apart = _apart(atom, negation.shared, len(rule.names))
+                atoms, position = (*rule.atoms, apart), len(rule.atoms)
+                open_to_all = replace(rule, atoms=atoms, negations=())
+                self._blocking.append(
+                    (apart, Trigger(open_to_all, position), Trigger(replace(rule, atoms=atoms), position))
+                )
 
     def reads(self, predicate: int) -> bool:
         """Whether facts of that predicate can make a difference."""
@@ -66,18 +86,93 @@ class SemiNaive:
         started, self._unstarted = self._unstarted, []
         fresh = set(map(id, started))
         for rule in started:
-            if viable(rule, facts):
+            if viable(rule, ages):
                 plan = full_plan(rule, sizes(facts))
                 emit(rule.heads, run(plan, ages, rule, self._dictionary), candidates)
-        for trigger in self._triggered(recent):
-            rule = trigger.rule
-            if id(rule) in fresh or not viable(rule, facts):
-                continue
-            if trigger.plan is None:
-                trigger.plan = delta_plan(rule, trigger.position, sizes(facts))
-            emit(rule.heads, run_delta(trigger.plan, ages, rule, self._dictionary), candidates)
+        triggers = [trigger for trigger in self._triggered(recent) if id(trigger.rule) not in fresh]
+        for trigger, batch in self._run(triggers, ages):
+            emit(trigger.rule.heads, batch, candidates)
         self._old = facts.snapshot()
         return candidates
+
+    def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
+        """What one application of the rules over ``facts`` derives that needs a recent one."""
+        leading = [t for t in self._triggered(recent) if any(_has_match(h, wanted) for h in t.rule.heads)]
+        return self._apply(leading, facts, recent)
+
+    def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+        """The conclusions of all instances over ``facts`` that need a gone fact."""
+        return self._apply(self._triggered(gone), facts, gone)
+
+    def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+        """The candidates that are the head of an instance over ``facts``.
+
+        Every rule has a form with its head as one more body atom, which the candidates match (the
+        rederivation rules of Gupta, Mumick, Subrahmanian, Maintaining Views Incrementally, 1993).
+        """
+        derived: Candidates = {}
+        for trigger, batch in self._backward(candidates, facts):
+            emit(trigger.rule.heads, batch, derived)
+        return derived
+
+    def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+        """The bodies of all instances over ``facts`` that have a candidate for a head."""
+        read: Candidates = {}
+        for trigger, batch in self._backward(candidates, facts):
+            emit(trigger.rule.atoms[: trigger.position], batch, read)
+        return read
+
+    def blocked(self, facts: TripleIndex, came: TripleIndex) -> Candidates:
+        """What may lose an instance because negated facts came (definition 5, for deletion).
+
+        ``facts`` are those before the change at least; what else is negated does not matter.
+        """
+        triggers = [trigger for atom, trigger, _ in self._blocking if _has_match(atom, came)]
+        return self._apply(triggers, facts, came)
+
+    def unblocked(self, facts: TripleIndex, went: TripleIndex) -> Candidates:
+        """What has an instance now that negated facts went (definition 5, for insertion)."""
+        triggers = [trigger for atom, _, trigger in self._blocking if _has_match(atom, went)]
+        return self._apply(triggers, facts, went)
+
+    def grouped(self, facts: TripleIndex, changed: TripleIndex) -> Candidates:
+        """All conclusions of the rules with aggregates over any of the changed facts."""
+        candidates: Candidates = {}
+        for rule in self.rules:
+            inside = [atom for grouping in rule.groupings for atom in grouping.atoms]
+            if any(_has_match(atom, changed) for atom in inside) and viable(rule, {Age.ALL: facts}):
+                plan = full_plan(rule, sizes(facts))
+                emit(rule.heads, run(plan, {Age.ALL: facts}, rule, self._dictionary), candidates)
+        return candidates
+
+    def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
+        """Take the facts there are now for the old ones of the next run."""
+        self._old = facts.snapshot()
+
+    def _apply(self, triggers: Iterable[Trigger], facts: TripleIndex, recent: TripleIndex) -> Candidates:
+        candidates: Candidates = {}
+        ages = {Age.ALL: facts, Age.RECENT: recent, Age.OLD: facts}
+        for trigger, batch in self._run(triggers, ages):
+            emit(trigger.rule.heads, batch, candidates)
+        return candidates
+
+    def _backward(self, candidates: TripleIndex, facts: TripleIndex) -> Iterator[tuple[Trigger, Batch]]:
+        ages = {Age.ALL: facts, Age.RECENT: candidates, Age.OLD: facts}
+        triggers = [t for predicate in candidates.all_predicates() for t in self._heads.get(predicate, ())]
+        return self._run([*triggers, *self._open_heads], ages)
+
+    def _run(
+        self, triggers: Iterable[Trigger], ages: Mapping[Age, TripleIndex]
+    ) -> Iterator[tuple[Trigger, Batch]]:
+        """The bindings that each trigger leads to, if any."""
+        for trigger in triggers:
+            if not viable(trigger.rule, ages, trigger.position):
+                continue
+            if trigger.plan is None:
+                trigger.plan = delta_plan(trigger.rule, trigger.position, sizes(ages[Age.ALL]))
+            batch = run_delta(trigger.plan, ages, trigger.rule, self._dictionary)
+            if batch.size:
+                yield trigger, batch
 
     def _triggered(self, recent: TripleIndex) -> Iterable[Trigger]:
         for predicate in recent.all_predicates():
@@ -85,17 +180,37 @@ class SemiNaive:
         yield from self._open_triggers
 
 
-def viable(rule: CompiledRule, facts: TripleIndex) -> bool:
-    """Whether no body atom rules itself out at a glance: by an empty relation, or an absent constant."""
-    return all(atom.p < 0 or len(facts.relation(atom.p)) for atom in rule.atoms) and all(
-        _has_match(rule.atoms[i], facts) for i in rule.guards
-    )
+def viable(rule: CompiledRule, ages: Mapping[Age, TripleIndex], trigger: int | None = None) -> bool:
+    """Whether no body atom rules itself out at a glance: by an empty relation, or an absent constant.
+
+    The atom number ``trigger`` reads the recent facts, all others read all facts.
+    """
+    facts = ages[Age.ALL]
+    for position, atom in enumerate(rule.atoms):
+        if position == trigger:
+            if not _has_match(atom, ages[Age.RECENT]):
+                return False
+        elif (position in rule.guards and not _has_match(atom, facts)) or (
+            atom.p >= 0 and not len(facts.relation(atom.p))
+        ):
+            return False
+    return True
 
 
 def _has_match(atom: Atom, facts: TripleIndex) -> bool:
-    """Whether a guard with a constant end matches anything; other guards are not looked into."""
+    """Whether an atom with a constant end matches anything; others are not looked into."""
+    if atom.p < 0:
+        return True
+    relation = facts.relation(atom.p)
+    if not len(relation):
+        return False
     if atom.s >= 0:
-        return facts.relation(atom.p).has_subject(atom.s)
+        return relation.has_subject(atom.s)
     if atom.o >= 0:
-        return facts.relation(atom.p).has_object(atom.o)
+        return relation.has_object(atom.o)
     return True
+
+
+def _apart(atom: Atom, shared: Collection[int], count: int) -> Atom:
+    """A negated atom with the variables that are its own renamed, beyond the rule's ``count`` names."""
+    return Atom(*(term if term >= 0 or term in shared else term - count for term in atom.terms))

@@ -2,28 +2,48 @@
 
 It takes the rules
 
-    R[?x, ?z] :- R[?x, ?y], R[?y, ?z]
+    R[?x, ?z] :- R[?x, ?y], R[?y, ?z]       R[?y, ?x] :- R[?x, ?y]
 
-for a constant R (``scm-sco``, or one a user wrote) and for a property bound by guards
-(``prp-trp``). Semi-naive evaluation would consider every way to split every path; here the facts
-that came from outside are closed as a graph, and what the module derived itself is never looked at
-again (Hu, Motik, Horrocks, Modular Materialisation of Datalog Programs, 2019, section 5: external
-against internal facts).
+for a constant R (``scm-sco``, or one a user wrote), the second only beside the first, and the first for
+a property bound by guards (``prp-trp``). Semi-naive evaluation would consider every way to split every
+path; here the facts that came from outside are closed as a graph, and what the module derived itself is
+never looked at again (Hu, Motik, Horrocks, Modular Materialisation of Datalog Programs, 2019, section 5:
+external against internal facts). A symmetric relation is the same with every edge both ways: its strong
+components are the cliques of their section 6.
 
-Invariant: ``_external[R]`` holds every fact of R that this module did not derive first.
+When edges come or go, only the part of the graph is looked at that leads to them or is reached from there,
+and the facts are handed on that appear or vanish. An edge that other rules derived may go later than what
+is derived from it, and these two may depend on each other: so a fact stays on account of such
+edges only if these are certain.
+
+Invariant: the closure of ``_external[R]`` (and its mirror image, if R is symmetric) is R.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import numpy as np
 
-from corollary.algebra.execute import Candidates, family_rows
-from corollary.index.closure import close_keys
-from corollary.index.pairs import Pairs, pack, union
+from corollary.algebra.execute import Candidates, emit, family_rows
+from corollary.index.closure import close_from, close_keys, closure_difference, edges_beyond, nodes_met
+from corollary.index.pairs import (
+    Pairs,
+    difference,
+    distinct,
+    firsts,
+    intersection,
+    pack,
+    seconds,
+    swap,
+    union,
+)
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
-from corollary.kernels.sorted import Keys
+from corollary.kernels.sorted import Column, Keys
 from corollary.modules.guards import Guards
+from corollary.modules.semi_naive import SemiNaive
 from corollary.plan.compile import Atom, CompiledRule
 from corollary.terms.dictionary import TermDictionary
 
@@ -51,6 +71,15 @@ def closed_predicate(rule: CompiledRule) -> int | None:
     return p if p >= 0 or p in guarded else None
 
 
+def mirrored_predicate(rule: CompiledRule) -> int | None:
+    """The constant predicate that a rule ``R[?y, ?x] :- R[?x, ?y]`` makes symmetric, or None."""
+    if len(rule.heads) != 1 or len(rule.atoms) != 1 or rule.conditions or not rule.is_monotone:
+        return None
+    head, atom = rule.heads[0], rule.atoms[0]
+    free = atom.s < 0 and atom.o < 0 and atom.s != atom.o
+    return atom.p if free and atom.p >= 0 and head == Atom(atom.o, atom.p, atom.s) else None
+
+
 class Transitive:
     """All transitivity rules of a program; each of their predicates is closed by itself."""
 
@@ -59,10 +88,14 @@ class Transitive:
     def __init__(self, dictionary: TermDictionary, rdf_type: int) -> None:
         self.rules: list[CompiledRule] = []
         self._predicates: list[int] = []
+        self._symmetric: set[int] = set()
         self._dictionary = dictionary
         self._guards = Guards(rdf_type)
+        self._by_guards = SemiNaive("transitivity by its guards", dictionary)
         self._rdf_type = rdf_type
-        self._external: dict[int, Keys] = {}
+        self._external: dict[int, Relation] = {}
+        self._gone: dict[int, Keys] = {}
+        self._doubtful: dict[int, Keys] = {}
         self._waiting = False
 
     def add_rule(self, rule: CompiledRule, predicate: int) -> None:
@@ -70,6 +103,17 @@ class Transitive:
         self.rules.append(rule)
         self._predicates.append(predicate)
         self._guards.add(rule)
+        guards = tuple(rule.atoms[i] for i in sorted(rule.guards))
+        marked = Atom(predicate, self._rdf_type, predicate)
+        if guards:
+            self._by_guards.add_rule(replace(rule, atoms=guards, guards=frozenset(), heads=(marked,)))
+        self._waiting = True
+
+    def add_symmetry(self, rule: CompiledRule, predicate: int) -> None:
+        """Take in a rule that makes a constant predicate symmetric; another rule closes it."""
+        self.rules.append(rule)
+        self._predicates.append(predicate)
+        self._symmetric.add(predicate)
         self._waiting = True
 
     @property
@@ -99,13 +143,116 @@ class Transitive:
             self._waiting = False
             for predicate in self._rows(facts):
                 if predicate not in self._external:
-                    self._external[predicate] = facts.relation(predicate).pairs().keys
-                    candidates[predicate] = [close_keys(self._external[predicate])]
+                    self._external[predicate] = facts.relation(predicate)
+                    candidates[predicate] = [self._close(predicate)]
         for predicate in known:
             new = recent.relation(predicate)
             if len(new):
-                candidates[predicate] = [self._extend(predicate, new.pairs(), facts.relation(predicate))]
+                candidates[predicate] = [self._extend(predicate, new.pairs().keys, facts.relation(predicate))]
         return candidates
+
+    def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+        """What the sources that reach a gone edge do not reach over certain edges; all, if a guard went."""
+        candidates: Candidates = {}
+        dropped: set[int] = set()
+        if self._guards.are_among(gone):
+            for keys in self._by_guards.delete(facts, gone, certain).get(self._rdf_type, ()):
+                dropped.update(firsts(keys).tolist())
+        for predicate in dropped:
+            candidates[predicate] = [facts.relation(predicate).pairs().keys]
+        for predicate in self._external.keys() - dropped:
+            external = self._external[predicate]
+            edges = external.common(gone.relation(predicate).pairs().keys)
+            if edges.size:
+                self._gone[predicate] = edges = union(edges, self._gone.get(predicate, NO_KEYS))
+                staying, closure = external.minus(edges), facts.relation(predicate)
+                lost = self._lost(predicate, edges, staying, closure, certain.relation(predicate))
+                self._doubtful[predicate] = union(lost, self._doubtful.get(predicate, NO_KEYS))
+                candidates[predicate] = [lost]
+        return candidates
+
+    def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
+        """The wanted facts of relations with a recent fact that ``facts`` prove."""
+        parts = {p: wanted.relation(p) for p in self._external if len(recent.relation(p))}
+        return self.rederive(TripleIndex(parts), facts)
+
+    def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+        """The candidates that paths over ``facts`` lead to; guards are taken for settled."""
+        derived: Candidates = {}
+        for predicate in self._closed_among(candidates):
+            keys = candidates.relation(predicate).pairs().keys
+            sources = candidates.relation(predicate).pairs().distinct_firsts()
+            paths = self._walk(predicate, sources, facts.relation(predicate))
+            derived[predicate] = [intersection(keys, paths)]
+        return derived
+
+    def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+        """The edges from outside on the ways from the candidates' subjects, and the guards."""
+        read: Candidates = {}
+        for predicate in self._closed_among(candidates):
+            sources = candidates.relation(predicate).pairs().distinct_firsts()
+            edges = self._beyond(predicate, sources, self._external[predicate])
+            read[predicate] = [edges[facts.relation(predicate).contains(edges)]]
+        if read:
+            for rule in self.rules:
+                rows_of_rule = family_rows(rule, facts, self._dictionary)
+                emit(tuple(rule.atoms[i] for i in sorted(rule.guards)), rows_of_rule, read)
+        return read
+
+    def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
+        """Let go of the edges that are gone; facts that no path explains any more are edges now."""
+        rows = set(self._rows(facts)) if self._guards.are_among(gone) else set(self._external)
+        for predicate in list(self._external):
+            if predicate not in rows:
+                del self._external[predicate]
+                continue
+            external = self._external[predicate].minus(gone.relation(predicate).pairs().keys)
+            doubtful = self._doubtful.get(predicate, NO_KEYS)
+            doubtful = facts.relation(predicate).common(doubtful)
+            if doubtful.size:
+                paths = self._walk(predicate, distinct_of_sorted(firsts(doubtful)), external)
+                external = external.plus(difference(doubtful, paths))
+            self._external[predicate] = external
+        self._gone.clear()
+        self._doubtful.clear()
+
+    def _closed_among(self, candidates: TripleIndex) -> Iterator[int]:
+        return (p for p in candidates.all_predicates() if p in self._external)
+
+    def _close(self, predicate: int) -> Keys:
+        """The closure of the edges from outside."""
+        edges = self._external[predicate].pairs().keys
+        if predicate in self._symmetric:
+            edges = Pairs.of(np.concatenate((edges, swap(edges)))).keys
+        return close_keys(edges)
+
+    def _walk(self, predicate: int, sources: Column, edges: Relation) -> Keys:
+        """What sources (ascending) reach over edges of a predicate."""
+        return close_from(edges, sources, mirrored=predicate in self._symmetric)
+
+    def _beyond(self, predicate: int, sources: Column, edges: Relation) -> Keys:
+        """The edges that walks from sources go over."""
+        return edges_beyond(edges, sources, mirrored=predicate in self._symmetric)
+
+    def _lost(
+        self, predicate: int, gone: Keys, staying: Relation, closure: Relation, certain: Relation
+    ) -> Keys:
+        """The closure's facts that need a gone edge."""
+        mirrored = predicate in self._symmetric
+        starts = self._ends(predicate, gone)
+        external = self._external[predicate]
+        if certain.contains(staying.pairs().keys).all():
+            return closure_difference(closure, external, staying, starts, mirrored=mirrored)
+        sources = nodes_met(external, starts, backward=True, mirrored=mirrored)
+        near = self._beyond(predicate, sources, staying)
+        if (certain.contains(near) | (mirrored and certain.contains(swap(near)))).all():
+            return closure_difference(closure, external, staying, starts, mirrored=mirrored)
+        return difference(_starting(sources, closure), self._walk(predicate, sources, certain))
+
+    def _ends(self, predicate: int, edges: Keys) -> Column:
+        """The ends of edges that paths may go on from."""
+        starts = np.concatenate((firsts(edges), seconds(edges))) if predicate in self._symmetric else firsts(edges)
+        return distinct(starts)
 
     def _rows(self, facts: TripleIndex) -> list[int]:
         """The predicates that the rules close, given the present schema."""
@@ -119,12 +266,18 @@ class Transitive:
                 found.update(dict.fromkeys(rows.column(predicate).tolist()))
         return list(found)
 
-    def _extend(self, predicate: int, new: Pairs, closure: Relation) -> Keys:
-        self._external[predicate] = union(self._external[predicate], new.keys)
+    def _extend(self, predicate: int, new: Keys, closure: Relation) -> Keys:
+        before = self._external[predicate]
+        self._external[predicate] = external = before.plus(new)
         if len(new) > FEW_EDGES:
-            return close_keys(self._external[predicate])
+            if 2 * len(new) > len(external):
+                return self._close(predicate)
+            mirrored, starts = predicate in self._symmetric, self._ends(predicate, new)
+            return closure_difference(closure, external, before, starts, mirrored=mirrored)
+        if predicate in self._symmetric:
+            new = np.concatenate((new, swap(new)))
         paths = np.empty(0, np.uint64)
-        for edge in new.keys:
+        for edge in new:
             closure = closure.plus(paths)
             paths = union(paths, _through(edge, closure))
         return paths
@@ -138,3 +291,11 @@ def _through(edge: np.uint64, closure: Relation) -> Keys:
     before, after = np.append(before, ends[0]), np.append(after, ends[1])
     paths = pack(np.repeat(before, after.size), np.tile(after, before.size))
     return Pairs.of(paths).keys
+
+
+def _starting(sources: Column, relation: Relation) -> Keys:
+    """The facts of some subjects (ascending), sorted."""
+    rows, ends = relation.objects_of(sources)
+    keys = pack(sources[rows], ends)
+    keys.sort()  # the overlay's come last
+    return keys

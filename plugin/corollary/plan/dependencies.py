@@ -52,12 +52,16 @@ def node_text(node: Node, dictionary: TermDictionary) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """From what a rule reads to what it derives; ``negative`` if through negation or an aggregate."""
+    """From what a rule reads to what it derives; ``negative`` if through negation or an aggregate.
+
+    A ``link`` between an open node and what it may stand for is no rule's own: it names one that needs it.
+    """
 
     source: Node
     target: Node
     rule: CompiledRule
     negative: bool
+    link: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,17 +192,17 @@ def _open_edges(edges: Iterable[Edge], rdf_type: int) -> Iterator[Edge]:
     properties = sorted(node for node in mentioned if node < CLASS and node != rdf_type)
     for opened, all_nodes in ((READ_CLASS, classes), (READ_PROPERTY, properties)):
         if opened in mentioned:
-            yield from (Edge(node, opened, by[opened], False) for node in all_nodes)
+            yield from (Edge(node, opened, by[opened], False, True) for node in all_nodes)
     for opened, all_nodes in ((DERIVED_CLASS, classes), (DERIVED_PROPERTY, properties)):
         if opened in mentioned:
-            yield from (Edge(opened, node, by[opened], False) for node in all_nodes)
+            yield from (Edge(opened, node, by[opened], False, True) for node in all_nodes)
     for opened, all_nodes in ((COPIED_CLASS, classes), (COPIED_PROPERTY, properties)):
         if opened in mentioned:
-            yield from (Edge(node, node, by[opened], False) for node in all_nodes)
+            yield from (Edge(node, node, by[opened], False, True) for node in all_nodes)
     if DERIVED_CLASS in mentioned and READ_CLASS in mentioned:
-        yield Edge(DERIVED_CLASS, READ_CLASS, by[DERIVED_CLASS], False)
+        yield Edge(DERIVED_CLASS, READ_CLASS, by[DERIVED_CLASS], False, True)
     if DERIVED_PROPERTY in mentioned and READ_PROPERTY in mentioned:
-        yield Edge(DERIVED_PROPERTY, READ_PROPERTY, by[DERIVED_PROPERTY], False)
+        yield Edge(DERIVED_PROPERTY, READ_PROPERTY, by[DERIVED_PROPERTY], False, True)
 
 
 def _components(edges: tuple[Edge, ...]) -> DependencyGraph:

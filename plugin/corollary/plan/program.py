@@ -94,7 +94,3 @@ class CompiledProgram:
         return {
             atom.o for rule in self.rules for atom in rule.atoms if atom.p == self.rdf_type and atom.o >= 0
         }
-
-    def guard_predicates(self) -> set[int]:
-        """The predicates of all guards: the schema."""
-        return {rule.atoms[i].p for rule in self.rules for i in rule.guards}

@@ -8,6 +8,7 @@ order, and the program is refused with the cycle named (Apt, Blair, Walker 1988)
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from corollary.index.triples import TripleIndex
@@ -20,37 +21,63 @@ from corollary.terms.dictionary import TermDictionary
 
 @dataclass(frozen=True, slots=True)
 class Strata:
-    """Numbers of the rules that are not monotone, in the order in which they may join in."""
+    """Numbers of the rules that are not monotone, in the order in which they may join in.
+
+    ``levels`` numbers these groups, upwards from 1. ``heights`` tells of predicates and classes (nodes of the
+    dependency graph) on which level their facts are complete; those that it leaves out are on level 0.
+    """
 
     rules: tuple[tuple[int, ...], ...]
+    levels: tuple[int, ...]
+    heights: Mapping[Node, int]
 
     @staticmethod
     def none() -> Strata:
-        return Strata(())
+        return Strata((), (), {})
 
     def __bool__(self) -> bool:
         return bool(self.rules)
 
 
 def stratify(program: CompiledProgram, facts: TripleIndex, tables: Tables) -> Strata:
-    """The strata of the program's instances. Raises ``UnstratifiableError`` with the cycle."""
+    """The strata of the program's instances. Raises ``UnstratifiableError`` with the cycle.
+
+    A rule joins in when the last of its instances may, so all that it derives is as high as that.
+    """
     graph = dependency_graph(program, facts, tables)
     refuse_cycles(graph, program.dictionary)
     height = [0] * len(graph.components)
     incoming: dict[int, list[Edge]] = {}
     for edge in graph.edges:
         incoming.setdefault(graph.component_of[edge.target], []).append(edge)
-    for component in range(len(graph.components)):
-        for edge in incoming.get(component, ()):
-            source = graph.component_of[edge.source]
-            height[component] = max(height[component], height[source] + edge.negative)
     stratum = {rule.number: 0 for rule in program.rules if not rule.is_monotone and rule.heads}
-    for edge in graph.edges:
-        if edge.rule.number in stratum:
-            reached = height[graph.component_of[edge.source]] + edge.negative
-            stratum[edge.rule.number] = max(stratum[edge.rule.number], reached)
+    for _ in range(len(stratum) + 1):
+        before = dict(stratum)
+        for component in range(len(graph.components)):
+            for edge in incoming.get(component, ()):
+                reached = height[graph.component_of[edge.source]] + edge.negative
+                number = edge.rule.number
+                if number in stratum and not edge.link:
+                    stratum[number] = reached = max(stratum[number], reached)
+                height[component] = max(height[component], reached)
+        if stratum == before:
+            break
+    else:
+        raise UnstratifiableError(
+            (
+                Diagnostic(
+                    "the instances of rules with negation or aggregates need different orders",
+                    remedy="write a rule for each of the classes or properties concerned",
+                ),
+            )
+        )
     levels = sorted(set(stratum.values()))
-    return Strata(tuple(tuple(n for n, s in stratum.items() if s == level) for level in levels))
+    above = {node: height[component] for node, component in graph.component_of.items() if height[component]}
+    return Strata(
+        tuple(tuple(n for n, s in stratum.items() if s == level) for level in levels),
+        tuple(levels),
+        above,
+    )
 
 
 def refuse_static_cycles(program: CompiledProgram) -> None:

@@ -1,7 +1,8 @@
 """GROUP BY and aggregates: groups are numbered, counts are arithmetic, the rest is rdflib's accumulators.
 
 Counting what has an error leaves it out; for the other functions an error leaves the group without a
-result, and a variable without a value is passed over, as rdflib has it.
+result, and a variable without a value is passed over, as rdflib has it. So is, for GROUP_CONCAT alone, an
+expression that fails for want of a variable's value.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from corollary.algebra.bindings import Batch
 from corollary.algebra.expressions import number_rows
 from corollary.index.pairs import firsts, pack, sorted_unique
 from corollary.kernels.sorted import Column, Rows
-from corollary.sparql.expressions import Exists, Expressions
+from corollary.sparql.expressions import Exists, Expressions, mentioned
 from corollary.sparql.solutions import first_of_each
 from corollary.sparql.terms import UNBOUND, QueryTerms, filled
 
@@ -77,7 +78,11 @@ def _aggregate(
         return column
     failed = np.zeros(size, np.bool_)
     if not isinstance(item.vars, Variable):
-        failed[groups[~valued]] = True
+        blamed = ~valued
+        if item.name == "Aggregate_GroupConcat":
+            for variable in mentioned(item.vars):
+                blamed &= expressions.column(variable, inner) != UNBOUND
+        failed[groups[blamed]] = True
     order = np.argsort(groups[valued], kind="stable")
     ends = np.cumsum(np.bincount(groups[valued], minlength=size))
     column = filled(size, UNBOUND)

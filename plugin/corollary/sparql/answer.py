@@ -5,8 +5,10 @@
 2. The query is evaluated at once, on what the store shows at this moment.
 3. Rows are decoded when they are looked at.
 
-Handed back, by NotImplementedError: DESCRIBE and SERVICE, custom evaluation functions, the user's
-functions that look into rdflib's own evaluation, and arguments that are not known here.
+Handed back, by NotImplementedError: DESCRIBE and SERVICE, FROM with graphs to be loaded, custom
+evaluation functions, the user's functions that look into rdflib's own evaluation, and arguments that are
+not known here. What goes wrong in a SELECT, in a user's function say, is raised where the rows are looked
+at, as in rdflib.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from rdflib.term import BNode, Identifier, Node, Variable
 
 from corollary.sparql.dataset import UNION, QueryDataset, Source
 from corollary.sparql.evaluate import Evaluator
-from corollary.sparql.result import SelectResult
+from corollary.sparql.result import FailedResult, SelectResult
 from corollary.sparql.terms import QueryTerms
 from corollary.store.parsing import parse_query
 
@@ -85,9 +87,14 @@ def _translated(text: str, base: str | None, prefixes: tuple[tuple[str, str], ..
     return translateQuery(parse_query(text), base, dict(prefixes))
 
 
-def _selected(evaluator: Evaluator, main: CompValue, context: QueryContext) -> SelectResult:
-    batch = evaluator.solve(main.p)
+def _selected(evaluator: Evaluator, main: CompValue, context: QueryContext) -> Result:
     variables = list(main.PV)
+    try:
+        batch = evaluator.solve(main.p)
+    except NotImplementedError:
+        raise
+    except Exception as problem:
+        return FailedResult(variables, problem)
     columns = [evaluator.expressions.column(variable, batch) for variable in variables]
     decode = evaluator.terms.decode
     return SelectResult(

@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import rdflib.plugins.sparql as settings
 from rdflib.term import BNode, Identifier, Node
 
 from corollary.index.pairs import Pairs
-from corollary.index.relation import FIRST_LITERAL_KEY, Relation
+from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys
+from corollary.store import EXPLICIT, INFERRED
 from corollary.store.state import View
 from corollary.store.terms import Terms
-from corollary.terms.dictionary import KIND_SHIFT, Kind
 
 UNION = "__UNION__"
 """rdflib's name for the union of all graphs."""
@@ -41,9 +42,16 @@ class Source:
     def index(self, graph: Node | None) -> TripleIndex:
         """What a graph shows; all graphs together for None."""
         if graph not in self.known:
-            self.known[graph] = visible(self.view(graph))
+            self.known[graph] = self.view(graph).shown
         found: TripleIndex = self.known[graph]
         return found
+
+    def has(self, graph: Node) -> bool:
+        """Whether there is a graph of that name, be it empty."""
+        if graph in (EXPLICIT, INFERRED):
+            return True
+        name = self.terms.find(graph)
+        return name is not None and (name in self.graphs or name == self.default)
 
     def nodes(self, index: TripleIndex) -> Column:
         """The subjects and objects of an index, ascending."""
@@ -62,31 +70,6 @@ def ends(relation: Relation) -> tuple[Column, Column]:
     """The distinct subjects and the distinct objects of a relation."""
     pairs = relation.pairs()
     return pairs.distinct_firsts(), pairs.distinct_seconds()
-
-
-def visible(view: View) -> TripleIndex:
-    """An index of just the facts that a view shows; the relations are shared."""
-    index, explicit = view.index, view.explicit
-    if index is explicit:
-        return index
-    relations = {}
-    changed = False
-    for predicate, relation in index.relations():
-        shown = _shown(predicate, relation, explicit.relation(predicate))
-        changed |= shown is not relation
-        relations[predicate] = shown
-    return TripleIndex(relations) if changed else index
-
-
-def _shown(predicate: int, relation: Relation, explicit: Relation) -> Relation:
-    legal = relation.legal_count() if predicate >> KIND_SHIFT == Kind.IRI else 0
-    if legal == len(relation):
-        return relation
-    keys = relation.pairs().keys
-    doubtful = keys[legal:]
-    doubtful = doubtful[explicit.contains(doubtful)]
-    assert legal == 0 or keys[legal - 1] < np.uint64(FIRST_LITERAL_KEY)
-    return Relation(Pairs(np.concatenate((keys[:legal], doubtful))))
 
 
 def merged(indexes: Iterable[TripleIndex]) -> TripleIndex:
@@ -111,11 +94,19 @@ class QueryDataset:
 
     @staticmethod
     def of(source: Source, home: Identifier, clauses: Iterable[Any] | None) -> QueryDataset:
-        """The dataset of FROM and FROM NAMED over the store's own graphs; without them, the store's."""
+        """The dataset of FROM and FROM NAMED over the store's own graphs; without them, the store's.
+
+        NotImplementedError, if the query is a dataset's: rdflib shall load the graphs that the store has not,
+        unless its ``SPARQL_LOAD_GRAPHS`` is off. For a plain graph rdflib would ignore these clauses.
+        """
         if not clauses:
             return QueryDataset(source, source.index(None if home == UNION else home), None, home)
         default = [clause.default for clause in clauses if clause.default]
         named = [clause.named for clause in clauses if clause.named]
+        if settings.SPARQL_LOAD_GRAPHS and (home == UNION or source.terms.find(home) == source.default):
+            missing = [graph for graph in (*default, *named) if not source.has(graph)]
+            if missing:
+                raise NotImplementedError(f"rdflib loads graphs that the store has not: {missing}")
         parts = [source.index(graph) for graph in default]
         return QueryDataset(source, parts[0] if len(parts) == 1 else merged(parts), tuple(named), home)
 

@@ -67,4 +67,28 @@ class SelectResult(Result):
         self._bindings = bindings
 
 
-__all__ = ["SelectResult"]
+class FailedResult(Result):
+    """A SELECT result that there is not: whoever looks at it gets the error that the evaluation ended in."""
+
+    def __init__(self, variables: list[Variable], problem: Exception) -> None:
+        super().__init__("SELECT")
+        self.vars = variables
+        self._problem = problem
+
+    def __len__(self) -> int:
+        raise self._problem
+
+    def __iter__(self) -> Iterator[Any]:
+        raise self._problem
+
+    @property
+    def bindings(self) -> Any:
+        """Raises the error."""
+        raise self._problem
+
+    @bindings.setter
+    def bindings(self, bindings: Any) -> None:
+        raise self._problem
+
+
+__all__ = ["FailedResult", "SelectResult"]

@@ -24,6 +24,9 @@ Changes = dict[int, Keys]
 """Facts by predicate, sorted and unique."""
 
 
+_NOTHING = TripleIndex()
+
+
 @dataclass(frozen=True, slots=True)
 class ExplicitFacts:
     """The facts of every graph, and of all graphs together, at one moment."""
@@ -46,12 +49,32 @@ class Quads:
         """Whether the log holds changes."""
         return bool(self._log)
 
+    @property
+    def waiting(self) -> int:
+        """How many changes the log holds."""
+        return sum(map(len, list(self._log.values())))  # a list: no writer disturbs it
+
     def log(self, graph: int, subject: int, predicate: int, value: int, *, added: bool) -> None:
         """Note a change of one fact in one graph."""
         changes = self._log.get((graph, predicate))
         if changes is None:
             changes = self._log[graph, predicate] = {}
         changes[subject << 32 | value] = added
+
+    def log_many(self, graph: int, predicate: int, keys: Keys) -> list[int]:
+        """Note that facts (sorted, unique) are added to a graph. Those that were not there."""
+        changes = self._log.get((graph, predicate), {})
+        index = self.graphs.get(graph, _NOTHING)
+        there = index.relation(predicate).contains(keys)
+        new = [
+            key
+            for key, is_there in zip(keys.tolist(), there.tolist(), strict=True)
+            if not changes.get(key, is_there)
+        ]
+        if new:
+            changes.update(dict.fromkeys(new, True))
+            self._log[graph, predicate] = changes
+        return new
 
     def holds(self, graph: int, subject: int, predicate: int, value: int) -> bool:
         """Whether a fact is in a graph, the log included."""

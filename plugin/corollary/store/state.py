@@ -7,14 +7,20 @@ graph, or a plain Graph on its own) also what is inferred; and two names select 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, repeat
+
+import numpy as np
 
 from corollary.evaluate import Materialisation
-from corollary.index.pairs import Pairs
+from corollary.index.pairs import Pairs, firsts, seconds
+from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
+from corollary.maintain import Report
 from corollary.store.quads import ExplicitFacts
+from corollary.store.subjects import FACTS_A_LOOK_UP, BySubject
 from corollary.terms.dictionary import FIRST_LITERAL, KIND_SHIFT, Kind
 
 CHUNK = 1 << 14
@@ -25,63 +31,122 @@ _NOTHING = TripleIndex()
 Fact = tuple[int, int, int]
 
 
-@dataclass(frozen=True)
 class View:
-    """Facts to read. What RDF does not allow is shown if it is explicit, and hidden if it is inferred."""
+    """Facts to read. What RDF does not allow is shown if it is explicit, and hidden if it is inferred.
 
-    index: TripleIndex
-    explicit: TripleIndex
+    A subject is looked up in one relation after the other; when a view has answered many such questions,
+    it arranges its facts by subject, once.
+    """
 
-    def __len__(self) -> int:
+    def __init__(self, index: TripleIndex, explicit: TripleIndex) -> None:
+        self.index = index
+        self.explicit = explicit
+        self._looked_up = 0
+        self._by_subject: BySubject | None = None
+
+    @cached_property
+    def _size(self) -> int:
         if self.index is self.explicit:
             return self.index.fact_count()
         return len(self.index) + self.explicit.fact_count() - len(self.explicit)
 
+    def __len__(self) -> int:
+        return self._size
+
+    @cached_property
+    def shown(self) -> TripleIndex:
+        """An index of just the facts that are shown; it shares the relations that hide nothing."""
+        if self.index is self.explicit:
+            return self.index
+        relations = {predicate: self._shown(predicate, r) for predicate, r in self.index.relations()}
+        if all(relation is self.index.relation(p) for p, relation in relations.items()):
+            return self.index
+        return TripleIndex(relations)
+
     def match(self, s: int | None, p: int | None, o: int | None) -> Iterator[Fact]:
         """The facts that match a pattern; None matches anything. Lazy, each fact once."""
         if p is not None:
-            predicates = [p]
-        elif s is not None:
+            return iter(self._match(s, p, o))
+        if s is not None:
+            if o is None and self._is_arranged():
+                assert self._by_subject is not None
+                return self._by_subject.facts_of(s)
             predicates = self.index.predicates_of_subjects().objects(s)
         elif o is not None:
             predicates = self.index.predicates_of_objects().objects(o)
         else:
             predicates = self.index.predicates()
-        for predicate in predicates:
-            facts = self._match(s, predicate, o)
-            if self.index is self.explicit:
-                yield from facts
-                continue
-            known = self.explicit.relation(predicate)
-            legal_predicate = predicate >> KIND_SHIFT == Kind.IRI
-            for fact in facts:
-                if (legal_predicate and fact[0] < FIRST_LITERAL) or known.has(fact[0], fact[2]):
-                    yield fact
+        return chain.from_iterable(self._match(s, predicate, o) for predicate in predicates)
 
-    def _match(self, s: int | None, p: int, o: int | None) -> Iterator[Fact]:
+    def _match(self, s: int | None, p: int, o: int | None) -> Iterable[Fact]:
+        """The facts of one predicate."""
         relation = self.index.relation(p)
         if s is not None and o is not None:
-            if relation.has(s, o):
-                yield s, p, o
-        elif s is not None:
-            for value in relation.objects(s):
-                yield s, p, value
-        elif o is not None:
-            for value in relation.subjects(o):
-                yield value, p, o
-        else:
-            keys = relation.pairs().keys
-            for start in range(0, keys.size, CHUNK):
-                for key in keys[start : start + CHUNK].tolist():
-                    yield key >> 32, p, key & 0xFFFFFFFF
+            return [(s, p, o)] if relation.has(s, o) and self._shows(s, p, o) else []
+        if s is not None:
+            values = relation.objects(s)
+            if self._may_hide(s, p):
+                values = [value for value in values if self._shows(s, p, value)]
+            return zip(repeat(s), repeat(p), values)
+        if o is not None:
+            subjects = relation.subjects(o)
+            if subjects and self._may_hide(max(subjects), p):
+                subjects = [subject for subject in subjects if self._shows(subject, p, o)]
+            return zip(subjects, repeat(p), repeat(o))
+        return self._scan(p, relation)
+
+    def _scan(self, p: int, relation: Relation) -> Iterator[Fact]:
+        keys = self._shown(p, relation).pairs().keys
+        for start in range(0, keys.size, CHUNK):
+            chunk = keys[start : start + CHUNK]
+            yield from zip(firsts(chunk).tolist(), repeat(p), seconds(chunk).tolist())
+
+    def _is_arranged(self) -> bool:
+        """Whether the facts are there by subject; asked at every look-up, which it counts."""
+        if self._by_subject is None:
+            self._looked_up += 1
+            if self._looked_up * FACTS_A_LOOK_UP > self._size:
+                self._by_subject = BySubject(self.shown)
+        return self._by_subject is not None
+
+    def _may_hide(self, subject: int, predicate: int) -> bool:
+        """Whether facts of a subject, or of smaller ones, may be hidden."""
+        if self.index is self.explicit:
+            return False
+        return subject >= FIRST_LITERAL or predicate >> KIND_SHIFT != Kind.IRI
+
+    def _shows(self, s: int, p: int, o: int) -> bool:
+        """Whether a fact that holds is shown."""
+        return not self._may_hide(s, p) or self.explicit.relation(p).has(s, o)
+
+    def _shown(self, predicate: int, relation: Relation) -> Relation:
+        """The facts of a relation that are shown."""
+        if self.index is self.explicit:
+            return relation
+        legal = relation.legal_count() if predicate >> KIND_SHIFT == Kind.IRI else 0
+        if legal == len(relation):
+            return relation
+        keys = relation.pairs().keys
+        doubtful = keys[legal:]
+        doubtful = doubtful[self.explicit.relation(predicate).contains(doubtful)]
+        return Relation(Pairs(np.concatenate((keys[:legal], doubtful))))
 
 
 @dataclass(frozen=True)
 class State:
-    """The explicit facts of all graphs, and what follows from them; no materialisation, no inference."""
+    """The explicit facts of all graphs, and what follows from them; no materialisation, no inference.
+
+    If what follows is kept apart, only ``inferred`` shows it. ``seconds`` is what the last reasoning took,
+    ``maintenance`` how it followed the last change; None before there was one.
+    """
 
     facts: ExplicitFacts
     materialisation: Materialisation | None
+    is_apart: bool = False
+    seconds: float = 0.0
+    maintenance: Report | None = None
+    _graphs: dict[int, View] = field(default_factory=dict, init=False, compare=False)
+    _homes: dict[int, View] = field(default_factory=dict, init=False, compare=False)
 
     @property
     def index(self) -> TripleIndex:
@@ -91,7 +156,7 @@ class State:
     @cached_property
     def everything(self) -> View:
         """All facts of all graphs, and what follows."""
-        return View(self.index, self.facts.union)
+        return self.explicit if self.is_apart else View(self.index, self.facts.union)
 
     @cached_property
     def explicit(self) -> View:
@@ -105,26 +170,33 @@ class State:
             return View(TripleIndex(), TripleIndex())
         return View(self.index.difference(self.facts.union), TripleIndex())
 
+    @property
+    def inferred_count(self) -> int:
+        """How many facts ``inferred`` shows."""
+        return len(self.index) - len(self.facts.union)
+
     def graph(self, graph: int) -> View:
         """What was put into a graph."""
-        index = self.facts.graphs.get(graph, _NOTHING)
-        return View(index, index)
+        view = self._graphs.get(graph)
+        if view is None:
+            index = self.facts.graphs.get(graph, _NOTHING)
+            view = self._graphs[graph] = View(index, index)
+        return view
 
     def home(self, graph: int) -> View:
         """What was put into a graph, and all that follows from all graphs."""
-        own = self.graph(graph)
-        if self.materialisation is None:
-            return own
-        if own.index.fact_count() == self.facts.union.fact_count():
-            return View(self.index, own.index)
-        return self._homes(graph, own.index)
-
-    def _homes(self, graph: int, own: TripleIndex) -> View:
-        known = self.__dict__.setdefault("_home_views", {})
-        if graph not in known:
-            merged = own.snapshot()
-            for predicate, relation in self.inferred.index.relations():
-                merged.add(predicate, Pairs(relation.pairs().keys))
-            known[graph] = View(merged, own)
-        view: View = known[graph]
+        view = self._homes.get(graph)
+        if view is None:
+            view = self._homes[graph] = self._home(self.graph(graph))
         return view
+
+    def _home(self, put: View) -> View:
+        if self.materialisation is None or self.is_apart:
+            return put
+        own = put.index
+        if own.fact_count() == self.facts.union.fact_count():
+            return View(self.index, own)
+        merged = own.snapshot()
+        for predicate, relation in self.inferred.index.relations():
+            merged.add(predicate, Pairs(relation.pairs().keys))
+        return View(merged, own)

@@ -1,8 +1,7 @@
 """The rdflib store: explicit facts in graphs, and what follows from them, seen by every read.
 
-1. ``add`` and ``remove`` write a log. Nothing is reasoned.
-2. The next read (or ``materialise``) works the log off in one batch and brings the materialisation up
-   to date: what was only added is extended at the cost of what is new; a removal starts over.
+1. ``add``, ``remove`` and ``load`` write a log. Nothing is reasoned.
+2. The next read (or ``materialise``) works the log off in one batch: see ``corollary.store.reasoning``.
 3. Readers hold a ``State`` and are never disturbed; any number of them may read while one writes.
 """
 
@@ -11,33 +10,27 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from copy import copy
-from functools import partial, reduce
-from operator import add
+from functools import partial
 from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph, QuotedGraph
+from rdflib.namespace import NamespaceManager
 from rdflib.plugins.stores.memory import Memory
-from rdflib.store import NO_STORE, VALID_STORE, Store
-from rdflib.term import IdentifiedNode, Identifier, Node, URIRef
+from rdflib.store import NO_STORE, VALID_STORE
+from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef
 
-from corollary.evaluate import Materialisation, extend, materialise
-from corollary.language import CorollaryError, Program
-from corollary.profiles import load_rules
+from corollary.language import CorollaryError
+from corollary.store.home import EXPLICIT, INFERRED, Home
 from corollary.store.namespaces import Namespaces
-from corollary.store.quads import Changes, Quads
+from corollary.store.options import Options, Rules
+from corollary.store.reasoning import Reasoning
 from corollary.store.state import State, View
-from corollary.store.terms import Terms
-from corollary.terms.dictionary import TermDictionary
 
 if TYPE_CHECKING:
     from rdflib.graph import _ContextType, _QuadType, _TriplePatternType, _TripleType
     from rdflib.plugins.sparql.sparql import Query, Update
     from rdflib.query import Result
-
-EXPLICIT = URIRef("urn:x-corollary:explicit")
-INFERRED = URIRef("urn:x-corollary:inferred")
 
 _UNKNOWN = -1
 """No graph's id."""
@@ -51,12 +44,13 @@ class InferredTripleWarning(UserWarning):
     """A triple was to be removed that is not explicit: it follows from others, and stays."""
 
 
-class CorollaryStore(Store):
+class CorollaryStore(Reasoning):
     """A store that keeps what follows from its triples: ``Graph(store="Corollary")``.
 
-    ``rules`` is a profile name, a rule file, a ``Program``, a list of these, or ``"none"``; it may also be
-    given in the configuration string, as ``rules=rdfs``. The default is ``default_rules``, which the
-    environment variable ``COROLLARY_RULES`` sets.
+    ``rules`` is a profile name, a rule file, a ``Program``, a list of these, or ``"none"``. The default is
+    ``default_rules``, which the environment variable ``COROLLARY_RULES`` sets. ``inferred`` is ``"show"``:
+    the default graph, the union and a plain graph show what follows; or ``"apart"``: only the graph
+    ``urn:x-corollary:inferred`` does. Both may also be given in the configuration string, as ``rules=rdfs``.
     """
 
     context_aware = True
@@ -71,45 +65,34 @@ class CorollaryStore(Store):
         configuration: str | None = None,
         identifier: Node | None = None,
         *,
-        rules: str | Program | Sequence[str | Program] | None = None,
+        rules: Rules | None = None,
+        inferred: str = "show",
     ) -> None:
-        self._lock = RLock()
-        self._terms = Terms(TermDictionary())
-        self._quads = Quads()
+        self._begin(Options(self.default_rules if rules is None else rules, inferred))
         self._namespaces = Namespaces()
         self._contexts: dict[int, Graph] = {}
-        self._named: set[int] = set()
+        self._home = Home()
         self._quoted = Memory()
         self._quoted_graphs: set[Node] = set()
-        self._state: State | None = None
-        self._current: State | None = None  # the state, as long as nothing has changed since
-        self._rules: str | Program | Sequence[str | Program] = self.default_rules if rules is None else rules
         self._default = self._terms.id_of(DATASET_DEFAULT_GRAPH_ID)
+        self._explicit = self._terms.id_of(EXPLICIT)
         self._inferred = self._terms.id_of(INFERRED)
         super().__init__(configuration)
 
     # Life
 
     def open(self, configuration: str | tuple[str, str], create: bool = False) -> int | None:
-        """Take options from a string such as ``rules=rdfs;rules=family.dlog``.
+        """Take options from a string such as ``rules=rdfs;rules=family.dlog;inferred=apart``.
 
         The store is in memory. What is no option is taken for a place to keep it: a warning says that nothing
         is read or written there. With ``create`` the store is valid all the same; without, there is none.
         ``CorollaryError`` for an option that does not exist.
         """
-        given = []
-        place = None
-        for option in str(configuration).split(";"):
-            name, equals, value = option.strip().partition("=")
-            if name == "rules" and equals:
-                given.append(value)
-            elif equals and name.isidentifier():
-                raise CorollaryError(f"{option.strip()!r} is no option of the store; try rules=owl2rl")
-            elif name:
-                place = option.strip()
-        if given:
-            self._rules = given
-            self._state = self._current = None
+        options, place = self._options.configured(str(configuration))
+        if options != self._options:
+            with self._lock:
+                self._options = options
+                self._state = self._current = None
         if place is None:
             return VALID_STORE
         warnings.warn(
@@ -168,16 +151,15 @@ class CorollaryStore(Store):
         if context is not None and self._is_quoted(context):
             self._quoted.remove(triple, context)
             return
-        pattern = self._find(triple)
-        if pattern is None:
-            return
         with self._lock:
-            if context is None:
+            graphs = None if context is None else [self._graph_id(context)]
+            pattern = self._find(triple)
+            if pattern is None:
+                return
+            if graphs is None:
                 self._quoted.remove(triple, None)
                 self._work_off()
                 graphs = list(self._quads.graphs)
-            else:
-                graphs = [self._graph_id(context)]
             if None in pattern:
                 self._work_off()
             found = False
@@ -197,10 +179,10 @@ class CorollaryStore(Store):
                     super().remove(triple, context)
                 if context is None or self._is_quoted(context):
                     self._quoted.remove(triple, context)
+                graphs = everywhere if context is None else {self._graph_id(context)}
                 ids = self._find(triple)
                 if ids is None:
                     continue
-                graphs = everywhere if context is None else (self._graph_id(context),)
                 found = [self._log_removal(graph, *ids) for graph in graphs]
                 if not any(found):
                     missed.append((triple, ids))
@@ -276,7 +258,8 @@ class CorollaryStore(Store):
         if pattern is not None and None not in pattern:
             s, p, o = pattern
             assert s is not None and p is not None and o is not None
-            yield from (graph for graph in self._contexts_of(state, s, p, o) if graph is not None)
+            if any(True for _ in state.everything.match(s, p, o)):
+                yield from (graph for graph in self._contexts_of(state, s, p, o) if graph is not None)
 
     def _contexts_of(self, state: State, s: int, p: int, o: int) -> Contexts:
         found = False
@@ -325,19 +308,8 @@ class CorollaryStore(Store):
             raise NotImplementedError("arguments that only another processor can know")
         from corollary.store.update import run_update
 
-        run_update(self, update, initNs, initBindings, queryGraph, **kwargs)
-
-    def _draft(self) -> CorollaryStore:
-        """A store with the same terms, facts and inferences, to be changed apart."""
-        self._work_off()
-        draft = copy(self)
-        draft._quads, draft._named, draft._state = self._quads.copy(), set(self._named), self._state
-        return draft
-
-    def _adopt(self, draft: CorollaryStore) -> None:
-        """Take over what became of a draft."""
-        self._quads, self._named, self._state = draft._quads, draft._named, draft._state
-        self._current = None
+        home = self._home.meet(queryGraph) if isinstance(queryGraph, BNode) else queryGraph
+        run_update(self, update, initNs, initBindings, cast(str, home), **kwargs)
 
     def _explicit_triples(self, graph: Node) -> Iterator[_TripleType]:
         """What was put into a graph."""
@@ -349,11 +321,58 @@ class CorollaryStore(Store):
             for s, p, o in View(index, index).match(None, None, None):
                 yield self._terms[s], self._terms[p], self._terms[o]
 
+    def load(
+        self,
+        *sources: str | os.PathLike[str],
+        format: str | None = None,
+        graph: Graph | Node | str | None = None,
+    ) -> int:
+        """Add documents: files or addresses, maybe compressed. How many triples were new.
+
+        Nothing is cleared. ``format`` goes before suffixes and media types. What a document puts into no
+        graph goes into ``graph``; without one, into the default graph, or into the plain graph that the
+        store is of. Prefixes are bound, as far as they and their namespaces are free. If one document is
+        bad nothing has changed: InputError says which, where, and what to do.
+        """
+        from corollary.store.loading import read_document
+
+        with self._lock:
+            if graph is not None:
+                target = self._graph_id(graph if isinstance(graph, Node | Graph) else URIRef(graph))
+            else:
+                target = self._default if self._named else self._terms.id_of(self._home.target())
+        documents = [read_document(source, format, self._terms, target, self._lock) for source in sources]
+        count = 0
+        with self._lock:
+            for name in {name for document in documents for name in document.graphs()}:
+                self._refuse_side(name)
+            for document in documents:
+                for name, predicate, facts in document.groups():
+                    new = self._quads.log_many(name, predicate, facts)
+                    count += len(new)
+                    if new:
+                        self._current = None
+                    if self.dispatcher.get_map():  # type: ignore[no-untyped-call]
+                        self._tell(name, predicate, new)
+            if graph is None:
+                self._home.fill()
+        manager = NamespaceManager(Graph(self), "none")
+        for document in documents:
+            document.bind(manager)
+        return count
+
+    def _tell(self, graph: int, predicate: int, added: Sequence[int]) -> None:
+        """Tell whoever listens to the store of facts that were added to a graph."""
+        terms = self._terms
+        for key in added:
+            super().add((terms[key >> 32], terms[predicate], terms[key & 0xFFFFFFFF]), self._context(graph))
+
     # Graphs
 
     def add_graph(self, graph: Graph) -> None:
         """Remember a graph even if it is empty."""
         with self._lock:
+            self._home.is_of_a_dataset()
             self._named.add(self._graph_id(graph))
 
     def remove_graph(self, graph: Graph) -> None:
@@ -382,66 +401,6 @@ class CorollaryStore(Store):
     def namespaces(self) -> Iterator[tuple[str, URIRef]]:
         return iter(self._namespaces)
 
-    # Reasoning
-
-    def program(self) -> Program | None:
-        """The rules in force; None if there are none."""
-        rules = [self._rules] if isinstance(self._rules, str | Program) else list(self._rules)
-        programs = [
-            rule if isinstance(rule, Program) else load_rules(rule) for rule in rules if rule != "none"
-        ]
-        return reduce(add, programs) if programs else None
-
-    def materialise(self) -> Materialisation | None:
-        """Work off all changes now, and give the materialisation; None without rules."""
-        return self._now().materialisation
-
-    def explicit(self) -> Graph:
-        """A graph of the explicit triples of all graphs."""
-        return Graph(self, EXPLICIT)
-
-    def inferred(self) -> Graph:
-        """A graph of the triples that follow and are not explicit."""
-        return Graph(self, INFERRED)
-
-    def commit(self) -> None:
-        """Work off all changes now."""
-        self._now()
-
-    def _now(self) -> State:
-        """The state with every change up to now."""
-        state = self._current  # without the lock: it is there only if it is the last word
-        if state is not None:
-            return state
-        with self._lock:
-            self._work_off()
-            if self._state is None:
-                facts, program = self._quads.snapshot(), self.program()
-                result = (
-                    None if program is None else materialise(facts.union, program, self._terms.dictionary)
-                )
-                self._state = State(facts, result)
-            self._current = self._state
-            return self._state
-
-    def _work_off(self) -> None:
-        """Apply the log to the explicit facts, and the state if there is one."""
-        if self._quads.is_changed:
-            gained, lost = self._quads.apply()
-            if self._state is not None:
-                self._state = self._refreshed(self._state, gained, lost)
-
-    def _refreshed(self, state: State, gained: Changes, lost: Changes) -> State | None:
-        """The state after a change; None if it has to be computed from scratch."""
-        facts, before = self._quads.snapshot(), state.materialisation
-        if before is None:
-            return State(facts, None)
-        if lost:
-            return None
-        if not gained:
-            return State(facts, before)
-        return State(facts, extend(before, facts.union, {p: [keys] for p, keys in gained.items()}))
-
     # Names and handles
 
     def _find(self, triple: _TriplePatternType) -> Pattern | None:
@@ -455,12 +414,28 @@ class CorollaryStore(Store):
         return ids[0], ids[1], ids[2]
 
     def _graph_id(self, context: _ContextType | Node) -> int:
-        identifier = context.identifier if isinstance(context, Graph) else context
+        """The id of a graph that is to be changed. CorollaryError if it is one side of all graphs."""
+        identifier = self._home.meet(_identifier(context))
         name = self._terms.id_of(identifier)
+        self._refuse_side(name)
         if name not in self._contexts and isinstance(context, Graph):
-            own = context.store is self
+            own = context.store is self and context.identifier == identifier
             self._contexts[name] = context if own else Graph(self, cast(IdentifiedNode, identifier))
         return name
+
+    def refuse_side(self, name: Node) -> None:
+        """Raise ``CorollaryError`` if a graph cannot be changed: it shows one side of all graphs."""
+        graph = self._terms.find(name)
+        if graph is not None:
+            self._refuse_side(graph)
+
+    def _refuse_side(self, graph: int) -> None:
+        if graph == self._explicit or graph == self._inferred:
+            side = "explicit" if graph == self._explicit else "inferred"
+            raise CorollaryError(
+                f"{self._terms[graph]} shows the {side} triples of all graphs and cannot be changed: add to, "
+                "or remove from, the default graph or a named one"
+            )
 
     def _context(self, graph: int) -> Graph:
         if graph not in self._contexts:
@@ -470,27 +445,30 @@ class CorollaryStore(Store):
     def _is_quoted(self, context: _ContextType | Node) -> bool:
         if not self._quoted_graphs:
             return isinstance(context, QuotedGraph)
-        identifier = context.identifier if isinstance(context, Graph) else context
-        return isinstance(context, QuotedGraph) or identifier in self._quoted_graphs
+        return isinstance(context, QuotedGraph) or _identifier(context) in self._quoted_graphs
 
     def _view(self, state: State, context: _ContextType | Node | None) -> View:
         """What a graph shows."""
         if context is None:
             return state.everything
-        identifier = context.identifier if isinstance(context, Graph) else context
-        if identifier == EXPLICIT:
-            return state.explicit
-        if identifier == INFERRED:
-            return state.inferred
+        identifier = self._home.meet(_identifier(context))
         known = self._terms.find(identifier)  # readers give no new ids: they hold no lock
         name = _UNKNOWN if known is None else known
+        if name == self._explicit:
+            return state.explicit
+        if name == self._inferred:
+            return state.inferred
         return state.home(name) if self._is_home(state, name) else state.graph(name)
 
     def _is_home(self, state: State, graph: int) -> bool:
         """Whether inferred triples show in a graph: the default graph, or one that is alone."""
         if graph == self._default:
             return True
-        return not self._named and not (state.facts.graphs.keys() - {graph})
+        return not self._named and state.facts.graphs.keys() <= {graph}
+
+
+def _identifier(context: _ContextType | Node) -> Node:
+    return context.identifier if isinstance(context, Graph) else context
 
 
 __all__ = ["EXPLICIT", "INFERRED", "CorollaryStore", "InferredTripleWarning"]

@@ -64,7 +64,7 @@ def _text(term: Node) -> str:
 def _term(text: str) -> Node:
     """The rdflib term of a key."""
     if text[0] == "<":
-        return URIRef(text[1:-1])
+        return str.__new__(URIRef, text[1:-1])  # whoever brought it has heard if it is no good IRI
     if text[0] == "_":
         return BNode(text[2:])
     match = _LITERAL.fullmatch(text)

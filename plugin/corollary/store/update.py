@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -36,6 +36,10 @@ Quad = tuple[Node, Node, Node, Node | None]
 """A fact or a pattern and its graph; None stands for all graphs."""
 
 _LOAD_FORMATS = ("turtle", "xml", "n3", "nt")
+
+
+class UpdateError(CorollaryError):
+    """An operation cannot be carried out on these graphs or files: what SILENT is silent about."""
 
 
 def run_update(
@@ -83,7 +87,7 @@ def _carry_out(store: CorollaryStore, operations: list[CompValue], scope: Scope,
     for operation in operations:
         try:
             change = _change(store, operation, scope, initial)
-        except Exception:
+        except UpdateError:
             if not operation.silent:
                 raise
         else:
@@ -115,13 +119,15 @@ class _Change:
     """What an operation does, in the order in which it is done."""
 
     cleared: list[IdentifiedNode] = field(default_factory=list)
-    removed: Iterable[Quad] = ()
-    added: Iterable[Quad] = ()
+    removed: Sequence[Quad] = ()
+    added: Sequence[Quad] = ()
     prefixes: Mapping[str, URIRef] = field(default_factory=dict)
     dropped: list[IdentifiedNode] = field(default_factory=list)
     created: list[IdentifiedNode] = field(default_factory=list)
 
     def apply(self, store: CorollaryStore) -> None:
+        for name in self._graphs():
+            store.refuse_side(name)  # before anything is changed
         handles: dict[Node | None, Graph] = {}
 
         def handle(name: Node | None) -> Graph:
@@ -139,6 +145,12 @@ class _Change:
             store.remove_graph(handle(name))
         for name in self.created:
             store.add_graph(handle(name))
+
+    def _graphs(self) -> set[Node]:
+        """The graphs that change, but for the default one."""
+        quads = (*self.removed, *self.added)
+        names = {*self.cleared, *self.dropped, *self.created, *(graph for *_, graph in quads)}
+        return {name for name in names if name is not None}
 
 
 def _change(store: CorollaryStore, operation: CompValue, scope: Scope, initial: Row) -> _Change:
@@ -168,7 +180,7 @@ def _change(store: CorollaryStore, operation: CompValue, scope: Scope, initial: 
             return _Change(dropped=_graphs(store, operation.graphiri, scope))
         case "Create":
             if _is_there(store, operation.graphiri):
-                raise CorollaryError(
+                raise UpdateError(
                     f"CREATE: there is a graph {operation.graphiri.n3()} already; CREATE SILENT does not mind"
                 )
             return _Change(created=[operation.graphiri])
@@ -266,7 +278,7 @@ def _transfer(store: CorollaryStore, operation: CompValue, scope: Scope) -> _Cha
     """ADD, COPY or MOVE: the explicit facts of one graph go into another."""
     source, target = (scope.default if end == "DEFAULT" else _name(end) for end in operation.graph)
     if source != scope.default and not _is_there(store, source):
-        raise CorollaryError(
+        raise UpdateError(
             f"{operation.name.upper()}: there is no graph {source.n3()}; with SILENT nothing is done then"
         )
     if source == target:
@@ -295,4 +307,4 @@ def _loading(store: CorollaryStore, operation: CompValue, scope: Scope) -> _Chan
         else:
             prefixes = {prefix: URIRef(namespace) for prefix, namespace in document.namespaces()}
             return _Change(added=[(s, p, o, target) for s, p, o in document], prefixes=prefixes)
-    raise CorollaryError(f"LOAD {source.n3()} failed: {'; '.join(dict.fromkeys(failures))}")
+    raise UpdateError(f"LOAD {source.n3()} failed: {'; '.join(dict.fromkeys(failures))}")

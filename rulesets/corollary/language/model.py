@@ -202,6 +202,9 @@ class Program:
     def __len__(self) -> int:
         return len(self.rules)
 
+    def __repr__(self) -> str:
+        return f"<Program {self.name!r}: {len(self):,} {'rule' if len(self) == 1 else 'rules'}>"
+
     def __add__(self, other: Program) -> Program:
         """Both programs' rules, each once; the first to bind a prefix keeps it."""
         rules = tuple(dict.fromkeys(self.rules + other.rules))

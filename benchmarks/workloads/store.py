@@ -1,0 +1,141 @@
+"""The rdflib store beside rdflib's own Memory store: parsing, scanning, looking up, and what must be free.
+
+Scans and look-ups are compared on equal triples: the explicit ones without rules, and all that hold under
+``owl2rl``, which Memory is given ready-made. Parsing under ``owl2rl`` includes the reasoning.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+
+from benchmarks.engine import ENGINE
+from benchmarks.measure import Demand, Outcome, Results, Settings, Task, measure
+from benchmarks.peers import content
+from benchmarks.workloads.lubm import files
+from rdflib import Graph
+
+from corollary.store import CorollaryStore
+
+NAME = "store"
+TITLE = "the rdflib store beside rdflib's Memory"
+
+MEMORY = "rdflib Memory"
+PARSE, SCAN, LOOK_UP = "parse", "scan", "look up 20,000 subjects"
+LENGTH, CONSTRUCT = "len(graph), 1,000 times", "Graph(), 1,000 times"
+
+LOOK_UPS = 20_000
+CALLS = 1_000
+TINY_LINES = 2_000
+
+MOST_OVER_MEMORY_TO_PARSE = 1.0
+MOST_OVER_MEMORY = 1.5
+MOST_LENGTH_GROWTH = 1.5
+MOST_CONSTRUCT_MS = 0.2
+
+
+def run(settings: Settings) -> Results:
+    """One university; a tenth of it too, for ``len``."""
+    with files(settings.corpus, 1) as (size, paths):
+        texts = [content(path) for path in paths]
+    if settings.small:
+        texts = [first_lines(text, TINY_LINES) for text in texts]
+    tenth = [first_lines(text, text.count(b"\n") // 10) for text in texts]
+    results = Results()
+
+    def compare(text: str, most: float, ours: Task, other: Task) -> None:
+        one, two = measure(NAME, [ours, other], settings.repeat)
+        results.measurements += one, two
+        results.demands.append(Demand(NAME, text, one.median / two.median, most))
+
+    def over_memory(task: Callable[[str, Graph, str], Task], graph: Graph, facts: str) -> None:
+        ours, other = task(ENGINE, graph, facts), task(MEMORY, in_memory(graph), facts)
+        compare(f"{facts}: {ours.what}, over rdflib's Memory", MOST_OVER_MEMORY, ours, other)
+
+    tasks = parse_task(ENGINE, with_rules, texts, size), parse_task(MEMORY, Graph, texts, size)
+    compare(f"{size}: parse, over rdflib's Memory", MOST_OVER_MEMORY_TO_PARSE, *tasks)
+    plain, closed = parsed(without_rules(), texts), parsed(with_rules(), texts)
+    for task in (scan_task, look_up_task):
+        over_memory(task, plain, f"{size}, explicit")
+        over_memory(task, closed, f"{size}, closed")
+    text = "len(graph), ten times as many facts over one"
+    lengths = length_task(closed, size), length_task(parsed(with_rules(), tenth), f"a tenth of {size}")
+    compare(text, MOST_LENGTH_GROWTH, *lengths)
+    constructs = [construct_task(ENGINE, lambda: Graph(store="Corollary")), construct_task(MEMORY, Graph)]
+    constructed = measure(NAME, constructs, settings.repeat)
+    results.measurements += constructed
+    milliseconds = constructed[0].median / CALLS * 1000
+    results.demands.append(Demand(NAME, "Graph() constructed", milliseconds, MOST_CONSTRUCT_MS, "ms"))
+    return results
+
+
+def with_rules() -> Graph:
+    """An empty graph under ``owl2rl``."""
+    return Graph(store=CorollaryStore(rules="owl2rl"))
+
+
+def without_rules() -> Graph:
+    """An empty graph that infers nothing."""
+    return Graph(store=CorollaryStore(rules="none"))
+
+
+def parsed(graph: Graph, texts: Iterable[bytes]) -> Graph:
+    """The graph with some N-Triples in it, all reasoning done."""
+    for text in texts:
+        graph.parse(data=text, format="nt")
+    assert len(graph)  # a read: the store works off what was added
+    return graph
+
+
+def in_memory(graph: Graph) -> Graph:
+    """What a graph shows, in rdflib's Memory."""
+    copy = Graph()
+    for triple in graph:
+        copy.add(triple)
+    return copy
+
+
+def parse_task(engine: str, empty: Callable[[], Graph], texts: Sequence[bytes], size: str) -> Task:
+    """From N-Triples to a graph that has been read once."""
+    return Task(engine, PARSE, empty, lambda graph: Outcome(len(parsed(graph, texts))), size)
+
+
+def scan_task(engine: str, graph: Graph, size: str) -> Task:
+    """Every triple."""
+    return Task(engine, SCAN, lambda: graph, lambda g: Outcome(sum(1 for _ in g)), size, warm_up=True)
+
+
+def look_up_task(engine: str, graph: Graph, size: str) -> Task:
+    """Everything about subjects drawn at random, the same ones for all engines."""
+    known = sorted(set(graph.subjects()), key=str)
+    subjects = random.Random(0).choices(known, k=LOOK_UPS)
+
+    def run(graph: Graph) -> Outcome:
+        return Outcome(sum(1 for subject in subjects for _ in graph.triples((subject, None, None))))
+
+    return Task(engine, LOOK_UP, lambda: graph, run, size, warm_up=True)
+
+
+def length_task(graph: Graph, size: str) -> Task:
+    """``len`` many times over."""
+
+    def run(graph: Graph) -> Outcome:
+        facts = [len(graph) for _ in range(CALLS)]
+        return Outcome(facts[-1])
+
+    return Task(ENGINE, LENGTH, lambda: graph, run, size, warm_up=True)
+
+
+def construct_task(engine: str, empty: Callable[[], Graph]) -> Task:
+    """Graphs without anything in them."""
+
+    def run(_: None) -> Outcome:
+        graphs = [empty() for _ in range(CALLS)]
+        return Outcome(len(graphs[0]))
+
+    return Task(engine, CONSTRUCT, lambda: None, run, warm_up=True)
+
+
+def first_lines(text: bytes, number: int) -> bytes:
+    """The beginning of a text."""
+    return b"".join(text.splitlines(keepends=True)[:number])

@@ -1,0 +1,170 @@
+"""A document: bytes under a name, decompressed, in a format, parsed; its faults told with place and remedy.
+
+A document lies in a file, comes from standard input, or was fetched from an address. Invariant: whatever
+is wrong with one is an ``InputError``, and a document that is cut off is never taken for a whole one.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO, cast
+from xml.parsers import expat
+
+import pyoxigraph
+from pyoxigraph import RdfFormat
+
+from corollary.language.errors import InputError, Span
+from corollary.loaders.formats import (
+    AMBIGUOUS,
+    LINE_FORMATS,
+    STANDARD_STREAM,
+    FileKind,
+    decompressed,
+    format_of,
+    input_error,
+    sniff,
+)
+
+_POSITION = re.compile(r"^Parser error (at|between) line .*?: ")
+_LONGEST_QUOTED_LINE = 160
+
+
+def size_of(name: str) -> int:
+    """The bytes of a file; 0 for standard input. InputError if it cannot be found."""
+    path = Path(name)
+    if name == STANDARD_STREAM:
+        return 0
+    if path.is_dir():
+        raise input_error(f"{name}: this is a directory", f"name the files in it, as in {path / '*.nt'}")
+    try:
+        return path.stat().st_size
+    except OSError as error:
+        beside = path.parent
+        remedy = f"the folder {beside} does not exist either" if not beside.is_dir() else ""
+        raise input_error(f"{name}: {error.strerror}", remedy) from None
+
+
+@dataclass(frozen=True)
+class Document:
+    """Where a document lies, and how to read it.
+
+    ``content`` is what was fetched, None for files; a doubtful ``format`` gives way to the first bytes.
+    """
+
+    name: str
+    format: RdfFormat
+    compression: str
+    is_doubtful: bool
+    base: str | None
+    content: bytes | None = None
+
+    @staticmethod
+    def in_file(name: str, format: str | None = None) -> Document:
+        """The document in a file or on standard input (``-``); ``format`` goes before the suffix."""
+        kind = FileKind.of(name)
+        return Document(
+            name,
+            format_of(name, format),
+            kind.compression,
+            kind.suffix in AMBIGUOUS and format is None,
+            None if name == STANDARD_STREAM else Path(name).resolve().as_uri(),
+        )
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """The raw, still compressed, bytes."""
+        if self.content is not None:
+            yield io.BytesIO(self.content)
+        elif self.name == STANDARD_STREAM:
+            yield sys.stdin.buffer
+        else:
+            with open(self.name, "rb") as raw:
+                yield raw
+
+    @contextmanager
+    def parsed(self) -> Iterator[tuple[BinaryIO, pyoxigraph.QuadParser]]:
+        """The raw bytes, to see how far they are read, and the quads, which are parsed one by one.
+
+        InputError for whatever is wrong, when it turns up.
+        """
+        format = self.format
+        try:
+            with self.opened() as raw:
+                stream = decompressed(raw, self.compression)
+                if self.is_doubtful:
+                    format = sniff(_peek(stream), self.name)
+                yield raw, self._quads(stream, format)
+        except (SyntaxError, expat.ExpatError) as error:
+            raise self._syntax_error(format, error) from None
+        except (EOFError, zlib.error, OSError) as error:
+            bad = "the compressed data end too early or are damaged" if self.compression else "cannot be read"
+            remedy = "get the file again; what it held so far was not used"
+            raise input_error(f"{self.name}: {bad} ({error})", remedy) from None
+
+    def _quads(self, stream: BinaryIO, format: RdfFormat) -> pyoxigraph.QuadParser:
+        return pyoxigraph.parse(
+            cast(BinaryIO, _CheckedXML(stream)) if format == RdfFormat.RDF_XML else stream,
+            format,
+            base_iri=None if format in LINE_FORMATS else self.base,
+            # N3 has "graphs" too: formulas, such as the two sides of a rule. What they hold is not asserted.
+            without_named_graphs=format == RdfFormat.N3,
+        )
+
+    def _syntax_error(self, format: RdfFormat, error: SyntaxError | expat.ExpatError) -> InputError:
+        """The parser's complaint with file, line and column as far as it tells, and a remedy."""
+        if isinstance(error, expat.ExpatError):
+            reason = expat.ErrorString(error.code)
+            line, column = error.lineno, error.offset + 1
+        else:
+            reason = _POSITION.sub("", error.msg)
+            line, column = error.lineno or 0, error.offset or 1
+        message = f"not {format.name}: {reason}"
+        if "No scheme found" in reason:
+            remedy = "a relative IRI needs a base: declare one in the file"
+        elif "LoadDocumentCallback" in reason:
+            remedy = "remote contexts are not fetched: put the context into the file"
+        elif "Named graphs" in reason:
+            remedy = "N3 formulas and rules are not data: leave them out"
+        elif "end of file" in reason or "no element found" in reason:
+            remedy = "the file may be cut off: get it again"
+        else:
+            remedy = "mend the file, or name its format if it is another one"
+        if not line:  # semantic errors in RDF/XML have no place
+            return input_error(f"{self.name}: {message}", remedy)
+        return input_error(message, remedy, Span(self.name, line, column, self._line(line)))
+
+    def _line(self, number: int) -> str:
+        """One line, to show in a message; nothing if it cannot be shown."""
+        if self.name == STANDARD_STREAM:
+            return ""
+        with self.opened() as raw:
+            line = next(islice(decompressed(raw, self.compression), number - 1, None), b"")
+        text = line.decode(errors="replace").rstrip("\r\n").replace("\t", " ")
+        return text if len(text) <= _LONGEST_QUOTED_LINE else ""
+
+
+def _peek(stream: BinaryIO) -> bytes:
+    first = stream.read(4096)
+    stream.seek(0)
+    return first
+
+
+class _CheckedXML:
+    """The bytes of an XML file on their way to pyoxigraph, which does not notice when a file is cut off."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._parser = expat.ParserCreate()
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._stream.read(size)
+        self._parser.Parse(data, not data)
+        return data

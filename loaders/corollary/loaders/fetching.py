@@ -1,0 +1,80 @@
+"""Where a document lies: in a file, or at an address, from where it is fetched.
+
+Invariant: a document has arrived as a whole before a word of it is read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from http.client import HTTPException
+from urllib.parse import urlsplit
+from urllib.request import Request, url2pathname, urlopen
+
+from pyoxigraph import RdfFormat
+
+from corollary.language.errors import InputError
+from corollary.loaders.documents import Document, size_of
+from corollary.loaders.formats import AMBIGUOUS, FileKind, format_of, input_error, named_format
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?=:)")
+"""Two letters or more: one letter is a drive."""
+
+_ACCEPT = (
+    "text/turtle, application/n-triples, application/n-quads, application/trig, application/rdf+xml;q=0.9, "
+    "application/ld+json;q=0.8, */*;q=0.1"
+)
+_VAGUE = ("text/plain", "text/xml", "application/xml", "application/json")
+"""Media types that servers give to anything: the suffix is believed first."""
+
+_MAGIC = {"gz": b"\x1f\x8b", "bz2": b"BZh"}
+"""How compressed content begins. Servers compress, or not, whatever the name says."""
+
+_PATIENCE = 60.0
+"""Seconds to wait for more."""
+
+
+def document_at(source: str | os.PathLike[str], format: str | None = None) -> Document:
+    """The document in a file, or at an ``http``, ``https`` or ``file`` address, which is fetched.
+
+    ``format`` decides if it is given; otherwise what the server says, and the suffix. InputError if there
+    is no such file, the server has no such document, or nothing tells the format.
+    """
+    name = os.fspath(source)
+    scheme = _SCHEME.match(name)
+    if scheme is None or os.path.exists(name):
+        size_of(name)
+        return Document.in_file(name, format)
+    if scheme[0].lower() == "file":
+        return document_at(url2pathname(urlsplit(name).path), format)
+    if scheme[0].lower() not in ("http", "https"):
+        raise input_error(f"{name}: nothing is known of '{scheme[0]}:'", "fetch it, and load the file")
+    return _fetched(name, format)
+
+
+def _fetched(address: str, format: str | None) -> Document:
+    try:
+        with urlopen(Request(address, headers={"Accept": _ACCEPT}), timeout=_PATIENCE) as reply:
+            content, place, media_type = reply.read(), reply.geturl(), reply.headers.get_content_type()
+    except (OSError, HTTPException, ValueError) as error:  # HTTPError and URLError are OSErrors
+        raise input_error(f"{address}: cannot be fetched ({error})", "look at it in a browser") from None
+    place = place.partition("#")[0]
+    compression = next((name for name, magic in _MAGIC.items() if content.startswith(magic)), "")
+    chosen, is_doubtful = _format_of_reply(address, urlsplit(place).path, media_type, format)
+    return Document(address, chosen, compression, is_doubtful, place, content)
+
+
+def _format_of_reply(address: str, path: str, media_type: str, format: str | None) -> tuple[RdfFormat, bool]:
+    """The format, and whether a look at the first bytes shall have the last word."""
+    if format is not None:
+        return named_format(format), False
+    told = RdfFormat.from_media_type(media_type)
+    if told is not None and media_type not in _VAGUE:
+        return told, False
+    try:
+        return format_of(path), FileKind.of(path).suffix in AMBIGUOUS
+    except InputError:
+        if told is None:
+            complaint = f"{address}: neither its name nor its media type ({media_type}) tells the format"
+            raise input_error(complaint, "name it, as in format='ttl'") from None
+        return told, told == RdfFormat.RDF_XML

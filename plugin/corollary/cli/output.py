@@ -1,0 +1,58 @@
+"""What commands write and print: facts to a file, a summary to whichever stream is free.
+
+Invariant: when facts go to standard output, nothing else does.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from corollary.cli.progress import stage
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from corollary.evaluate import Materialisation
+
+
+def check_target(output: str | None, output_format: str | None, inferred_only: bool) -> None:
+    """Refuse at once what could not be written after all the work."""
+    from corollary.loaders import writing
+
+    if output is not None:
+        writing.check_target(output, output_format)
+    elif inferred_only or output_format:
+        raise click.UsageError("--inferred-only and --output-format say what to write: name a file with -o")
+
+
+def write_facts(
+    result: Materialisation,
+    output: str | None,
+    output_format: str | None,
+    inferred_only: bool,
+    seconds: dict[str, float],
+) -> None:
+    """Write all facts or the inferred ones, if there is a file for them; the time goes into ``seconds``."""
+    from corollary.loaders import write
+
+    if output is not None:
+        with stage("write", seconds):
+            index = result.inferred() if inferred_only else result.index
+            write(output, index.columns(), result.dictionary, output_format)
+
+
+def print_json(data: dict[str, Any], to_stderr: bool) -> None:
+    """Print data for programs."""
+    click.echo(json.dumps(data, indent=2, ensure_ascii=False), err=to_stderr)
+
+
+def print_tables(tables: list[RenderableType], to_stderr: bool) -> None:
+    """Print tables for people; where nobody watches they are 110 characters wide."""
+    from rich.console import Console
+
+    stream = sys.stderr if to_stderr else sys.stdout
+    Console(file=stream, width=None if stream.isatty() else 110).print(*tables)

@@ -1,0 +1,76 @@
+"""Load, reason, ask: what ``corollary query`` does before anything is printed.
+
+Patterns outside GRAPH are matched against all that the files say and all that follows; GRAPH looks into
+one named graph. Invariant: a query that is no SPARQL is refused before a file is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from corollary.cli.pipeline import DEFAULT_RULES, load_program
+from corollary.cli.progress import stage
+from corollary.cli.question import Question
+
+if TYPE_CHECKING:
+    from rdflib import Dataset
+    from rdflib.query import Result
+
+
+@dataclass
+class Answer:
+    """A query's result, the dataset it is from, and how long each stage took."""
+
+    result: Result
+    dataset: Dataset
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def ask(files: Sequence[str], rules: Sequence[str], input_format: str | None, question: Question) -> Answer:
+    """Load files, close them under rules (the default ones if none are named), and put a question to them."""
+    seconds: dict[str, float] = {}
+    with stage("prepare", seconds):
+        from rdflib import Dataset
+        from rdflib.namespace import NamespaceManager
+        from rdflib.plugins.sparql.sparql import SPARQLError
+
+        from corollary.loaders.documents import size_of
+        from corollary.store import CorollaryStore
+
+        named = [rule for rule in rules or (DEFAULT_RULES,) if rule != "none"]
+        store = CorollaryStore(rules=load_program(named) if named else "none")
+        dataset = Dataset(store, default_union=True)
+        dataset.namespace_manager = NamespaceManager(dataset, "core")
+    with stage("read", seconds) as current:
+        sizes = [size_of(name) for name in files]  # all are looked for before the first is read
+        facts = 0
+        for position, name in enumerate(files):
+            current.update(f"reading {name}", facts, sum(sizes[:position]) / (sum(sizes) or 1))
+            facts += store.load(name, format=_override(name, input_format))
+    with stage("reason", seconds) as current:
+        current.update("reasoning", facts)
+        store.materialise()
+    with stage("query", seconds):
+        try:
+            result = dataset.query(question.prepared(dataset))
+            result.bindings  # noqa: B018 (rdflib evaluates when it is asked: what fails shall fail here)
+        except (SPARQLError, OSError) as error:  # OSError: SERVICE asks the network
+            remedy = "look at SERVICE, and at functions that are not SPARQL's own"
+            raise question.error(f"this cannot be answered: {error}", remedy) from None
+    return Answer(result, dataset, seconds)
+
+
+def _override(name: str, format: str | None) -> str | None:
+    """A format given by the user is for standard input and names that do not tell; not for the others."""
+    from corollary.language.errors import InputError
+    from corollary.loaders.formats import STANDARD_STREAM, format_of
+
+    if name == STANDARD_STREAM:
+        return format or "nt"
+    try:
+        format_of(name)
+    except InputError:
+        return format
+    return None

@@ -1,0 +1,133 @@
+"""A SPARQL query as a user writes it: parsed, made ready for the data; its mistakes, with place and remedy.
+
+rdflib's parser decides; its complaints do not help, so the place is looked for with pyoxigraph's too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from rdflib import Dataset
+
+    from corollary.language.errors import CorollaryError
+
+FORMS = {
+    "SelectQuery": "SELECT",
+    "AskQuery": "ASK",
+    "ConstructQuery": "CONSTRUCT",
+    "DescribeQuery": "DESCRIBE",
+}
+
+_QUERY = re.compile(r"\b(SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECASE)
+_UPDATE = re.compile(r"\b(INSERT|DELETE|LOAD|CLEAR|CREATE|DROP|COPY|MOVE|ADD)\b", re.IGNORECASE)
+_PLACE = re.compile(r"error at (\d+):(\d+)")
+_UNKNOWN_PREFIX = re.compile(r"Unknown namespace prefix : (.*)")
+
+
+@dataclass
+class Question:
+    """A query as the user wrote it: what messages call the place where it stands, and its text."""
+
+    source: str
+    text: str
+
+    @staticmethod
+    def read(stream: TextIO) -> Question:
+        """The query in a file. InputError if it is no text."""
+        from corollary.loaders.formats import input_error
+
+        try:
+            return Question(stream.name, stream.read())
+        except UnicodeDecodeError as error:
+            raise input_error(f"{stream.name}: this is no UTF-8 text ({error.reason})") from None
+
+    def form(self) -> str:
+        """SELECT, ASK, CONSTRUCT or DESCRIBE. InputError with the place of a mistake if it is no query."""
+        from pyparsing import ParseException
+
+        from corollary.store.parsing import parse_query
+
+        try:
+            _, query = parse_query(self.text)
+        except ParseException as error:
+            raise self._syntax_error(error.lineno, error.column) from None
+        return FORMS[query.name]
+
+    def _syntax_error(self, line: int, column: int) -> CorollaryError:
+        """rdflib says where the statement begins that it cannot read, pyoxigraph where in it reading ends."""
+        import pyoxigraph
+
+        if not _QUERY.search(self.text):
+            if _UPDATE.search(self.text):
+                remedy = "`corollary query` only asks; updates are for the rdflib store"
+                return self.error("this is an update", remedy)
+            return self.error("this is no SPARQL query", "begin with SELECT, ASK, CONSTRUCT or DESCRIBE")
+        prefixes = dict.fromkeys(re.findall(r"([\w.-]*):", self.text), "urn:x-any:")
+        try:
+            pyoxigraph.Store().query(self.text, prefixes=prefixes)
+        except SyntaxError as error:
+            if place := _PLACE.search(str(error)):
+                line, column = max((line, column), (int(place[1]), int(place[2])))
+        if self.text.count("{") > self.text.count("}") and not self._line(line)[column - 1 :].strip():
+            return self.error("the query ends too early", "close what is open, at the end", line, column)
+        return self.error("this is no SPARQL", "mend the query here or just before", line, column)
+
+    def error(self, message: str, remedy: str, line: int = 1, column: int = 1) -> CorollaryError:
+        """A complaint about a place in the text."""
+        from corollary.language.errors import Diagnostic, InputError, Span
+
+        return InputError(str(Diagnostic(message, Span(self.source, line, column, self._line(line)), remedy)))
+
+    def _line(self, number: int) -> str:
+        """A line of the text; nothing behind its end."""
+        lines = self.text.splitlines()
+        return lines[number - 1].replace("\t", " ") if number <= len(lines) else ""
+
+    def prepared(self, dataset: Dataset) -> Any:
+        """The query made ready; prefixes of the data need no declaration.
+
+        InputError for a prefix that nobody declares, a graph that no file has, and what else is wrong.
+        """
+        from rdflib.plugins.sparql.algebra import translateQuery
+
+        from corollary.store.parsing import parse_query
+
+        prefixes = {prefix: str(namespace) for prefix, namespace in dataset.namespaces()}
+        parsed = parse_query(self.text)
+        try:
+            query = translateQuery(parsed, None, prefixes)
+        except Exception as error:  # rdflib has no class of its own for these
+            unknown = _UNKNOWN_PREFIX.match(str(error))
+            if unknown is None:
+                raise self.error(str(error), "mend the query") from None
+            raise self._unknown_prefix(unknown[1], prefixes) from None
+        self._check_graphs(query.algebra, dataset)
+        if query.algebra.name == "SelectQuery" and not parsed[1].projection:
+            # SELECT *: rdflib's order is another one in every run
+            query.algebra["PV"] = sorted(query.algebra.PV, key=lambda v: self._place(rf"[?$]{v}\b"))
+        return query
+
+    def _check_graphs(self, algebra: Any, dataset: Dataset) -> None:
+        """Whether there are the graphs of FROM and FROM NAMED; rdflib would look for them in the network."""
+        known = {graph.identifier for graph in dataset.store.contexts()}
+        for clause in algebra.datasetClause or ():
+            graph = clause.default or clause.named
+            if graph not in known and not graph.startswith("urn:x-corollary:"):
+                remedy = "name the file that has it beside the others; FROM chooses among the graphs in files"
+                place = self._place(re.escape(f"<{graph}>"))
+                raise self.error(f"FROM: no file has a graph <{graph}>", remedy, *place)
+
+    def _unknown_prefix(self, prefix: str, known: Iterable[str]) -> CorollaryError:
+        remedy = f"put PREFIX {prefix}: <...> before the query; known are {', '.join(f'{p}:' for p in known)}"
+        message = f"the prefix {prefix}: is declared neither here nor in a file"
+        return self.error(message, remedy, *self._place(rf"(?<![\w.-]){re.escape(prefix)}:"))
+
+    def _place(self, pattern: str) -> tuple[int, int]:
+        """Line and column of the first match of a regular expression; the beginning if there is none."""
+        found = re.search(pattern, self.text)
+        before = self.text[: found.start() if found else 0]
+        return before.count("\n") + 1, len(before) - before.rfind("\n")

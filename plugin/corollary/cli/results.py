@@ -1,0 +1,167 @@
+"""Query results for people and for programs, on standard output.
+
+Invariant: a table shows every term in full. On a terminal long ones are folded; into a pipe or a file goes
+one line a row, in plain characters, however wide, as pagers (``less -S``) and ``grep`` like it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sized
+from typing import TYPE_CHECKING
+
+import click
+
+from corollary.cli.summary import PREFIXES
+
+if TYPE_CHECKING:
+    from rdflib import Dataset, Graph
+    from rdflib.query import Result
+    from rdflib.term import Literal, Node
+
+DEFAULTS = {"SELECT": "table", "ASK": "table", "CONSTRUCT": "ttl", "DESCRIBE": "ttl"}
+"""The form of output for each form of query."""
+
+CHOICES = {
+    "SELECT": ("table", "csv", "tsv", "json", "xml"),
+    "ASK": ("table", "json", "xml"),
+    "CONSTRUCT": ("ttl", "nt"),
+    "DESCRIBE": ("ttl", "nt"),
+}
+
+PLAIN_NUMBERS = ("integer", "decimal", "boolean")
+
+Printer = Callable[["Node | None"], str]
+
+
+def output_format(form: str, wanted: str | None) -> str:
+    """The output's format for a form of query. InputError if they do not go together."""
+    from corollary.loaders.formats import input_error
+
+    if wanted is None:
+        return DEFAULTS[form]
+    if wanted not in CHOICES[form]:
+        remedy = f"choose one of {', '.join(CHOICES[form])}"
+        raise input_error(f"--results {wanted} is not for {form} queries", remedy)
+    return wanted
+
+
+def print_result(result: Result, dataset: Dataset, format: str) -> str:
+    """Print a result; what it came to, for people."""
+    if result.type == "ASK":
+        if format == "table":
+            click.echo("yes" if result.askAnswer else "no")
+        else:
+            _write(result.serialize(format=format))
+        return "answered"
+    if result.graph is not None:
+        _print_graph(result.graph, dataset, format)
+        return _counted(result.graph, "triple")
+    if format == "table":
+        _print_table(result, printer(dataset))
+    elif format == "tsv":
+        names = [f"?{variable}" for variable in result.vars or ()]
+        for cells in (names, *_rows(result, ntriples)):
+            click.echo("\t".join(cells))
+    else:
+        _write(result.serialize(format=format))
+    return _counted(result.bindings, "row")
+
+
+def _write(text: bytes | None) -> None:
+    assert text is not None, "a serializer without a stream answers with text"
+    click.echo(text.rstrip(b"\r\n"))
+
+
+def _counted(things: Sized, what: str) -> str:
+    number = len(things)
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _rows(result: Result, text: Printer) -> Iterator[list[str]]:
+    variables = result.vars or []
+    for row in result.bindings:
+        yield [text(row.get(variable)) for variable in variables]
+
+
+def _print_graph(graph: Graph, dataset: Dataset, format: str) -> None:
+    from rdflib.namespace import NamespaceManager
+
+    if format == "nt":
+        for line in sorted(graph.serialize(format="nt").splitlines()):
+            click.echo(line)
+        return
+    graph.namespace_manager = NamespaceManager(graph, "none")
+    for prefix, namespace in dataset.namespaces():
+        graph.bind(prefix, namespace)
+    click.echo(graph.serialize(format="turtle").strip("\n"))
+
+
+def _print_table(result: Result, text: Printer) -> None:
+    names = [f"?{variable}" for variable in result.vars or ()]
+    rows = list(_rows(result, text))
+    if sys.stdout.isatty():
+        _print_folded(names, rows)
+        return
+    from rich.cells import cell_len
+
+    widths = [max(map(cell_len, column)) for column in zip(names, *rows, strict=True)]
+    for cells in (names, ["-" * width for width in widths], *rows):
+        padded = (cell + " " * (w - cell_len(cell)) for cell, w in zip(cells, widths, strict=True))
+        click.echo("  ".join(padded).rstrip())
+
+
+def _print_folded(names: list[str], rows: Iterable[list[str]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in names:
+        table.add_column(name, overflow="fold")
+    for cells in rows:
+        table.add_row(*map(Text, cells))
+    Console().print(table)
+
+
+def printer(dataset: Dataset) -> Printer:
+    """Prints terms as Turtle does, on one line, with the prefixes of the data."""
+    from rdflib import XSD, Literal, URIRef
+
+    from corollary.store.names import printer as iri_printer
+
+    known = {namespace: prefix for prefix, namespace in PREFIXES.items()}
+    known |= {str(namespace): prefix for prefix, namespace in dataset.namespaces()}
+    iri = iri_printer((prefix, URIRef(namespace)) for namespace, prefix in known.items())
+    plain = {XSD[name] for name in PLAIN_NUMBERS}
+
+    def text(term: Node | None) -> str:
+        if term is None:
+            return ""
+        if not isinstance(term, Literal):
+            return iri(term)
+        if term.datatype in plain and not term.ill_typed:
+            return str(term)
+        if term.datatype is None or term.datatype == XSD.string:
+            return _literal(term, "")
+        return _literal(term, f"^^{iri(term.datatype)}")
+
+    return text
+
+
+def ntriples(term: Node | None) -> str:
+    """Prints terms in full, without prefixes; nothing for what is unbound."""
+    from rdflib import Literal
+
+    if term is None:
+        return ""
+    if not isinstance(term, Literal):
+        return term.n3()
+    return _literal(term, "" if term.datatype is None else f"^^<{term.datatype}>")
+
+
+def _literal(term: Literal, datatype: str) -> str:
+    from corollary.language.constants import escape
+
+    return f'"{escape(str(term))}"' + (f"@{term.language}" if term.language else datatype)

@@ -1,0 +1,90 @@
+"""Small sets of facts by predicate: what a maintenance run passes around."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corollary.algebra.execute import Candidates
+from corollary.index.pairs import Pairs, difference, sorted_unique
+from corollary.index.relation import Relation
+from corollary.index.triples import TripleIndex
+from corollary.kernels.sorted import Keys
+
+Facts = dict[int, Keys]
+"""Facts by predicate, sorted and unique; no predicate without facts."""
+
+
+def collected(candidates: Candidates, among: TripleIndex) -> Facts:
+    """The candidates that are among some facts."""
+    found: Facts = {}
+    for predicate, parts in candidates.items():
+        relation = among.relation(predicate)
+        if len(relation):
+            keys = sorted_unique(np.concatenate(parts) if len(parts) > 1 else parts[0])
+            keys = relation.common(keys)
+            if keys.size:
+                found[predicate] = keys
+    return found
+
+
+def without(facts: Facts, *others: TripleIndex) -> Facts:
+    """The facts that are in none of the others."""
+    found: Facts = {}
+    for predicate, keys in facts.items():
+        for other in others:
+            relation = other.relation(predicate)
+            if len(relation) and keys.size:
+                keys = keys[~relation.contains(keys)]
+        if keys.size:
+            found[predicate] = keys
+    return found
+
+
+def less(facts: Facts, others: Facts) -> Facts:
+    """The facts that are not among the others."""
+    found: Facts = {}
+    for predicate, keys in facts.items():
+        if predicate in others:
+            keys = difference(keys, others[predicate])
+        if keys.size:
+            found[predicate] = keys
+    return found
+
+
+def as_index(facts: Facts) -> TripleIndex:
+    """The facts for a module to read."""
+    return TripleIndex({predicate: Relation(Pairs(keys)) for predicate, keys in facts.items()})
+
+
+def put(facts: Facts, into: TripleIndex) -> None:
+    """Add facts that are not there yet."""
+    for predicate, keys in facts.items():
+        into.add(predicate, Pairs(keys))
+
+
+def count(facts: Facts) -> int:
+    """How many facts there are."""
+    return sum(keys.size for keys in facts.values())
+
+
+def all_of(facts: TripleIndex) -> Facts:
+    """The facts of an index."""
+    return {predicate: facts.relation(predicate).pairs().keys for predicate in facts.all_predicates()}
+
+
+def extend(candidates: Candidates, more: Candidates) -> None:
+    """Add candidates to others."""
+    for predicate, parts in more.items():
+        candidates.setdefault(predicate, []).extend(parts)
+
+
+def united(left: Facts, right: Facts) -> Facts:
+    """Both sets of facts as one."""
+    if not left or not right:
+        return left or right
+    candidates: Candidates = {predicate: [keys] for predicate, keys in left.items()}
+    extend(candidates, {predicate: [keys] for predicate, keys in right.items()})
+    return {
+        predicate: sorted_unique(np.concatenate(parts)) if len(parts) > 1 else parts[0]
+        for predicate, parts in candidates.items()
+    }

@@ -1,0 +1,103 @@
+"""The layers in which facts are followed: the schema, the data, and a layer for every stratum.
+
+Facts of one layer are derived from facts of this and of earlier layers only, so that each layer is
+settled for good before the next one is looked at.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corollary.evaluate.evaluation import Evaluation
+from corollary.index.pairs import Pairs, seconds
+from corollary.index.triples import TripleIndex
+from corollary.kernels.sorted import Column, Keys, Rows
+from corollary.maintain.facts import Facts
+from corollary.plan.dependencies import CLASS, DERIVED_CLASS, DERIVED_PROPERTY
+from corollary.plan.stratify import Strata
+
+SCHEMA = -1
+DATA = 0
+
+
+class Layers:
+    """Which layer facts belong to: the schema, or else the height of their predicate or class."""
+
+    def __init__(self, evaluation: Evaluation, strata: Strata) -> None:
+        self.strata = strata
+        self._evaluation = evaluation
+        self._is_entangled = evaluation.is_entangled
+        self._rdf_type = evaluation.compiled.rdf_type
+        heights = strata.heights
+        self._properties = {node: height for node, height in heights.items() if node < CLASS}
+        classes = sorted(node for node in heights if CLASS <= node < 2 * CLASS)
+        self._classes: Column = np.array([node - CLASS for node in classes], np.uint32)
+        self._class_heights = np.array([heights[node] for node in classes], np.int64)
+        self._other_property = heights.get(DERIVED_PROPERTY, DATA)
+        self._other_class = heights.get(DERIVED_CLASS, DATA)
+
+    @property
+    def all(self) -> tuple[int, ...]:
+        """All layers in order."""
+        schema = () if self._is_entangled else (SCHEMA,)
+        return (*schema, DATA, *(level for level in self.strata.levels if level > DATA))
+
+    def name(self, layer: int) -> str:
+        """What reports call a layer."""
+        if layer == SCHEMA:
+            return "schema"
+        if layer == DATA:
+            return "all" if self._is_entangled else "data"
+        return f"stratum {self.stratum(layer)}"
+
+    def stratum(self, layer: int) -> int:
+        """The number of the stratum that joins in on a layer, counted from 1; 0 for schema and data."""
+        return self.strata.levels.index(layer) + 1 if layer > DATA else 0
+
+    def level(self, stratum: int) -> int:
+        """The layer that a stratum joins in on."""
+        return self.strata.levels[stratum - 1]
+
+    def split(self, facts: Facts) -> dict[int, Facts]:
+        """Facts by layer."""
+        found: dict[int, Facts] = {}
+        for predicate, keys in facts.items():
+            layers = self._of(predicate, keys)
+            if isinstance(layers, int):
+                found.setdefault(layers, {})[predicate] = keys
+            else:
+                for layer in np.unique(layers).tolist():
+                    found.setdefault(layer, {})[predicate] = keys[layers == layer]
+        return found
+
+    def _of(self, predicate: int, keys: Keys) -> int | Rows:
+        """The layer of all facts of a predicate, or of each."""
+        schema = None
+        if not self._is_entangled:
+            schema = self._evaluation.schema.mask(predicate, Pairs(keys))
+            if schema.all():
+                return SCHEMA
+        if predicate != self._rdf_type:
+            return self._properties.get(predicate, self._other_property)
+        layers: Rows = np.full(keys.size, self._other_class, np.int64)
+        if self._classes.size:
+            classes = seconds(keys)
+            rows = np.minimum(np.searchsorted(self._classes, classes), self._classes.size - 1)
+            known = self._classes[rows] == classes
+            layers[known] = self._class_heights[rows[known]]
+        if schema is not None:
+            layers[schema] = SCHEMA
+        return layers
+
+    def may_have_changed(self, before: TripleIndex) -> bool:
+        """Whether other rule instances may be there than before: schema, predicates or classes changed."""
+        now = self._evaluation.fixpoint.index
+        if set(before.all_predicates()) != set(now.all_predicates()):
+            return True
+        schema, known = (self._evaluation.schema.of(facts) for facts in (now, before))
+        if schema.keys() != known.keys():
+            return True
+        types, earlier = now.relation(self._rdf_type), before.relation(self._rdf_type)
+        return any(
+            schema[p] is not known[p] and not np.array_equal(schema[p].keys, known[p].keys) for p in schema
+        ) or not np.array_equal(types.pairs().distinct_seconds(), earlier.pairs().distinct_seconds())

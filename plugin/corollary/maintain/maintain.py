@@ -1,0 +1,309 @@
+"""Maintenance: one transaction of removed and added explicit facts, followed exactly.
+
+1. Facts are followed in layers. The *schema* comes first: once it is settled it is certain, and the
+   closures that modules made of it may be trusted while data is looked at. This needs that no data
+   leads to schema facts; where it does (the evaluation *is entangled*), both are one layer. Then come the
+   *data*, and then what is derived by negation and aggregates, stratum by stratum.
+2. In each layer, facts that are gone are handed to the modules, which name what loses a derivation; so do
+   facts that came, where rules negate them. Under **backward/forward** every such candidate is proved from
+   what is certain, or it goes too. Under **DRed** it goes unless it is explicit, and when nothing more
+   does, what the remaining facts derive comes back (algorithm 3 of Hu, Motik, Horrocks 2019; a fact with
+   a derivation from certain facts alone is what their counters of nonrecursive derivations spare). The
+   strata are followed by DRed.
+3. Then the layer's additions are one more batch for the fixpoint.
+
+Starting over is chosen where it is cheaper, by the time that materialising took and the time that each
+removed fact has taken so far, and where a change alters the order of the strata.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from time import perf_counter
+
+from corollary.evaluate import Materialisation, materialise
+from corollary.evaluate.evaluation import Evaluation
+from corollary.index.pairs import Pairs, difference, intersection, union
+from corollary.index.triples import TripleIndex
+from corollary.kernels.sorted import Keys
+from corollary.maintain.facts import (
+    Facts,
+    all_of,
+    as_index,
+    collected,
+    count,
+    extend,
+    less,
+    put,
+    united,
+    without,
+)
+from corollary.maintain.layers import DATA, SCHEMA, Layers
+from corollary.maintain.proof import Prover, TooMuch
+from corollary.maintain.report import Report
+from corollary.modules.module import Module
+from corollary.plan.stratify import Strata
+
+
+class Strategy(Enum):
+    """How removals are followed."""
+
+    AUTOMATIC = "automatic"
+    BACKWARD_FORWARD = "backward/forward"
+    DRED = "dred"
+    START_OVER = "starting over"
+
+
+MANY = 100
+"""So many removed facts tell how long one takes."""
+
+
+SECONDS_A_CHECK = 1e-6
+"""How long a look at one fact takes, about; by that and the time of materialising proofs are limited."""
+
+LEAST_BUDGET = 10_000
+
+
+class Entangled(Exception):
+    """Facts of a later layer were found to lead to facts of an earlier one."""
+
+
+def maintain(
+    before: Materialisation,
+    explicit: TripleIndex,
+    removed: Facts,
+    added: Facts,
+    strategy: Strategy = Strategy.AUTOMATIC,
+) -> tuple[Materialisation, Report]:
+    """The materialisation after a transaction, and how it was found.
+
+    ``explicit`` are the explicit facts after it; ``removed`` (no longer among them) and ``added`` (new among
+    them) are packed pairs by predicate, sorted and unique. What was there ``before`` is left as it is, but
+    its evaluation goes on with the result: maintaining it a second time starts over.
+    """
+    evaluation = before.evaluation
+    report = Report(strategy.value, count(removed), count(added))
+    started = perf_counter()
+    result = None
+    if strategy is Strategy.AUTOMATIC and report.removed:
+        is_large = report.removed * evaluation.seconds_per_removal > evaluation.seconds
+        strategy = Strategy.START_OVER if is_large else Strategy.BACKWARD_FORWARD
+    if strategy is not Strategy.START_OVER and evaluation.version == before.version:
+        if evaluation.is_entangled and strategy is Strategy.BACKWARD_FORWARD:
+            strategy = Strategy.DRED
+        report.strategy = strategy.value
+        evaluation.version += 1
+        try:
+            run = _Run(evaluation, before.strata, explicit, strategy, report)
+            run.follow(removed, added)
+            result = before.followed_by(explicit)
+        except (TooMuch, Entangled) as reason:
+            report.stages.clear()
+            entangled = isinstance(reason, Entangled)
+            result = materialise(explicit, before.program, before.dictionary)
+            result.evaluation.is_entangled |= entangled
+            report.strategy = Strategy.START_OVER.value
+    if result is None:
+        report.strategy = Strategy.START_OVER.value
+        result = materialise(explicit, before.program, before.dictionary)
+    report.seconds = perf_counter() - started
+    if report.removed > MANY and strategy is not Strategy.START_OVER:
+        evaluation.seconds_per_removal = report.seconds / report.removed
+    return result, report
+
+
+class _Run:
+    """One transaction at work on an evaluation."""
+
+    def __init__(
+        self,
+        evaluation: Evaluation,
+        strata: Strata,
+        explicit: TripleIndex,
+        strategy: Strategy,
+        report: Report,
+    ) -> None:
+        self._evaluation = evaluation
+        self._explicit = explicit
+        self._report = report
+        self._dred = strategy is Strategy.DRED or evaluation.is_entangled
+        self._fixpoint = evaluation.fixpoint
+        self._index = evaluation.fixpoint.index
+        self._before = self._index.snapshot()
+        self._layers = Layers(evaluation, strata)
+        self._pending: list[Facts] = [{} for _ in self._fixpoint.modules]
+        self._candidates: dict[int, Facts] = {}
+        self._went = TripleIndex()
+
+    def follow(self, removed: Facts, added: Facts) -> None:
+        """Follow removals and additions to the end."""
+        self._queue(without(removed, self._evaluation.axioms), None)
+        if self._evaluation.strata:
+            self._fixpoint.journal = {}
+        for layer in self._layers.all:
+            number = self._layers.stratum(layer)
+            stage = self._layers.name(layer)
+            if number:
+                self._block(stage, number)
+            self._remove(stage, layer)
+            if layer == DATA or number:
+                with self._report.timed(stage, "insert") as line:
+                    size = self._index.fact_count()
+                    if layer == DATA:
+                        self._fixpoint.include({predicate: [keys] for predicate, keys in added.items()})
+                    else:
+                        self._unblock(number)
+                    self._evaluation.run(number)
+                    line.inserted = self._index.fact_count() - size
+        if self._evaluation.strata:
+            self._fixpoint.journal = None
+            if self._layers.may_have_changed(self._before):
+                self._check_strata()
+
+    def _check_strata(self) -> None:
+        """Raise ``Entangled`` if the facts there are now put the strata in another order."""
+        if self._evaluation.stratify() != self._layers.strata:
+            raise Entangled
+
+    def _block(self, stage: str, number: int) -> None:
+        """Queue what a stratum derived from the absence of facts that came, or from groups that changed."""
+        module = self._evaluation.strata[number - 1]
+        came, went = self._changes()
+        with self._report.timed(stage, module.name):
+            found = module.blocked(self._before, came)
+            extend(found, module.grouped(self._before, came))
+            extend(found, module.grouped(self._before, went))
+            self._queue(collected(found, self._index), self._layers.level(number))
+
+    def _unblock(self, number: int) -> None:
+        """Add what a stratum derives from the absence of facts that went, and from groups as they are now."""
+        module = self._evaluation.strata[number - 1]
+        came, went = self._changes()
+        found = module.unblocked(self._index, went)
+        extend(found, module.grouped(self._index, came))
+        extend(found, module.grouped(self._index, went))
+        self._fixpoint.include(found, module)
+
+    def _changes(self) -> tuple[TripleIndex, TripleIndex]:
+        """The facts there are now and were not before, and the other way round."""
+        journal = self._fixpoint.journal
+        assert journal is not None
+        came = without(collected(journal, self._index), self._before)
+        return as_index(came), as_index(without(all_of(self._went), self._index))
+
+    def _queue(self, facts: Facts, layer: int | None) -> None:
+        """Keep candidates for their layers; raise ``Entangled`` if one is of an earlier layer than this."""
+        for found, part in self._layers.split(facts).items():
+            if layer is not None and found < layer:
+                raise Entangled
+            self._candidates[found] = united(self._candidates.get(found, {}), part)
+
+    def _certain(self, layer: int) -> TripleIndex:
+        """What is certain at first: explicit facts, what rules state, and for data the schema."""
+        schema, stated = self._evaluation.schema, all_of(self._evaluation.axioms)
+        if layer == SCHEMA:
+            certain = as_index({p: pairs.keys for p, pairs in schema.of(self._explicit).items()})
+            put(without(self._layers.split(stated).get(SCHEMA, {}), certain), certain)
+            return certain
+        certain = self._explicit.snapshot()
+        put(without(stated, certain), certain)
+        if layer == DATA and not self._evaluation.is_entangled and not self._dred:
+            put(without({p: pairs.keys for p, pairs in schema.of(self._index).items()}, certain), certain)
+        return certain
+
+    def _remove(self, stage: str, layer: int) -> None:
+        """Find all that goes in a layer, and let it go."""
+        if not self._candidates.get(layer) and not any(self._pending):
+            return
+        modules = self._evaluation.schema_modules if layer == SCHEMA else self._fixpoint.modules
+        budget = max(LEAST_BUDGET, int(self._evaluation.seconds / SECONDS_A_CHECK))
+        prover = None if self._dred or layer > DATA else Prover(modules, self._certain(layer), budget)
+        certain = prover.certain if prover else self._certain(layer)
+        universe = self._index.snapshot()
+        put(without(all_of(self._went), universe), universe)
+        gone = TripleIndex()
+        origin: Module | None = None
+        while True:
+            candidates = without(self._candidates.pop(layer, {}), certain)
+            if candidates:
+                self._judge(stage, layer, origin, candidates, prover, gone)
+            number = next((n for n, pending in enumerate(self._pending) if pending), None)
+            if number is None:
+                break
+            origin = self._fixpoint.modules[number]
+            recent, self._pending[number] = as_index(self._pending[number]), {}
+            with self._report.timed(stage, origin.name):
+                facts = self._before if origin in self._evaluation.strata else universe
+                self._queue(collected(origin.delete(facts, recent, certain), self._index), layer)
+        lost = all_of(gone)
+        if not lost:
+            return
+        put(without(lost, self._went), self._went)
+        if layer == SCHEMA:
+            self._refuse_other_proofs(lost)
+        with self._report.timed(stage, "settle"):
+            for module in self._fixpoint.modules:
+                module.settle(self._index, gone)
+        if prover is None:
+            self._rederive(stage, layer, lost)
+
+    def _judge(
+        self,
+        stage: str,
+        layer: int,
+        origin: Module | None,
+        candidates: Facts,
+        prover: Prover | None,
+        gone: TripleIndex,
+    ) -> None:
+        """Let candidates go that are not proved, and tell the modules."""
+        with self._report.timed(stage, origin.name if origin else "explicit") as line:
+            lost = candidates if prover is None else prover.unproved(candidates, self._index)
+            if self._layers.split(lost).keys() - {layer}:
+                raise Entangled
+            line.candidates += count(candidates)
+            line.deleted += count(lost)
+            line.proved += count(less(candidates, lost))
+            for predicate, keys in lost.items():
+                self._fixpoint.exclude(predicate, keys)
+                self._tell(origin, predicate, keys, candidates.get(predicate))
+            put(lost, gone)
+
+    def _tell(self, origin: Module | None, predicate: int, lost: Keys, named: Keys | None) -> None:
+        """Hand facts that went to the modules that read them.
+
+        Those that a module ``named`` itself come back to it only as far as they are ``returning``.
+        """
+        for number, module in enumerate(self._fixpoint.modules):
+            if not module.reads(predicate):
+                continue
+            told = lost
+            if module is origin and named is not None:
+                own = intersection(lost, named)
+                told = union(difference(lost, own), module.returning(predicate, Pairs(own)).keys)
+            if told.size:
+                self._pending[number] = united(self._pending[number], {predicate: told})
+
+    def _refuse_other_proofs(self, lost: Facts) -> None:
+        """Raise ``Entangled`` if data could prove a schema fact that goes."""
+        candidates = as_index(lost)
+        for module in self._fixpoint.modules:
+            if module not in self._evaluation.schema_modules and collected(
+                module.rederive(candidates, self._index), candidates
+            ):
+                raise Entangled
+
+    def _rederive(self, stage: str, layer: int, lost: Facts) -> None:
+        """Bring back what the remaining facts derive."""
+        number = self._layers.stratum(layer)
+        for module in self._fixpoint.modules:
+            candidates = as_index(without(lost, self._index))
+            with self._report.timed(stage, module.name) as line:
+                size = self._index.fact_count()
+                found = collected(module.rederive(candidates, self._index), candidates)
+                self._fixpoint.include({predicate: [keys] for predicate, keys in found.items()}, module)
+                line.rederived += self._index.fact_count() - size
+        with self._report.timed(stage, "rederive") as line:
+            size = self._index.fact_count()
+            self._evaluation.run(number)
+            line.rederived += self._index.fact_count() - size

@@ -1,0 +1,46 @@
+"""Inconsistencies in rdflib's terms: which rule says that some triples cannot all be true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from rdflib.term import Node
+
+from corollary.evaluate import Materialisation
+from corollary.plan.compile import is_virtual
+from corollary.store.terms import Terms
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Inconsistency:
+    """Triples that contradict each other by a rule.
+
+    ``conditions`` are what lists and literals' values add: ``MEMBER(list, item)`` and the like, as the rule
+    language has them, in N-Triples terms.
+    """
+
+    rule: str
+    triples: tuple[tuple[Node, Node, Node], ...]
+    conditions: tuple[str, ...] = ()
+    _text: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self._text}"
+
+    def __repr__(self) -> str:
+        return f"<Inconsistency {self}>"
+
+
+def inconsistencies(
+    result: Materialisation, terms: Terms, text: Callable[[Node], str]
+) -> Iterator[Inconsistency]:
+    """The inconsistencies of a materialisation; ``text`` prints a term."""
+    decode = terms.dictionary.decode
+    for found in result.inconsistencies:
+        triples = tuple((terms[s], terms[p], terms[o]) for s, p, o in found.facts if not is_virtual(p))
+        conditions = tuple(
+            f"{decode(p)}({decode(s)}, {decode(o)})" for s, p, o in found.facts if is_virtual(p)
+        )
+        parts = (*(" ".join(map(text, triple)) for triple in triples), *conditions)
+        yield Inconsistency(found.rule, triples, conditions, ", ".join(parts))

@@ -1,0 +1,106 @@
+"""What is in a store, in numbers: for people to print, and for programs as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from corollary.index.pairs import distinct
+from corollary.index.relation import Relation
+from corollary.store.state import State
+from corollary.store.terms import Terms
+from corollary.terms.dictionary import KIND_SHIFT, Kind, kinds
+
+MOST_PRINTED = 10
+"""So many predicates and graphs are printed; ``as_dict`` has them all."""
+
+_KINDS = {Kind.IRI: "IRIs", Kind.BLANK_NODE: "blank nodes", Kind.LITERAL: "literals"}
+
+
+@dataclass(frozen=True)
+class PredicateCount:
+    """How many triples have a predicate."""
+
+    explicit: int
+    inferred: int
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Numbers of triples, by side, graph and predicate; of terms in them, by kind; of inconsistencies.
+
+    Graphs and predicates go by their N-Triples text, the largest first. ``seconds`` is what the last
+    reasoning took: all of it, or the last extension.
+    """
+
+    rules: str
+    explicit: int
+    inferred: int
+    total: int
+    inconsistencies: int
+    seconds: float
+    terms: dict[str, int]
+    graphs: dict[str, int]
+    predicates: dict[str, PredicateCount]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same in plain JSON types."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"rules            {self.rules}"]
+        counts = ("explicit", "inferred", "total", "inconsistencies")
+        lines += [f"{name:<16} {getattr(self, name):,}" for name in counts]
+        lines.append(f"{'last reasoning':<16} {self.seconds:.3f} s")
+        lines.append(f"{'terms':<16} {', '.join(f'{n:,} {kind}' for kind, n in self.terms.items())}")
+        lines += _listed("graphs", self.graphs, lambda n: f"{n:,}")
+        lines += _listed(
+            "predicates", self.predicates, lambda n: f"{n.explicit:,} explicit, {n.inferred:,} inferred"
+        )
+        return "\n".join(lines)
+
+
+def _listed(title: str, counts: dict[str, Any], text: Callable[[Any], str]) -> list[str]:
+    lines = [f"{title:<16} {len(counts):,}"]
+    lines += [f"  {name}  {text(count)}" for name, count in list(counts.items())[:MOST_PRINTED]]
+    return [*lines, "  ..."] if len(counts) > MOST_PRINTED else lines
+
+
+def statistics(state: State, terms: Terms, rules: str) -> Statistics:
+    """The numbers of a moment."""
+    explicit, index = state.facts.union, state.index
+    text = terms.dictionary.decode
+    graphs = {text(graph): facts.fact_count() for graph, facts in state.facts.graphs.items()}
+    predicates = {
+        text(predicate): _counted(predicate, explicit.relation(predicate), relation)
+        for predicate, relation in index.relations()
+    }
+    used = distinct(np.concatenate((*explicit.columns(legal=False), *index.columns())))
+    per_kind = np.bincount(kinds(used), minlength=len(Kind)).tolist()
+    known, result = explicit.fact_count(), state.materialisation
+    return Statistics(
+        rules,
+        known,
+        state.inferred_count,
+        known + state.inferred_count,
+        0 if result is None else result.inconsistency_count,
+        state.seconds,
+        {name: per_kind[kind] for kind, name in _KINDS.items()},
+        dict(sorted(graphs.items(), key=lambda item: -item[1])),
+        dict(
+            sorted(
+                ((name, count) for name, count in predicates.items() if count.explicit + count.inferred),
+                key=lambda item: -(item[1].explicit + item[1].inferred),
+            )
+        ),
+    )
+
+
+def _counted(predicate: int, explicit: Relation, everything: Relation) -> PredicateCount:
+    """What RDF does not allow counts if it is explicit."""
+    is_legal = predicate >> KIND_SHIFT == Kind.IRI
+    inferred = everything.legal_count() - explicit.legal_count() if is_legal else 0
+    return PredicateCount(len(explicit), inferred)

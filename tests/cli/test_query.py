@@ -1,0 +1,248 @@
+"""``corollary query``: what each form of query prints, in each format, and how mistakes are told."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from corollary.cli import main
+
+FAMILY = Path(__file__).with_name("family.ttl")
+NAMESPACE = "http://example.org/family#"
+COMMAND = str(Path(sys.executable).with_name("corollary"))
+
+ANCESTORS = "SELECT ?x ?y { ?x :ancestor ?y } ORDER BY ?x ?y"
+
+GRAPHS = """
+@prefix : <http://example.org/family#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:schema { :Cat rdfs:subClassOf :Animal }
+:pets { :tom a :Cat ; :name "Tom\\nthe cat"@en, "a\\tb" ; :age 3 ; :born "2020-02-29"^^<urn:day> }
+"""
+
+
+def query(*arguments: str | Path, input: str | None = None) -> Result:
+    return CliRunner().invoke(main, ["query", *map(str, arguments)], input=input)
+
+
+def answer(*arguments: str | Path, input: str | None = None) -> str:
+    """What a query prints."""
+    result = query(*arguments, input=input)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def mistake(*arguments: str | Path) -> str:
+    """What a mistake prints on standard error: exit code 2, no traceback, nothing on standard output."""
+    result = query(*arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    return result.stderr
+
+
+@pytest.fixture
+def graphs(tmp_path: Path) -> Path:
+    path = tmp_path / "graphs.trig"
+    path.write_text(GRAPHS)
+    return path
+
+
+def test_a_table_shows_what_follows_with_prefixes_of_the_data() -> None:
+    lines = answer(FAMILY, "-q", ANCESTORS).splitlines()
+    assert [line.split() for line in lines] == [
+        ["?x", "?y"],
+        ["----", "----"],
+        [":ann", ":bob"],
+        [":ann", ":cid"],
+        [":bob", ":cid"],
+    ]
+
+
+def test_rows_and_times_go_to_standard_error() -> None:
+    result = query(FAMILY, "-q", ANCESTORS)
+    assert result.stderr.startswith("3 rows (prepare ")
+    for stage in ("read", "reason", "query"):
+        assert f"{stage} " in result.stderr
+
+
+def test_no_rows() -> None:
+    result = query(FAMILY, "-q", "SELECT ?x { ?x a :Cat }")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == ["?x", "--"]
+    assert result.stderr.startswith("0 rows")
+
+
+def test_a_table_in_a_pipe_is_plain_and_hides_nothing(tmp_path: Path) -> None:
+    iri = f"http://example.org/{'long/' * 100}end"
+    (tmp_path / "long.nt").write_text(f'<{iri}> <urn:p> "{"text " * 100}" .\n')
+    command = [COMMAND, "query", str(tmp_path / "long.nt"), "-q", "SELECT * { ?x ?p ?y }"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) == 3
+    assert f"<{iri}>  <urn:p>  " in done.stdout
+    assert '"' + "text " * 100 + '"' in done.stdout
+    assert done.stdout.isascii()
+    assert "\x1b" not in done.stdout
+
+
+def test_a_table_on_a_terminal_folds_long_terms(tmp_path: Path) -> None:
+    iri = f"http://example.org/{'long/' * 30}end"
+    (tmp_path / "long.nt").write_text(f"<{iri}> <urn:p> _:b .\n")
+    parent, child = os.openpty()
+    command = [COMMAND, "query", str(tmp_path / "long.nt"), "-q", "SELECT ?x { ?x ?p ?y }"]
+    environment = {**os.environ, "COLUMNS": "60"}
+    subprocess.run(command, stdout=child, stderr=subprocess.PIPE, env=environment, check=True)
+    os.close(child)
+    shown = re.sub(r"\x1b\[\d*m", "", os.read(parent, 1 << 16).decode())
+    os.close(parent)
+    assert all(len(line) <= 60 for line in shown.splitlines())
+    assert f"<{iri}>" in "".join(line.strip() for line in shown.splitlines())
+
+
+def test_literals_take_one_line(graphs: Path) -> None:
+    text = answer(graphs, "-q", "SELECT ?y { :tom :name|:age|:born ?y }")
+    assert {'"Tom\\nthe cat"@en', '"a\\tb"', "3", '"2020-02-29"^^<urn:day>'} <= set(text.splitlines())
+
+
+def test_an_unbound_variable_leaves_its_cell_empty(graphs: Path) -> None:
+    lines = answer(graphs, "-q", "SELECT ?x ?z ?n { ?x :age ?n OPTIONAL { ?x :none ?z } }").splitlines()
+    assert lines[2].split() == [":tom", "3"]
+
+
+def test_select_star_keeps_the_order_of_the_query() -> None:
+    assert answer(FAMILY, "-q", "SELECT * { ?s ?predicate ?p }").split()[:3] == ["?s", "?predicate", "?p"]
+
+
+def test_ask_answers_by_exit_code_too() -> None:
+    yes, no = (
+        query(FAMILY, "-q", f"ASK {{ :{x} :ancestor :{y} }}") for x, y in (("ann", "cid"), ("cid", "ann"))
+    )
+    assert (yes.stdout, yes.exit_code) == ("yes\n", 0)
+    assert (no.stdout, no.exit_code) == ("no\n", 1)
+    assert json.loads(answer(FAMILY, "-q", "ASK { :ann :parent ?x }", "--results", "json"))["boolean"] is True
+    assert "<boolean>true</boolean>" in answer(FAMILY, "-q", "ASK { :ann :parent ?x }", "--results", "xml")
+
+
+def test_construct_prints_turtle_or_ntriples() -> None:
+    text = "CONSTRUCT { ?y :descendant ?x } WHERE { ?x :ancestor ?y }"
+    result = query(FAMILY, "-q", text)
+    assert f"@prefix : <{NAMESPACE}> ." in result.stdout
+    assert ":bob :descendant :ann ." in result.stdout
+    assert result.stderr.startswith("3 triples")
+    lines = answer(FAMILY, "-q", text, "--results", "nt").splitlines()
+    assert f"<{NAMESPACE}bob> <{NAMESPACE}descendant> <{NAMESPACE}ann> ." in lines
+    assert lines == sorted(lines)
+    assert len(lines) == 3
+
+
+def test_describe() -> None:
+    assert ":ancestor :bob" in answer(FAMILY, "-q", "DESCRIBE :ann")
+
+
+def test_csv_tsv_json_and_xml(graphs: Path) -> None:
+    text = "SELECT ?x ?name { ?x :name ?name FILTER(lang(?name) = '') }"
+
+    def printed(results: str) -> str:
+        return answer(graphs, "-q", text, "--results", results)
+
+    assert printed("csv").splitlines() == ["x,name", f"{NAMESPACE}tom,a\tb"]
+    assert printed("tsv").splitlines() == ["?x\t?name", f'<{NAMESPACE}tom>\t"a\\tb"']
+    (row,) = json.loads(printed("json"))["results"]["bindings"]
+    assert row["x"] == {"type": "uri", "value": f"{NAMESPACE}tom"}
+    assert f"<uri>{NAMESPACE}tom</uri>" in printed("xml")
+
+
+def test_named_graphs(graphs: Path) -> None:
+    def cells(text: str) -> list[str]:
+        return answer(graphs, "-q", text).split()[2:]
+
+    assert cells("SELECT ?x { ?x a :Animal }") == [":tom"]  # outside GRAPH all graphs and what follows
+    assert cells("SELECT ?x { GRAPH ?g { ?x a :Animal } }") in ([], [":tom"])
+    assert cells("SELECT ?x { GRAPH :pets { ?x a :Animal } }") == []
+    assert cells("SELECT ?g { GRAPH ?g { ?x a :Cat } }") == [":pets"]
+    assert cells("SELECT ?x { GRAPH <urn:x-corollary:inferred> { ?x a :Animal } }") == [":tom"]
+    assert cells("SELECT ?x { GRAPH <urn:x-corollary:explicit> { ?x a :Animal } }") == []
+    assert cells("SELECT ?x FROM :pets { ?x a ?c }") == [":tom"]
+
+
+def test_rules(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.dlog"
+    rules.write_text(f"[?y, <{NAMESPACE}child>, ?x] :- [?x, <{NAMESPACE}parent>, ?y] .\n")
+    count = "SELECT (COUNT(*) AS ?n) { ?x :child|:ancestor ?y }"
+
+    def number(*names: str | Path) -> str:
+        return answer(FAMILY, "-q", count, *(part for name in names for part in ("-r", name))).split()[-1]
+
+    assert number("none") == "0"
+    assert number("rhodf") == "2"
+    assert number("rhodf", rules) == "4"
+
+
+def test_query_files_and_standard_input(tmp_path: Path) -> None:
+    path = tmp_path / "ancestors.rq"
+    path.write_text(ANCESTORS)
+    assert answer(FAMILY, "-f", path) == answer(FAMILY, "-q", ANCESTORS)
+    assert answer(FAMILY, "-f", "-", input=ANCESTORS) == answer(FAMILY, "-q", ANCESTORS)
+    data = FAMILY.read_text()
+    assert answer("-", "--input-format", "ttl", "-q", ANCESTORS, input=data) == answer(
+        FAMILY, "-q", ANCESTORS
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("SELECT ?x\n{ ?x a }", "query:2:9: this is no SPARQL", "mend the query"),
+        ("SELECT * { ?x ?p ?y", "query:1:20: the query ends too early", "close what is open"),
+        ("SELEC ?x { ?x ?p ?y }", "query:1:1: this is no SPARQL query", "begin with SELECT"),
+        ("INSERT DATA { :a :b :c }", "query:1:1: this is an update", "only asks"),
+        (
+            "SELECT * {\n ?x foo:bar ?y }",
+            "query:2:5: the prefix foo: is declared neither",
+            "PREFIX foo: <...>",
+        ),
+        (
+            "SELECT * FROM <urn:g> { ?x ?p ?y }",
+            "query:1:15: FROM: no file has a graph <urn:g>",
+            "name the file",
+        ),
+        ("SELECT * { SERVICE <http://localhost:1/> { ?s ?p ?o } }", "cannot be answered", "SERVICE"),
+    ],
+)
+def test_bad_queries(text: str, place: str, words: str) -> None:
+    message = mistake(FAMILY, "-q", text)
+    assert message.startswith("corollary: ")
+    assert place in message
+    assert f"  help: {words}" in message or words in message.rpartition("help:")[2]
+
+
+def test_a_bad_query_is_noticed_first(tmp_path: Path) -> None:
+    assert "no SPARQL" in mistake(tmp_path / "none.nt", "-q", "SELECT ?x ?x a }")
+    assert "is not for ASK" in mistake(tmp_path / "none.nt", "-q", "ASK {}", "--results", "csv")
+    assert "is not for SELECT" in mistake(tmp_path / "none.nt", "-q", "SELECT * {}", "--results", "ttl")
+
+
+def test_the_place_in_a_query_file(tmp_path: Path) -> None:
+    path = tmp_path / "bad.rq"
+    path.write_text("SELECT ?x\n{ ?x a }")
+    assert mistake(FAMILY, "-f", path).startswith(f"corollary: {path}:2:9: ")
+    path.write_bytes(b"SELECT ?\xff {}")
+    assert "no UTF-8" in mistake(FAMILY, "-f", path)
+
+
+def test_bad_files_and_rules(tmp_path: Path) -> None:
+    assert mistake(tmp_path / "none.nt", "-q", "ASK {}").endswith("none.nt: No such file or directory\n")
+    bad = tmp_path / "bad.nt"
+    bad.write_text("<http://a> <http://b> <http://c")
+    assert mistake(bad, "-q", "ASK {}").startswith(f"corollary: {bad}:1:")
+    assert "did you mean" in mistake(FAMILY, "-q", "ASK {}", "-r", "owl2lr")
+
+
+@pytest.mark.parametrize("arguments", [[], ["-q", "ASK {}", "-f", str(FAMILY)]])
+def test_one_query_is_needed(arguments: list[str]) -> None:
+    assert "-q" in mistake(FAMILY, *arguments)

@@ -1,0 +1,71 @@
+"""The report of a maintenance run, and the store that keeps the last one."""
+
+from __future__ import annotations
+
+import json
+
+from rdflib import RDF, RDFS, Graph, Namespace
+
+from corollary.maintain import Report
+from corollary.store import CorollaryStore
+
+EX = Namespace("http://example.org/")
+
+
+def a_report() -> Report:
+    report = Report("backward/forward", removed=1, added=2000)
+    with report.timed("data", "a < b") as line:
+        line.candidates, line.proved, line.deleted = 1000, 400, 600
+    with report.timed("data", "a < b") as line:
+        line.candidates += 500
+    with report.timed("data", "insert") as line:
+        line.inserted = 7
+    return report
+
+
+def test_a_module_has_one_line_a_stage() -> None:
+    report = a_report()
+    assert [(line.module, line.candidates) for line in report.stages] == [("a < b", 1500), ("insert", 0)]
+    assert all(line.seconds > 0 for line in report.stages)
+
+
+def test_as_data() -> None:
+    data = json.loads(json.dumps(a_report().as_dict()))
+    assert data["strategy"] == "backward/forward"
+    assert data["stages"][1] | {"seconds": 0} == {
+        "stage": "data", "module": "insert", "candidates": 0, "proved": 0,
+        "deleted": 0, "rederived": 0, "inserted": 7, "seconds": 0,
+    }  # fmt: skip
+
+
+def test_as_text() -> None:
+    head, headings, *rows = str(a_report()).splitlines()
+    assert head == "backward/forward: 1 explicit fact removed, 2,000 added, 0.0 ms"
+    assert headings.split()[:3] == ["stage", "module", "candidates"]
+    assert rows[0].split()[:7] == ["data", "a", "<", "b", "1,500", "400", "600"]
+    assert {len(row) for row in rows} == {len(headings)}
+
+
+def test_as_html() -> None:
+    html = a_report()._repr_html_()
+    assert "<th>stage</th><th>module</th>" in html
+    assert "<td>a &lt; b</td><td>1,500</td>" in html
+    assert html.count("<tr>") == 3
+
+
+def test_a_store_keeps_the_last_one() -> None:
+    store = CorollaryStore(rules="rdfs")
+    graph = Graph(store, EX.g)
+    graph.add((EX.A, RDFS.subClassOf, EX.B))
+    graph.add((EX.x, RDF.type, EX.A))
+    assert store.last_maintenance() is None, "the first time everything is materialised"
+    graph.remove((EX.x, RDF.type, EX.A))
+    report = store.last_maintenance()
+    assert report is not None and (report.removed, report.added) == (1, 0)
+    len(graph)
+    assert store.last_maintenance() is report, "reading is no change"
+    graph.update("DELETE DATA { <urn:a> <urn:b> <urn:c> } ; INSERT DATA { <urn:x> a <http://example.org/A> }")
+    report = store.last_maintenance()
+    assert report is not None and (report.removed, report.added) == (0, 1)
+    store.open("rules=owl2rl")
+    assert store.last_maintenance() is None, "other rules start over"
