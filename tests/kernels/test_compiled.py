@@ -150,6 +150,20 @@ assert len(result.index) > 180, result
 """
 """Materialises a hundred triples under owl2rl."""
 
+TERMS = """
+import pickle
+from corollary.loaders.ntriples import parse_chunk
+from corollary.terms.texts import TextTable
+
+table = TextTable()
+for number in (1, 5000):
+    lines = "".join(f"<ex:s> <ex:p> <ex:o{i}> .\\n" for i in range(number))
+    texts = parse_chunk(np.frombuffer(bytearray(lines, "ascii"), np.uint8)).texts
+    table.append(texts, ord("<"), 0, np.empty(texts.starts.size, np.uint32))
+assert pickle.loads(pickle.dumps(table)).find("<ex:p>") == 1
+"""
+"""Reads lines, and numbers their terms; the table grows, and is made anew."""
+
 
 def run(script: str) -> list[str]:
     """The words that a fresh Python prints."""
@@ -177,9 +191,9 @@ def test_the_engine_calls_every_kernel_with_one_signature() -> None:
     counts = run(
         "import corollary.kernels.compiled\n"
         "corollary.kernels.compiled.SMALL = -1\n"
-        f"{GRAPH}\n"
-        "from corollary.kernels import graph, sorted\n"
-        "for module in (graph, sorted):\n"
+        f"{GRAPH}\n{TERMS}\n"
+        "from corollary.kernels import graph, ntriples, sorted, texts\n"
+        "for module in (graph, ntriples, sorted, texts):\n"
         "    for kernel in vars(module).values():\n"
         "        if getattr(kernel, '_compiled', None):\n"
         "            print(kernel.__name__, len(kernel._compiled.signatures), sep=':')"

@@ -52,18 +52,22 @@ def histories(
     return history
 
 
-def assert_exact(history: Sequence[frozenset[Fact]], program: Program, strategy: Strategy) -> None:
+def assert_exact(
+    history: Sequence[frozenset[Fact]], program: Program | Sequence[Program], strategy: Strategy
+) -> None:
     """After every step the facts are those from scratch, and what was there before is untouched."""
     dictionary = TermDictionary()
     explicit = history[0]
-    result = materialise(load(explicit, dictionary), program, dictionary)
-    for wanted_explicit in history[1:]:
+    programs = [program] * len(history) if isinstance(program, Program) else program
+    result = materialise(load(explicit, dictionary), programs[0], dictionary)
+    for wanted_explicit, program in zip(history[1:], programs[1:], strict=True):
         before, earlier = result, snapshot(result)
         removed, added = explicit - wanted_explicit, wanted_explicit - explicit
         explicit = wanted_explicit
         result, report = maintain(
-            result, load(explicit, dictionary), keys(removed, dictionary), keys(added, dictionary), strategy
-        )
+            result, load(explicit, dictionary), keys(removed, dictionary), keys(added, dictionary), strategy,
+            program,
+        )  # fmt: skip
         scratch = materialise(load(explicit, dictionary), program, dictionary)
         found, wanted = visible(result, dictionary), visible(scratch, dictionary)
         assert found == wanted, f"{found - wanted} too many, {wanted - found} missing\n{report}"
@@ -148,3 +152,68 @@ def is_stratified(program: Program) -> bool:
     except ValueError:
         return False
     return True
+
+
+@st.composite
+def histories_of_rules(
+    draw: st.DrawFn, facts: st.SearchStrategy[frozenset[Fact]], rules: st.SearchStrategy[Program]
+) -> tuple[list[frozenset[Fact]], list[Program]]:
+    """Facts and rules that come and go together."""
+    history = draw(histories(facts))
+    pool = (*draw(rules).rules, *draw(rules).rules)
+    numbers = st.frozensets(st.sampled_from(range(len(pool))))
+    chosen = [draw(numbers) for _ in history]
+    return history, [Program(tuple(pool[i] for i in sorted(numbers))) for numbers in chosen]
+
+
+def assert_exact_with_rules(
+    both: tuple[list[frozenset[Fact]], list[Program]], strategy: Strategy, base: Program
+) -> None:
+    history, programs = both
+    programs = [base + program for program in programs]
+    try:
+        for facts, program in zip(history, programs, strict=True):
+            run(facts, program)
+    except UnstratifiableError:
+        assume(False)
+    assert_exact(history, programs, strategy)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@thorough
+@given(histories_of_rules(some.fact_sets, some.programs()))
+def test_rules_come_and_go(strategy: Strategy, both: tuple[list[frozenset[Fact]], list[Program]]) -> None:
+    assert_exact_with_rules(both, strategy, Program(()))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@thorough
+@given(histories_of_rules(some.number_fact_sets, some.programs(special)))
+def test_special_rules_come_and_go(
+    strategy: Strategy, both: tuple[list[frozenset[Fact]], list[Program]]
+) -> None:
+    assert_exact_with_rules(both, strategy, Program(()))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("profile", ["rhodf", "rdfs-plus", "owl2rl"])
+@settings(thorough, max_examples=40)
+@given(histories(ontologies), st.data())
+def test_rules_of_profiles_come_and_go(
+    profile: str, strategy: Strategy, history: list[frozenset[Fact]], data: st.DataObject
+) -> None:
+    """Each step lacks a few of the profile's rules."""
+    rules = load_profile(profile).rules
+    lacking = [data.draw(st.frozensets(st.sampled_from(range(len(rules))), max_size=3)) for _ in history]
+    programs = [Program(tuple(r for i, r in enumerate(rules) if i not in without)) for without in lacking]
+    assert_exact(history, programs, strategy)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@settings(thorough, max_examples=40)
+@given(histories(ontologies), st.data())
+def test_profiles_are_switched(
+    strategy: Strategy, history: list[frozenset[Fact]], data: st.DataObject
+) -> None:
+    names = st.sampled_from(["rhodf", "rdfs", "rdfs-plus", "owl2rl"])
+    assert_exact(history, [load_profile(data.draw(names)) for _ in history], strategy)

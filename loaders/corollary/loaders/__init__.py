@@ -4,8 +4,9 @@
 Invariant: nothing here knows rules; a loader sees terms, ids and columns only.
 """
 
-from corollary.loaders.reading import Columns, Progress, read
+from corollary.loaders.ntriples import BadLine
+from corollary.loaders.reading import Columns, Progress, read, read_index
 from corollary.loaders.university import generate
 from corollary.loaders.writing import write
 
-__all__ = ["Columns", "Progress", "generate", "read", "write"]
+__all__ = ["BadLine", "Columns", "Progress", "generate", "read", "read_index", "write"]

@@ -90,24 +90,30 @@ class Document:
                 yield raw
 
     @contextmanager
+    def streamed(self) -> Iterator[tuple[BinaryIO, BinaryIO]]:
+        """The raw bytes, to see how far they are read, and the decompressed ones, which are to be read."""
+        try:
+            with self.opened() as raw:
+                yield raw, decompressed(raw, self.compression)
+        except (EOFError, zlib.error, OSError) as error:
+            bad = "the compressed data end too early or are damaged" if self.compression else "cannot be read"
+            remedy = "get the file again; what it held so far was not used"
+            raise input_error(f"{self.name}: {bad} ({error})", remedy) from None
+
+    @contextmanager
     def parsed(self) -> Iterator[tuple[BinaryIO, pyoxigraph.QuadParser]]:
-        """The raw bytes, to see how far they are read, and the quads, which are parsed one by one.
+        """The raw bytes, and the quads, which are parsed one by one.
 
         InputError for whatever is wrong, when it turns up.
         """
         format = self.format
         try:
-            with self.opened() as raw:
-                stream = decompressed(raw, self.compression)
+            with self.streamed() as (raw, stream):
                 if self.is_doubtful:
                     format = sniff(_peek(stream), self.name)
                 yield raw, self._quads(stream, format)
         except (SyntaxError, expat.ExpatError) as error:
             raise self._syntax_error(format, error) from None
-        except (EOFError, zlib.error, OSError) as error:
-            bad = "the compressed data end too early or are damaged" if self.compression else "cannot be read"
-            remedy = "get the file again; what it held so far was not used"
-            raise input_error(f"{self.name}: {bad} ({error})", remedy) from None
 
     def _quads(self, stream: BinaryIO, format: RdfFormat) -> pyoxigraph.QuadParser:
         return pyoxigraph.parse(
@@ -124,34 +130,50 @@ class Document:
             reason = expat.ErrorString(error.code)
             line, column = error.lineno, error.offset + 1
         else:
-            reason = _POSITION.sub("", error.msg)
+            reason = reason_of(error)
             line, column = error.lineno or 0, error.offset or 1
-        message = f"not {format.name}: {reason}"
-        if "No scheme found" in reason:
-            remedy = "a relative IRI needs a base: declare one in the file"
-        elif "LoadDocumentCallback" in reason:
-            remedy = "remote contexts are not fetched: put the context into the file"
-        elif "Named graphs" in reason:
-            remedy = "N3 formulas and rules are not data: leave them out"
-        elif "end of file" in reason or "no element found" in reason:
-            remedy = "the file may be cut off: get it again"
-        else:
-            remedy = "mend the file, or name its format if it is another one"
-        if not line:  # semantic errors in RDF/XML have no place
-            return input_error(f"{self.name}: {message}", remedy)
-        return input_error(message, remedy, Span(self.name, line, column, self._line(line)))
+        # semantic errors in RDF/XML have no place
+        return syntax_error(self.name, format, reason, line, column, self._line(line) if line else "")
 
     def _line(self, number: int) -> str:
         """One line, to show in a message; nothing if it cannot be shown."""
-        if self.name == STANDARD_STREAM:
+        if self.name == STANDARD_STREAM and self.content is None:
             return ""
         with self.opened() as raw:
             line = next(islice(decompressed(raw, self.compression), number - 1, None), b"")
-        text = line.decode(errors="replace").rstrip("\r\n").replace("\t", " ")
-        return text if len(text) <= _LONGEST_QUOTED_LINE else ""
+        return line.decode(errors="replace")
+
+
+def reason_of(error: SyntaxError) -> str:
+    """What pyoxigraph complains of, without the place."""
+    return _POSITION.sub("", error.msg)
+
+
+def syntax_error(
+    name: str, format: RdfFormat, reason: str, line: int, column: int, text: str = ""
+) -> InputError:
+    """What is wrong in a document, where (line 0: nobody knows), and what to do. ``text`` is the line."""
+    message = f"not {format.name}: {reason}"
+    if "No scheme found" in reason:
+        remedy = "a relative IRI needs a base: declare one in the file"
+    elif "LoadDocumentCallback" in reason:
+        remedy = "remote contexts are not fetched: put the context into the file"
+    elif "Named graphs" in reason:
+        remedy = "N3 formulas and rules are not data: leave them out"
+    elif "end of file" in reason or "no element found" in reason:
+        remedy = "the file may be cut off: get it again"
+    else:
+        remedy = "mend the file, or name its format if it is another one"
+    if not line:
+        return input_error(f"{name}: {message}", remedy)
+    text = text.rstrip("\r\n").replace("\t", " ")
+    shown = text if len(text) <= _LONGEST_QUOTED_LINE else ""
+    return input_error(message, remedy, Span(name, line, column, shown))
 
 
 def _peek(stream: BinaryIO) -> bytes:
+    if isinstance(stream, io.BufferedReader):
+        return stream.peek(4096)
     first = stream.read(4096)
     stream.seek(0)
     return first

@@ -27,7 +27,7 @@ _ACCEPT = (
 _VAGUE = ("text/plain", "text/xml", "application/xml", "application/json")
 """Media types that servers give to anything: the suffix is believed first."""
 
-_MAGIC = {"gz": b"\x1f\x8b", "bz2": b"BZh"}
+_MAGIC = {"gz": b"\x1f\x8b", "bz2": b"BZh", "zst": b"\x28\xb5\x2f\xfd"}
 """How compressed content begins. Servers compress, or not, whatever the name says."""
 
 _PATIENCE = 60.0

@@ -47,8 +47,8 @@ def write(
 ) -> None:
     """Write facts, given as three uint32 columns of equal length, to a file or (``-``) to standard output.
 
-    The format goes by suffix unless ``format`` names one; ``.gz`` and ``.bz2`` compress. N-Triples and
-    N-Quads keep the order of the columns, the others are written by subject. A file appears complete or
+    The format goes by suffix unless ``format`` names one; ``.gz``, ``.bz2`` and ``.zst`` compress. N-Triples
+    and N-Quads keep the order of the columns, the others are written by subject. A file appears complete or
     not at all. Raises InputError if the file cannot be written or the format cannot hold the facts.
     """
     name = os.fspath(path)
@@ -110,6 +110,11 @@ def _compressing(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
     elif compression == "bz2":
         with bz2.BZ2File(raw, "wb") as stream:
             yield cast(BinaryIO, stream)
+    elif compression == "zst":
+        import pyarrow
+
+        with pyarrow.CompressedOutputStream(raw, "zstd") as compressed:
+            yield compressed
     else:
         yield raw
 

@@ -147,3 +147,9 @@ def emit(heads: tuple[Atom, ...], batch: Batch, candidates: Candidates) -> None:
         else:
             for predicate, part in grouped(batch.columns[head.p], keys):
                 candidates.setdefault(predicate, []).append(part)
+
+
+def extend(candidates: Candidates, more: Candidates) -> None:
+    """Add candidates to others."""
+    for predicate, parts in more.items():
+        candidates.setdefault(predicate, []).extend(parts)

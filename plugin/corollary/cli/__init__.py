@@ -8,5 +8,6 @@ output; exit code 1 means that ``check`` found inconsistencies, or that ``query`
 """
 
 from corollary.cli.commands import main
+from corollary.cli.explaining import explain  # it adds its command
 
-__all__ = ["main"]
+__all__ = ["explain", "main"]

@@ -10,19 +10,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
 
 from corollary.algebra.bindings import Batch
-from corollary.algebra.execute import Candidates, emit, family_rows
+from corollary.algebra.execute import Candidates, emit, extend, family_rows
 from corollary.evaluate.fixpoint import Fixpoint, Progress
-from corollary.index.pairs import Pairs
-from corollary.index.relation import Relation
+from corollary.index.pairs import Pairs, difference
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column
+from corollary.language import Program
 from corollary.modules.datatypes import Datatypes
 from corollary.modules.guards import Guards
 from corollary.modules.inclusion import Inclusion, inclusion_shape
@@ -36,6 +36,10 @@ from corollary.plan.stratify import Strata, stratify
 
 FIRST_GUESS = 2e-6
 """Seconds that maintenance takes for a removed fact, until there is a measurement."""
+
+
+class NewModules(Exception):
+    """A program needs modules, or data for them, that are only made at the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +84,17 @@ class Evaluation:
         if compiled.uses(VALUE_BUILTINS):
             modules.append(Datatypes(dictionary, compiled.predicates(), compiled.classes()))
         modules += [self._transitive, self._schema, self._inclusion, self._rules]
-        self._transitive_constants = {
-            predicate
-            for rule in compiled.rules
-            if (predicate := closed_predicate(rule)) is not None and predicate >= 0
-        }
         index = explicit.snapshot()
         facts: Candidates = {}
-        self.schema = Guards(rdf_type)
-        self._close_schema()
+        self._transitive_constants: set[int] = set()
+        self._look_over()
         for rule in compiled.rules:
             self._assign(rule, facts)
         self.version = 0
         self.strata: list[SemiNaive] = []
         self.is_entangled = self.schema.has_any_class
-        self.axioms = TripleIndex(
-            {predicate: Relation(Pairs.of(np.concatenate(parts))) for predicate, parts in facts.items()}
-        )
+        self.axioms = TripleIndex()
+        self._state(facts)
         self.fixpoint = Fixpoint(index, modules, progress)
         self.fixpoint.watch = self._watch
         started = perf_counter()
@@ -120,8 +118,17 @@ class Evaluation:
         modules: tuple[Module, ...] = (self._transitive, self._schema)
         return modules if self._lists is None else (self._lists, *modules)
 
-    def _close_schema(self) -> None:
-        """The schema: all guards, and what rules without guards derive them from."""
+    def _look_over(self) -> None:
+        """What all rules together tell: the constant predicates that are closed, and the schema.
+
+        The schema are all guards, and what rules without guards derive them from.
+        """
+        self._transitive_constants = {
+            predicate
+            for rule in self.compiled.rules
+            if (predicate := closed_predicate(rule)) is not None and predicate >= 0
+        }
+        self.schema = Guards(self.compiled.rdf_type)
         deriving = [rule for rule in self.compiled.rules if rule.heads and rule.source.body]
         for rule in deriving:
             self.schema.add(rule)
@@ -133,6 +140,99 @@ class Evaluation:
             for rule in [rule for rule in plain if self._is_schema(rule)]:
                 plain.remove(rule)
                 self.schema.add_atoms(rule.atoms)
+
+    def change(self, program: Program, explicit: TripleIndex) -> tuple[Candidates, Candidates]:
+        """Become the evaluation of another program, up to what that means for its facts.
+
+        What was derived by rules that went may have lost its derivation: it is the first result. What rules
+        that came state is the second; the others are applied in the modules' next turns. Raises what
+        ``check`` raises, and ``NewModules`` if the program needs modules that are not there.
+        """
+        lists, uses_values = self.compiled.list_predicates(), self.compiled.uses(VALUE_BUILTINS)
+        constants = self.compiled.predicates() | self.compiled.classes()
+        gone, came = self.compiled.change(program)
+        if self.compiled.uses(LIST_BUILTINS) and (
+            self._lists is None or self.compiled.list_predicates() != lists
+        ):
+            raise NewModules
+        more_constants = not self.compiled.predicates() | self.compiled.classes() <= constants
+        if self.compiled.uses(VALUE_BUILTINS) and (more_constants or not uses_values):
+            raise NewModules
+        lost = self._unassign(gone)
+        schema = self.schema
+        self._look_over()
+        stated: Candidates = {}
+        for rule in came:
+            self._assign(rule, stated)
+        self._state(stated)
+        if not self.is_entangled:
+            self.is_entangled = self._has_inferred(self.schema.beyond(schema), explicit)
+        return lost, stated
+
+    def _unassign(self, gone: Iterable[CompiledRule]) -> Candidates:
+        """Take rules from their modules; everything that they may have derived."""
+        index = self.fixpoint.index
+        lost: Candidates = {}
+        module_of = {assignment.rule.number: assignment.module for assignment in self.assignments}
+        for rule in gone:
+            match module_of[rule.number]:
+                case "fact":
+                    emit(rule.heads, Batch.start(), lost)
+                case self._transitive.name:
+                    for predicate in self._transitive.remove_rule(rule.number, index):
+                        lost.setdefault(predicate, []).append(index.relation(predicate).pairs().keys)
+                case self._inclusion.name:
+                    extend(lost, self._inclusion.remove_rule(rule.number, index))
+            for module in (self._schema, self._rules, *self.strata):
+                extend(lost, module.conclusions(rule.number, index))
+                module.remove_rule(rule.number)
+        numbers = {rule.number for rule in gone}
+        self.assignments = [a for a in self.assignments if a.rule.number not in numbers]
+        stated: Candidates = {}
+        for assignment in self.assignments:
+            if assignment.module == "fact":
+                emit(assignment.rule.heads, Batch.start(), stated)
+        self.axioms = TripleIndex()
+        self._state(stated)
+        return lost
+
+    def _state(self, facts: Candidates) -> None:
+        """Note facts that rules state."""
+        for predicate, parts in facts.items():
+            new = difference(
+                Pairs.of(np.concatenate(parts)).keys, self.axioms.relation(predicate).pairs().keys
+            )
+            self.axioms.add(predicate, Pairs(new))
+
+    def _has_inferred(self, schema: Guards, explicit: TripleIndex) -> bool:
+        """Whether any of these schema facts are inferred."""
+        for predicate, pairs in schema.of(self.fixpoint.index).items():
+            known = explicit.relation(predicate)
+            if not known.contains(pairs.keys).all():
+                return True
+        return False
+
+    def restratify(self, strata: Strata) -> None:
+        """Group the rules that are not monotone anew; only those that are new are applied to all facts."""
+        started = {rule.number for module in self.strata for rule in module.rules} - {
+            number for module in self.strata for number in module.unstarted()
+        }
+        for module in self.strata:
+            self.fixpoint.remove_module(module)
+        self.strata = []
+        by_number = {rule.number: rule for rule in self.compiled.rules}
+        for position, stratum in enumerate(strata.rules, 1):
+            module = SemiNaive(f"stratum {position}", self.compiled.dictionary)
+            rules = [by_number[number] for number in stratum if number in by_number]
+            for rule in rules:
+                if rule.number in started:
+                    module.add_rule(rule)
+            module.start(self.fixpoint.index)
+            for rule in rules:
+                if rule.number not in started:
+                    module.add_rule(rule)
+            self.strata.append(module)
+            self.fixpoint.add_module(module)
 
     def _watch(self, origin: Module, predicate: int, new: Pairs) -> None:
         """Note whether anything but the schema leads to schema facts."""
@@ -164,7 +264,7 @@ class Evaluation:
             facts: Candidates = {}
             new = self.compiled.unroll(self._lists.lengths)
             if new:
-                self._close_schema()
+                self._look_over()
             for rule in new:
                 self._assign(rule, facts)
 

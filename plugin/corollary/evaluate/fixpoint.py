@@ -49,6 +49,11 @@ class Fixpoint:
         self.modules.append(module)
         self._pending.append({})
 
+    def remove_module(self, module: Module) -> None:
+        """Let a module leave."""
+        position = self.modules.index(module)
+        del self.modules[position], self._pending[position]
+
     def run(self, after: Callable[[], None] = lambda: None, modules: int | None = None) -> None:
         """Take turns until nothing is new; ``after`` is called after every turn that found something.
 

@@ -42,9 +42,9 @@ class Materialisation:
     seconds: dict[str, float]
     version: int
 
-    def followed_by(self, explicit: TripleIndex) -> Materialisation:
+    def followed_by(self, explicit: TripleIndex, strata: Strata) -> Materialisation:
         """What the evaluation has come to since, over other explicit facts."""
-        return _result(explicit, self.evaluation, self.strata)
+        return _result(explicit, self.evaluation, strata)
 
     def inferred(self) -> TripleIndex:
         """The facts that are not explicit."""

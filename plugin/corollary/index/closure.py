@@ -68,9 +68,7 @@ class Components:
         """What each component reaches: a row of bits, one for each node, padded to whole words."""
         count, width = self.cyclic.size, 8 * _words(self.of_node.size)
         rows = np.zeros(count * width, np.uint8)
-        reachable_bits(
-            self.offsets, self.successors, self.cyclic, self.member_offsets, self.members, rows
-        )
+        reachable_bits(self.offsets, self.successors, self.cyclic, self.member_offsets, self.members, rows)
         return rows.reshape(count, width)
 
     def pairs(self, most: int | None = None) -> tuple[Nodes, Nodes] | None:
@@ -117,8 +115,11 @@ class Components:
         return rows, self.members[self.member_offsets[components][rows] + within]
 
 
-def close_keys(edges: Keys) -> Keys:
-    """The transitive closure of a relation given as packed pairs, sorted and unique."""
+def close_keys(edges: Keys, known: Keys = NO_KEYS) -> Keys:
+    """The transitive closure of a relation given as packed pairs, sorted and unique.
+
+    Edges that are ``known`` (sorted) are left out.
+    """
     if not edges.size:
         return edges
     nodes, start, end = _numbered(edges)
@@ -129,8 +130,8 @@ def close_keys(edges: Keys) -> Keys:
         if found is not None:
             paths = pack(nodes[found[0]], nodes[found[1]])
             paths.sort()
-            return paths
-    return _written(components.bits(), components.of_node, nodes, nodes)
+            return difference(paths, known)
+    return _written(components.bits(), components.of_node, nodes, nodes, known)
 
 
 def close_graph(size: int, sources: Nodes, targets: Nodes) -> tuple[Nodes, Nodes]:
@@ -185,9 +186,7 @@ def closure_difference(
         bits &= with_all.bits()[with_all.of_node]
         changed = np.flatnonzero(bits.any(axis=1))
         return _written(bits, changed, nodes[changed], nodes)
-    return difference(
-        _walked(nodes, start, end, sources), _walked(nodes, start[kept], end[kept], sources)
-    )
+    return difference(_walked(nodes, start, end, sources), _walked(nodes, start[kept], end[kept], sources))
 
 
 def nodes_met(edges: Relation, starts: Column, *, backward: bool = False, mirrored: bool = False) -> Column:
@@ -245,12 +244,12 @@ def _numbered(edges: Keys) -> tuple[Column, Nodes, Nodes]:
     return nodes, np.searchsorted(nodes, sources), np.searchsorted(nodes, targets)
 
 
-def _written(rows: Bits, row_of: Nodes, sources: Column, nodes: Column) -> Keys:
-    """For every source the nodes whose bits are set in its row, as packed pairs, sorted."""
-    words = rows.view(np.uint64)
-    counts = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
-    keys = np.empty(int(counts[row_of].sum()), np.uint64)
-    write_bits(rows.reshape(-1), row_of, sources.astype(np.uint64), nodes.astype(np.uint64), keys)
+def _written(rows: Bits, row_of: Nodes, sources: Column, nodes: Column, known: Keys = NO_KEYS) -> Keys:
+    """For every source the nodes whose bits are set in its row, as packed pairs, sorted; no known ones."""
+    counts = np.bitwise_count(rows.view(np.uint64)).sum(axis=1, dtype=np.int64)
+    keys = np.empty(int(counts[row_of].sum()) - known.size, np.uint64)
+    firsts_of_rows, seconds_of_bits = sources.astype(np.uint64), nodes.astype(np.uint64)
+    write_bits(rows.reshape(-1), row_of, firsts_of_rows, seconds_of_bits, known, keys)
     return keys
 
 

@@ -187,44 +187,51 @@ def reachable_bits(
 ) -> None:
     """As ``reachable``, in bits: row v has a bit for every member of every component that v reaches.
 
-    ``rows`` are as many as components, equally long, one after the other, zero at first; bit i of a row
-    is bit i % 8 of its byte i // 8. Component v has ``members[member_offsets[v]:member_offsets[v + 1]]``.
+    ``rows`` are as many as components, one after the other, zero at first; bit i of a row is bit i % 8 of its
+    byte i // 8, and there are whole words of 64 bits. Component v has the members
+    ``members[member_offsets[v]:member_offsets[v + 1]]``, of all nodes.
     """
     n = offsets.size - 1
-    width = rows.size // max(n, 1)
+    width = ((members.size + 63) >> 6) << 3
     for node in range(n):
-        row = node * width
+        row = rows[node * width : node * width + width]
         for edge in range(offsets[node + 1] - 1, offsets[node] - 1, -1):  # near ones first
             successor = targets[edge]
             member = members[member_offsets[successor]]
-            if rows[row + (member >> 3)] & np.uint8(1 << (member & 7)):
+            if row[member >> 3] & np.uint8(1 << (member & 7)):
                 continue
-            below = successor * width
+            below = rows[successor * width : successor * width + width]
             for byte in range(width):
-                rows[row + byte] |= rows[below + byte]
-            rows[row + (member >> 3)] |= np.uint8(1 << (member & 7))
+                row[byte] |= below[byte]
+            row[member >> 3] |= np.uint8(1 << (member & 7))
         if cyclic[node]:
             for position in range(member_offsets[node], member_offsets[node + 1]):
                 member = members[position]
-                rows[row + (member >> 3)] |= np.uint8(1 << (member & 7))
+                row[member >> 3] |= np.uint8(1 << (member & 7))
 
 
 @kernel
-def write_bits(rows: Bits, row_of: Nodes, firsts: Keys, seconds: Keys, keys: Keys) -> int:
-    """Rows of bits as packed pairs: for every i, ``firsts[i]`` with each ``seconds[j]`` of ``row_of[i]``.
+def write_bits(rows: Bits, row_of: Nodes, firsts: Keys, seconds: Keys, known: Keys, keys: Keys) -> int:
+    """Rows of bits as packed pairs: for every i, ``firsts[i]`` with each ``seconds[j]`` of row ``row_of[i]``.
 
-    Rows are as in ``reachable_bits``, of a length that suffices for ``seconds``. Returns how many pairs
-    there were; ``keys`` has room for them.
+    Rows are as in ``reachable_bits``, with a bit for each of ``seconds``. Pairs that are ``known`` are left
+    out; these come in the same order, and all of them come. Fills ``keys``, which has room, and returns how
+    many pairs there were.
     """
     width = ((seconds.size + 63) >> 6) << 3
     shift = np.uint64(32)
     at = 0
+    skipped = 0
     for i in range(firsts.size):
         first = firsts[i] << shift
         row = row_of[i] * width
         for position in range(width):
-            byte = int(rows[row + position])
+            byte = np.int64(rows[row + position])
             for k in range(ONES[byte]):
-                keys[at] = first | seconds[8 * position + PLACES[8 * byte + k]]
-                at += 1
+                key = first | seconds[8 * position + PLACES[8 * byte + k]]
+                if skipped < known.size and known[skipped] == key:
+                    skipped += 1
+                else:
+                    keys[at] = key
+                    at += 1
     return at

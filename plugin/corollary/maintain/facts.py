@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary.algebra.execute import Candidates
+from corollary.algebra.execute import Candidates, extend
 from corollary.index.pairs import Pairs, difference, sorted_unique
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
@@ -70,12 +70,6 @@ def count(facts: Facts) -> int:
 def all_of(facts: TripleIndex) -> Facts:
     """The facts of an index."""
     return {predicate: facts.relation(predicate).pairs().keys for predicate in facts.all_predicates()}
-
-
-def extend(candidates: Candidates, more: Candidates) -> None:
-    """Add candidates to others."""
-    for predicate, parts in more.items():
-        candidates.setdefault(predicate, []).extend(parts)
 
 
 def united(left: Facts, right: Facts) -> Facts:

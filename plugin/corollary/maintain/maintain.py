@@ -21,18 +21,21 @@ from __future__ import annotations
 from enum import Enum
 from time import perf_counter
 
+import numpy as np
+
+from corollary.algebra.execute import Candidates, extend
 from corollary.evaluate import Materialisation, materialise
-from corollary.evaluate.evaluation import Evaluation
+from corollary.evaluate.evaluation import NewModules
 from corollary.index.pairs import Pairs, difference, intersection, union
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Keys
+from corollary.language import Program
 from corollary.maintain.facts import (
     Facts,
     all_of,
     as_index,
     collected,
     count,
-    extend,
     less,
     put,
     united,
@@ -42,7 +45,8 @@ from corollary.maintain.layers import DATA, SCHEMA, Layers
 from corollary.maintain.proof import Prover, TooMuch
 from corollary.maintain.report import Report
 from corollary.modules.module import Module
-from corollary.plan.stratify import Strata
+from corollary.plan.program import CompiledProgram
+from corollary.plan.stratify import Strata, refuse_static_cycles
 
 
 class Strategy(Enum):
@@ -74,38 +78,37 @@ def maintain(
     removed: Facts,
     added: Facts,
     strategy: Strategy = Strategy.AUTOMATIC,
+    program: Program | None = None,
 ) -> tuple[Materialisation, Report]:
     """The materialisation after a transaction, and how it was found.
 
     ``explicit`` are the explicit facts after it; ``removed`` (no longer among them) and ``added`` (new among
     them) are packed pairs by predicate, sorted and unique. What was there ``before`` is left as it is, but
-    its evaluation goes on with the result: maintaining it a second time starts over.
+    its evaluation goes on with the result: maintaining it a second time starts over. A ``program`` takes the
+    place of the one before; only the rules that differ are looked at. UnsafeRuleError or UnstratifiableError
+    if it cannot be evaluated.
     """
-    evaluation = before.evaluation
+    evaluation, wanted = before.evaluation, before.program if program is None else program
     report = Report(strategy.value, count(removed), count(added))
     started = perf_counter()
+    is_large = report.removed * evaluation.seconds_per_removal > evaluation.seconds
+    if evaluation.version != before.version or (strategy is Strategy.AUTOMATIC and is_large):
+        strategy = Strategy.START_OVER
+    if wanted != before.program:
+        refuse_static_cycles(CompiledProgram(wanted, before.dictionary))
     result = None
-    if strategy is Strategy.AUTOMATIC and report.removed:
-        is_large = report.removed * evaluation.seconds_per_removal > evaluation.seconds
-        strategy = Strategy.START_OVER if is_large else Strategy.BACKWARD_FORWARD
-    if strategy is not Strategy.START_OVER and evaluation.version == before.version:
-        if evaluation.is_entangled and strategy is Strategy.BACKWARD_FORWARD:
-            strategy = Strategy.DRED
-        report.strategy = strategy.value
+    if strategy is not Strategy.START_OVER:
         evaluation.version += 1
+        run = _Run(before, explicit, strategy, report)
         try:
-            run = _Run(evaluation, before.strata, explicit, strategy, report)
-            run.follow(removed, added)
-            result = before.followed_by(explicit)
-        except (TooMuch, Entangled) as reason:
+            result = run.follow(removed, added, wanted)
+        except (TooMuch, Entangled, NewModules) as reason:
+            report.reason = str(reason)
             report.stages.clear()
-            entangled = isinstance(reason, Entangled)
-            result = materialise(explicit, before.program, before.dictionary)
-            result.evaluation.is_entangled |= entangled
-            report.strategy = Strategy.START_OVER.value
     if result is None:
         report.strategy = Strategy.START_OVER.value
-        result = materialise(explicit, before.program, before.dictionary)
+        result = materialise(explicit, wanted, before.dictionary)
+        result.evaluation.is_entangled |= evaluation.is_entangled
     report.seconds = perf_counter() - started
     if report.removed > MANY and strategy is not Strategy.START_OVER:
         evaluation.seconds_per_removal = report.seconds / report.removed
@@ -116,28 +119,37 @@ class _Run:
     """One transaction at work on an evaluation."""
 
     def __init__(
-        self,
-        evaluation: Evaluation,
-        strata: Strata,
-        explicit: TripleIndex,
-        strategy: Strategy,
-        report: Report,
+        self, before: Materialisation, explicit: TripleIndex, strategy: Strategy, report: Report
     ) -> None:
+        evaluation = before.evaluation
         self._evaluation = evaluation
+        self._earlier = before
         self._explicit = explicit
         self._report = report
-        self._dred = strategy is Strategy.DRED or evaluation.is_entangled
+        self._strategy = strategy
         self._fixpoint = evaluation.fixpoint
         self._index = evaluation.fixpoint.index
         self._before = self._index.snapshot()
-        self._layers = Layers(evaluation, strata)
-        self._pending: list[Facts] = [{} for _ in self._fixpoint.modules]
         self._candidates: dict[int, Facts] = {}
         self._went = TripleIndex()
 
-    def follow(self, removed: Facts, added: Facts) -> None:
-        """Follow removals and additions to the end."""
-        self._queue(without(removed, self._evaluation.axioms), None)
+    def follow(self, removed: Facts, added: Facts, program: Program) -> Materialisation:
+        """Follow removals and additions, and other rules, to the end."""
+        strata = self._earlier.strata
+        lost: Candidates = {}
+        if program != self._earlier.program:
+            with self._report.timed("rules", "rules"):
+                lost, stated = self._evaluation.change(program, self._explicit)
+                strata = self._evaluation.stratify() if self._evaluation.has_strata else Strata.none()
+                self._evaluation.restratify(strata)
+                added = united(
+                    added, {p: Pairs.of(np.concatenate(parts)).keys for p, parts in stated.items()}
+                )
+        self._dred = self._strategy is Strategy.DRED or self._evaluation.is_entangled
+        self._report.strategy = (Strategy.DRED if self._dred else Strategy.BACKWARD_FORWARD).value
+        self._layers = Layers(self._evaluation, strata)
+        self._pending: list[Facts] = [{} for _ in self._fixpoint.modules]
+        self._queue(without(united(removed, collected(lost, self._index)), self._evaluation.axioms), None)
         if self._evaluation.strata:
             self._fixpoint.journal = {}
         for layer in self._layers.all:
@@ -158,12 +170,10 @@ class _Run:
         if self._evaluation.strata:
             self._fixpoint.journal = None
             if self._layers.may_have_changed(self._before):
-                self._check_strata()
-
-    def _check_strata(self) -> None:
-        """Raise ``Entangled`` if the facts there are now put the strata in another order."""
-        if self._evaluation.stratify() != self._layers.strata:
-            raise Entangled
+                strata = self._evaluation.stratify()
+                if strata.rules != self._layers.strata.rules or strata.heights != self._layers.strata.heights:
+                    raise Entangled("the order of the strata has changed")
+        return self._earlier.followed_by(self._explicit, strata)
 
     def _block(self, stage: str, number: int) -> None:
         """Queue what a stratum derived from the absence of facts that came, or from groups that changed."""
@@ -195,7 +205,7 @@ class _Run:
         """Keep candidates for their layers; raise ``Entangled`` if one is of an earlier layer than this."""
         for found, part in self._layers.split(facts).items():
             if layer is not None and found < layer:
-                raise Entangled
+                raise Entangled("data leads to schema facts, or a stratum to facts of an earlier one")
             self._candidates[found] = united(self._candidates.get(found, {}), part)
 
     def _certain(self, layer: int) -> TripleIndex:
@@ -260,7 +270,7 @@ class _Run:
         with self._report.timed(stage, origin.name if origin else "explicit") as line:
             lost = candidates if prover is None else prover.unproved(candidates, self._index)
             if self._layers.split(lost).keys() - {layer}:
-                raise Entangled
+                raise Entangled("data leads to schema facts, or a stratum to facts of an earlier one")
             line.candidates += count(candidates)
             line.deleted += count(lost)
             line.proved += count(less(candidates, lost))
@@ -291,7 +301,7 @@ class _Run:
             if module not in self._evaluation.schema_modules and collected(
                 module.rederive(candidates, self._index), candidates
             ):
-                raise Entangled
+                raise Entangled("data leads to schema facts, or a stratum to facts of an earlier one")
 
     def _rederive(self, stage: str, layer: int, lost: Facts) -> None:
         """Bring back what the remaining facts derive."""

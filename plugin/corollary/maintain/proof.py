@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from corollary.algebra.execute import Candidates
+from corollary.algebra.execute import Candidates, extend
 from corollary.index.triples import TripleIndex
-from corollary.maintain.facts import Facts, as_index, collected, count, extend, less, put, united, without
+from corollary.maintain.facts import Facts, as_index, collected, count, less, put, united, without
 from corollary.modules.module import Module
 
 
@@ -43,7 +43,7 @@ class Prover:
         while frontier:
             self._budget -= count(frontier)
             if self._budget < 0:
-                raise TooMuch
+                raise TooMuch("proofs would look at too many facts")
             checked = united(checked, frontier)
             proved = self._prove(frontier, checked)
             if proved:

@@ -34,7 +34,8 @@ class Stage:
 class Report:
     """All stages of a run, in order of first appearance.
 
-    ``strategy`` is what was done in the end: backward/forward, dred, or starting over.
+    ``strategy`` is what was done in the end: backward/forward, dred, or starting over, and ``reason`` why
+    something else was given up for that.
     """
 
     strategy: str
@@ -42,6 +43,7 @@ class Report:
     added: int = 0
     stages: list[Stage] = field(default_factory=list)
     seconds: float = 0.0
+    reason: str = ""
 
     def at(self, stage: str, module: str) -> Stage:
         """The line of a module in a stage."""

@@ -35,6 +35,14 @@ class Guards:
             else:
                 self.has_any_class = True
 
+    def beyond(self, other: Guards) -> Guards:
+        """What guards there are that another does not know."""
+        more = Guards(self._rdf_type)
+        more.predicates = self.predicates - other.predicates
+        more._classes = np.setdiff1d(self._classes, other._classes)
+        more.has_any_class = self.has_any_class and not other.has_any_class
+        return more
+
     def has(self, atom: Atom) -> bool:
         """Whether all facts that match an atom are guards."""
         if atom.p != self._rdf_type:

@@ -134,6 +134,18 @@ class Inclusion:
         self._by_guards.add_rule(rule, rule.guards)
         self._waiting = True
 
+    def remove_rule(self, number: int, facts: TripleIndex) -> Candidates:
+        """Let go of a rule; all that it derived in one step, given the facts."""
+        derived = self._by_guards.conclusions(number, facts)
+        self._by_guards.remove_rule(number)
+        kept = [(r, s) for r, s in zip(self.rules, self._shapes, strict=True) if r.number != number]
+        self.rules, self._shapes = [rule for rule, _ in kept], [shape for _, shape in kept]
+        self._guards = Guards(self._rdf_type)
+        for rule in self.rules:
+            self._guards.add(rule)
+        self._included = self._closure(facts)
+        return derived
+
     @property
     def is_waiting(self) -> bool:
         """Whether there are rules that were not applied yet."""
@@ -223,9 +235,10 @@ class Inclusion:
         return read
 
     def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
-        """Take down the inclusions of guards that are gone."""
+        """Take down the inclusions of guards that are gone; what is new, rules that wait will tell."""
         if self._guards.are_among(gone):
-            self._included = self._closure(facts)
+            lost = self._included.without(self._closure(facts))
+            self._included = self._included.without(lost)
 
     def _copies(self, candidates: TripleIndex, facts: TripleIndex) -> Iterator[tuple[int, int, bool]]:
         """The properties of candidates, with those included in them that have facts, and whether turned."""

@@ -66,6 +66,37 @@ class SemiNaive:
                     (apart, Trigger(open_to_all, position), Trigger(replace(rule, atoms=atoms), position))
                 )
 
+    def remove_rule(self, number: int) -> None:
+        """Let go of a rule and its variants."""
+        self.rules = [rule for rule in self.rules if rule.number != number]
+        self._unstarted = [rule for rule in self._unstarted if rule.number != number]
+        for triggers in (self._triggers, self._heads):
+            for predicate in list(triggers):
+                triggers[predicate] = [t for t in triggers[predicate] if t.rule.number != number]
+                if not triggers[predicate]:
+                    del triggers[predicate]
+        self._open_triggers = [t for t in self._open_triggers if t.rule.number != number]
+        self._open_heads = [t for t in self._open_heads if t.rule.number != number]
+        self._blocking = [entry for entry in self._blocking if entry[1].rule.number != number]
+
+    def unstarted(self) -> list[int]:
+        """The numbers of the rules that were not applied yet."""
+        return [rule.number for rule in self._unstarted]
+
+    def start(self, facts: TripleIndex) -> None:
+        """Take the rules for applied to all facts."""
+        self._unstarted = []
+        self._old = facts.snapshot()
+
+    def conclusions(self, number: int, facts: TripleIndex) -> Candidates:
+        """All that a rule and its variants derive from the facts."""
+        candidates: Candidates = {}
+        for rule in self.rules:
+            if rule.number == number and viable(rule, {Age.ALL: facts}):
+                plan = full_plan(rule, sizes(facts))
+                emit(rule.heads, run(plan, {Age.ALL: facts}, rule, self._dictionary), candidates)
+        return candidates
+
     def reads(self, predicate: int) -> bool:
         """Whether facts of that predicate can make a difference."""
         return predicate in self._triggers or bool(self._open_triggers)

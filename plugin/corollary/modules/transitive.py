@@ -29,9 +29,11 @@ import numpy as np
 from corollary.algebra.execute import Candidates, emit, family_rows
 from corollary.index.closure import close_from, close_keys, closure_difference, edges_beyond, nodes_met
 from corollary.index.pairs import (
+    NO_KEYS,
     Pairs,
     difference,
     distinct,
+    distinct_of_sorted,
     firsts,
     intersection,
     pack,
@@ -114,7 +116,26 @@ class Transitive:
         self.rules.append(rule)
         self._predicates.append(predicate)
         self._symmetric.add(predicate)
+        self._external.pop(predicate, None)
         self._waiting = True
+
+    def remove_rule(self, number: int, facts: TripleIndex) -> list[int]:
+        """Let go of a rule; the predicates that were closed or symmetric by it alone."""
+        closed, symmetric = self._external.keys(), self._symmetric
+        kept = [(r, p) for r, p in zip(self.rules, self._predicates, strict=True) if r.number != number]
+        self.rules, self._predicates = [rule for rule, _ in kept], [predicate for _, predicate in kept]
+        self._symmetric = {p for rule, p in kept if mirrored_predicate(rule) is not None}
+        self._by_guards.remove_rule(number)
+        self._guards = Guards(self._rdf_type)
+        for rule in self.rules:
+            self._guards.add(rule)
+        rows = set(self._rows(facts))
+        affected = (closed - rows) | (symmetric - self._symmetric)
+        for predicate in affected:
+            del self._external[predicate]
+            if predicate in rows:
+                self._external[predicate] = facts.relation(predicate)
+        return sorted(affected)
 
     @property
     def is_waiting(self) -> bool:
@@ -132,8 +153,12 @@ class Transitive:
         return list(self._external)
 
     def returning(self, predicate: int, new: Pairs) -> Pairs:
-        """The guards among its own conclusions come back to it: they may bring new instances."""
-        return self._guards.part_of(predicate, new)
+        """The guards among its own conclusions come back to it, and edges from outside that go with them."""
+        own = self._guards.part_of(predicate, new)
+        if predicate in self._external:
+            edges = intersection(self._external[predicate].pairs().keys, new.keys)
+            own = own.plus(Pairs(edges))
+        return own
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """The closures' facts that need a recent one."""
@@ -159,16 +184,13 @@ class Transitive:
             for keys in self._by_guards.delete(facts, gone, certain).get(self._rdf_type, ()):
                 dropped.update(firsts(keys).tolist())
         for predicate in dropped:
-            candidates[predicate] = [facts.relation(predicate).pairs().keys]
+            self._doubtful[predicate] = facts.relation(predicate).pairs().keys
+            candidates[predicate] = [self._doubtful[predicate]]
         for predicate in self._external.keys() - dropped:
-            external = self._external[predicate]
-            edges = external.common(gone.relation(predicate).pairs().keys)
-            if edges.size:
-                self._gone[predicate] = edges = union(edges, self._gone.get(predicate, NO_KEYS))
-                staying, closure = external.minus(edges), facts.relation(predicate)
-                lost = self._lost(predicate, edges, staying, closure, certain.relation(predicate))
-                self._doubtful[predicate] = union(lost, self._doubtful.get(predicate, NO_KEYS))
-                candidates[predicate] = [lost]
+            gone_edges = self._external[predicate].common(gone.relation(predicate).pairs().keys)
+            if gone_edges.size:
+                self._gone[predicate] = union(gone_edges, self._gone.get(predicate, NO_KEYS))
+                candidates[predicate] = [self._lost(predicate, facts, certain.relation(predicate))]
         return candidates
 
     def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
@@ -182,8 +204,10 @@ class Transitive:
         for predicate in self._closed_among(candidates):
             keys = candidates.relation(predicate).pairs().keys
             sources = candidates.relation(predicate).pairs().distinct_firsts()
-            paths = self._walk(predicate, sources, facts.relation(predicate))
-            derived[predicate] = [intersection(keys, paths)]
+            edges, external = facts.relation(predicate), self._external[predicate]
+            if len(external) < len(edges) and edges.contains(external.pairs().keys).all():
+                edges = external  # what is there beside the edges follows from them
+            derived[predicate] = [intersection(keys, self._walk(predicate, sources, edges))]
         return derived
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
@@ -220,11 +244,11 @@ class Transitive:
         return (p for p in candidates.all_predicates() if p in self._external)
 
     def _close(self, predicate: int) -> Keys:
-        """The closure of the edges from outside."""
-        edges = self._external[predicate].pairs().keys
+        """The closure of the edges from outside, without these."""
+        known = edges = self._external[predicate].pairs().keys
         if predicate in self._symmetric:
-            edges = Pairs.of(np.concatenate((edges, swap(edges)))).keys
-        return close_keys(edges)
+            edges = np.concatenate((edges, swap(edges)))
+        return close_keys(edges, known)
 
     def _walk(self, predicate: int, sources: Column, edges: Relation) -> Keys:
         """What sources (ascending) reach over edges of a predicate."""
@@ -234,24 +258,32 @@ class Transitive:
         """The edges that walks from sources go over."""
         return edges_beyond(edges, sources, mirrored=predicate in self._symmetric)
 
-    def _lost(
-        self, predicate: int, gone: Keys, staying: Relation, closure: Relation, certain: Relation
-    ) -> Keys:
-        """The closure's facts that need a gone edge."""
-        mirrored = predicate in self._symmetric
-        starts = self._ends(predicate, gone)
-        external = self._external[predicate]
+    def _lost(self, predicate: int, facts: TripleIndex, certain: Relation) -> Keys:
+        """The closure's facts that need an edge that is gone, or one that is not certain."""
+        closure, external, gone = facts.relation(predicate), self._external[predicate], self._gone[predicate]
+        mirrored, starts, staying = (
+            predicate in self._symmetric,
+            self._ends(predicate, gone),
+            external.minus(gone),
+        )
+        lost = closure_difference(closure, external, staying, starts, mirrored=mirrored)
+        self._doubtful[predicate] = union(lost, self._doubtful.get(predicate, NO_KEYS))
         if certain.contains(staying.pairs().keys).all():
-            return closure_difference(closure, external, staying, starts, mirrored=mirrored)
+            return lost
         sources = nodes_met(external, starts, backward=True, mirrored=mirrored)
         near = self._beyond(predicate, sources, staying)
-        if (certain.contains(near) | (mirrored and certain.contains(swap(near)))).all():
-            return closure_difference(closure, external, staying, starts, mirrored=mirrored)
+        is_certain = certain.contains(near)
+        if mirrored:
+            is_certain |= certain.contains(swap(near))
+        if is_certain.all():
+            return lost
         return difference(_starting(sources, closure), self._walk(predicate, sources, certain))
 
     def _ends(self, predicate: int, edges: Keys) -> Column:
         """The ends of edges that paths may go on from."""
-        starts = np.concatenate((firsts(edges), seconds(edges))) if predicate in self._symmetric else firsts(edges)
+        starts = (
+            np.concatenate((firsts(edges), seconds(edges))) if predicate in self._symmetric else firsts(edges)
+        )
         return distinct(starts)
 
     def _rows(self, facts: TripleIndex) -> list[int]:

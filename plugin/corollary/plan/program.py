@@ -28,13 +28,42 @@ class CompiledProgram:
         self.dictionary = dictionary
         self.rdf_type = dictionary.encode(constant_text(RDF_TYPE))
         self._count = 0
-        self._templates = [rule for rule in program if has_list_pattern(rule)]
+        self._origins: dict[int, Rule] = {}
+        self._templates: list[Rule] = []
         self._lengths: set[int] = set()
-        self.rules = [self._compile(rule) for rule in program if not has_list_pattern(rule)]
+        self.rules: list[CompiledRule] = []
+        self._take(program)
 
-    def _compile(self, rule: Rule) -> CompiledRule:
+    def _take(self, rules: Iterable[Rule]) -> list[CompiledRule]:
+        """Compile rules as they stand, or for every list length so far; they join the others."""
+        new: list[CompiledRule] = []
+        for rule in rules:
+            if has_list_pattern(rule):
+                self._templates.append(rule)
+                new += [self._compile(unroll(rule, n), rule) for n in sorted(self._lengths) if n]
+            else:
+                new.append(self._compile(rule, rule))
+        self.rules += new
+        return new
+
+    def _compile(self, rule: Rule, origin: Rule) -> CompiledRule:
+        self._origins[self._count] = origin
         self._count += 1
         return compile_rule(rule, self._count - 1, self.dictionary)
+
+    def change(self, program: Program) -> tuple[list[CompiledRule], list[CompiledRule]]:
+        """Become another program; the compiled rules that went, and those that came.
+
+        Raises what ``check`` raises, before anything is changed. Rules are the same if heads and bodies are.
+        """
+        check(program)
+        kept, known = set(program), set(self.source)
+        gone = [rule for rule in self.rules if self._origins[rule.number] not in kept]
+        left = {rule.number for rule in gone}
+        self.rules = [rule for rule in self.rules if rule.number not in left]
+        self._templates = [rule for rule in self._templates if rule in kept]
+        self.source = program
+        return gone, self._take(rule for rule in program if rule not in known)
 
     @property
     def lengths(self) -> frozenset[int]:
@@ -44,7 +73,7 @@ class CompiledProgram:
     def unroll(self, lengths: Iterable[int]) -> list[CompiledRule]:
         """The rules over lists of these lengths that were not there yet; they join ``rules``."""
         new = [
-            self._compile(unroll(rule, length))
+            self._compile(unroll(rule, length), rule)
             for length in sorted(set(lengths) - self._lengths)
             if length
             for rule in self._templates

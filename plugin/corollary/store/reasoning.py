@@ -32,6 +32,8 @@ from corollary.store.terms import Terms
 from corollary.terms.dictionary import TermDictionary
 
 if TYPE_CHECKING:
+    from corollary.explain import Explanation
+    from corollary.store.explaining import Goal
     from corollary.store.inconsistency import Inconsistency
     from corollary.store.statistics import Statistics
 
@@ -81,6 +83,16 @@ class Reasoning(Store):
         if result is None:
             return []
         return list(inconsistencies(result, self._terms, printer(self.namespaces())))
+
+    def explain(self, goal: Goal, *, limit: int = 1) -> Explanation:
+        """Why a triple holds, or what makes an inconsistency: up to ``limit`` proofs, the shortest first.
+
+        Print it, or take ``as_dict()``, ``dot()``, ``html()``. CorollaryError for an inconsistency of the past.
+        """
+        from corollary.store.explaining import explanation
+
+        with self._lock:
+            return explanation(self._now(), self._terms, self.namespaces(), goal, limit)
 
     def explicit(self) -> Graph:
         """A graph of the explicit triples of all graphs."""

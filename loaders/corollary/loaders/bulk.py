@@ -1,0 +1,114 @@
+"""Large N-Triples and N-Quads documents to rows of term ids: parsed by threads, numbered in order.
+
+Invariant: the same documents give the same ids, however many threads there are. Terms of a document that
+fails may stay in the dictionary; nobody refers to them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import BinaryIO
+
+import numpy as np
+
+from corollary.kernels.ntriples import TERMS
+from corollary.kernels.texts import Places
+from corollary.loaders.documents import Document
+from corollary.loaders.files import chunks_of_lines, parsed_ahead
+from corollary.loaders.labels import ANONYMOUS_LENGTHS, free_label, is_anonymous
+from corollary.loaders.ntriples import BadLine, Statements, parse_chunk
+from corollary.terms.dictionary import FIRST_BYTES, Ids, Kind, TermDictionary
+from corollary.terms.texts import ABSENT, Texts, TextTable
+
+_GRAPH = 3
+_UNDERSCORE = FIRST_BYTES[Kind.BLANK_NODE]
+
+
+def bulk_rows(
+    document: Document,
+    head: bytes,
+    stream: BinaryIO,
+    dictionary: TermDictionary,
+    *,
+    graph: int | None = None,
+    new_label: Callable[[], str] | None = None,
+    skipped: list[BadLine] | None = None,
+) -> Iterator[Ids]:
+    """Arrays of shape (statements, 3), or (statements, 4) if ``graph`` names the one of statements in none.
+
+    ``head`` is what has been read of the stream already. ``new_label`` gives each blank node another label
+    than the document's. Bad lines are appended to ``skipped``; if that is None the first raises InputError.
+    """
+    parse = partial(parse_chunk, format=document.format, name=document.name)
+    blank_nodes = _BlankNodes(dictionary, new_label)
+    lines = 0
+    for statements in parsed_ahead(chunks_of_lines(head, stream), parse):
+        for bad in statements.bad:
+            placed = replace(bad, line=bad.line + lines)
+            if skipped is None:
+                raise placed.error(document.format)
+            skipped.append(placed)
+        lines += statements.lines
+        yield _numbered(statements, dictionary, blank_nodes, graph)
+
+
+def _numbered(
+    statements: Statements, dictionary: TermDictionary, blank_nodes: _BlankNodes, graph: int | None
+) -> Ids:
+    texts = statements.texts
+    if graph is None:
+        texts.lengths[_GRAPH::TERMS] = 0  # no term, so no id
+    ids: Ids = np.empty(texts.starts.size, np.uint32)
+    dictionary.encode_texts(texts, ids, (Kind.IRI, Kind.LITERAL))
+    blank_nodes.encode(texts, ids)
+    rows = ids.reshape(-1, TERMS)
+    if graph is None:
+        return rows[:, :_GRAPH]
+    rows[texts.lengths[_GRAPH::TERMS] == 0, _GRAPH] = graph
+    return rows
+
+
+class _BlankNodes:
+    """The ids of one document's blank nodes, by a table of its own labels."""
+
+    def __init__(self, dictionary: TermDictionary, new_label: Callable[[], str] | None) -> None:
+        self._dictionary = dictionary
+        self._new_label = new_label
+        self._labels = TextTable()
+        self._ids = array("I")
+
+    def encode(self, texts: Texts, ids: Ids) -> None:
+        """Fill in the ids of the blank nodes among the texts."""
+        is_label = (texts.data[texts.starts] == _UNDERSCORE) & (texts.lengths > 0)
+        if not is_label.any():
+            return
+        known = len(self._labels)
+        numbers: Ids = np.empty(texts.starts.size, np.uint32)
+        self._labels.append(texts, _UNDERSCORE, 0, numbers)
+        if len(self._labels) > known:
+            self._ids.frombytes(self._ids_of_new(known).tobytes())
+        ids[is_label] = np.frombuffer(self._ids, np.uint32)[numbers[is_label]]
+
+    def _ids_of_new(self, known: int) -> Ids:
+        """Ids of the labels from number ``known`` on: free ones are kept, all at once, others changed."""
+        number = len(self._labels) - known
+        if self._new_label is not None:
+            return np.array([self._dictionary.encode(self._new_label()) for _ in range(number)], np.uint32)
+        offsets = self._labels.offsets()[known:]
+        lengths: Places = np.diff(offsets)
+        labels = Texts.of(self._labels.content(), offsets[:-1], lengths)
+        ids: Ids = np.empty(number, np.uint32)
+        self._dictionary.find_texts(labels, ids, Kind.BLANK_NODE)
+        is_free = ids == ABSENT
+        is_suspect = (lengths >= ANONYMOUS_LENGTHS.start) & (lengths < ANONYMOUS_LENGTHS.stop)
+        for row in np.flatnonzero(is_free & is_suspect).tolist():
+            is_free[row] = not is_anonymous(self._labels.text(known + row))
+        labels.lengths[~is_free] = 0
+        self._dictionary.encode_texts(labels, ids, (Kind.BLANK_NODE,))
+        for row in np.flatnonzero(~is_free).tolist():
+            label = free_label(self._labels.text(known + row), self._dictionary)
+            ids[row] = self._dictionary.encode(label)
+        return ids

@@ -1,0 +1,87 @@
+"""Files in folders, and the bytes of a document in chunks of whole lines, read and parsed ahead.
+
+Invariant: chunks come in the order in which they stand in the document, whichever thread parsed them, and
+never more than a few are in memory.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+import numpy as np
+
+from corollary.kernels.texts import Bytes
+from corollary.loaders.formats import FORMATS, STANDARD_STREAM, FileKind, input_error
+
+CHUNK = 1 << 20
+"""Bytes read at once. Small enough that a chunk is in the processor's cache while it is worked on."""
+
+THREADS = 2
+"""Threads that parse, while another one numbers terms."""
+
+Parsed = TypeVar("Parsed")
+
+
+def files_in(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
+    """The paths, with a folder replaced by the RDF files in it and below it, in the order of their names.
+
+    InputError for a folder without any.
+    """
+    names: list[str] = []
+    for path in (os.fspath(path) for path in paths):
+        if path == STANDARD_STREAM or not Path(path).is_dir():
+            names.append(path)
+            continue
+        found = sorted(
+            str(file)
+            for file in Path(path).rglob("*")
+            if FileKind.of(file.name).suffix in FORMATS and file.is_file()
+        )
+        if not found:
+            known = " ".join(f".{name}" for name in FORMATS)
+            raise input_error(f"{path}: this is a directory without RDF files", f"their suffixes are {known}")
+        names += found
+    return names
+
+
+def chunks_of_lines(head: bytes, stream: BinaryIO, size: int = CHUNK) -> Iterator[Bytes]:
+    """The bytes of ``head`` and then the stream as writable arrays, each but the last ending in LF."""
+    pieces = chain(
+        (head[start : start + size] for start in range(0, len(head), size)),
+        iter(lambda: stream.read(size), b""),
+    )
+    rest = bytearray()
+    for piece in pieces:
+        rest += piece
+        end = rest.rfind(b"\n") + 1
+        if end:
+            chunk, rest = rest, rest[end:]
+            del chunk[end:]
+            yield np.frombuffer(chunk, np.uint8)
+    if rest:
+        yield np.frombuffer(rest, np.uint8)
+
+
+def parsed_ahead(chunks: Iterator[Bytes], parse: Callable[[Bytes], Parsed]) -> Iterator[Parsed]:
+    """Each chunk parsed, in order, by threads that read and parse while the caller works on earlier ones.
+
+    What goes wrong in a thread is raised here, when its turn comes.
+    """
+    with ThreadPoolExecutor(THREADS) as pool:
+        reading = pool.submit(next, chunks, None)
+        parsing: deque[Future[Parsed]] = deque()
+        while True:
+            chunk = reading.result()
+            if chunk is not None:
+                reading = pool.submit(next, chunks, None)
+                parsing.append(pool.submit(parse, chunk))
+            while parsing and (chunk is None or len(parsing) > THREADS):
+                yield parsing.popleft().result()
+            if chunk is None:
+                return

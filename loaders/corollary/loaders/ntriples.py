@@ -1,0 +1,144 @@
+"""N-Triples and N-Quads, a chunk of whole lines at a time: where the terms of its statements are.
+
+A compiled loop finds the terms of plain lines; their canonical text is what stands in the file. What is
+odd goes to pyoxigraph line by line, which writes the canonical text or says what is wrong. No dictionary
+is needed here, nor any other state: chunks can be parsed anywhere, in any order.
+
+Invariant: verdict and terms are pyoxigraph's, for every line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyoxigraph
+from numpy.typing import NDArray
+from pyoxigraph import RdfFormat
+
+from corollary.kernels.ntriples import TERMS, find_terms
+from corollary.kernels.texts import Bytes, Places
+from corollary.language.errors import InputError
+from corollary.loaders.documents import reason_of, syntax_error
+from corollary.terms.texts import Texts
+
+_LF = 10
+
+_LINE_END = b"\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line that is no statement: where (line and column count from 1), why, and the line itself."""
+
+    name: str
+    line: int
+    column: int
+    reason: str
+    text: str
+
+    def error(self, format: RdfFormat) -> InputError:
+        """The complaint that stops a load."""
+        return syntax_error(self.name, format, self.reason, self.line, self.column, self.text)
+
+
+@dataclass(slots=True)
+class Statements:
+    """The statements of a chunk in order, ``TERMS`` texts each: subject, predicate, object, graph.
+
+    The text of the graph is empty where there is none. ``bad`` lines count from 1 within the chunk.
+    """
+
+    texts: Texts
+    lines: int
+    bad: list[BadLine]
+
+    def __len__(self) -> int:
+        return self.texts.starts.size // TERMS
+
+
+def parse_chunk(data: Bytes, format: RdfFormat = RdfFormat.N_TRIPLES, name: str = "") -> Statements:
+    """The statements in some bytes (a writable uint8 array) that begin and end with a line."""
+    most = int(np.count_nonzero(data == _LF)) + 1
+    starts: Places = np.empty(TERMS * most, np.int64)
+    lengths: Places = np.empty(TERMS * most, np.int64)
+    odd: Places = np.empty(TERMS * most, np.int64)
+    counts: Places = np.zeros(3, np.int64)
+    find_terms(data, 4 if format == RdfFormat.N_QUADS else 3, starts, lengths, odd, counts)
+    statements, odd_lines, lines = counts.tolist()
+    texts = (data, starts[: TERMS * statements], lengths[: TERMS * statements])
+    bad: list[BadLine] = []
+    if odd_lines:
+        careful = _Careful(data, format, name)
+        for begin, end, row, line in odd[: TERMS * odd_lines].reshape(-1, TERMS).tolist():
+            careful.read(begin, end, row, line)
+        texts, bad = careful.joined(*texts), careful.bad
+    return Statements(Texts.of(*texts), lines, bad)
+
+
+class _Careful:
+    """Lines that pyoxigraph parses one by one; the canonical texts are put behind the chunk's bytes."""
+
+    def __init__(self, data: Bytes, format: RdfFormat, name: str) -> None:
+        self._data = data
+        self._format = format
+        self._name = name
+        self._texts: list[bytes] = []
+        self._rows: list[int] = []
+        self.bad: list[BadLine] = []
+
+    def read(self, begin: int, end: int, row: int, line: int) -> None:
+        """The line from ``begin`` to ``end``, before which there are so many plain statements and lines."""
+        found = parse_line(self._data[begin:end].tobytes(), self._format, self._name, line + 1)
+        if isinstance(found, BadLine):
+            self.bad.append(found)
+            return
+        for quad in found:
+            self._texts += [
+                b"" if isinstance(term, pyoxigraph.DefaultGraph) else str(term).encode() for term in quad
+            ]
+            self._rows.append(row)
+
+    def joined(self, data: Bytes, starts: Places, lengths: Places) -> tuple[Bytes, Places, Places]:
+        """The plain statements with the careful ones in their places."""
+        more: Places = np.fromiter(map(len, self._texts), np.int64, len(self._texts))
+        behind = np.frombuffer(b"".join(self._texts), np.uint8)
+        return (
+            np.concatenate((data, behind)),
+            self._inserted(starts, data.size + np.cumsum(more) - more),
+            self._inserted(lengths, more),
+        )
+
+    def _inserted(self, places: Places, more: Places) -> Places:
+        rows: NDArray[np.int64] = np.insert(
+            places.reshape(-1, TERMS), self._rows, more.reshape(-1, TERMS), axis=0
+        )
+        return rows.reshape(-1)
+
+
+def parse_line(content: bytes, format: RdfFormat, name: str, line: int) -> list[pyoxigraph.Quad] | BadLine:
+    """The statements (mostly one) of the line with that number, or what is wrong with it."""
+    content = content.rstrip(_LINE_END)
+    column = 1
+    try:
+        quads = list(pyoxigraph.parse(content, format))
+        reason = next(filter(None, (unsupported(term) for quad in quads for term in quad)), "")
+        if not reason:
+            return quads
+    except SyntaxError as error:
+        line += (error.lineno or 1) - 1  # a lone CR ends a line too
+        column, reason = error.offset or 1, reason_of(error)
+    except MemoryError as error:
+        reason = f"too long a line ({error})"
+    return BadLine(name, line, column, reason, content.decode(errors="replace"))
+
+
+def unsupported(term: object) -> str:
+    """Why the engine has no place for a term of good RDF; nothing if it has."""
+    if isinstance(term, pyoxigraph.Triple):
+        return (
+            f"the triple term <<( {term} )>>: statements about statements are supported by reification only"
+        )
+    if isinstance(term, pyoxigraph.Literal) and term.direction is not None:
+        return f"the literal {term}: base directions are not supported"
+    return ""

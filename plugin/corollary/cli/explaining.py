@@ -1,0 +1,141 @@
+"""``corollary explain``: load, reason, and prove a fact or the inconsistencies.
+
+A term on the command line is written as in Turtle, with the prefixes that the files declare; ``_:label`` is
+the blank node that the output of other commands calls so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from corollary.cli.commands import _input_format as input_format_option
+from corollary.cli.commands import _rules as rules_option
+from corollary.cli.commands import main
+from corollary.cli.pipeline import DEFAULT_RULES, load_program
+from corollary.cli.progress import stage
+
+if TYPE_CHECKING:
+    from rdflib.term import Node
+
+    from corollary.explain import Explanation
+    from corollary.store import CorollaryStore
+
+FORMATS = ("text", "json", "dot", "html")
+PLACES = ("subject", "predicate", "object")
+TRIPLES = {"subject": "{} a 0 .", "predicate": "<urn:s> {} 0 .", "object": "<urn:s> a {} ."}
+"""A document with one triple for each place of a term."""
+
+
+@main.command(short_help="Prove a fact, or what is inconsistent.")
+@click.argument("words", nargs=-1, metavar="FILE... [SUBJECT PREDICATE OBJECT]")
+@rules_option
+@input_format_option
+@click.option("--inconsistencies", is_flag=True, help="Prove inconsistencies; then there are only files.")
+@click.option("--format", type=click.Choice(FORMATS), default="text", help="How to print. Default: text.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="So many proofs, if there are; or so many inconsistencies.",
+)
+def explain(
+    words: tuple[str, ...],
+    rules: tuple[str, ...],
+    input_format: str | None,
+    inconsistencies: bool,
+    format: str,
+    limit: int,
+) -> None:
+    """Say why SUBJECT PREDICATE OBJECT follows from FILE...: by which rules, from which facts.
+
+    Terms are written as in Turtle, with the prefixes of the files: :ann, a, 5, '"text"@en', '<http://...>'. A fact
+    that the files state themselves is proved from the others, if it follows from them.
+
+    \b
+    Examples:
+      corollary explain ontology.ttl data.ttl :ann :ancestor :cid
+      corollary explain data.ttl :bob a :Person --rules family.dlog --limit 3
+      corollary explain data.ttl :bob a :Person --format dot | dot -Tsvg > why.svg
+      corollary explain data.ttl --inconsistencies --limit 10
+    """
+    files, terms = (words, ()) if inconsistencies else (words[:-3], words[-3:])
+    if not files:
+        wanted = "" if inconsistencies else " and then SUBJECT PREDICATE OBJECT, such as :bob a :Person"
+        raise click.UsageError(f"name FILE...{wanted}")
+    store = loaded(files, rules, input_format)
+    if inconsistencies:
+        found = store.inconsistencies()[:limit]
+        explanations = [store.explain(clash) for clash in found]
+        if not found:
+            click.echo("consistent", err=True)
+    else:
+        s, p, o = (parsed(term, place, store) for term, place in zip(terms, PLACES, strict=True))
+        explanations = [store.explain((s, p, o), limit=limit)]
+    for printed in _printed(explanations, format, as_list=inconsistencies):
+        click.echo(printed)
+
+
+def _printed(explanations: Sequence[Explanation], format: str, as_list: bool) -> Iterator[str]:
+    if format == "json":
+        data = [explanation.as_dict() for explanation in explanations]
+        yield json.dumps(data if as_list else data[0], indent=2, ensure_ascii=False)
+        return
+    for number, explanation in enumerate(explanations):
+        if format == "text":
+            yield f"\n{explanation}" if number else str(explanation)
+        else:
+            yield (explanation.dot() if format == "dot" else explanation.html()).rstrip("\n")
+
+
+def loaded(files: Sequence[str], rules: Sequence[str], input_format: str | None) -> CorollaryStore:
+    """A store with the files and what follows from them by the rules (the default ones if none are named)."""
+    with stage("prepare", {}):
+        from rdflib import Dataset
+
+        from corollary.cli.querying import _override as override
+        from corollary.loaders.documents import size_of
+        from corollary.store import CorollaryStore
+
+        named = [rule for rule in rules or (DEFAULT_RULES,) if rule != "none"]
+        store = CorollaryStore(rules=load_program(named) if named else "none")
+        Dataset(store, default_union=True)
+    with stage("read", {}) as current:
+        sizes = [size_of(name) for name in files]  # all are looked for before the first is read
+        facts = 0
+        for position, name in enumerate(files):
+            current.update(f"reading {name}", facts, sum(sizes[:position]) / (sum(sizes) or 1))
+            facts += store.load(name, format=override(name, input_format))
+    with stage("reason", {}) as current:
+        current.update("reasoning", facts)
+        store.materialise()
+    return store
+
+
+def parsed(text: str, place: str, store: CorollaryStore) -> Node:
+    """A term in Turtle. InputError if it is none, or none that can stand in that place of a triple."""
+    from rdflib import BNode, Graph
+
+    from corollary.language.constants import PREDECLARED
+    from corollary.language.errors import Diagnostic, InputError
+
+    if text.startswith("_:"):
+        return BNode(text[2:])
+    prefixes = PREDECLARED | {prefix: str(namespace) for prefix, namespace in store.namespaces()}
+    header = "".join(f"@prefix {prefix}: <{namespace}> .\n" for prefix, namespace in prefixes.items())
+    graph = Graph()
+    try:
+        graph.parse(data=header + TRIPLES[place].format(text), format="turtle")
+    except Exception:  # rdflib has no class of its own for these
+        graph = Graph()
+    if len(graph) == 1:
+        (triple,) = graph
+        return triple[PLACES.index(place)]
+    known = ", ".join(f"{prefix}:" for prefix in prefixes)
+    number = "" if place != "object" else ", 5, '\"text\"'"
+    remedy = f"write it as in Turtle: <http://...>, a name with one of the prefixes {known}{number}"
+    raise InputError(str(Diagnostic(f"{text} cannot stand as the {place} of a triple", None, remedy)))

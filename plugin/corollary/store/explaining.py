@@ -1,0 +1,34 @@
+"""From rdflib's terms to explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rdflib.term import Node, URIRef
+
+from corollary.evaluate import materialise
+from corollary.explain import Explanation, explain, explain_inconsistency
+from corollary.language import CorollaryError, Program
+from corollary.store.inconsistency import Inconsistency
+from corollary.store.state import State
+from corollary.store.terms import Terms
+
+Goal = tuple[Node, Node, Node] | Inconsistency
+
+
+def explanation(
+    state: State, terms: Terms, namespaces: Iterable[tuple[str, URIRef]], goal: Goal, limit: int
+) -> Explanation:
+    """See ``Reasoning.explain``."""
+    prefixes = tuple((prefix, str(namespace)) for prefix, namespace in namespaces)
+    result = state.materialisation
+    if result is None:
+        result = materialise(state.facts.union, Program(()), terms.dictionary)
+    if not isinstance(goal, Inconsistency):
+        s, p, o = map(terms.id_of, goal)
+        return explain(result, s, p, o, limit=limit, prefixes=prefixes)
+    triples = {tuple(map(terms.id_of, triple)) for triple in goal.triples}
+    for found in result.inconsistencies:
+        if found.rule == goal.rule and triples <= set(found.facts):
+            return explain_inconsistency(result, found, limit=limit, prefixes=prefixes)
+    raise CorollaryError(f"{goal!r} is no inconsistency of the store any more: take one of inconsistencies()")

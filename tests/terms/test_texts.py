@@ -1,0 +1,121 @@
+"""A table of texts is a dict from texts to numbers in order of arrival, whatever the texts are."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corollary.kernels import texts as kernels
+from corollary.terms import texts as module
+from corollary.terms.texts import ABSENT, Texts, TextTable
+
+letters = st.text("ab\x00é", max_size=20)
+batches = st.lists(st.lists(letters, max_size=12), max_size=6)
+
+
+def append(table: TextTable, strings: list[str], base: int = 0) -> list[int]:
+    """The numbers of strings, all of which begin with an x."""
+    numbers = np.full(len(strings), 7, np.uint32)
+    table.append(Texts.of_strings(strings), ord("x"), base, numbers)
+    return numbers.tolist()
+
+
+@settings(deadline=None)
+@given(batches)
+def test_a_table_is_a_dict(batches: list[list[str]]) -> None:
+    table, model = TextTable(), dict[str, int]()
+    for batch in batches:
+        strings = [f"x{letters}" for letters in batch]
+        expected = [model.setdefault(string, len(model)) for string in strings]
+        assert append(table, strings) == expected
+    for copied in (table, pickle.loads(pickle.dumps(table)), copy.deepcopy(table)):
+        assert len(copied) == len(model)
+        assert [copied.text(number) for number in range(len(model))] == list(model)
+        assert {text: copied.find(text) for text in model} == model
+        assert copied.find("xc") is None
+        assert append(copied, ["xc"]) == [len(model)]
+
+
+@pytest.fixture
+def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("hash_texts", "number_texts", "enter_hashes", "enlarge"):
+        monkeypatch.setattr(module, name, getattr(kernels, name).plain)
+
+
+@pytest.mark.usefixtures("no_compiler")
+def test_without_a_compiler() -> None:
+    table = TextTable()
+    strings = [f"x{number % 700}" for number in range(1000)]
+    assert append(table, strings) == [number % 700 for number in range(1000)]
+    assert pickle.loads(pickle.dumps(table)).find("x699") == 699
+
+
+def test_python_and_machine_code_hash_alike() -> None:
+    texts = Texts.of_strings(["", "x", "x234567", "x2345678", "x23456789é" * 5])
+    hashes = {}
+    for name, function in (("plain", kernels.hash_texts.plain), ("compiled", kernels.hash_texts.compile())):
+        hashes[name] = np.zeros(5, np.uint32)
+        with np.errstate(over="ignore"):
+            function(texts.data, texts.starts, texts.lengths, hashes[name])
+    assert hashes["plain"].tolist() == hashes["compiled"].tolist()
+    assert len(set(hashes["plain"].tolist())) == 5
+
+
+def test_texts_of_other_kinds_are_left_alone() -> None:
+    table, numbers = TextTable(), np.full(4, 7, np.uint32)
+    table.append(Texts.of_strings(["x", "y", "", "xx"]), ord("x"), 10, numbers)
+    assert numbers.tolist() == [10, 7, 7, 11]
+
+
+def test_looking_up_adds_nothing() -> None:
+    table, numbers = TextTable(), np.zeros(2, np.uint32)
+    append(table, ["x1"])
+    table.look_up(Texts.of_strings(["x2", "x1"]), ord("x"), 0, numbers)
+    assert numbers.tolist() == [ABSENT, 0]
+    assert len(table) == 1
+
+
+def test_equal_hashes_are_no_equal_texts() -> None:
+    table, numbers = TextTable(), np.zeros(3, np.uint32)
+    texts = Texts.of_strings(["xa", "xb", "xa"])
+    texts.hashes[:] = 0xFFFFFFFF  # the last slot: probing goes on at the first
+    table.append(texts, ord("x"), 0, numbers)
+    assert numbers.tolist() == [0, 1, 0]
+
+
+def test_read_only_texts_can_be_handed_in() -> None:
+    arena, offsets = np.frombuffer(b"xaxbc", np.uint8), np.array([0, 2, 5])
+    table = TextTable(arena, offsets)
+    assert table.find("xbc") == 1
+    assert append(table, ["xd", "xa"]) == [2, 0]
+
+
+def test_readers_are_not_disturbed_by_a_writer() -> None:
+    table = TextTable()
+    strings = [f"x{number}" for number in range(60_000)]
+    append(table, strings[:100])
+    wrong: list[str] = []
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.is_set():
+            for number in range(0, 100, 7):
+                if table.find(f"x{number}") != number or table.text(number) != f"x{number}":
+                    wrong.append(f"x{number}")
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for start in range(100, len(strings), 1000):
+        append(table, strings[start : start + 1000])
+    done.set()
+    for reader in readers:
+        reader.join()
+    assert not wrong
+    assert len(table) == len(strings)
