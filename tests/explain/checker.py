@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from tests.engine import Fact, facts_of
-from tests.oracles.naive import Binding, Facts, evaluate, groups, is_true, solutions, solve, substitute
+from tests.oracles.expressions import evaluate, is_true
+from tests.oracles.naive import Binding, Facts, groups, solutions, solve, substitute
 
 from corollary.evaluate import Materialisation
 from corollary.explain import FALSE, Application, Given, Meaning, Proof, Reading, Step
 from corollary.language import (
-    RDF,
     IRI,
+    RDF,
     Aggregate,
     Bind,
     Builtin,
@@ -21,6 +23,7 @@ from corollary.language import (
     Program,
     Triple,
     Variable,
+    constant_text,
     parse_constant,
 )
 from corollary.ontology.unroll import has_list_pattern, unroll
@@ -53,7 +56,7 @@ class Checker:
     def _check_step(self, step: Step, premises: list[Ids]) -> None:
         match step.reason:
             case Given():
-                assert self._constants(step.fact) in self.explicit
+                assert self.constants(step.fact) in self.explicit
                 assert not premises
             case Meaning():
                 assert self._is_told(step.fact)
@@ -72,7 +75,7 @@ class Checker:
         binding = {v: parse_constant(self._decode(t)) for v, t in values.items() if not is_virtual(t)}
         if step.fact != FALSE:
             heads = [tuple(substitute(term, binding) for term in head.terms) for head in rule.heads]
-            assert self._constants(step.fact) in heads
+            assert self.constants(step.fact) in heads
         else:
             assert not rule.heads
         read: list[Ids] = []
@@ -81,7 +84,9 @@ class Checker:
                 case Triple():
                     read.append(self._ids(tuple(substitute(term, binding) for term in element.terms)))
                 case Builtin(name, (first, second)):
-                    read.append((self._id(first, values), self._id(element, values), self._id(second, values)))
+                    read.append(
+                        (self._id(first, values), self._id(element, values), self._id(second, values))
+                    )
                     assert name == self._decode(read[-1][1])
                 case Not(atoms):
                     assert not any(True for _ in solve(atoms, self.facts, binding, set()))
@@ -107,7 +112,7 @@ class Checker:
         triples = [atom for atom in element.body if isinstance(atom, Triple)]
         bodies = [{tuple(substitute(t, row) for t in atom.terms) for atom in triples} for row in rows]
         for facts in group.shown:
-            assert {self._constants(fact) for fact in facts} in bodies
+            assert {self.constants(fact) for fact in facts} in bodies
             read += facts
 
     def _check_path(self, step: Step, reason: Application, premises: list[Ids]) -> None:
@@ -136,7 +141,7 @@ class Checker:
         assert self._is_told(step.fact)
         subject, predicate, value = step.fact
         name, _, number = self._decode(predicate).partition("_")
-        triples = {self._constants(fact) for fact in premises}
+        triples = {self.constants(fact) for fact in premises}
         assert all(map(self._holds, premises))
         if name == "ITEM":
             assert triples == {
@@ -157,7 +162,7 @@ class Checker:
             assert items.count(self._constant(value)) >= (2 if name == "REPEATED" else 1)
 
     def _holds(self, fact: Ids) -> bool:
-        return self._is_told(fact) if is_virtual(fact[1]) else self._constants(fact) in self.facts.all
+        return self._is_told(fact) if is_virtual(fact[1]) else self.constants(fact) in self.facts.all
 
     def _is_told(self, fact: Ids) -> bool:
         return self._result.index.relation(fact[1]).has(fact[0], fact[2])
@@ -169,12 +174,11 @@ class Checker:
         return self._result.dictionary.encode(text) if text else self._ids((term, term, term))[0]
 
     def _ids(self, terms: Iterable[object]) -> Ids:
-        from corollary.language import constant_text
-
         s, p, o = (self._result.dictionary.encode(constant_text(term)) for term in terms)  # type: ignore[arg-type]
         return s, p, o
 
-    def _constants(self, fact: Ids) -> Fact:
+    def constants(self, fact: Ids) -> Fact:
+        """The terms of a fact."""
         s, p, o = map(self._constant, fact)
         return s, p, o
 
@@ -214,19 +218,24 @@ def cost(proof: Proof) -> int:
 def least_costs(explicit: Iterable[Fact], closure: Iterable[Fact], program: Program) -> dict[Fact, int]:
     """The least cost of any proof of each fact, by going over all instances until nothing gets better."""
     facts = Facts(closure, {})
-    instances = []
+    instances: list[tuple[Fact, set[Fact]]] = []
     for rule in program:
         for binding in solutions(rule, facts):
-            ground = [tuple(substitute(term, binding) for term in head.terms) for head in rule.heads]
-            atoms = (atom for atom in rule.body if isinstance(atom, Triple))
-            premises = {tuple(substitute(term, binding) for term in atom.terms) for atom in atoms}
-            instances += [(head, premises) for head in ground]
+            premises = {ground(atom, binding) for atom in rule.body if isinstance(atom, Triple)}
+            instances += [(ground(head, binding), premises) for head in rule.heads]
     costs: dict[Fact, int] = dict.fromkeys(explicit, 0)
     while True:
         before = dict(costs)
         for head, premises in instances:
-            if all(premise in costs for premise in premises):
-                total = 1 + sum(costs[premise] for premise in premises)  # type: ignore[index]
-                costs[head] = min(costs.get(head, total), total)  # type: ignore[call-overload, index]
+            if premises <= costs.keys():
+                total = 1 + sum(costs[premise] for premise in premises)
+                costs[head] = min(costs.get(head, total), total)
         if costs == before:
             return costs
+
+
+def ground(atom: Triple, binding: Binding) -> Fact:
+    """An atom with the binding put in."""
+    s, p, o = (substitute(term, binding) for term in atom.terms)
+    assert not any(isinstance(term, Variable) for term in (s, p, o))
+    return cast("Fact", (s, p, o))

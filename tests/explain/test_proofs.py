@@ -20,15 +20,19 @@ thorough = settings(max_examples=100, deadline=None, suppress_health_check=list(
 
 PROOFS = 3
 
+MOST_FACTS = 50
+"""Of more facts only some are explained, evenly spread."""
+
 
 def all_ids(result: Materialisation) -> list[tuple[int, int, int]]:
     return list(zip(*(column.tolist() for column in result.index.columns(legal=False)), strict=True))
 
 
 def assert_explained(result: Materialisation) -> None:
-    """All facts have right and different proofs, explicit ones if they follow, and so have inconsistencies."""
+    """Facts have right and different proofs, explicit ones if they follow, and so have inconsistencies."""
     checker = Checker(result)
-    for fact in all_ids(result):
+    facts = all_ids(result)
+    for fact in facts[:: 1 + len(facts) // MOST_FACTS]:
         explanation = explain(result, *fact, limit=PROOFS)
         assert explanation.status in (Status.EXPLICIT, Status.INFERRED)
         assert explanation.proofs or explanation.status == Status.EXPLICIT
@@ -107,14 +111,13 @@ def test_the_first_proof_is_a_shortest(facts: frozenset[Fact], program: Program)
     result = run(facts, program)
     closure = facts_of(result.index.columns(legal=False), result.dictionary)
     least = least_costs(facts, closure, program)
-    texts = facts_of(result.index.columns(legal=False), result.dictionary)
-    assert least.keys() == texts
+    assert least.keys() == closure
     checker = Checker(result)
     for fact in all_ids(result):
         explanation = explain(result, *fact)
         if explanation.status == Status.INFERRED:
             (proof,) = explanation.proofs
-            assert cost(proof) <= least[checker._constants(fact)]
+            assert cost(proof) <= least[checker.constants(fact)]
 
 
 @thorough
@@ -127,7 +130,7 @@ def test_an_explicit_fact_follows_if_it_holds_without_being_stated(
     for fact in all_ids(result):
         explanation = explain(result, *fact)
         if explanation.status == Status.EXPLICIT:
-            stated = checker._constants(fact)
+            stated = checker.constants(fact)
             follows = stated in close(facts - {stated}, program)[0]
             assert bool(explanation.proofs) == follows
             assert explanation.is_complete
@@ -190,7 +193,7 @@ def test_deep_proofs() -> None:
     assert proof.size == proof.height == 1501
     assert str(explanation).count("by next") == 1500
     assert explanation.html().count("<details") == explanation.html().count("</details>") == 1501
-    assert explanation.dot().count("label=\"next\"") == 1500
+    assert explanation.dot().count('label="next"') == 1500
 
 
 def test_a_hub_does_not_take_long() -> None:

@@ -105,9 +105,8 @@ def test_readers_are_not_disturbed_by_a_writer() -> None:
 
     def read() -> None:
         while not done.is_set():
-            for number in range(0, 100, 7):
-                if table.find(f"x{number}") != number or table.text(number) != f"x{number}":
-                    wrong.append(f"x{number}")
+            chosen = range(0, 100, 7)
+            wrong.extend(text for n in chosen if table.find(text := f"x{n}") != n or table.text(n) != text)
 
     readers = [threading.Thread(target=read) for _ in range(2)]
     for reader in readers:

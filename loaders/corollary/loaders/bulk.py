@@ -13,12 +13,13 @@ from functools import partial
 from typing import BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corollary.kernels.ntriples import TERMS
 from corollary.kernels.texts import Places
 from corollary.loaders.documents import Document
 from corollary.loaders.files import chunks_of_lines, parsed_ahead
-from corollary.loaders.labels import ANONYMOUS_LENGTHS, free_label, is_anonymous
+from corollary.loaders.labels import ANONYMOUS_LENGTHS, free_label, is_anonymous, label_like
 from corollary.loaders.ntriples import BadLine, Statements, parse_chunk
 from corollary.terms.dictionary import FIRST_BYTES, Ids, Kind, TermDictionary
 from corollary.terms.texts import ABSENT, Texts, TextTable
@@ -93,22 +94,36 @@ class _BlankNodes:
         ids[is_label] = np.frombuffer(self._ids, np.uint32)[numbers[is_label]]
 
     def _ids_of_new(self, known: int) -> Ids:
-        """Ids of the labels from number ``known`` on: free ones are kept, all at once, others changed."""
-        number = len(self._labels) - known
+        """Ids of the labels from number ``known`` on, which are as if they had come one by one."""
+        dictionary, numbers = self._dictionary, range(known, len(self._labels))
+        ids: Ids = np.empty(len(numbers), np.uint32)
         if self._new_label is not None:
-            return np.array([self._dictionary.encode(self._new_label()) for _ in range(number)], np.uint32)
+            names = Texts.of_strings([self._new_label() for _ in numbers])
+            dictionary.encode_texts(names, ids, (Kind.BLANK_NODE,))
+            return ids
         offsets = self._labels.offsets()[known:]
         lengths: Places = np.diff(offsets)
         labels = Texts.of(self._labels.content(), offsets[:-1], lengths)
-        ids: Ids = np.empty(number, np.uint32)
-        self._dictionary.find_texts(labels, ids, Kind.BLANK_NODE)
-        is_free = ids == ABSENT
-        is_suspect = (lengths >= ANONYMOUS_LENGTHS.start) & (lengths < ANONYMOUS_LENGTHS.stop)
-        for row in np.flatnonzero(is_free & is_suspect).tolist():
-            is_free[row] = not is_anonymous(self._labels.text(known + row))
-        labels.lengths[~is_free] = 0
-        self._dictionary.encode_texts(labels, ids, (Kind.BLANK_NODE,))
-        for row in np.flatnonzero(~is_free).tolist():
-            label = free_label(self._labels.text(known + row), self._dictionary)
-            ids[row] = self._dictionary.encode(label)
+        is_taken = self._are_known(labels)
+        is_suspect = (lengths >= ANONYMOUS_LENGTHS.start) & (lengths < ANONYMOUS_LENGTHS.stop) & ~is_taken
+        for row in np.flatnonzero(is_suspect).tolist():
+            is_taken[row] = is_anonymous(self._labels.text(known + row))
+        if is_taken.any():
+            first = dictionary.count(Kind.BLANK_NODE) + 1
+            texts = list(map(self._labels.text, numbers))
+            for row in np.flatnonzero(is_taken).tolist():
+                texts[row] = label_like(texts[row], first + row)
+            labels = Texts.of_strings(texts)
+            if len(set(texts)) < len(texts) or self._are_known(labels).any():
+                return np.array([self._free_id(number) for number in numbers], np.uint32)
+        dictionary.encode_texts(labels, ids, (Kind.BLANK_NODE,))
         return ids
+
+    def _are_known(self, labels: Texts) -> NDArray[np.bool_]:
+        ids: Ids = np.empty(labels.starts.size, np.uint32)
+        self._dictionary.find_texts(labels, ids, Kind.BLANK_NODE)
+        known: NDArray[np.bool_] = ids != ABSENT
+        return known
+
+    def _free_id(self, number: int) -> int:
+        return self._dictionary.encode(free_label(self._labels.text(number), self._dictionary))

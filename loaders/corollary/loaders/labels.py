@@ -24,9 +24,12 @@ def is_anonymous(text: str) -> bool:
 
 def free_label(text: str, dictionary: TermDictionary) -> str:
     """The label itself, or if it is a random one or taken, a free one like it."""
-    anonymous = is_anonymous(text)
-    if not anonymous and dictionary.find(text) is None:
+    if not is_anonymous(text) and dictionary.find(text) is None:
         return text
-    stem = "_:b" if anonymous else f"{text}-"
     first = dictionary.count(Kind.BLANK_NODE) + 1
-    return next(label for n in count(first) if dictionary.find(label := f"{stem}{n}") is None)
+    return next(label for n in count(first) if dictionary.find(label := label_like(text, n)) is None)
+
+
+def label_like(text: str, number: int) -> str:
+    """A label to try in the place of another."""
+    return f"_:b{number}" if is_anonymous(text) else f"{text}-{number}"

@@ -103,11 +103,8 @@ class _Careful:
         """The plain statements with the careful ones in their places."""
         more: Places = np.fromiter(map(len, self._texts), np.int64, len(self._texts))
         behind = np.frombuffer(b"".join(self._texts), np.uint8)
-        return (
-            np.concatenate((data, behind)),
-            self._inserted(starts, data.size + np.cumsum(more) - more),
-            self._inserted(lengths, more),
-        )
+        begins = np.where(more > 0, data.size + np.cumsum(more) - more, 0)  # no text is nowhere
+        return np.concatenate((data, behind)), self._inserted(starts, begins), self._inserted(lengths, more)
 
     def _inserted(self, places: Places, more: Places) -> Places:
         rows: NDArray[np.int64] = np.insert(

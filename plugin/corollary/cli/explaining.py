@@ -53,8 +53,8 @@ def explain(
 ) -> None:
     """Say why SUBJECT PREDICATE OBJECT follows from FILE...: by which rules, from which facts.
 
-    Terms are written as in Turtle, with the prefixes of the files: :ann, a, 5, '"text"@en', '<http://...>'. A fact
-    that the files state themselves is proved from the others, if it follows from them.
+    Terms are written as in Turtle, with the prefixes of the files: :ann, a, 5, '"text"@en', '<http://...>'.
+    A fact that the files state themselves is proved from the others, if it follows from them.
 
     \b
     Examples:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 
 from corollary.language import CorollaryError, Program
@@ -59,6 +59,7 @@ class Options:
                 place = part
         return options, place
 
+    @cached_property
     def program(self) -> Program | None:
         """All rules together; None if there are none. UnknownProfileError or RuleError as ``load_rules``."""
         programs = [
@@ -70,6 +71,23 @@ class Options:
     def has_rules(self) -> bool:
         """Whether anything may follow."""
         return bool(self._all())
+
+    def with_rules(self, more: Sequence[Program]) -> Options:
+        """The options with more rules."""
+        return replace(self, rules=[*self._all(), *more])
+
+    def without_rules(self, program: Program) -> Options:
+        """The options without some of their rules."""
+        parts: list[Rule] = []
+        for part in self._all():
+            rules = part if isinstance(part, Program) else load_rules(os.fspath(part))
+            if set(rules).isdisjoint(program):
+                parts.append(part)
+                continue
+            left = replace(rules, rules=tuple(rule for rule in rules if rule not in set(program)))
+            if len(left):
+                parts.append(replace(left, name=_less(rules.name)))
+        return replace(self, rules=parts or "none")
 
     def title(self) -> str:
         """The names of the rules, for people; nothing is read for it."""
@@ -84,3 +102,8 @@ def _title(rule: Rule) -> str:
     if isinstance(rule, Program):
         return rule.name or f"{len(rule)} {'rule' if len(rule) == 1 else 'rules'}"
     return os.fspath(rule)
+
+
+def _less(name: str) -> str:
+    """What a program is called that lacks some of its rules."""
+    return name if not name or name.endswith(" in part") else f"{name} in part"

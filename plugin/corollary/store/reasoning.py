@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from threading import RLock
 from time import perf_counter
 from typing import TYPE_CHECKING, Self
@@ -27,6 +29,7 @@ from corollary.store.home import EXPLICIT, INFERRED
 from corollary.store.names import printer
 from corollary.store.options import Options
 from corollary.store.quads import Changes, Quads
+from corollary.store.rules import RuleSource, named_rules, rules_from
 from corollary.store.state import State
 from corollary.store.terms import Terms
 from corollary.terms.dictionary import TermDictionary
@@ -52,7 +55,36 @@ class Reasoning(Store):
 
     def program(self) -> Program | None:
         """The rules in force; None if there are none."""
-        return self._options.program()
+        return self._options.program
+
+    def rules(self) -> Program:
+        """The rules in force, as a program that may have none."""
+        return self._options.program or Program(())
+
+    def add_rules(self, *rules: RuleSource) -> Program:
+        """Add rules, and derive what is new by them, in one transaction with the changes that wait.
+
+        Each of ``rules`` is a program, a profile or rule file as in ``rules=``, or the text of rules. Returns
+        those that were not there. RuleError, UnsafeRuleError or UnstratifiableError if they are no rules, or
+        cannot be evaluated with the others: then the store is as before.
+        """
+        known = set(self.rules())
+        given = [rules_from(source) for source in rules]
+        new = [replace(p, rules=tuple(rule for rule in p if rule not in known)) for p in given]
+        self._change_options(self._options.with_rules([program for program in new if len(program)]))
+        return reduce(add, new, Program(()))
+
+    def remove_rules(self, *rules: RuleSource) -> Program:
+        """Remove rules, and take away what only they derived, in one transaction with changes that wait.
+
+        Each of ``rules`` is the name of one or more rules, or what ``add_rules`` takes. Returns those that
+        were there. CorollaryError if a name is neither a rule's nor a profile's.
+        """
+        present = self.rules()
+        wanted = {rule for source in rules for rule in named_rules(source, present)}
+        gone = replace(present, rules=tuple(rule for rule in present if rule in wanted))
+        self._change_options(self._options.without_rules(gone))
+        return gone
 
     def materialise(self) -> Materialisation | None:
         """Work off all changes now, and give the materialisation; None without rules."""
@@ -87,7 +119,7 @@ class Reasoning(Store):
     def explain(self, goal: Goal, *, limit: int = 1) -> Explanation:
         """Why a triple holds, or what makes an inconsistency: up to ``limit`` proofs, the shortest first.
 
-        Print it, or take ``as_dict()``, ``dot()``, ``html()``. CorollaryError for an inconsistency of the past.
+        Print it, or take ``as_dict()``, ``dot()``, ``html()``. CorollaryError for a past inconsistency.
         """
         from corollary.store.explaining import explanation
 
@@ -124,21 +156,39 @@ class Reasoning(Store):
             self._current = self._state
             return self._state
 
+    def _change_options(self, options: Options) -> None:
+        """Follow other options now; with rules that cannot be evaluated all is as before."""
+        with self._lock:
+            before = self._options
+            self._options, self._current = options, None
+            try:
+                self._now()
+            except BaseException:
+                self._options, self._state, self._current = before, None, None
+                raise
+
     def _work_off(self) -> None:
-        """Apply the log to the explicit facts, and the state if there is one."""
+        """Apply the log to the explicit facts, and both log and rules to the state if there is one."""
+        state, program = self._state, self.program()
+        if state is not None and (state.materialisation is None) != (program is None):
+            state = self._state = None
         if self._quads.is_changed:
             gained, lost = self._quads.apply()
-            if self._state is not None:
-                state, self._state = self._state, None  # so an interruption leaves no old one behind
-                self._state = self._refreshed(state, gained, lost)
+        elif state is None or state.materialisation is None or state.materialisation.program == program:
+            return
+        else:
+            gained, lost = {}, {}
+        if state is not None:
+            self._state = None  # so an interruption leaves no old one behind
+            self._state = self._refreshed(state, gained, lost, program)
 
-    def _refreshed(self, state: State, gained: Changes, lost: Changes) -> State:
+    def _refreshed(self, state: State, gained: Changes, lost: Changes, program: Program | None) -> State:
         """The state after a change."""
         facts, before = self._quads.snapshot(), state.materialisation
-        if before is None or not (gained or lost):
+        if before is None or not (gained or lost or before.program != program):
             return replace(state, facts=facts)
         started = perf_counter()
-        result, report = maintain(before, facts.union, lost, gained)
+        result, report = maintain(before, facts.union, lost, gained, program=program)
         seconds = perf_counter() - started
         return replace(state, facts=facts, materialisation=result, seconds=seconds, maintenance=report)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from threading import RLock
 from typing import TYPE_CHECKING, Any, cast
@@ -91,8 +92,9 @@ class CorollaryStore(Reasoning):
         options, place = self._options.configured(str(configuration))
         if options != self._options:
             with self._lock:
-                self._options = options
-                self._state = self._current = None
+                if options.inferred != self._options.inferred:
+                    self._state = None
+                self._options, self._current = options, None
         if place is None:
             return VALID_STORE
         warnings.warn(
@@ -384,7 +386,7 @@ class CorollaryStore(Reasoning):
             self._quads.graphs.pop(name, None)
             self._named.discard(name)
             self._quoted_graphs.discard(graph.identifier)
-            self._state = None if self._state is None else self._refreshed(self._state, {}, {})
+            self._state = None if self._state is None else replace(self._state, facts=self._quads.snapshot())
             self._current = None
 
     # Prefixes

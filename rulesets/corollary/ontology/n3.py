@@ -1,9 +1,9 @@
 """Rules in N3: ``{ ?x :parent ?y } => { ?y :child ?x }``, as rdflib parses them.
 
-A formula on the left is a body, one on the right are heads, ``false`` on the right makes a constraint. Blank nodes
-of a body stand for anything, and become variables; other triples of the document are facts. Common builtins
-become FILTER, BIND, MEMBER and NOT: ``BUILTINS`` and below. What rules of ours cannot say is refused: new blank
-nodes in a head, formulas as values, other builtins.
+A formula on the left is a body, one on the right are heads, ``false`` on the right makes a constraint.
+Blank nodes of a body stand for anything, and become variables; other triples of the document are facts.
+Common builtins become FILTER, BIND, MEMBER and NOT: ``BUILTINS`` and below. What rules of ours cannot say
+is refused: new blank nodes in a head, formulas as values, other builtins.
 
 rdflib does not keep places; messages give the first line that names what is refused.
 """
@@ -164,7 +164,9 @@ def _syntax(error: Exception, source: str, text: str) -> Diagnostic:
     if said is None:
         return Diagnostic(f"{source} is not N3: {error}", None, "see that all that is opened is closed")
     line = int(said[1])
-    return Diagnostic(f"this is not N3: {said[2]}", Span(source, line, 1, _line(text, line)), "mend this line")
+    return Diagnostic(
+        f"this is not N3: {said[2]}", Span(source, line, 1, _line(text, line)), "mend this line"
+    )
 
 
 def _line(text: str, number: int) -> str:
@@ -173,7 +175,7 @@ def _line(text: str, number: int) -> str:
 
 
 def _order(triple: N3Triple) -> tuple[object, ...]:
-    """Documents come out in one order: formulas and blank nodes by when they were read, other terms by text."""
+    """One order for a document: formulas and blank nodes by when they were read, other terms by text."""
     return tuple(map(_term_order, triple))
 
 
@@ -219,12 +221,18 @@ class _Reader:
     def body(self, triples: list[N3Triple], names: dict[Node, Variable]) -> tuple[BodyElement, ...]:
         lists = _lists(triples)
         used = {
-            end for s, p, o in triples if str(p) in BUILTINS for end in (s, o) if end in lists and isinstance(end, BNode)
+            end
+            for s, p, o in triples
+            if str(p) in BUILTINS
+            for end in (s, o)
+            if end in lists and isinstance(end, BNode)
         }
         cells = {cell for head in used for cell in _cells(head, triples)}
         found: list[BodyElement] = []
         computed: list[Computed] = []
-        plain = [t for t in triples if not str(t[1]).startswith(SWAP) and not (t[0] in cells and t[1] in CELL)]
+        plain = [
+            t for t in triples if not str(t[1]).startswith(SWAP) and not (t[0] in cells and t[1] in CELL)
+        ]
         found += [atom for triple in sorted(plain, key=_order) if (atom := self.triple(triple, names))]
         for triple in sorted((t for t in triples if str(t[1]).startswith(SWAP)), key=_order):
             self.builtin(triple, lists, names, found, computed)
@@ -295,7 +303,11 @@ class _Reader:
         if term not in names:
             if not isinstance(term, BNode | N3Variable):
                 self.complain(f"{_shown(term)}: formulas are no values here", "state it with triples")
-            label = re.sub(r"\W", "_", re.split(r"[#/]", str(term))[-1]) if isinstance(term, N3Variable) else "node"
+            label = (
+                re.sub(r"\W", "_", re.split(r"[#/]", str(term))[-1])
+                if isinstance(term, N3Variable)
+                else "node"
+            )
             taken = {variable.name for variable in names.values()}
             fresh = [label, *(f"{label}{i}" for i in range(len(taken) + 1))]
             names[term] = Variable(next(name for name in fresh if name not in taken))

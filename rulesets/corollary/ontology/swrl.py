@@ -1,10 +1,12 @@
 """SWRL rules (swrl:Imp) of an ontology, in the RDF syntax of the W3C member submission of 2004.
 
-Atoms are triples: of classes, of individual-valued and data-valued properties, owl:sameAs, owl:differentFrom; a
-datatype becomes ``VALUE``, and builtins (swrlb:) become FILTER and BIND: see ``TESTS`` and ``COMPUTED``. A rule
-with an empty head is a constraint. All that rules of ours cannot say is refused by name.
+Atoms are triples: of classes, of individual-valued and data-valued properties, owl:sameAs,
+owl:differentFrom; a datatype becomes ``VALUE``, and builtins (swrlb:) become FILTER and BIND: see
+``TESTS`` and ``COMPUTED``. A rule with an empty head is a constraint. All that rules of ours cannot say is
+refused by name.
 
-SWRL asks for safe rules in practice: a variable of the head has to occur in the body; ``language.check`` tells.
+SWRL asks for safe rules in practice: a variable of the head has to occur in the body; ``language.check``
+tells.
 """
 
 from __future__ import annotations
@@ -87,8 +89,6 @@ COMPUTED: dict[str, Test] = {
 }
 """Builtins that compute their first argument from the others."""
 
-ONTOLOGY_SUFFIXES = (".owl", ".rdf", ".xml", ".ttl")
-
 
 def swrl_rules(graph: Graph) -> Program:
     """The rules of all swrl:Imp in a graph, in the order of their names.
@@ -156,7 +156,9 @@ class _Reader:
             if isinstance(head, Triple):
                 heads.append(head)
             else:
-                self._complain("a head has an atom that only tests", "leave classes and properties in the head")
+                self._complain(
+                    "a head has an atom that only tests", "leave classes and properties in the head"
+                )
         body.sort(key=lambda element: isinstance(element, Filter))
         return Rule(tuple(heads), (*body, *elements(self._computed, bound)), self._name)
 
@@ -167,7 +169,7 @@ class _Reader:
         return [item for head in lists for item in self._graph.items(head)]
 
     def _atom(self, atom: Node) -> BodyElement | None:
-        """An atom as a body element; None for what computes, which is kept for later, and for what is outside."""
+        """An atom as a body element; None for what computes, which is kept, and for what is outside."""
         readers: dict[Node, Callable[[Node], BodyElement | None]] = {
             SWRL.ClassAtom: self._class_atom,
             SWRL.IndividualPropertyAtom: self._property_atom,
@@ -177,7 +179,7 @@ class _Reader:
             SWRL.DataRangeAtom: self._range_atom,
             SWRL.BuiltinAtom: self._builtin,
         }
-        for kind in sorted(self._graph.objects(atom, RDF.type)):
+        for kind in sorted(self._graph.objects(atom, RDF.type), key=str):
             if kind in readers:
                 return readers[kind](atom)
         known = ", ".join(str(kind).removeprefix(SWRL) for kind in readers)
@@ -236,7 +238,7 @@ class _Reader:
         return self._names[node]
 
     def _only(self, atom: Node, predicate: Node) -> Node:
-        found = sorted(self._graph.objects(atom, predicate))
+        found = sorted(self._graph.objects(atom, predicate), key=str)
         if len(found) == 1:
             return found[0]
         self._complain(f"an atom has {len(found)} values of {predicate}", "it needs one")
@@ -250,4 +252,3 @@ class _Reader:
     def _complain(self, message: str, remedy: str) -> None:
         rule = f"the SWRL rule {self._name}" if self._name else "a SWRL rule without a name"
         self._diagnostics.append(Diagnostic(f"{rule}: {message}", None, remedy))
-

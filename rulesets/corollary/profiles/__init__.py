@@ -30,6 +30,9 @@ PROFILES: dict[str, tuple[str, ...]] = {
 """Each profile's rule files, the ones it builds on first. From the least to the most it concludes."""
 
 SUFFIX = ".dlog"
+ONTOLOGY_SUFFIXES = (".owl", ".rdf", ".xml", ".ttl")
+PATH_SUFFIXES = (SUFFIX, ".n3", *ONTOLOGY_SUFFIXES)
+"""What ends so is never the name of a profile."""
 
 
 def profile_names() -> tuple[str, ...]:
@@ -50,16 +53,25 @@ def load_profile(name: str) -> Program:
 
 
 def load_rules(name_or_path: str) -> Program:
-    """The rules of a profile, or of a rule file: what ends in ``.dlog`` or has a folder is a path.
+    """The rules of a profile, or of a file: what has a suffix of rules or ontologies, or a folder, is a path.
 
-    Raises UnknownProfileError for a name that is none for a file that cannot be read,
-    RuleError for one that holds no rules of the language.
+    ``.n3`` files hold N3 rules, ontologies (``.owl .rdf .xml .ttl``) SWRL rules, others the rule language.
+    Raises UnknownProfileError for a name that is none, InputError for a file that cannot be read, RuleError
+    for one that holds no rules of the language.
     """
     path = Path(name_or_path)
     if name_or_path in PROFILES:
         return load_profile(name_or_path)
-    if path.suffix != SUFFIX and path.name == name_or_path and not path.is_file():
+    if path.suffix not in PATH_SUFFIXES and path.name == name_or_path and not path.is_file():
         raise _unknown(name_or_path)
+    if path.suffix == ".n3":
+        from corollary.ontology.n3 import n3_rules
+
+        return n3_rules(path)
+    if path.suffix in ONTOLOGY_SUFFIXES:
+        from corollary.ontology.swrl import swrl_file
+
+        return swrl_file(path)
     return parse_file(path)
 
 

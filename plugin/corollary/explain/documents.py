@@ -1,0 +1,57 @@
+"""Explanations as JSON: see ``docs/explanations.md`` for the structure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from corollary.explain.proof import Application, Given, Meaning, Reading, Step
+from corollary.explain.wording import Wording, fact_texts
+
+if TYPE_CHECKING:
+    from corollary.explain.explanation import Explanation
+
+
+def document(explanation: Explanation) -> dict[str, Any]:
+    """Dicts, lists, strings, numbers and booleans."""
+    wording = Wording(explanation)
+    return {
+        "status": explanation.status.value,
+        "fact": None if explanation.fact is None else list(explanation.fact),
+        "verdict": wording.verdict(explanation),
+        "complete": explanation.is_complete,
+        "proofs": [
+            {
+                "size": proof.size,
+                "height": proof.height,
+                "steps": [_step(step, explanation, wording) for step in proof.steps],
+            }
+            for proof in explanation.proofs
+        ],
+    }
+
+
+def _step(step: Step, explanation: Explanation, wording: Wording) -> dict[str, Any]:
+    decode = explanation.dictionary.decode
+    told: dict[str, Any] = {
+        "fact": fact_texts(step.fact, decode),
+        "text": wording.step(step),
+        "premises": list(step.premises),
+    }
+    match step.reason:
+        case Given():
+            told["by"] = "given"
+        case Meaning():
+            told["by"] = "value"
+        case Reading(list_, _, items):
+            told |= {"by": "list", "list": decode(list_), "items": list(map(decode, items))}
+        case Application(rule, bindings, groups, is_path):
+            told |= {
+                "by": "rule",
+                "rule": rule.label,
+                "rule_text": wording.rule_text(rule.source),
+                "bindings": {name: decode(term) for name, term in sorted(bindings.items())},
+                "path": is_path,
+                "conditions": wording.conditions(step.reason),
+                "matches": [group.count for group in groups],
+            }
+    return told

@@ -1,0 +1,68 @@
+"""What the virtual relations of lists rest on: the rdf:first and rdf:rest facts of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from corollary.evaluate import Materialisation
+from corollary.explain.proof import Fact, Reading
+from corollary.language import RDF
+
+
+class ListReader:
+    """Explains facts of MEMBER, REPEATED, LIST_n and ITEM_i (see ``modules.lists``)."""
+
+    def __init__(self, result: Materialisation) -> None:
+        self._result = result
+        encode = result.dictionary.encode
+        self._first, self._rest, self._nil = (encode(f"<{RDF}{n}>") for n in ("first", "rest", "nil"))
+
+    def readings(self, fact: Fact) -> list[tuple[Reading, tuple[Fact, ...]]]:
+        """Why a virtual fact holds, and the facts that this rests on: one for every reading that shows it.
+
+        Nothing for a fact about literals.
+        """
+        subject, predicate, value = fact
+        name, _, number = self._result.dictionary.decode(predicate).partition("_")
+        if name == "LIST":
+            return [self._whole(subject, value, {})]
+        if name == "ITEM":
+            cells, position = self._result.evaluation.cells[subject], int(number) - 1
+            cell = cells[position]
+            return [(Reading(subject, (cell,), (value,)), ((cell, self._first, value),))]
+        if name not in ("MEMBER", "REPEATED"):
+            return []
+        return [
+            self._whole(subject, reading, dict.fromkeys(positions[: 1 + (name == "REPEATED")], value))
+            for reading in self._of(subject)
+            if len(positions := self._positions(reading, value)) > (name == "REPEATED")
+        ]
+
+    def _of(self, head: int) -> Iterator[int]:
+        """The readings of a list."""
+        for length in sorted(self._result.evaluation.compiled.lengths):
+            predicate = self._result.dictionary.find(f"LIST_{length}")
+            if predicate is not None:
+                yield from self._result.index.relation(predicate).objects(head)
+
+    def _positions(self, reading: int, item: int) -> list[int]:
+        cells = self._result.evaluation.cells[reading]
+        relation = self._result.index.relation(self._first)
+        return [position for position, cell in enumerate(cells) if relation.has(cell, item)]
+
+    def _whole(self, head: int, reading: int, wanted: dict[int, int]) -> tuple[Reading, tuple[Fact, ...]]:
+        """A whole list; ``wanted`` are the items to be told, by position, where cells have several."""
+        cells = self._result.evaluation.cells[reading]
+        items = tuple(wanted.get(i, self._item(cell)) for i, cell in enumerate(cells))
+        rests = zip(cells, (*cells[1:], self._nil), strict=True)
+        facts = [
+            fact
+            for (cell, rest), item in zip(rests, items, strict=True)
+            for fact in ((cell, self._first, item), (cell, self._rest, rest))
+        ]
+        return Reading(head, cells, items), tuple(facts)
+
+    def _item(self, cell: int) -> int:
+        """An item of a cell, an explicit one if there is one."""
+        explicit = self._result.explicit.relation(self._first).objects(cell)
+        return (explicit or self._result.index.relation(self._first).objects(cell))[0]

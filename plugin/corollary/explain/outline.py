@@ -1,0 +1,42 @@
+"""A proof as an outline: lines in the order of reading, each with its depth. Recursion would not do: proofs
+may be deeper than Python's stack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from corollary.explain.proof import Proof
+from corollary.explain.wording import premises_told
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A step's place in the outline. ``last`` says for it and each level above whether none follows there;
+    ``is_repeated`` that its premises stand further up already."""
+
+    number: int
+    last: tuple[bool, ...]
+    children: int
+    is_repeated: bool
+
+    @property
+    def depth(self) -> int:
+        return len(self.last)
+
+
+def outline(proof: Proof) -> Iterator[Line]:
+    """The conclusion, then its premises, each followed by its own."""
+    waiting: list[tuple[int, tuple[bool, ...]]] = [(len(proof.steps) - 1, ())]
+    told: set[int] = set()
+    while waiting:
+        number, last = waiting.pop()
+        premises = premises_told(proof, proof.steps[number])
+        is_repeated = bool(premises) and number in told
+        told.add(number)
+        if is_repeated:
+            premises = []
+        yield Line(number, last, len(premises), is_repeated)
+        ends = [False] * len(premises)
+        ends[-1:] = [True] * bool(premises)
+        waiting += reversed([(i, (*last, end)) for i, end in zip(premises, ends, strict=True)])

@@ -1,0 +1,268 @@
+"""The search for the shortest proofs.
+
+Facts and ways (rule instances) are a graph with *and* and *or*; a proof chooses one way for each fact it
+needs. Knuth's generalisation of Dijkstra's algorithm (A Generalization of Dijkstra's Algorithm, 1977)
+finds the cheapest choice, which is never circular. The graph is not known beforehand: a fact that has not
+been looked into is taken to cost one rule, the least an inferred fact can. As long as the cheapest choice
+has such facts, their ways are found and the choice is made again; once it has none, no proof is shorter
+(A* with that bound).
+
+Further proofs are found by partition (Lawler, A Procedure for Computing the K Best Solutions, 1972): every
+other proof agrees with the last one up to some fact, and takes another way there.
+
+Invariant: of the proofs not given yet, the next is the one with the least cost; the cost counts rules,
+those for a fact used twice twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
+
+from corollary.explain.proof import FALSE, Application, Fact, Given, Proof, Reason, Step
+from corollary.explain.ways import Way, Ways
+from corollary.index.triples import TripleIndex
+
+RULE = 1 << 20
+"""What one rule costs; the lower digits count facts that have not been looked into."""
+
+MOST_WAYS = 100_000
+"""So many rule instances are looked at before the search is given up."""
+
+GROWTH = 8
+"""A round goes over the whole graph, so the graph grows by one part in so many before the next."""
+
+Choice = dict[Fact, Way]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The cheapest choice under conditions: the way of some facts is settled, and of one some are barred."""
+
+    cost: int
+    choice: Choice
+    settled: Mapping[Fact, Way]
+    barred: Mapping[Fact, frozenset[Way]]
+
+
+class Search:
+    """Looks for proofs of one fact, or of FALSE if ``ways_to_false`` are given."""
+
+    def __init__(
+        self, goal: Fact, ways: Ways, explicit: TripleIndex, ways_to_false: list[Way] | None = None
+    ) -> None:
+        self.is_complete = True
+        self._goal = goal
+        self._ways = ways
+        self._explicit = explicit
+        self._graph: dict[Fact, list[Way]] = {} if ways_to_false is None else {FALSE: ways_to_false}
+        self._given: dict[Fact, bool] = {goal: False}
+        self._looked_at = 0
+
+    def proofs(self) -> Iterator[Proof]:
+        """Proofs that do not use the goal itself, the shortest first."""
+        numbers = count()
+        queue: list[tuple[int, int, Solution]] = []
+
+        def look(settled: Mapping[Fact, Way], barred: Mapping[Fact, frozenset[Way]]) -> None:
+            found = self._solve(settled, barred)
+            if found is not None:
+                heappush(queue, (found.cost, next(numbers), found))
+
+        look({}, {})
+        while queue:
+            _, _, solution = heappop(queue)
+            yield _proof(self._goal, solution.choice)
+            settled = dict(solution.settled)
+            for fact in _needed(self._goal, solution.choice):
+                if fact not in solution.settled:
+                    way = solution.choice[fact]
+                    barred = solution.barred.get(fact, frozenset()) | {way}
+                    look(dict(settled), {**solution.barred, fact: barred})
+                    settled[fact] = way
+
+    def _solve(self, settled: Mapping[Fact, Way], barred: Mapping[Fact, frozenset[Way]]) -> Solution | None:
+        """The cheapest choice; None if there is none, or the search was given up."""
+        while True:
+            found = self._cheapest(settled, barred)
+            if found is None:
+                return None
+            cost, choice = found
+            needed = [
+                fact
+                for fact in _reached(self._goal, choice)
+                if fact not in self._graph and not self._is_given(fact)
+            ]
+            if not needed:
+                return Solution(cost, choice, settled, barred)
+            if self._looked_at > MOST_WAYS:
+                self.is_complete = False
+                return None
+            self._look_into(needed, len(self._graph) // GROWTH)
+
+    def _look_into(self, facts: list[Fact], further: int) -> None:
+        """Find the ways to facts, then to what the most promising ones need, and so on for so many facts."""
+        while facts:
+            following: dict[Fact, None] = {}
+            for fact, ways in self._ways.to(facts).items():
+                self._graph[fact] = kept = [way for way in ways if self._goal not in way.premises]
+                self._looked_at += len(kept) + 1
+                wanting = [[p for p in way.premises if not self._is_given(p)] for way in kept]
+                if wanting:
+                    promising = min(wanting, key=len)
+                    following |= dict.fromkeys(promising)
+            facts = [fact for fact in following if fact not in self._graph][:further]
+            further -= len(facts)
+
+    def _is_given(self, fact: Fact) -> bool:
+        known = self._given.get(fact)
+        if known is None:
+            known = self._given[fact] = self._explicit.relation(fact[1]).has(fact[0], fact[2])
+        return known
+
+    def _cheapest(
+        self, settled: Mapping[Fact, Way], barred: Mapping[Fact, frozenset[Way]]
+    ) -> tuple[int, Choice] | None:
+        """Knuth's algorithm over what is known of the graph."""
+        numbers = count()
+        queue: list[tuple[int, int, Fact, Way | None]] = []
+        users: dict[Fact, list[list[int]]] = {}
+        ways: list[tuple[Fact, Way]] = []
+        found = [self._goal]
+        reached = {self._goal}
+        for fact in found:
+            known = self._graph.get(fact)
+            if self._is_given(fact):
+                heappush(queue, (0, next(numbers), fact, None))
+                continue
+            if known is None:
+                heappush(queue, (RULE + 1, next(numbers), fact, None))
+                continue
+            if fact in settled:
+                known = [settled[fact]]
+            excluded = barred.get(fact, frozenset())
+            for way in known:
+                if way in excluded:
+                    continue
+                weight = RULE if isinstance(way.reason, Application) else 0
+                if not way.premises:
+                    heappush(queue, (weight, next(numbers), fact, way))
+                    continue
+                state = [len(ways), len(way.premises), weight]
+                ways.append((fact, way))
+                for premise in way.premises:
+                    users.setdefault(premise, []).append(state)
+                    if premise not in reached:
+                        reached.add(premise)
+                        found.append(premise)
+        choice: Choice = {}
+        done: set[Fact] = set()
+        while queue:
+            cost, _, fact, chosen = heappop(queue)
+            if fact in done:
+                continue
+            done.add(fact)
+            if chosen is not None:
+                choice[fact] = chosen
+            if fact == self._goal:
+                return cost, choice
+            for state in users.get(fact, ()):
+                state[1] -= 1
+                state[2] += cost
+                if not state[1]:
+                    target, way = ways[state[0]]
+                    if target not in done:
+                        heappush(queue, (state[2], next(numbers), target, way))
+        return None
+
+
+def _reached(goal: Fact, choice: Choice) -> list[Fact]:
+    """The facts that a choice uses, the goal first, each before the facts it was first needed for."""
+    order = [goal]
+    reached = {goal}
+    for fact in order:
+        way = choice.get(fact)
+        for premise in way.premises if way else ():
+            if premise not in reached:
+                reached.add(premise)
+                order.append(premise)
+    return order
+
+
+def _needed(goal: Fact, choice: Choice) -> list[Fact]:
+    """Those of them that the choice has a way for."""
+    return [fact for fact in _reached(goal, choice) if fact in choice]
+
+
+def _proof(goal: Fact, choice: Choice) -> Proof:
+    """The choice as a proof: premises first, and paths in one piece."""
+    steps: list[Step] = []
+    numbers: dict[Fact, int] = {}
+    waiting = [goal]
+    premises: dict[Fact, tuple[Fact, ...]] = {}
+    while waiting:
+        fact = waiting[-1]
+        if fact in numbers:
+            waiting.pop()
+            continue
+        if fact not in premises:
+            premises[fact] = _in_one_piece(fact, choice)
+        missing = [premise for premise in premises[fact] if premise not in numbers]
+        if missing:
+            waiting += reversed(missing)
+            continue
+        waiting.pop()
+        numbers[fact] = len(steps)
+        reason: Reason = choice[fact].reason if fact in choice else Given()
+        steps.append(Step(fact, reason, tuple(numbers[premise] for premise in premises[fact])))
+    return Proof(tuple(steps))
+
+
+def _in_one_piece(fact: Fact, choice: Choice) -> tuple[Fact, ...]:
+    """The premises of a fact's way; edges of a path that are paths by the same rule are paths of edges."""
+    way = choice.get(fact)
+    if way is None:
+        return ()
+    if not _is_path(way):
+        return way.premises
+    guards: dict[Fact, None] = {}
+    edges: list[Fact] = []
+    waiting = [way]
+    steps = [iter(way.premises)]
+    while waiting:
+        premise = next(steps[-1], None)
+        if premise is None:
+            waiting.pop()
+            steps.pop()
+            continue
+        inner = choice.get(premise)
+        if premise in _applied(waiting[-1]).guards():
+            guards[premise] = None
+        elif inner is not None and _is_path(inner) and _applied(inner).rule is _applied(way).rule:
+            waiting.append(inner)
+            steps.append(iter(inner.premises))
+        else:
+            edges.append(premise)
+    return tuple(dict.fromkeys((*guards, *_without_loops(edges))))
+
+
+def _without_loops(edges: list[Fact]) -> list[Fact]:
+    """A path that passes no node twice, unless it leads back to its start."""
+    path: list[Fact] = []
+    for edge in edges:
+        place = next((i for i, (node, _, _) in enumerate(path) if node == edge[0]), None)
+        if place is not None:
+            del path[place:]
+        path.append(edge)
+    return path
+
+
+def _applied(way: Way) -> Application:
+    assert isinstance(way.reason, Application)
+    return way.reason
+
+
+def _is_path(way: Way) -> bool:
+    return isinstance(way.reason, Application) and way.reason.is_path

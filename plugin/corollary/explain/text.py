@@ -1,0 +1,43 @@
+"""Explanations as plain text: a tree of facts, under each fact the rule that gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from corollary.explain.outline import outline
+from corollary.explain.proof import Application, Given, Proof
+from corollary.explain.wording import Wording
+
+if TYPE_CHECKING:
+    from corollary.explain.explanation import Explanation
+
+
+def text(explanation: Explanation) -> str:
+    """The verdict, then one tree a proof. Ends without a line break."""
+    wording = Wording(explanation)
+    lines = [wording.verdict(explanation)]
+    for number, proof in enumerate(explanation.proofs, 1):
+        lines.append("")
+        if len(explanation.proofs) > 1:
+            lines.append(f"Proof {number} ({proof.size:,} {'rule' if proof.size == 1 else 'rules'}):")
+        lines += _tree(proof, wording)
+    return "\n".join(lines)
+
+
+def _tree(proof: Proof, wording: Wording) -> Iterator[str]:
+    for line in outline(proof):
+        step = proof.steps[line.number]
+        above = "".join("   " if last else "│  " for last in line.last[:-1])
+        branch = ("└─ " if line.last[-1] else "├─ ") if line.last else ""
+        note = "  (see above)" if line.is_repeated else ""
+        yield f"{above}{branch}{wording.step(step)}{note}"
+        if isinstance(step.reason, Given) or line.is_repeated:
+            continue
+        under = above + (("   " if line.last[-1] else "│  ") if line.last else "")
+        under += "│    " if line.children else "     "
+        if isinstance(step.reason, Application):
+            rule = step.reason.rule
+            yield f"{under}by {rule.label}: {wording.rule_text(rule.source)}"
+            for condition in wording.conditions(step.reason):
+                yield f"{under}   {condition}"

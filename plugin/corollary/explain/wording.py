@@ -1,0 +1,203 @@
+"""How facts, rules and what else a step needs are put into words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from corollary.explain.proof import FALSE, Application, Fact, Given, Meaning, Proof, Reading, Step
+from corollary.language import (
+    RDF_TYPE,
+    Bind,
+    Constant,
+    Filter,
+    Not,
+    Rule,
+    Term,
+    Variable,
+    constant_text,
+    format_constant,
+    format_element,
+    format_rule,
+    parse_constant,
+)
+from corollary.language.variables import substitute_element
+from corollary.ontology.unroll import has_list_pattern, unroll
+from corollary.plan.compile import is_virtual
+
+if TYPE_CHECKING:
+    from corollary.explain.explanation import Explanation
+
+_TYPE = constant_text(RDF_TYPE)
+
+ABOUT_LITERALS = {
+    "VALUE": "{} denotes a value of {}",
+    "ILL_TYPED": "{} is not written like a value of {}",
+    "SAME_VALUE": "{} and {} denote the same value",
+    "DIFFERENT_VALUE": "{} and {} denote different values",
+}
+
+
+class Wording:
+    """The words of one explanation: terms shortened by its prefixes, rules as they were written."""
+
+    def __init__(self, explanation: Explanation) -> None:
+        self._decode = explanation.dictionary.decode
+        self._prefixes = explanation.prefixes
+        self._program = explanation.program
+        self.rule_text: Callable[[Rule], str] = lru_cache(maxsize=None)(self._rule_text)
+        self.term: Callable[[str], str] = lru_cache(maxsize=None)(self._term)
+
+    def title(self, explanation: Explanation) -> str:
+        """What is explained."""
+        return (
+            f"inconsistency ({explanation.rule})"
+            if explanation.fact is None
+            else self._triple(explanation.fact)
+        )
+
+    def verdict(self, explanation: Explanation) -> str:
+        """What there is to say before the proofs."""
+        said = self.title(explanation)
+        proved = bool(explanation.proofs)
+        unsure = "" if explanation.is_complete else ", as far as the search went"
+        match explanation.status.value:
+            case "absent" if explanation.unknown:
+                unknown = " or ".join(map(self.term, explanation.unknown))
+                return f"{said} does not hold: no fact mentions {unknown}."
+            case "absent":
+                return f"{said} is not explicit, and does not follow."
+            case "explicit" if proved:
+                return f"{said} is explicit, and it also follows from other facts."
+            case "explicit":
+                return f"{said} is explicit. It does not follow from other facts{unsure}."
+            case "inferred" if not proved:
+                return (
+                    f"{said} follows, but the search for a proof was given up: there is too much to look at."
+                )
+            case "inferred":
+                return f"{said} follows."
+        return f"{said}: these facts contradict each other."
+
+    def step(self, step: Step) -> str:
+        """The fact of a step."""
+        subject, predicate, value = step.fact
+        if step.fact == FALSE:
+            return "false"
+        if not is_virtual(predicate):
+            return self._triple((self._decode(subject), self._decode(predicate), self._decode(value)))
+        name, _, number = self._decode(predicate).partition("_")
+        if isinstance(step.reason, Meaning):
+            return ABOUT_LITERALS[self._decode(predicate)].format(self._id(subject), self._id(value))
+        assert isinstance(step.reason, Reading)
+        items = f"({' '.join(map(self._id, step.reason.items))})"
+        if name == "LIST":
+            return f"{self._id(subject)} is the list {items}"
+        if name == "ITEM":
+            return f"its item {number} is {self._id(value)}"
+        times = " twice" if name == "REPEATED" else ""
+        return f"{self._id(value)} is an item of the list {items}{times}"
+
+    def conditions(self, reason: Application) -> list[str]:
+        """What else the rule asked for: filters and bindings, absent facts, groups; with values put in."""
+        known: dict[Variable, Term] = {
+            Variable(name): self._constant(term)
+            for name, term in reason.bindings.items()
+            if not is_virtual(term)
+        }
+        lines = []
+        for element in reason.rule.source.body:
+            if isinstance(element, Filter):
+                lines.append(format_element(substitute_element(element, known), self._prefixes))
+            elif isinstance(element, Bind):
+                others = {v: term for v, term in known.items() if v != element.variable}
+                text = format_element(substitute_element(element, others), self._prefixes)
+                value = self._id(reason.bindings[element.variable.name])
+                lines.append(f"{text} gives {value}")
+            elif isinstance(element, Not):
+                atoms = substitute_element(element, known).atoms
+                told = " and ".join(format_element(atom, self._prefixes) for atom in atoms)
+                lines.append(f"no fact matches {told}" if len(atoms) == 1 else f"no facts match {told}")
+        for group in reason.groups:
+            some = f", {len(group.shown):,} of them told below" if len(group.shown) < group.count else ""
+            local = {v: term for v, term in known.items() if v in group.element.group}
+            text = format_element(substitute_element(group.element, local), self._prefixes)
+            results = ", ".join(self._id(reason.bindings[b.variable.name]) for b in group.element.bindings)
+            plural = "match" if group.count == 1 else "matches"
+            lines.append(f"{text} gives {results}: {group.count:,} {plural}{some}")
+        return lines
+
+    def _rule_text(self, rule: Rule) -> str:
+        """A rule on one line; one that was unrolled for a list as it was written."""
+        text = format_rule(self._written(rule), self._prefixes)
+        return " ".join(line.strip() for line in text.splitlines())
+
+    def _written(self, rule: Rule) -> Rule:
+        return next(
+            (
+                template
+                for template in self._program
+                if template.name == rule.name and has_list_pattern(template) and _is_unrolled(rule, template)
+            ),
+            rule,
+        )
+
+    def _triple(self, terms: tuple[str, str, str]) -> str:
+        subject, predicate, value = terms
+        verb = "a" if predicate == _TYPE else self.term(predicate)
+        return f"{self.term(subject)} {verb} {self.term(value)}"
+
+    def _id(self, term: int) -> str:
+        return self.term(self._decode(term))
+
+    def _constant(self, term: int) -> Constant:
+        return parse_constant(self._decode(term))
+
+    def _term(self, text: str) -> str:
+        return format_constant(parse_constant(text), self._prefixes)
+
+
+def premises_told(proof: Proof, step: Step) -> list[int]:
+    """The premises worth a line of their own: cells of a list only where they are inferred."""
+    if isinstance(step.reason, Reading):
+        return [i for i in step.premises if not _is_plain(proof, i)]
+    told = []
+    has_list = any(_says_list(proof.steps[i].fact, proof.steps[i]) for i in step.premises)
+    for i in step.premises:
+        premise = proof.steps[i]
+        is_item = isinstance(premise.reason, Reading) and len(premise.reason.cells) == 1
+        if not (has_list and is_item and not _says_list(premise.fact, premise) and _is_plain(proof, i)):
+            told.append(i)
+    return told
+
+
+def _says_list(fact: Fact, step: Step) -> bool:
+    """Whether a step tells a whole list: its premises are the rests of the cells too."""
+    return isinstance(step.reason, Reading) and len(step.premises) > 1 and is_virtual(fact[1])
+
+
+def _is_plain(proof: Proof, number: int) -> bool:
+    """Whether a step is explicit, or all cells that it reads are."""
+    step = proof.steps[number]
+    if isinstance(step.reason, Reading):
+        return all(_is_plain(proof, i) for i in step.premises)
+    return isinstance(step.reason, Given)
+
+
+def _is_unrolled(rule: Rule, template: Rule) -> bool:
+    """Whether a rule is a template for lists of some length."""
+    length = max(
+        (
+            int(name.removeprefix("LIST_"))
+            for element in rule.body
+            if (name := getattr(element, "name", "")).startswith("LIST_")
+        ),
+        default=0,
+    )
+    return length > 0 and unroll(template, length) == rule
+
+
+def fact_texts(fact: Fact, decode: Callable[[int], str]) -> list[str] | None:
+    """A fact's terms as N-Triples; None for FALSE."""
+    return None if fact == FALSE else [decode(term) for term in fact]

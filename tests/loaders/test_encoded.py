@@ -1,0 +1,235 @@
+"""The encoded data set: what is written is read, and what is not whole is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from corollary.evaluate import materialise
+from corollary.index import TripleIndex
+from corollary.language.errors import InputError
+from corollary.loaders import encoded, generate, read_index
+from corollary.loaders.encoded import EncodedDataSet, load_encoded, save_encoded
+from corollary.profiles import load_profile
+from corollary.terms.dictionary import BULK_KINDS, Kind, TermDictionary
+
+texts = st.integers(0, 9).flatmap(lambda n: st.sampled_from([f"<ex:{n}>", f"_:é{n}", f'"{n}"', f'"{n}"@en']))
+triples = st.lists(st.tuples(texts, texts, texts), max_size=30)
+
+
+def index_of(dictionary: TermDictionary, triples: list[tuple[str, str, str]]) -> TripleIndex:
+    ids = [dictionary.encode(text) for triple in triples for text in triple]
+    return TripleIndex.from_columns(*np.array(ids, np.uint32).reshape(-1, 3).T.copy())
+
+
+def facts(index: TripleIndex) -> list[list[int]]:
+    return [column.tolist() for column in index.columns(legal=False)]
+
+
+def all_texts(dictionary: TermDictionary) -> list[str]:
+    return [dictionary.decode(kind << 30 | n) for kind in BULK_KINDS for n in range(dictionary.count(kind))]
+
+
+def assert_same(found: EncodedDataSet, dictionary: TermDictionary, *indexes: TripleIndex) -> None:
+    assert all_texts(found.dictionary) == all_texts(dictionary)
+    assert list(found.dictionary.marked_literals) == list(dictionary.marked_literals)
+    assert facts(found.explicit) == facts(indexes[0])
+    assert facts(found.inferred) == facts(indexes[1])
+
+
+@settings(deadline=None, max_examples=40)
+@given(triples, triples)
+def test_what_is_written_is_read(
+    tmp_path_factory: pytest.TempPathFactory,
+    explicit: list[tuple[str, str, str]],
+    inferred: list[tuple[str, str, str]],
+) -> None:
+    path = tmp_path_factory.mktemp("encoded") / "set"
+    dictionary = TermDictionary()
+    indexes = index_of(dictionary, explicit), index_of(dictionary, inferred)
+    save_encoded(path, dictionary, *indexes, rules="owl2rl")
+    found = load_encoded(path)
+    assert found.rules == "owl2rl"
+    assert_same(found, dictionary, *indexes)
+    assert found.dictionary.encode("<ex:new>") == dictionary.count(Kind.IRI)
+    save_encoded(path, found.dictionary, found.explicit, found.inferred)  # over the older one
+    assert load_encoded(path).rules is None
+
+
+@pytest.fixture(scope="module")
+def university(tmp_path_factory: pytest.TempPathFactory) -> tuple[TermDictionary, TripleIndex, TripleIndex]:
+    """A university, and what follows by rdfs."""
+    dictionary = TermDictionary()
+    explicit = read_index(generate(1, tmp_path_factory.mktemp("university")), dictionary)
+    result = materialise(explicit, load_profile("rdfs"), dictionary)
+    return dictionary, explicit, result.index.difference(explicit)
+
+
+University = tuple[TermDictionary, TripleIndex, TripleIndex]
+
+
+def test_a_materialised_university(university: University, tmp_path: Path) -> None:
+    save_encoded(tmp_path / "set", *university)
+    assert_same(load_encoded(tmp_path / "set"), *university)
+    assert [path.name for path in tmp_path.iterdir()] == ["set"]
+
+
+def test_many_row_groups(university: University, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoded, "ROWS_A_GROUP", 1000)
+    save_encoded(tmp_path / "set", *university)
+    assert_same(load_encoded(tmp_path / "set"), *university)
+
+
+def test_a_data_set_written_by_others(tmp_path: Path) -> None:
+    """With signed ids of 64 bits, several files a part, one predicate in two of them, no checksums."""
+    dictionary = TermDictionary()
+    explicit = index_of(dictionary, [(f"<ex:{n}>", f"<ex:{n % 3}>", f'"{n}"') for n in range(30)])
+    save_encoded(tmp_path / "set", dictionary, explicit, TripleIndex())
+    manifest = json.loads((tmp_path / "set" / "manifest.json").read_text())
+    files = {}
+    for name in list(manifest["files"]):
+        table = parquet.read_table(tmp_path / "set" / name)
+        wide = [column.cast(pa.int64()) if pa.types.is_integer(column.type) else column for column in table]
+        table = pa.table(dict(zip(table.column_names, wide, strict=True)))
+        (tmp_path / "set" / name).unlink()
+        for number, start in enumerate(range(0, max(table.num_rows, 1), 7)):
+            part = name.replace(".parquet", f"-{number:03}.parquet")
+            parquet.write_table(table.slice(start, 7), tmp_path / "set" / part)
+            size = (tmp_path / "set" / part).stat().st_size
+            files[part] = {"rows": 7, "bytes": size, "sha256": None}
+    (tmp_path / "set" / "manifest.json").write_text(json.dumps(manifest | {"files": files}))
+    assert_same(load_encoded(tmp_path / "set"), dictionary, explicit, TripleIndex())
+
+
+def damaged_manifest(change: Callable[[dict[str, dict[str, int]]], object]) -> Callable[[Path], object]:
+    def damage(folder: Path) -> None:
+        content = json.loads((folder / "manifest.json").read_text())
+        change(content)
+        (folder / "manifest.json").write_text(json.dumps(content))
+
+    return damage
+
+
+def cut_off(folder: Path) -> None:
+    path = folder / "facts/explicit/part-00000.parquet"
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def changed(folder: Path) -> None:
+    path = folder / "terms/part-00000.parquet"
+    content = bytearray(path.read_bytes())
+    content[10] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [
+        (lambda folder: (folder / "manifest.json").unlink(), "no encoded data set is here"),
+        (lambda folder: (folder / "manifest.json").write_text("{"), "manifest.json is damaged"),
+        (lambda folder: (folder / "manifest.json").write_text("{}"), "not that of an encoded data set"),
+        (damaged_manifest(lambda content: content.update(version={})), "of the format is not known"),
+        (damaged_manifest(lambda content: content["terms"].update(iri=3)), "not as many terms"),
+        (damaged_manifest(lambda content: content["facts"].update(explicit=2)), "1 explicit facts, not what"),
+        (lambda folder: (folder / "terms/part-00000.parquet").unlink(), "is missing or cut off"),
+        (cut_off, "is missing or cut off"),
+        (changed, "its checksum differs"),
+    ],
+)
+def test_what_is_not_whole_is_refused(
+    tmp_path: Path, damage: Callable[[Path], object], complaint: str
+) -> None:
+    dictionary = TermDictionary()
+    save_encoded(
+        tmp_path / "set", dictionary, index_of(dictionary, [("<ex:a>", "<ex:b>", '"c"')]), TripleIndex()
+    )
+    damage(tmp_path / "set")
+    with pytest.raises(InputError, match=complaint) as raised:
+        load_encoded(tmp_path / "set")
+    assert str(tmp_path / "set") in str(raised.value)
+    assert "help: " in str(raised.value)
+
+
+def test_ids_of_no_term_are_refused(tmp_path: Path) -> None:
+    index = TripleIndex.from_columns(*np.array([[0], [0], [1]], np.uint32))
+    dictionary = TermDictionary()
+    dictionary.encode("<ex:a>")
+    save_encoded(tmp_path / "set", dictionary, index, TripleIndex())
+    with pytest.raises(InputError, match="ids of no term"):
+        load_encoded(tmp_path / "set")
+
+
+def test_other_things_are_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("x")
+    for name in ("mine", "mine/thesis.txt"):
+        with pytest.raises(InputError, match="something else is there"):
+            save_encoded(tmp_path / name, TermDictionary(), TripleIndex(), TripleIndex())
+    with pytest.raises(InputError, match="there is no folder"):
+        save_encoded(tmp_path / "none" / "set", TermDictionary(), TripleIndex(), TripleIndex())
+    (tmp_path / "empty").mkdir()
+    save_encoded(tmp_path / "empty", TermDictionary(), TripleIndex(), TripleIndex())
+    assert len(load_encoded(tmp_path / "empty").dictionary) == 0
+
+
+def test_a_failed_write_leaves_the_older_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dictionary = TermDictionary()
+    explicit = index_of(dictionary, [("<ex:a>", "<ex:b>", '"c"')])
+    save_encoded(tmp_path / "set", dictionary, explicit, TripleIndex())
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(encoded, "_write_facts", fail)
+    with pytest.raises(InputError, match="cannot be written: No space left"):
+        save_encoded(tmp_path / "set", dictionary, TripleIndex(), TripleIndex())
+    assert [path.name for path in tmp_path.iterdir()] == ["set"]
+    assert_same(load_encoded(tmp_path / "set"), dictionary, explicit, TripleIndex())
+
+
+WRITER = """
+import sys
+import numpy as np
+from corollary.index import TripleIndex
+from corollary.loaders.encoded import save_encoded
+from corollary.terms.dictionary import TermDictionary
+
+dictionary = TermDictionary()
+for number in range(20_000):
+    dictionary.encode(f"<ex:{number}>")
+ids = np.arange(20_000, dtype=np.uint32)
+index = TripleIndex.from_columns(ids, ids % 7, ids[::-1].copy())
+print("ready", flush=True)
+for number in range(1000):
+    save_encoded(sys.argv[1], dictionary, index, index)
+"""
+
+
+def test_a_killed_writer_leaves_nothing_that_is_half(tmp_path: Path) -> None:
+    for number in range(6):
+        path = tmp_path / f"set{number}"
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE)
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        time.sleep(0.02 + 0.03 * number)
+        os.kill(writer.pid, signal.SIGKILL)
+        writer.wait()
+        writer.stdout.close()
+        if path.exists():
+            assert load_encoded(path).explicit.fact_count() == 20_000
+        else:
+            with pytest.raises(InputError, match="no encoded data set is here"):
+                load_encoded(path)

@@ -1,0 +1,203 @@
+"""Chunks of N-Triples and N-Quads: pyoxigraph's verdict and terms, on conformance files and on nonsense."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pyoxigraph
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from pyoxigraph import RdfFormat
+
+from corollary.kernels.ntriples import find_terms
+from corollary.loaders import ntriples
+from corollary.loaders.files import chunks_of_lines, parsed_ahead
+from corollary.loaders.ntriples import parse_chunk, unsupported
+
+Terms = list[tuple[str, ...]]
+
+FORMATS = {"nt": RdfFormat.N_TRIPLES, "nq": RdfFormat.N_QUADS}
+
+
+def expected(content: bytes, format: RdfFormat) -> Terms | None:
+    """What pyoxigraph reads; None if it refuses, or we have no place for it."""
+    try:
+        quads = list(pyoxigraph.parse(content, format))
+    except SyntaxError:
+        return None
+    if any(unsupported(term) for quad in quads for term in quad):
+        return None
+    return [
+        tuple("" if isinstance(term, pyoxigraph.DefaultGraph) else str(term) for term in quad)
+        for quad in quads
+    ]
+
+
+def found(content: bytes, format: RdfFormat) -> Terms | None:
+    """What we read; None if there is a bad line."""
+    statements = parse_chunk(np.frombuffer(bytearray(content), np.uint8), format)
+    if statements.bad:
+        return None
+    texts = statements.texts
+    data = texts.data.tobytes()
+    places = zip(texts.starts.tolist(), texts.lengths.tolist(), strict=True)
+    terms = [data[start : start + length].decode() for start, length in places]
+    return [tuple(terms[row : row + 4]) for row in range(0, len(terms), 4)]
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("suite", ["rdf-n-triples", "rdf-n-quads"])
+def test_the_conformance_suites(corpus: Path, suite: str) -> None:
+    paths = [
+        path for path in sorted((corpus / "w3c" / "rdf11" / suite).iterdir()) if path.suffix[1:] in FORMATS
+    ]
+    assert len(paths) > 60
+    verdicts = {}
+    for path in paths:
+        content, format = path.read_bytes(), FORMATS[path.suffix[1:]]
+        terms = found(content, format)
+        assert terms == expected(content, format), path
+        verdicts[path.name] = terms is not None
+    assert {name for name, is_good in verdicts.items() if not is_good} == {
+        name for name in verdicts if "-bad-" in name
+    }
+
+
+@pytest.mark.corpus
+def test_real_data_that_is_malformed(corpus: Path) -> None:
+    (path,) = (corpus / "malformed").glob("*.nt")
+    content = path.read_bytes()
+    assert found(content, RdfFormat.N_TRIPLES) == expected(content, RdfFormat.N_TRIPLES)
+
+
+IRIS = [
+    b"<http://a.b/c#d>",
+    b"<http://a.b:80/c?d=%20&x>",
+    b"<urn:x-y:z>",
+    b"<s:!$&'()*+,;=:@/?-._~>",
+    b"<http://a/\\u00e9>",
+    b"<http://a/\xc3\xa9>",
+    b"<http:/x//y>",
+    b"<http://?q>",
+    b"<a:>",
+    b"<http://u@h/>",
+    b"<http://[::1]/>",
+    b"<x:%4>",
+    b"<s:a#b#c>",
+    b"<http://a:b/x>",
+    b"<relative>",
+]
+LABELS = [b"_:b1", b"_:_x-y", b"_:b.1", b"_:1", b"_:\xc3\xa9"]
+DATATYPES = [
+    b"http://www.w3.org/2001/XMLSchema#integer",
+    b"http://www.w3.org/2001/XMLSchema#string",
+    b"http://www.w3.org/2001/XMLSchema#normalizedString",
+    b"http://www.w3.org/1999/02/22-rdf-syntax-ns#langString",
+]
+LITERALS = [
+    b'"lit"',
+    b'""',
+    b'"li\\"t\\n\\r\\t\\\\"',
+    b"\"\\b\\u00e9'\\'\"",
+    b'"\xc3\xa9\t\x7f"',
+    b'"x"@en',
+    b'"x"@en-us',
+    b'"x"@EN',
+    b'"x"@zh-Hant',
+    b'"x" @en',
+    b'"x"@en--ltr',
+    *(b'"1"^^<' + datatype + b">" for datatype in DATATYPES),
+]
+OTHERS = [b"<<( <a:b> <a:b> <a:b> )>>", b"'x'", b"a:b", b'"open', b"<open", b"_:", b"#", b"."]
+SPACES = [b" ", b" ", b"\t", b"  ", b""]
+ENDS = [b" .", b" .", b".", b" . # comment", b" .#", b" . # \xc3\xa9", b"", b" . .", b" <a:b> ."]
+LINE_ENDS = [b"\n", b"\n", b"\r\n", b"\r", b"\n\n", b"\n# comment\n", b"\n \t\n", b""]
+BYTES = [bytes([byte]) for byte in b' \t\r\n.<>"_:@^\\#%-a0\x00\x7f\xc3\xff'] + [b"\xef\xbb\xbf", b"\\u0041"]
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> bytes:
+    """Lines of good and doubtful terms, with some bytes changed."""
+    content = b""
+    for _ in range(draw(st.integers(1, 4))):
+        terms = [
+            draw(st.sampled_from(IRIS + LABELS)),
+            draw(st.sampled_from(IRIS)),
+            draw(st.sampled_from(IRIS + LABELS + LITERALS + OTHERS)),
+        ]
+        if draw(st.booleans()):
+            terms.append(draw(st.sampled_from(IRIS + LABELS)))
+        content += b"".join(term + draw(st.sampled_from(SPACES)) for term in terms)
+        content += draw(st.sampled_from(ENDS)) + draw(st.sampled_from(LINE_ENDS))
+    for _ in range(draw(st.integers(0, 2))):
+        at = draw(st.integers(0, len(content)))
+        gone = draw(st.integers(0, 2))
+        content = content[:at] + draw(st.sampled_from(BYTES)) + content[at + gone :]
+    return content
+
+
+@settings(max_examples=1500, deadline=None)
+@given(documents() | st.binary(max_size=60), st.sampled_from(list(FORMATS.values())))
+@example(b"_\n<a:b> <a:b> <a:b> .", RdfFormat.N_TRIPLES)
+@example(b'<a:b> <a:b> "x\\\n" .', RdfFormat.N_TRIPLES)
+@example(b"<a:b> <a:b> <a:b> . #\xff", RdfFormat.N_TRIPLES)
+def test_never_another_result_than_pyoxigraphs(content: bytes, format: RdfFormat) -> None:
+    assert found(content, format) == expected(content, format)
+
+
+@pytest.fixture
+def as_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ntriples, "find_terms", find_terms.plain)
+
+
+@pytest.mark.usefixtures("as_written")
+def test_python_and_machine_code_read_alike() -> None:
+    lines = [b" ".join([b"<a:b> <a:b>", term, b"."]) for term in IRIS + LABELS + LITERALS + OTHERS]
+    for content in (*lines, b"\n".join(lines[:8])):
+        assert found(content, RdfFormat.N_TRIPLES) == expected(content, RdfFormat.N_TRIPLES)
+
+
+def test_plain_lines_need_no_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ntriples, "parse_line", None)
+    terms = [IRIS[:4], IRIS[:4], IRIS[:4] + LABELS[:2] + LITERALS[:3] + LITERALS[5:7] + LITERALS[-4:-2]]
+    lines = [b"%s %s\t%s .\r\n" % (s, p, o) for s in terms[0] for p in terms[1] for o in terms[2]]
+    content = b"# comment\n\n" + b"".join(lines)
+    read = found(content, RdfFormat.N_TRIPLES)
+    assert read is not None
+    assert len(read) == len(lines)
+
+
+def test_bad_lines_have_a_place_and_a_reason() -> None:
+    content = b"# one\n<a:b> <a:b> <a:b> .\n<a:b> <b> <a:b> .\r\n<a:b> <a:b> <a:b> .\n\n<a:b> <a:b> \xff\n"
+    statements = parse_chunk(np.frombuffer(bytearray(content), np.uint8), name="x.nt")
+    assert len(statements) == 2
+    assert statements.lines == 6
+    first, second = statements.bad
+    assert (first.name, first.line, first.column, first.text) == ("x.nt", 3, 7, "<a:b> <b> <a:b> .")
+    assert "No scheme" in first.reason
+    assert (second.line, second.text) == (6, "<a:b> <a:b> \ufffd")
+
+
+@given(st.lists(st.binary(max_size=9)).map(b"\n".join), st.integers(0, 20), st.integers(1, 9))
+def test_chunks_are_whole_lines(content: bytes, head: int, size: int) -> None:
+    chunks = list(chunks_of_lines(content[:head], io.BytesIO(content[head:]), size))
+    assert b"".join(chunk.tobytes() for chunk in chunks) == content
+    assert all(chunk.size for chunk in chunks)
+    assert all(chunk[-1] == ord("\n") for chunk in chunks[:-1])
+    assert all(chunk.flags.writeable for chunk in chunks)
+
+
+def test_what_is_parsed_ahead_stays_in_order() -> None:
+    chunks = [np.full(1, number, np.uint8) for number in range(50)]
+    assert list(parsed_ahead(iter(chunks), lambda chunk: int(chunk[0]))) == list(range(50))
+
+
+def test_an_error_in_a_thread_comes_when_it_is_its_turn() -> None:
+    chunks = [np.full(1, number, np.uint8) for number in range(50)]
+    results = parsed_ahead(iter(chunks), lambda chunk: 1 // (30 - int(chunk[0])))
+    with pytest.raises(ZeroDivisionError):
+        list(results)
+    assert next(parsed_ahead(iter(()), len), "nothing") == "nothing"
