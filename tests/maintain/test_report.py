@@ -68,4 +68,6 @@ def test_a_store_keeps_the_last_one() -> None:
     report = store.last_maintenance()
     assert report is not None and (report.removed, report.added) == (0, 1)
     store.open("rules=owl2rl")
-    assert store.last_maintenance() is None, "other rules start over"
+    report = store.last_maintenance()
+    assert report is not None and report.strategy == "starting over", "lists and values need modules"
+    assert "modules" in report.reason

@@ -24,8 +24,10 @@ from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column
 from corollary.language import Program
 from corollary.modules.datatypes import Datatypes
+from corollary.modules.equality import Equality, replaced_end
 from corollary.modules.guards import Guards
 from corollary.modules.inclusion import Inclusion, inclusion_shape
+from corollary.modules.linear import Linear, LinearShape, linear_shapes
 from corollary.modules.lists import Lists
 from corollary.modules.module import Module
 from corollary.modules.semi_naive import SemiNaive
@@ -34,7 +36,7 @@ from corollary.plan.compile import CompiledRule, Tables
 from corollary.plan.program import LIST_BUILTINS, VALUE_BUILTINS, CompiledProgram
 from corollary.plan.stratify import Strata, stratify
 
-FIRST_GUESS = 2e-6
+FIRST_GUESS = 3e-6
 """Seconds that maintenance takes for a removed fact, until there is a measurement."""
 
 
@@ -79,17 +81,22 @@ class Evaluation:
         self._transitive = Transitive(dictionary, rdf_type)
         self._schema = SemiNaive("schema", dictionary)
         self._inclusion = Inclusion(dictionary, rdf_type)
+        self._equality = Equality(dictionary)
+        self._linear: dict[int, Linear] = {}
         self._rules = SemiNaive("rules", dictionary)
         modules: list[Module] = [self._lists] if self._lists else []
         if compiled.uses(VALUE_BUILTINS):
             modules.append(Datatypes(dictionary, compiled.predicates(), compiled.classes()))
-        modules += [self._transitive, self._schema, self._inclusion, self._rules]
+        modules += [self._transitive, self._schema, self._inclusion, self._equality]
         index = explicit.snapshot()
         facts: Candidates = {}
         self._transitive_constants: set[int] = set()
+        self._same: int | None = None
+        self._linear_shapes: dict[int, LinearShape] = {}
         self._look_over()
         for rule in compiled.rules:
             self._assign(rule, facts)
+        modules += [*self._linear.values(), self._rules]
         self.version = 0
         self.strata: list[SemiNaive] = []
         self.is_entangled = self.schema.has_any_class
@@ -119,15 +126,19 @@ class Evaluation:
         return modules if self._lists is None else (self._lists, *modules)
 
     def _look_over(self) -> None:
-        """What all rules together tell: the constant predicates that are closed, and the schema.
+        """What all rules together tell: constant predicates that are closed, one for equality, the schema.
 
-        The schema are all guards, and what rules without guards derive them from.
+        Equality is a closed and symmetric predicate by which rules replace terms. The schema are all guards,
+        and what rules without guards derive them from.
         """
         self._transitive_constants = {
             predicate
             for rule in self.compiled.rules
             if (predicate := closed_predicate(rule)) is not None and predicate >= 0
         }
+        mirrored = {mirrored_predicate(rule) for rule in self.compiled.rules}
+        replacing = {end[0] for end in map(replaced_end, self.compiled.rules) if end is not None}
+        self._same = min(replacing & mirrored & self._transitive_constants, default=None)
         self.schema = Guards(self.compiled.rdf_type)
         deriving = [rule for rule in self.compiled.rules if rule.heads and rule.source.body]
         for rule in deriving:
@@ -140,6 +151,9 @@ class Evaluation:
             for rule in [rule for rule in plain if self._is_schema(rule)]:
                 plain.remove(rule)
                 self.schema.add_atoms(rule.atoms)
+        self._linear_shapes = linear_shapes(plain, self.compiled.rdf_type, self._transitive_constants)
+        for number, module in self._linear.items():
+            module.shape = self._linear_shapes.get(number, module.shape)
 
     def change(self, program: Program, explicit: TripleIndex) -> tuple[Candidates, Candidates]:
         """Become the evaluation of another program, up to what that means for its facts.
@@ -154,16 +168,25 @@ class Evaluation:
         if self.compiled.uses(LIST_BUILTINS) and (
             self._lists is None or self.compiled.list_predicates() != lists
         ):
-            raise NewModules
+            raise NewModules("the rules need lists, and other modules for that")
         more_constants = not self.compiled.predicates() | self.compiled.classes() <= constants
         if self.compiled.uses(VALUE_BUILTINS) and (more_constants or not uses_values):
-            raise NewModules
-        lost = self._unassign(gone)
+            raise NewModules("the rules ask for values, and need other modules for that")
         schema = self.schema
         self._look_over()
+        numbers = {rule.number for rule in gone}
+        moved = [
+            rule
+            for rule, module in ((a.rule, a.module) for a in self.assignments)
+            if rule.number not in numbers and module != self._module_of(rule)
+        ]
+        lost = self._unassign([*gone, *moved])
         stated: Candidates = {}
-        for rule in came:
+        for rule in [*came, *moved]:
             self._assign(rule, stated)
+        for module in self._linear.values():
+            if module not in self.fixpoint.modules:
+                self.fixpoint.add_module(module, before=self._rules)
         self._state(stated)
         if not self.is_entangled:
             self.is_entangled = self._has_inferred(self.schema.beyond(schema), explicit)
@@ -183,6 +206,14 @@ class Evaluation:
                         lost.setdefault(predicate, []).append(index.relation(predicate).pairs().keys)
                 case self._inclusion.name:
                     extend(lost, self._inclusion.remove_rule(rule.number, index))
+                case self._equality.name:
+                    extend(lost, self._equality.remove_rule(rule.number, index))
+                case Linear.name:
+                    linear = self._linear.pop(rule.number)
+                    self.fixpoint.remove_module(linear)
+                    lost.setdefault(linear.shape.closed, []).append(
+                        index.relation(linear.shape.closed).pairs().keys
+                    )
             for module in (self._schema, self._rules, *self.strata):
                 extend(lost, module.conclusions(rule.number, index))
                 module.remove_rule(rule.number)
@@ -280,37 +311,52 @@ class Evaluation:
             self.fixpoint.add_module(module)
             self.run()
 
+    def _module_of(self, rule: CompiledRule) -> str:
+        """The module that evaluates a rule, given all other rules."""
+        if not rule.heads:
+            return "constraint"
+        if not rule.source.body:
+            return "fact"
+        if not rule.is_monotone:
+            return "stratified"
+        if not self.modular:
+            return self._rules.name
+        if closed_predicate(rule) is not None or mirrored_predicate(rule) in self._transitive_constants:
+            return self._transitive.name
+        if (end := replaced_end(rule)) is not None and end[0] == self._same:
+            return self._equality.name
+        if self._is_schema(rule):
+            return self._schema.name
+        if inclusion_shape(rule, self.compiled.rdf_type) is not None:
+            return self._inclusion.name
+        return Linear.name if rule.number in self._linear_shapes else self._rules.name
+
     def _assign(self, rule: CompiledRule, facts: Candidates) -> None:
         """Hand a rule to the module that evaluates it; a rule without body states facts."""
-        module = "constraint"
-        if not rule.heads:
-            pass
-        elif not rule.source.body:
+        module = self._module_of(rule)
+        if module == "fact":
             emit(rule.heads, Batch.start(), facts)
-            module = "fact"
-        elif not rule.is_monotone:
-            module = "stratified"
-        elif not self.modular:
-            self._rules.add_rule(rule)
-            module = self._rules.name
-        elif (predicate := closed_predicate(rule)) is not None:
-            self._transitive.add_rule(rule, predicate)
-            module = self._transitive.name
-        elif (predicate := mirrored_predicate(rule)) in self._transitive_constants and predicate is not None:
-            self._transitive.add_symmetry(rule, predicate)
-            module = self._transitive.name
-        elif self._is_schema(rule):
+        elif module == self._transitive.name:
+            closed, mirrored = closed_predicate(rule), mirrored_predicate(rule)
+            if closed is not None:
+                self._transitive.add_rule(rule, closed)
+            elif mirrored is not None:
+                self._transitive.add_symmetry(rule, mirrored)
+        elif module == self._equality.name:
+            self._equality.add_rule(rule)
+        elif module == self._schema.name:
             self._schema.add_rule(rule)
-            module = self._schema.name
-        elif (shape := inclusion_shape(rule, self.compiled.rdf_type)) is not None:
+        elif module == self._inclusion.name:
+            shape = inclusion_shape(rule, self.compiled.rdf_type)
+            assert shape is not None
             self._inclusion.add_rule(rule, shape)
-            module = self._inclusion.name
             ends = [shape.source] * (not shape.from_class) + [shape.target] * (not shape.to_class)
             for variant in self.compiled.about_rdf_type(rule, ends):
                 self._rules.add_rule(variant)
-        else:
+        elif module == Linear.name:
+            self._linear[rule.number] = Linear(rule, self._linear_shapes[rule.number])
+        elif module == self._rules.name:
             self._rules.add_rule(rule)
-            module = self._rules.name
         self.assignments.append(Assignment(rule, module))
 
     def _is_schema(self, rule: CompiledRule) -> bool:

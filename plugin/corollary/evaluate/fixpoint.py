@@ -44,10 +44,11 @@ class Fixpoint:
             for module in self.modules
         ]
 
-    def add_module(self, module: Module) -> None:
-        """Let a module join in that applies its rules to all facts in its first turn."""
-        self.modules.append(module)
-        self._pending.append({})
+    def add_module(self, module: Module, before: Module | None = None) -> None:
+        """Let a module join in, the last unless ``before`` another, that first applies its rules to all facts."""
+        position = len(self.modules) if before is None else self.modules.index(before)
+        self.modules.insert(position, module)
+        self._pending.insert(position, {})
 
     def remove_module(self, module: Module) -> None:
         """Let a module leave."""

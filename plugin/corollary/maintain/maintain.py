@@ -25,7 +25,7 @@ import numpy as np
 
 from corollary.algebra.execute import Candidates, extend
 from corollary.evaluate import Materialisation, materialise
-from corollary.evaluate.evaluation import NewModules
+from corollary.evaluate.evaluation import FIRST_GUESS, NewModules
 from corollary.index.pairs import Pairs, difference, intersection, union
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Keys
@@ -58,11 +58,10 @@ class Strategy(Enum):
     START_OVER = "starting over"
 
 
-MANY = 100
+MANY = 1000
 """So many removed facts tell how long one takes."""
 
-
-SECONDS_A_CHECK = 1e-6
+SECONDS_A_CHECK = 1.5e-6
 """How long a look at one fact takes, about; by that and the time of materialising proofs are limited."""
 
 LEAST_BUDGET = 10_000
@@ -96,22 +95,29 @@ def maintain(
         strategy = Strategy.START_OVER
     if wanted != before.program:
         refuse_static_cycles(CompiledProgram(wanted, before.dictionary))
-    result = None
+    result, reason = None, None
     if strategy is not Strategy.START_OVER:
         evaluation.version += 1
         run = _Run(before, explicit, strategy, report)
         try:
             result = run.follow(removed, added, wanted)
-        except (TooMuch, Entangled, NewModules) as reason:
+        except (TooMuch, Entangled, NewModules) as found:
+            reason = found
             report.reason = str(reason)
             report.stages.clear()
+    seconds_per_removal = evaluation.seconds_per_removal
+    if result is not None and report.removed > MANY:
+        seconds_per_removal = (perf_counter() - started) / report.removed
+    elif isinstance(reason, TooMuch):  # so many are too many the next time too
+        seconds_per_removal = evaluation.seconds / report.removed
+    elif result is None:  # what was measured may have been bad luck
+        seconds_per_removal = (seconds_per_removal + FIRST_GUESS) / 2
     if result is None:
         report.strategy = Strategy.START_OVER.value
         result = materialise(explicit, wanted, before.dictionary)
         result.evaluation.is_entangled |= evaluation.is_entangled
+    result.evaluation.seconds_per_removal = seconds_per_removal
     report.seconds = perf_counter() - started
-    if report.removed > MANY and strategy is not Strategy.START_OVER:
-        evaluation.seconds_per_removal = report.seconds / report.removed
     return result, report
 
 

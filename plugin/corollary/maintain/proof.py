@@ -51,31 +51,47 @@ class Prover:
                 if not wanted:
                     return {}
             read: Candidates = {}
+            index = as_index(frontier)
             for module in self._modules:
-                if frontier:
-                    extend(read, module.premises(as_index(frontier), facts))
+                extend(read, module.premises(index, facts))
             frontier = without(less(collected(read, facts), checked), self.certain)
         return checked
 
     def _prove(self, frontier: Facts, checked: Facts) -> Facts:
         """What can be proved of the frontier, and what follows from that among the checked facts."""
-        proved: Facts = {}
-        for module in self._modules:
-            if frontier:
-                index = as_index(frontier)
-                found = collected(module.rederive(index, self.certain), index)
-                put(found, self.certain)
-                proved, frontier = united(proved, found), less(frontier, found)
+        proved = self._derivable(frontier)
         recent = proved
         while recent:
             checked = less(checked, recent)
             if not checked:
                 break
-            index, news = as_index(checked), as_index(recent)
-            derived: Candidates = {}
-            for module in self._modules:
-                extend(derived, module.consequences(self.certain, news, index))
-            recent = collected(derived, index)
-            put(recent, self.certain)
+            if count(checked) < count(recent):  # the fewer facts ask for the others
+                recent = self._derivable(checked)
+            else:
+                recent = self._carried(recent, checked)
             proved = united(proved, recent)
         return proved
+
+    def _derivable(self, wanted: Facts) -> Facts:
+        """What some rule derives from certain facts; that is certain too now."""
+        derivable: Facts = {}
+        index = as_index(wanted)
+        for module in self._modules:
+            found = collected(module.rederive(index, self.certain), index)
+            if found:
+                put(found, self.certain)
+                derivable, wanted = united(derivable, found), less(wanted, found)
+                if not wanted:
+                    break
+                index = as_index(wanted)
+        return derivable
+
+    def _carried(self, recent: Facts, checked: Facts) -> Facts:
+        """What follows among the checked facts from facts that have just become certain."""
+        index, news = as_index(checked), as_index(recent)
+        derived: Candidates = {}
+        for module in self._modules:
+            extend(derived, module.consequences(self.certain, news, index))
+        carried = collected(derived, index)
+        put(carried, self.certain)
+        return carried

@@ -143,7 +143,7 @@ class Inclusion:
         self._guards = Guards(self._rdf_type)
         for rule in self.rules:
             self._guards.add(rule)
-        self._included = self._closure(facts)
+        self._included = self.closure(facts)
         return derived
 
     @property
@@ -164,7 +164,7 @@ class Inclusion:
         candidates: Candidates = {}
         if self._waiting or self._guards.are_among(recent):
             self._waiting = False
-            included = self._closure(facts)
+            included = self.closure(facts)
             self._apply(included.without(self._included), facts, candidates)
             known, self._included = self._included, included
         else:
@@ -237,14 +237,14 @@ class Inclusion:
     def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
         """Take down the inclusions of guards that are gone; what is new, rules that wait will tell."""
         if self._guards.are_among(gone):
-            lost = self._included.without(self._closure(facts))
+            lost = self._included.without(self.closure(facts))
             self._included = self._included.without(lost)
 
     def _copies(self, candidates: TripleIndex, facts: TripleIndex) -> Iterator[tuple[int, int, bool]]:
         """The properties of candidates, with those included in them that have facts, and whether turned."""
         for target in candidates.all_predicates():
             for included, turned in ((self._included.properties, False), (self._included.inverses, True)):
-                for source in seconds(slice_of(included.swapped, target)).tolist():
+                for source in included.firsts_of(target):
                     if len(facts.relation(source)):
                         yield target, source, turned
 
@@ -255,9 +255,9 @@ class Inclusion:
             rows, sources = join(included.swapped, firsts(swapped))
             for source, keys in grouped(sources, swap(swapped[rows])):
                 if len(facts.relation(source)):
-                    yield source, turned, np.sort(keys)
+                    yield source, turned, keys
 
-    def _closure(self, facts: TripleIndex) -> Inclusions:
+    def closure(self, facts: TripleIndex) -> Inclusions:
         """The closed inclusions of the present schema, kind by kind."""
         rows: dict[tuple[bool, bool, bool], list[Keys]] = {}
         for rule, shape in zip(self.rules, self._shapes, strict=True):

@@ -217,12 +217,12 @@ def viable(rule: CompiledRule, ages: Mapping[Age, TripleIndex], trigger: int | N
     The atom number ``trigger`` reads the recent facts, all others read all facts.
     """
     facts = ages[Age.ALL]
+    if trigger is not None and not _has_match(rule.atoms[trigger], ages[Age.RECENT]):
+        return False
     for position, atom in enumerate(rule.atoms):
-        if position == trigger:
-            if not _has_match(atom, ages[Age.RECENT]):
-                return False
-        elif (position in rule.guards and not _has_match(atom, facts)) or (
-            atom.p >= 0 and not len(facts.relation(atom.p))
+        if position != trigger and (
+            (position in rule.guards and not _has_match(atom, facts))
+            or (atom.p >= 0 and not len(facts.relation(atom.p)))
         ):
             return False
     return True

@@ -35,6 +35,20 @@ MOST_NODES = 12
 """The text names so many nodes of a component, and so many components, times ten; JSON has them all."""
 
 
+REASONS = {
+    "fact": "rules without a body: what they state",
+    "transitive closure": "a relation composed with itself, or turned round beside that: closed as a graph",
+    "linear closure": "a relation composed with another one at one end: closed as a graph",
+    "equality": "facts about what is the same: told of whole cliques in one step",
+    "schema": "rules about constant predicates that lead to guards of others: closed first",
+    "inclusion": "one atom, copied or turned round to a class or property: closed in one step",
+    "rules": "of no special shape: joined with what is recent, semi-naive",
+    "stratified": "negation or aggregates: after all that they depend on",
+    "constraint": "no head: looked at when somebody asks for inconsistencies",
+}
+"""Why a module takes the rules it takes."""
+
+
 def explain(
     program: CompiledProgram,
     modules: Mapping[int, str],
@@ -63,6 +77,7 @@ def explain(
         "modules": [
             {
                 "module": module,
+                "why": REASONS.get(module, ""),
                 "rules": [rule.label for rule, _ in live if modules.get(rule.number) == module],
             }
             for module in dict.fromkeys(modules.get(rule.number, "") for rule, _ in live)
@@ -169,7 +184,9 @@ def explanation_text(explanation: Explanation) -> str:
         "",
     ]
     lines.append("Modules")
-    lines += [f"  {m['module']}: {', '.join(dict.fromkeys(m['rules']))}" for m in explanation["modules"]]
+    for module in explanation["modules"]:
+        lines.append(f"  {module['module']}: {', '.join(dict.fromkeys(module['rules']))}")
+        lines.append(f"    ({module['why']})")
     components = explanation["components"]
     lines += ["", f"Components, in the order of dependency ({len(components):,})"]
     for number, component in enumerate(components[: 10 * MOST_NODES], 1):
