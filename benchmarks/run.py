@@ -22,10 +22,39 @@ from benchmarks.engine import SORT
 from benchmarks.machine import PROJECT, describe, keep_memory
 from benchmarks.measure import Measurement, Outcome, Results, Settings, Task, measure
 from benchmarks.report import print_results
-from benchmarks.workloads import first_use, hierarchy, lubm, queries, real, store, transitive
+from benchmarks.workloads import (
+    bulk,
+    dynamic,
+    explain,
+    first_use,
+    hierarchy,
+    lubm,
+    maintenance,
+    modular,
+    queries,
+    real,
+    rules,
+    store,
+    transitive,
+)
 
 WORKLOADS: dict[str, ModuleType] = {
-    module.NAME: module for module in (lubm, transitive, hierarchy, real, store, queries, first_use)
+    module.NAME: module
+    for module in (
+        lubm,
+        transitive,
+        hierarchy,
+        real,
+        store,
+        queries,
+        first_use,
+        modular,
+        maintenance,
+        bulk,
+        explain,
+        rules,
+        dynamic,
+    )
 }
 """Every workload module has NAME, TITLE and run(settings)."""
 

@@ -40,6 +40,13 @@ KNOWN_EXCEPTIONS = {
         "wants a solution dropped for which the FILTER in OPTIONAL fails: SPARQL's LeftJoin keeps it"
     ),
     "xfailed test/test_parsers/test_swap_n3.py::test_cases": "numbers its tests in the order of a set",
+    **dict.fromkeys(
+        (
+            f"failed test/test_graph/test_graph.py::test_graph_{name}[None]"
+            for name in ("add", "sub", "intersection")
+        ),
+        "opens one folder with two stores at once, which a store that keeps something there refuses",
+    ),
 }
 """Outcomes and beginnings of test names, and why they differ from Memory's."""
 

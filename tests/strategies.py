@@ -8,9 +8,11 @@ come in programs of two layers: mostly, they read both vocabularies and write th
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from corollary.language.model import (
@@ -36,6 +38,17 @@ from corollary.language.model import (
 )
 
 Fact = tuple[Constant, Constant, Constant]
+
+MORE_EXAMPLES = int(os.environ.get("MORE_EXAMPLES") or 1)
+"""A long run has so many times the examples."""
+
+
+def thorough(max_examples: int) -> settings:
+    """Settings for a test that may be slow, and is worth a long run."""
+    return settings(
+        max_examples=max_examples * MORE_EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck)
+    )
+
 
 EXAMPLE = "http://example.org/"
 INDIVIDUALS: tuple[Constant, ...] = (*(IRI(EXAMPLE + name) for name in "abcd"), BlankNode("e"))

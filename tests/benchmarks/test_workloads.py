@@ -51,7 +51,9 @@ def test_one_command_runs_workloads_and_writes_json(tmp_path: Path) -> None:
     assert "| transitive | 100 nodes | corollary | reason |" in shown
 
 
-@pytest.mark.parametrize("name", ["transitive", "hierarchy", "first-use", "real", "store", "queries"])
+@pytest.mark.parametrize(
+    "name", ["transitive", "hierarchy", "first-use", "real", "store", "queries", "explain", "bulk"]
+)
 def test_small_workloads_give_measurements(name: str) -> None:
     results = WORKLOADS[name].run(SMALL)
     assert all(m.workload == name and m.least > 0 for m in results.measurements)

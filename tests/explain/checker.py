@@ -134,6 +134,10 @@ class Checker:
         assert (nodes[0], nodes[-1]) == (step.fact[0], step.fact[2])
         assert all(edge[0] == node for edge, node in zip(path, nodes, strict=False))
         assert all(edge[1] == step.fact[1] for edge in path)
+        for end in nodes[2:]:
+            ends = {head.subject: self._constant(nodes[0]), head.object: self._constant(end)}
+            binding = {v: value for v, value in ends.items() if isinstance(v, Variable)}
+            assert all(is_true(e.expression, binding) for e in rule.source.body if isinstance(e, Filter))
         assert all(map(self._holds, premises))
 
     def _check_reading(self, step: Step, reason: Reading, premises: list[Ids]) -> None:

@@ -13,7 +13,8 @@ from tests.explain.checker import Checker, cost, least_costs
 from corollary.evaluate import Materialisation
 from corollary.explain import FALSE, Explanation, Status, explain, explain_inconsistency
 from corollary.explain.proof import Application
-from corollary.language import Program, UnstratifiableError, parse_program
+from corollary.language import CorollaryError, Program, UnstratifiableError, parse_program
+from corollary.maintain import Strategy, maintain
 from corollary.profiles import load_profile
 
 thorough = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
@@ -180,6 +181,47 @@ def test_a_symmetric_closure_needs_no_circles() -> None:
         assert len(explanation.proofs) == 3
         for proof in explanation.proofs:
             Checker(result).check(proof, proof.conclusion.fact)
+
+
+def test_a_closure_without_loops_is_a_path_of_edges() -> None:
+    rule = "@name transitive\n[?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z], FILTER(?x != ?z) .\n"
+    result = chain(100, rule + "[:n100, :p, :n0] .", ":p")
+    (proof,) = explained(result, "n90", "p", "n10").proofs
+    assert (proof.size, len(proof.conclusion.premises)) == (2, 21)
+    Checker(result).check(proof, proof.conclusion.fact)
+    assert "FILTER(:n90 != :n10)" in str(explained(result, "n90", "p", "n10"))
+
+
+def test_a_clique_of_equal_things() -> None:
+    facts = (
+        "".join(f"[:n{i}, owl:sameAs, :n{i - 1 - i % 3 if i > 2 else 0}] .\n" for i in range(1, 41))
+        + "[:n0, :p, :v] ."
+    )
+    data = parse_program(f"PREFIX : <http://example.org/>\n{facts}")
+    result = run([], load_profile("owl2rl") + data)
+    checker = Checker(result)
+    for fact in (("n40", "p", "v"), ("n17", "p", "v")):
+        (proof,) = explained(result, *fact).proofs
+        assert proof.size <= 2 + 2 * 40
+        checker.check(proof, proof.conclusion.fact)
+    same = result.dictionary.encode("<http://www.w3.org/2002/07/owl#sameAs>")
+    first, last = (result.dictionary.encode(f"<http://example.org/{name}>") for name in ("n40", "n39"))
+    explanation = explain(result, first, same, last, limit=3)
+    assert len(explanation.proofs) == 3
+    for proof in explanation.proofs:
+        checker.check(proof, (first, same, last))
+
+
+def test_only_the_last_materialisation_is_explained() -> None:
+    before = chain(3, TRANSITIVE, ":p")
+    gone = before.explicit.snapshot()
+    (predicate,) = gone.predicates()
+    keys = gone.relation(predicate).pairs().keys[:1]
+    gone.remove(predicate, keys)
+    after, _ = maintain(before, gone, {predicate: keys}, {}, Strategy.DRED)
+    assert explained(after, "n1", "p", "n3").proofs
+    with pytest.raises(CorollaryError, match="take the last one"):
+        explained(before, "n1", "p", "n3")
 
 
 def test_deep_proofs() -> None:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.index.drawn import LARGEST, Pair, packed, sets_of_pairs, sorted_keys, unpacked
 from tests.kernels import twins
 
-from corollary.index.closure import close_graph, close_keys, compressed
+from corollary.index.closure import close_graph, close_keys
+from corollary.index.components import compressed
 
 quick = settings(max_examples=200, deadline=None)
 nodes = st.integers(0, 11)

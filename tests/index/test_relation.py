@@ -46,6 +46,8 @@ def assert_is(relation: Relation, facts: frozenset[Pair]) -> None:
         assert relation.has_subject(term) == any(subject == term for subject, _ in facts)
         assert relation.has_object(term) == any(value == term for _, value in facts)
     assert relation.legal_count() == sum(subject < FIRST_LITERAL for subject, _ in facts)
+    assert unpacked(relation.starting(column(sorted({*IDS, 7})))) == sorted(facts & set(probes))
+    assert found(*relation.turned().objects_of(PROBES)) == sorted(flipped_probes)
 
 
 def assert_folds_to(relation: Relation, facts: frozenset[Pair]) -> None:

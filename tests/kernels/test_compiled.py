@@ -164,6 +164,24 @@ assert pickle.loads(pickle.dumps(table)).find("<ex:p>") == 1
 """
 """Reads lines, and numbers their terms; the table grows, and is made anew."""
 
+CHANGES = """
+from corollary.index.pairs import Pairs, compose, pack
+from corollary.language import parse_program
+from corollary.maintain import Strategy, maintain
+
+over, hub, *leaves = (np.uint32(dictionary.encode(f"<ex:{i}>")) for i in range(2000))
+star = [np.full(len(leaves), hub), np.full(len(leaves), over), np.array(leaves)]
+rule = parse_program("[?x, <ex:0>, ?z] :- [?x, <ex:0>, ?y], [?y, <ex:0>, ?z] .")
+before = materialise(TripleIndex.from_columns(*star), rule, dictionary)
+rest = TripleIndex.from_columns(*(column[1:] for column in star))
+after, _ = maintain(before, rest, {int(over): pack(star[0][:1], star[2][:1])}, {}, Strategy.DRED)
+assert len(after.index) == len(leaves) - 1
+
+path = Pairs(pack(np.arange(9, dtype=np.uint32), np.arange(1, 10, dtype=np.uint32)))
+assert len(compose(path.keys, path)) == 8
+"""
+"""Removes one of very many edges of a node from their closure, and composes a path with itself."""
+
 
 def run(script: str) -> list[str]:
     """The words that a fresh Python prints."""
@@ -191,7 +209,7 @@ def test_the_engine_calls_every_kernel_with_one_signature() -> None:
     counts = run(
         "import corollary.kernels.compiled\n"
         "corollary.kernels.compiled.SMALL = -1\n"
-        f"{GRAPH}\n{TERMS}\n"
+        f"{GRAPH}\n{TERMS}\n{CHANGES}\n"
         "from corollary.kernels import graph, ntriples, sorted, texts\n"
         "for module in (graph, ntriples, sorted, texts):\n"
         "    for kernel in vars(module).values():\n"

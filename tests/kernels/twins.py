@@ -62,3 +62,43 @@ def reachable(nodes: int, edges: set[tuple[int, int]], cyclic: Sequence[bool]) -
     """What every node reaches; nodes marked as cyclic reach themselves."""
     closed = closure(edges | {(v, v) for v in range(nodes) if cyclic[v]})
     return [{v for u, v in closed if u == node} for node in range(nodes)]
+
+
+def walk(edges: set[tuple[int, int]], sources: Sequence[int]) -> list[set[int]]:
+    """What every source reaches."""
+    closed = closure(edges)
+    return [{v for u, v in closed if u == source} for source in sources]
+
+
+def meet(edges: set[tuple[int, int]], starts: Sequence[int]) -> set[int]:
+    return set(starts) | {v for u, v in closure(edges) if u in starts}
+
+
+def reachable_bits(
+    components: int, edges: set[tuple[int, int]], cyclic: Sequence[bool], members: Sequence[Sequence[int]]
+) -> list[set[int]]:
+    """The places of the bits of every row."""
+    reached = reachable(components, edges, cyclic)
+    return [{member for component in row for member in members[component]} for row in reached]
+
+
+def write_lists(lists: Sequence[set[int]], members: Sequence[Sequence[int]], ids: Sequence[int]) -> set[int]:
+    """All pairs."""
+    return {
+        ids[node] * HALF + ids[member]
+        for component, reached in enumerate(lists)
+        for node in members[component]
+        for other in reached
+        for member in members[other]
+    }
+
+
+def write_bits(
+    rows: Sequence[set[int]], row_of: Sequence[int], firsts: Sequence[int], seconds: Sequence[int]
+) -> list[int]:
+    """All pairs, whether known or not."""
+    return [
+        first * HALF + seconds[place]
+        for first, row in zip(firsts, row_of, strict=True)
+        for place in sorted(rows[row])
+    ]

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from corollary.index import TripleIndex
 from corollary.language.errors import InputError
-from corollary.loaders import BadLine, files, read, read_index, reading
+from corollary.loaders import BadLine, files, gathering, read, read_index, reading
 from corollary.loaders.documents import Document
-from corollary.loaders.reading import line_rows
+from corollary.loaders.reading import document_rows
 from corollary.terms.dictionary import Kind, TermDictionary
 
 ANONYMOUS = "_:" + "a1" * 16
@@ -170,7 +170,7 @@ def test_progress_tells_triples_and_the_share_of_all_files(tmp_path: Path) -> No
     triples, shares = [n for _, n, _ in told], [share or 0 for _, _, share in told]
     assert triples == sorted(triples)
     assert shares == sorted(shares)
-    assert told[-1] == (f"reading {paths[1]}", 120, 1.0)
+    assert told[-1] == (f"reading {paths[1]}, 0 of 0 MB", 120, 1.0)
 
 
 @settings(deadline=None)
@@ -179,7 +179,7 @@ def test_an_index_is_that_of_the_columns(triples: list[tuple[int, int, int]], bl
     content = "".join(f"<x:{s}> <x:{p}> <x:{o}> .\n" for s, p, o in triples)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
-        patch.setattr(reading, "ROWS_A_BLOCK", block)
+        patch.setattr(gathering, "ROWS_A_BLOCK", block)
         patch.setattr(reading, "TRIPLES_A_CHUNK", 3)
         one, two = TermDictionary(), TermDictionary()
         index = read_index(["-"], one)
@@ -202,7 +202,7 @@ def test_graphs_of_quads(tmp_path: Path, small: int) -> None:
     default = dictionary.encode("<x:default>")
     document = Document.in_file(str(written(tmp_path, "x.nq", QUADS)))
     labels = iter(["_:new1", "_:new2"])
-    rows = line_rows(document, dictionary, graph=default, new_label=lambda: next(labels), small=small)
+    rows = document_rows(document, dictionary, graph=default, new_label=lambda: next(labels), small=small)
     ids = np.concatenate([part for part, _ in rows])
     assert [dictionary.decode_all(row) for row in ids.tolist()] == [
         ["<x:a>", "<x:p>", "_:new1", "<x:g>"],

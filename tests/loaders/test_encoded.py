@@ -60,12 +60,12 @@ def test_what_is_written_is_read(
     path = tmp_path_factory.mktemp("encoded") / "set"
     dictionary = TermDictionary()
     indexes = index_of(dictionary, explicit), index_of(dictionary, inferred)
-    save_encoded(path, dictionary, *indexes, rules="owl2rl")
+    save_encoded(path, EncodedDataSet(dictionary, *indexes, rules="owl2rl"))
     found = load_encoded(path)
     assert found.rules == "owl2rl"
     assert_same(found, dictionary, *indexes)
     assert found.dictionary.encode("<ex:new>") == dictionary.count(Kind.IRI)
-    save_encoded(path, found.dictionary, found.explicit, found.inferred)  # over the older one
+    save_encoded(path, EncodedDataSet(found.dictionary, found.explicit))  # over the older one
     assert load_encoded(path).rules is None
 
 
@@ -82,14 +82,14 @@ University = tuple[TermDictionary, TripleIndex, TripleIndex]
 
 
 def test_a_materialised_university(university: University, tmp_path: Path) -> None:
-    save_encoded(tmp_path / "set", *university)
+    save_encoded(tmp_path / "set", EncodedDataSet(*university))
     assert_same(load_encoded(tmp_path / "set"), *university)
     assert [path.name for path in tmp_path.iterdir()] == ["set"]
 
 
 def test_many_row_groups(university: University, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoded, "ROWS_A_GROUP", 1000)
-    save_encoded(tmp_path / "set", *university)
+    save_encoded(tmp_path / "set", EncodedDataSet(*university))
     assert_same(load_encoded(tmp_path / "set"), *university)
 
 
@@ -97,7 +97,7 @@ def test_a_data_set_written_by_others(tmp_path: Path) -> None:
     """With signed ids of 64 bits, several files a part, one predicate in two of them, no checksums."""
     dictionary = TermDictionary()
     explicit = index_of(dictionary, [(f"<ex:{n}>", f"<ex:{n % 3}>", f'"{n}"') for n in range(30)])
-    save_encoded(tmp_path / "set", dictionary, explicit, TripleIndex())
+    save_encoded(tmp_path / "set", EncodedDataSet(dictionary, explicit))
     manifest = json.loads((tmp_path / "set" / "manifest.json").read_text())
     files = {}
     for name in list(manifest["files"]):
@@ -153,9 +153,8 @@ def test_what_is_not_whole_is_refused(
     tmp_path: Path, damage: Callable[[Path], object], complaint: str
 ) -> None:
     dictionary = TermDictionary()
-    save_encoded(
-        tmp_path / "set", dictionary, index_of(dictionary, [("<ex:a>", "<ex:b>", '"c"')]), TripleIndex()
-    )
+    index = index_of(dictionary, [("<ex:a>", "<ex:b>", '"c"')])
+    save_encoded(tmp_path / "set", EncodedDataSet(dictionary, index))
     damage(tmp_path / "set")
     with pytest.raises(InputError, match=complaint) as raised:
         load_encoded(tmp_path / "set")
@@ -167,7 +166,7 @@ def test_ids_of_no_term_are_refused(tmp_path: Path) -> None:
     index = TripleIndex.from_columns(*np.array([[0], [0], [1]], np.uint32))
     dictionary = TermDictionary()
     dictionary.encode("<ex:a>")
-    save_encoded(tmp_path / "set", dictionary, index, TripleIndex())
+    save_encoded(tmp_path / "set", EncodedDataSet(dictionary, index))
     with pytest.raises(InputError, match="ids of no term"):
         load_encoded(tmp_path / "set")
 
@@ -177,25 +176,25 @@ def test_other_things_are_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "mine" / "thesis.txt").write_text("x")
     for name in ("mine", "mine/thesis.txt"):
         with pytest.raises(InputError, match="something else is there"):
-            save_encoded(tmp_path / name, TermDictionary(), TripleIndex(), TripleIndex())
+            save_encoded(tmp_path / name, EncodedDataSet(TermDictionary(), TripleIndex()))
     with pytest.raises(InputError, match="there is no folder"):
-        save_encoded(tmp_path / "none" / "set", TermDictionary(), TripleIndex(), TripleIndex())
+        save_encoded(tmp_path / "none" / "set", EncodedDataSet(TermDictionary(), TripleIndex()))
     (tmp_path / "empty").mkdir()
-    save_encoded(tmp_path / "empty", TermDictionary(), TripleIndex(), TripleIndex())
+    save_encoded(tmp_path / "empty", EncodedDataSet(TermDictionary(), TripleIndex()))
     assert len(load_encoded(tmp_path / "empty").dictionary) == 0
 
 
 def test_a_failed_write_leaves_the_older_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dictionary = TermDictionary()
     explicit = index_of(dictionary, [("<ex:a>", "<ex:b>", '"c"')])
-    save_encoded(tmp_path / "set", dictionary, explicit, TripleIndex())
+    save_encoded(tmp_path / "set", EncodedDataSet(dictionary, explicit))
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(encoded, "_write_facts", fail)
     with pytest.raises(InputError, match="cannot be written: No space left"):
-        save_encoded(tmp_path / "set", dictionary, TripleIndex(), TripleIndex())
+        save_encoded(tmp_path / "set", EncodedDataSet(dictionary, TripleIndex()))
     assert [path.name for path in tmp_path.iterdir()] == ["set"]
     assert_same(load_encoded(tmp_path / "set"), dictionary, explicit, TripleIndex())
 
@@ -204,7 +203,7 @@ WRITER = """
 import sys
 import numpy as np
 from corollary.index import TripleIndex
-from corollary.loaders.encoded import save_encoded
+from corollary.loaders.encoded import EncodedDataSet, save_encoded
 from corollary.terms.dictionary import TermDictionary
 
 dictionary = TermDictionary()
@@ -214,7 +213,7 @@ ids = np.arange(20_000, dtype=np.uint32)
 index = TripleIndex.from_columns(ids, ids % 7, ids[::-1].copy())
 print("ready", flush=True)
 for number in range(1000):
-    save_encoded(sys.argv[1], dictionary, index, index)
+    save_encoded(sys.argv[1], EncodedDataSet(dictionary, index, index))
 """
 
 

@@ -80,6 +80,7 @@ IRIS = [
     b"<s:!$&'()*+,;=:@/?-._~>",
     b"<http://a/\\u00e9>",
     b"<http://a/\xc3\xa9>",
+    *(f"<x:{character}>".encode() for character in "\u0080\u00a0\u07ff\u0800\ud7ff\ue000\uf900\U00010000"),
     b"<http:/x//y>",
     b"<http://?q>",
     b"<a:>",
@@ -103,6 +104,10 @@ LITERALS = [
     b'"li\\"t\\n\\r\\t\\\\"',
     b"\"\\b\\u00e9'\\'\"",
     b'"\xc3\xa9\t\x7f"',
+    *(
+        f'"{character}"'.encode()
+        for character in "\u0080\u07ff\u0800\ue000\uffef\ufffd\ufffe\uffff\U0001f600"
+    ),
     b'"x"@en',
     b'"x"@en-us',
     b'"x"@EN',
@@ -115,7 +120,8 @@ OTHERS = [b"<<( <a:b> <a:b> <a:b> )>>", b"'x'", b"a:b", b'"open', b"<open", b"_:
 SPACES = [b" ", b" ", b"\t", b"  ", b""]
 ENDS = [b" .", b" .", b".", b" . # comment", b" .#", b" . # \xc3\xa9", b"", b" . .", b" <a:b> ."]
 LINE_ENDS = [b"\n", b"\n", b"\r\n", b"\r", b"\n\n", b"\n# comment\n", b"\n \t\n", b""]
-BYTES = [bytes([byte]) for byte in b' \t\r\n.<>"_:@^\\#%-a0\x00\x7f\xc3\xff'] + [b"\xef\xbb\xbf", b"\\u0041"]
+BYTES = [bytes([byte]) for byte in b' \t\r\n.<>"_:@^\\#%-a0\x00\x7f\xc2\xc3\xa0\xed\xef\xbf\xff']
+BYTES += [b"\xef\xbb\xbf", b"\\u0041"]
 
 
 @st.composite
@@ -148,6 +154,29 @@ def test_never_another_result_than_pyoxigraphs(content: bytes, format: RdfFormat
     assert found(content, format) == expected(content, format)
 
 
+def test_every_character() -> None:
+    """In a literal, and in each part of an IRI; those that IRIs cannot have are bad lines of their own.
+
+    Every one up to U+00FF, every so many beyond, and the two at each border between blocks.
+    """
+    points = {*range(32, 256), *range(0x100, 0xD800, 31), *range(0xE000, 0x110000, 431)} - {92}
+    borders = (0x800, 0xD800, 0xE000, 0xF900, 0xFDD0, 0xFDF0, 0xFFF0, 0xFFFE, 0x10000, 0x20000)
+    points |= {point for border in borders for point in (border - 1, border)} - {0xD800, 0xDFFF}
+    characters = [*map(chr, sorted(points)), chr(0xFFFF), chr(0x10FFFF)]
+    lines = [f'<x:a> <x:b> "{character}" .\n' for character in characters if character != '"']
+    content = "".join(lines).encode()
+    assert found(content, RdfFormat.N_TRIPLES) == expected(content, RdfFormat.N_TRIPLES)
+    for shape in ("http://a/{}", "http://{}/", "x:a?{}", "x:{}#a", "x:#{}"):
+        lines = [f"<x:a> <x:b> <{shape.format(character)}> .\n" for character in characters]
+        content = "".join(lines).encode()
+        bad = parse_chunk(np.frombuffer(bytearray(content), np.uint8)).bad
+        for line in bad:
+            assert expected(lines[line.line - 1].encode(), RdfFormat.N_TRIPLES) is None
+        gone = {line.line for line in bad}
+        content = "".join(line for number, line in enumerate(lines, 1) if number not in gone).encode()
+        assert found(content, RdfFormat.N_TRIPLES) == expected(content, RdfFormat.N_TRIPLES)
+
+
 @pytest.fixture
 def as_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ntriples, "find_terms", find_terms.plain)
@@ -162,8 +191,10 @@ def test_python_and_machine_code_read_alike() -> None:
 
 def test_plain_lines_need_no_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ntriples, "parse_line", None)
-    terms = [IRIS[:4], IRIS[:4], IRIS[:4] + LABELS[:2] + LITERALS[:3] + LITERALS[5:7] + LITERALS[-4:-2]]
-    lines = [b"%s %s\t%s .\r\n" % (s, p, o) for s in terms[0] for p in terms[1] for o in terms[2]]
+    iris = [*IRIS[:4], "<http://x/ü?ä#日本>".encode()]
+    literals = [*LITERALS[:3], '"日本 😀"'.encode(), b'"x"@en', b'"x"@en-us', b'"1"^^<' + DATATYPES[0] + b">"]
+    objects = [*iris, *LABELS[:2], *literals]
+    lines = [b"%s %s\t%s .\r\n" % (s, p, o) for s in iris for p in iris for o in objects]
     content = b"# comment\n\n" + b"".join(lines)
     read = found(content, RdfFormat.N_TRIPLES)
     assert read is not None

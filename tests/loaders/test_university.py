@@ -103,8 +103,8 @@ def test_a_reasoner_finds_what_is_left_unsaid(tmp_path: Path) -> None:
 
 
 def test_compression(tmp_path: Path) -> None:
-    paths = generate(1, tmp_path, compression="bz2")
-    assert paths[1].name == "university-1.nt.bz2"
+    paths = generate(1, tmp_path, compression="zst")
+    assert paths[1].name == "university-1.nt.zst"
     assert len(read([paths[1]], TermDictionary())[0]) == len(university(1))
 
 

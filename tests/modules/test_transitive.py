@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engine import Fact
 from tests.kernels import twins
+from tests.maintain.histories import assert_exact
 from tests.modules.driver import closed_by_joins, closed_by_modules
-from tests.strategies import individuals, properties
+from tests.strategies import EXAMPLE, individuals, properties
 
 from corollary.language import IRI, OWL, RDF_TYPE, Program, parse_program
 from corollary.modules.transitive import FEW_EDGES, closed_predicate
@@ -76,6 +77,17 @@ def test_batches_of_edges(batches: list[list[tuple[int, int]]]) -> None:
     expected = twins.closure({edge for batch in batches for edge in batch})
     found = closed_by_modules(parse_program(PREFIX + CONSTANT), facts)
     assert found == {(node(u), p, node(v)) for u, v in expected}
+
+
+def test_what_follows_from_a_derived_fact_that_has_another_proof() -> None:
+    """a p d is looked at while nothing is known of the proof that a p c has beside its paths."""
+
+    def facts(text: str) -> frozenset[Fact]:
+        return frozenset(tuple(IRI(EXAMPLE + letter) for letter in word) for word in text.split())  # type: ignore[misc]
+
+    copies = "".join(f"[?x, :p, ?y] :- [?x, :{name}, ?y] ." for name in "efg")
+    history = [facts("agb bpc cpd"), facts("agb bpc cpd aec afd"), facts("bpc cpd aec")]
+    assert_exact(history, parse_program(PREFIX + CONSTANT + copies))
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,12 @@ def test_what_follows() -> None:
     assert not violated
 
 
+def test_blank_nodes_of_two_documents_are_two() -> None:
+    one, other = (n3_rules(PREFIXES + f":a :p [ :q {value} ] .") for value in (1, 2))
+    nodes = [{head.subject for rule in program for head in rule.heads} for program in (one, other)]
+    assert len(nodes[0] & nodes[1]) == 1  # :a
+
+
 REFUSED = [
     ("{ ?x :p ?y . ?y math:sin ?z } => { ?x :q ?z } .", "the builtin math#sin is outside", ":8:"),
     ("{ ?x :p ?y } => { ?x :q [ :r ?y ] } .", "makes new blank nodes", None),

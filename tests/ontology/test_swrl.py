@@ -166,6 +166,17 @@ def test_ontology_files_are_rule_files(tmp_path: Path) -> None:
     assert program.name == "zoo" and len(program) == 1
     graph_of(TRANSLATIONS[1][0]).serialize(tmp_path / "zoo.owl", format="xml")
     assert load_rules(str(tmp_path / "zoo.owl")) == program
+    (tmp_path / "zoo.owl").write_bytes(path.read_bytes())
+    assert load_rules(str(tmp_path / "zoo.owl")) == program
+
+
+def test_variables_without_names_get_the_same_ones_every_time() -> None:
+    text = imp([related(":p", "_:a", "_:b"), related(":p", "_:b", "_:a")], [related(":q", "_:a", "_:b")])
+    text += "_:a a swrl:Variable . _:b a swrl:Variable ."
+    program = swrl_rules(graph_of(text))
+    assert program == swrl_rules(graph_of(text))
+    rule = "[?node, :q, ?node0] :- [?node, :p, ?node0], [?node0, :p, ?node] ."
+    assert program == parse_program(f"PREFIX : <http://example.org/>\n{rule}")
 
 
 def test_ontology_files_without_usable_rules(tmp_path: Path) -> None:

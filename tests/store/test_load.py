@@ -175,7 +175,11 @@ def test_a_complaint_tells_place_and_remedy(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("source", "complaint"),
-    [("none.ttl", "No such file"), (".", "this is a directory"), ("ftp://example.org/x", "nothing is known")],
+    [
+        ("none.ttl", "No such file"),
+        (str(Path(__file__).parent), "a directory without RDF files"),
+        ("ftp://example.org/x", "nothing is known"),
+    ],
 )
 def test_what_is_no_document(source: str, complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):

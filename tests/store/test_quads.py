@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corollary.index.pairs import Pairs
 from corollary.index.triples import TripleIndex
 from corollary.store.quads import Changes, Quads
 
@@ -13,9 +15,10 @@ Facts = set[tuple[int, int, int]]
 
 small = st.integers(0, 3)
 quads = st.tuples(st.integers(0, 2), small, st.integers(0, 1), small)  # graph, subject, predicate, object
-steps = st.lists(
-    st.one_of(st.tuples(st.sampled_from(("add", "remove")), quads), st.just("apply")), max_size=60
-)
+changes = st.tuples(st.sampled_from(("add", "remove", "add many")), st.lists(quads, min_size=1, max_size=9))
+steps = st.lists(st.one_of(changes, st.just("apply")), max_size=60)
+
+Steps = list[str | tuple[str, list[Quad]]]
 
 
 def facts(index: TripleIndex) -> Facts:
@@ -37,16 +40,14 @@ def union(model: set[Quad]) -> Facts:
 
 
 @given(steps)
-def test_any_changes_in_any_batches(script: list[str | tuple[str, Quad]]) -> None:
+def test_any_changes_in_any_batches(script: Steps) -> None:
     store, model, applied = Quads(), set[Quad](), set[Quad]()
     kept = []
     for step in [*script, "apply"]:
         if isinstance(step, tuple):
-            verb, quad = step
-            store.log(*quad, added=verb == "add")
-            (model.add if verb == "add" else model.discard)(quad)
-            assert store.holds(*quad) == (quad in model)
-            assert store.is_changed
+            change(store, model, *step)
+            assert all(store.holds(*quad) == (quad in model) for quad in step[1])
+            assert store.is_changed or step[0] == "add many"
             continue
         gained, lost = store.apply()
         assert changed(gained) == union(model) - union(applied)
@@ -71,9 +72,7 @@ def check(store: Quads, model: set[Quad]) -> None:
 
 
 @given(steps, steps)
-def test_a_copy_goes_its_own_way(
-    before: list[str | tuple[str, Quad]], after: list[str | tuple[str, Quad]]
-) -> None:
+def test_a_copy_goes_its_own_way(before: Steps, after: Steps) -> None:
     store, model = Quads(), set[Quad]()
     play(store, model, before)
     copy, copied = store.copy(), set(model)
@@ -83,11 +82,24 @@ def test_a_copy_goes_its_own_way(
         check(quads, expected)
 
 
-def play(store: Quads, model: set[Quad], script: list[str | tuple[str, Quad]]) -> None:
+def play(store: Quads, model: set[Quad], script: Steps) -> None:
     for step in script:
         if isinstance(step, tuple):
-            verb, quad = step
-            store.log(*quad, added=verb == "add")
-            (model.add if verb == "add" else model.discard)(quad)
+            change(store, model, *step)
         else:
             store.apply()
+
+
+def change(store: Quads, model: set[Quad], verb: str, quads: list[Quad]) -> None:
+    """Change store and model alike. Quads that are added many at once are all of one graph and predicate."""
+    if verb == "add many":
+        graph, _, predicate, _ = quads[0]
+        keys = np.array([s << 32 | o for _, s, _, o in quads], np.uint64)
+        expected = {(graph, s, predicate, o) for _, s, _, o in quads} - model
+        new = store.log_many(graph, predicate, Pairs.of(keys)).tolist()
+        assert new == sorted(s << 32 | o for _, s, _, o in expected)
+        model.update(expected)
+        return
+    for quad in quads:
+        store.log(*quad, added=verb == "add")
+        (model.add if verb == "add" else model.discard)(quad)

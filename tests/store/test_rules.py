@@ -123,6 +123,45 @@ def test_rule_files_and_profiles(family: Graph, tmp_path: Path) -> None:
     assert "prp-trp" not in {rule.name for rule in store.rules()}
 
 
+UNCLES = "{ ?x :parent ?y . ?y :brother ?z } => { ?x :uncle ?z } ."
+UNCLES_IN_SWRL = """
+@prefix swrl: <http://www.w3.org/2003/11/swrl#> .
+:x a swrl:Variable . :y a swrl:Variable . :z a swrl:Variable .
+:uncles a swrl:Imp ; swrl:body (
+ [ a swrl:IndividualPropertyAtom ; swrl:propertyPredicate :parent ; swrl:argument1 :x ; swrl:argument2 :y ]
+ [ a swrl:IndividualPropertyAtom ; swrl:propertyPredicate :brother ; swrl:argument1 :y ; swrl:argument2 :z ]
+) ; swrl:head (
+ [ a swrl:IndividualPropertyAtom ; swrl:propertyPredicate :uncle ; swrl:argument1 :x ; swrl:argument2 :z ]
+) .
+"""
+
+
+@pytest.mark.parametrize(("name", "rules"), [("uncles.n3", UNCLES), ("uncles.ttl", UNCLES_IN_SWRL)])
+def test_rules_of_other_languages(family: Graph, tmp_path: Path, name: str, rules: str) -> None:
+    file = tmp_path / name
+    file.write_text(f"@prefix : <{EX}> .\n{rules}")
+    family.add((EX.b, EX.brother, EX.d))
+    uncle = (EX.a, EX.uncle, EX.d)
+    store = store_of(family)
+    assert len(store.add_rules(file)) == 1
+    assert len(store.add_rules(str(file))) == 0
+    assert uncle in family
+    assert len(store.remove_rules(file)) == 1
+    assert uncle not in family
+    at_once = Graph(CorollaryStore(rules=["owl2rl", file]))
+    in_a_string = Graph(CorollaryStore(f"rules=owl2rl;rules={file}"))
+    for graph in (at_once, in_a_string):
+        for triple in store.explicit():
+            graph.add(triple)
+        assert uncle in graph
+
+
+def test_the_text_of_n3_rules(family: Graph) -> None:
+    family.add((EX.b, EX.brother, EX.d))
+    store_of(family).add_rules(f"@prefix : <{EX}> .\n{UNCLES}")
+    assert (EX.a, EX.uncle, EX.d) in family
+
+
 def test_an_unknown_name_is_told(family: Graph) -> None:
     store_of(family).add_rules(CLOSED)
     with pytest.raises(CorollaryError, match="did you mean closed"):

@@ -57,14 +57,23 @@ def test_without_a_compiler() -> None:
 
 
 def test_python_and_machine_code_hash_alike() -> None:
-    texts = Texts.of_strings(["", "x", "x234567", "x2345678", "x23456789é" * 5])
-    hashes = {}
-    for name, function in (("plain", kernels.hash_texts.plain), ("compiled", kernels.hash_texts.compile())):
-        hashes[name] = np.zeros(5, np.uint32)
+    strings = ["", "x", "x23456", "x2345678", "x23456789é" * 5]
+    texts = Texts.of_strings([*strings, "x2345679", *strings])
+    results = []
+    for function in (kernels.hash_texts.plain, kernels.hash_texts.compile()):
+        hashes, earlier = np.zeros(11, np.uint32), np.zeros(11, np.int64)
         with np.errstate(over="ignore"):
-            function(texts.data, texts.starts, texts.lengths, hashes[name])
-    assert hashes["plain"].tolist() == hashes["compiled"].tolist()
-    assert len(set(hashes["plain"].tolist())) == 5
+            function(texts.data, texts.starts, texts.lengths, hashes, earlier, np.full(4096, -1))
+        results.append((hashes.tolist(), earlier.tolist()))
+    assert results[0] == results[1]
+    assert len(set(results[0][0])) == 6
+    assert results[0][1] == [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4]
+
+
+@given(st.lists(letters, max_size=30))
+def test_an_earlier_text_is_an_equal_one(strings: list[str]) -> None:
+    earlier = Texts.of_strings(strings).earlier.tolist()
+    assert all(row <= place and strings[row] == strings[place] for place, row in enumerate(earlier))
 
 
 def test_texts_of_other_kinds_are_left_alone() -> None:
@@ -85,6 +94,7 @@ def test_equal_hashes_are_no_equal_texts() -> None:
     table, numbers = TextTable(), np.zeros(3, np.uint32)
     texts = Texts.of_strings(["xa", "xb", "xa"])
     texts.hashes[:] = 0xFFFFFFFF  # the last slot: probing goes on at the first
+    texts.earlier[:] = [0, 1, 2]
     table.append(texts, ord("x"), 0, numbers)
     assert numbers.tolist() == [0, 1, 0]
 

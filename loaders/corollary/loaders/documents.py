@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 from xml.parsers import expat
 
 import pyoxigraph
@@ -32,6 +32,9 @@ from corollary.loaders.formats import (
     input_error,
     sniff,
 )
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 _POSITION = re.compile(r"^Parser error (at|between) line .*?: ")
 _LONGEST_QUOTED_LINE = 160
@@ -67,6 +70,14 @@ class Document:
     content: bytes | None = None
 
     @staticmethod
+    def in_file_told(name: str, format: str | None) -> Document:
+        """As ``in_file``, but a suffix that names a format goes before ``format``."""
+        try:
+            return Document.in_file(name, format if name == STANDARD_STREAM else None)
+        except InputError:
+            return Document.in_file(name, format)
+
+    @staticmethod
     def in_file(name: str, format: str | None = None) -> Document:
         """The document in a file or on standard input (``-``); ``format`` goes before the suffix."""
         kind = FileKind.of(name)
@@ -78,13 +89,17 @@ class Document:
             None if name == STANDARD_STREAM else Path(name).resolve().as_uri(),
         )
 
+    def size(self) -> int:
+        """Its bytes, maybe compressed; 0 for standard input. InputError if it cannot be found."""
+        return size_of(self.name) if self.content is None else len(self.content)
+
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
         """The raw, still compressed, bytes."""
         if self.content is not None:
             yield io.BytesIO(self.content)
         elif self.name == STANDARD_STREAM:
-            yield sys.stdin.buffer
+            yield io.BufferedReader(_Counted(sys.stdin.buffer), 1 << 18)
         else:
             with open(self.name, "rb") as raw:
                 yield raw
@@ -164,6 +179,8 @@ def syntax_error(
         remedy = "the file may be cut off: get it again"
     else:
         remedy = "mend the file, or name its format if it is another one"
+    if format in LINE_FORMATS:
+        remedy += '; on_error="skip", or --skip-bad REPORT on the command line, leaves bad lines out'
     if not line:
         return input_error(f"{name}: {message}", remedy)
     text = text.rstrip("\r\n").replace("\t", " ")
@@ -177,6 +194,27 @@ def _peek(stream: BinaryIO) -> bytes:
     first = stream.read(4096)
     stream.seek(0)
     return first
+
+
+class _Counted(io.RawIOBase):
+    """What comes through a pipe, which cannot tell how far it has been read."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        with memoryview(buffer) as view:
+            read = self._stream.read1(len(view))  # type: ignore[attr-defined]  # of all buffered streams
+            view[: len(read)] = read
+        self._count += len(read)
+        return len(read)
+
+    def tell(self) -> int:
+        return self._count
 
 
 class _CheckedXML:

@@ -17,6 +17,7 @@ from typing import BinaryIO, TypeVar
 import numpy as np
 
 from corollary.kernels.texts import Bytes
+from corollary.loaders.encoded import MANIFEST, TERMS
 from corollary.loaders.formats import FORMATS, STANDARD_STREAM, FileKind, input_error
 
 CHUNK = 1 << 20
@@ -31,13 +32,15 @@ Parsed = TypeVar("Parsed")
 def files_in(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     """The paths, with a folder replaced by the RDF files in it and below it, in the order of their names.
 
-    InputError for a folder without any.
+    InputError for a folder without any, and for an encoded data set.
     """
     names: list[str] = []
     for path in (os.fspath(path) for path in paths):
         if path == STANDARD_STREAM or not Path(path).is_dir():
             names.append(path)
             continue
+        if (Path(path) / MANIFEST).is_file() and (Path(path) / TERMS).is_dir():
+            raise input_error(f"{path}: this is an encoded data set", "load it with store.load_encoded(...)")
         found = sorted(
             str(file)
             for file in Path(path).rglob("*")

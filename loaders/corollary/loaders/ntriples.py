@@ -23,6 +23,7 @@ from corollary.loaders.documents import reason_of, syntax_error
 from corollary.terms.texts import Texts
 
 _LF = 10
+_LAST_ASCII = 127
 
 _LINE_END = b"\r\n"
 
@@ -64,7 +65,7 @@ def parse_chunk(data: Bytes, format: RdfFormat = RdfFormat.N_TRIPLES, name: str 
     lengths: Places = np.empty(TERMS * most, np.int64)
     odd: Places = np.empty(TERMS * most, np.int64)
     counts: Places = np.zeros(3, np.int64)
-    find_terms(data, 4 if format == RdfFormat.N_QUADS else 3, starts, lengths, odd, counts)
+    find_terms(data, _is_utf8(data), 4 if format == RdfFormat.N_QUADS else 3, starts, lengths, odd, counts)
     statements, odd_lines, lines = counts.tolist()
     texts = (data, starts[: TERMS * statements], lengths[: TERMS * statements])
     bad: list[BadLine] = []
@@ -74,6 +75,15 @@ def parse_chunk(data: Bytes, format: RdfFormat = RdfFormat.N_TRIPLES, name: str 
             careful.read(begin, end, row, line)
         texts, bad = careful.joined(*texts), careful.bad
     return Statements(Texts.of(*texts), lines, bad)
+
+
+def _is_utf8(data: Bytes) -> bool:
+    if data.size and data.max() > _LAST_ASCII:
+        try:
+            str(data.data, "utf-8")
+        except UnicodeDecodeError:
+            return False
+    return True
 
 
 class _Careful:

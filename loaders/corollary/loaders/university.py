@@ -11,15 +11,9 @@ consistent with the ontology; a university has some 100,000 triples.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from importlib.resources import files
-from pathlib import Path
 from random import Random
-
-from corollary.language.errors import InputError
-from corollary.loaders.reading import Progress
-from corollary.loaders.writing import replacing
 
 ONTOLOGY = "https://corollary.example/university#"
 DATA = "https://corollary.example/data/"
@@ -39,39 +33,9 @@ RANKS = (
 PUBLICATION_KINDS = ("JournalArticle", "ConferencePaper", "ConferencePaper", "TechnicalReport", "Book")
 
 
-def generate(
-    universities: int,
-    directory: str | os.PathLike[str],
-    *,
-    seed: int = 0,
-    compression: str = "",
-    progress: Progress | None = None,
-) -> list[Path]:
-    """Write ``university.ttl`` (the ontology) and ``university-1.nt`` ... into a folder, made if need be.
-
-    ``compression`` is "", "gz" or "bz2". Returns the paths written, the ontology first. Raises InputError
-    if the file system refuses.
-    """
-    folder = Path(directory)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: this folder cannot be made: {error.strerror}") from None
-    ontology = folder / "university.ttl"
-    paths = [ontology]
-    with replacing(ontology) as stream:
-        stream.write(files("corollary.loaders").joinpath("university.ttl").read_bytes())
-    triples = 0
-    for number in range(1, universities + 1):
-        path = folder / f"university-{number}.nt{'.' if compression else ''}{compression}"
-        lines = university(number, seed)
-        with replacing(path) as stream:
-            stream.write("".join(lines).encode())
-        paths.append(path)
-        triples += len(lines)
-        if progress is not None:
-            progress(f"writing {path}", triples, number / universities)
-    return paths
+def ontology() -> bytes:
+    """The ontology, in Turtle."""
+    return files("corollary.loaders").joinpath("university.ttl").read_bytes()
 
 
 def university(number: int, seed: int = 0) -> list[str]:

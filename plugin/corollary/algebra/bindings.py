@@ -8,11 +8,12 @@ atom. Which sorted order is searched follows from what is bound: subject known, 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
-from corollary.index.pairs import firsts, pack, seconds, slice_of
+from corollary.index.pairs import compose, firsts, pack, seconds, slice_of, sorted_unique
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Mask, Rows
@@ -20,6 +21,10 @@ from corollary.plan.compile import Atom
 
 MANY_PREDICATES = 64
 """With more predicates than this an open predicate is looked up in the directories."""
+
+MANY_ROWS = 4096
+WAYS_A_PAIR = 4
+"""Paths from so many rows are not made one by one, if they are so many times as many as what they join."""
 
 
 @dataclass(slots=True)
@@ -65,6 +70,25 @@ def join(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
     if atom.p not in batch.columns:
         return _join_open_predicate(batch, atom, facts)
     return _join_bound_predicate(batch, atom, facts)
+
+
+def join_for(batch: Batch, atom: Atom, facts: TripleIndex, wanted: Collection[int]) -> Batch:
+    """As ``join``, where only some variables are wanted: rows that agree on these may become one."""
+    bound, free = (atom.s, atom.o) if atom.s in batch.columns else (atom.o, atom.s)
+    others = set(wanted) - {free}
+    is_path = atom.p >= 0 and free < 0 and bound in batch.columns and free not in batch.columns
+    if batch.size < MANY_ROWS or not is_path or len(wanted) != 2 or len(others) != 1 or bound in others:
+        return join(batch, atom, facts)
+    relation = facts.relation(atom.p) if bound == atom.s else facts.relation(atom.p).turned()
+    ways = int(relation.subject_counts(batch.columns[bound]).sum())
+    if ways < WAYS_A_PAIR * (batch.size + len(relation)):
+        return join(batch, atom, facts)
+    (start,) = others
+    ways_to = pack(batch.columns[start], batch.columns[bound])
+    if not (ways_to[1:] > ways_to[:-1]).all():
+        ways_to = sorted_unique(ways_to)
+    keys = compose(ways_to, relation.pairs())
+    return Batch(int(keys.size), {start: firsts(keys), free: seconds(keys)})
 
 
 def _join_bound_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:

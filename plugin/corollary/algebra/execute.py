@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from corollary.algebra.aggregates import group
-from corollary.algebra.bindings import Batch, distinct_values, join
+from corollary.algebra.bindings import Batch, distinct_values, join, join_for
 from corollary.algebra.expressions import number_rows, select
 from corollary.index.pairs import join as join_keys
 from corollary.index.pairs import pack
@@ -29,16 +29,20 @@ CROWDED = 4
 
 
 def run_delta(
-    plan: DeltaPlan, facts: Mapping[Age, TripleIndex], rule: CompiledRule, dictionary: TermDictionary
+    plan: DeltaPlan,
+    facts: Mapping[Age, TripleIndex],
+    rule: CompiledRule,
+    dictionary: TermDictionary,
+    wanted: Collection[int] = (),
 ) -> Batch:
-    """All bindings that need a recent fact for the plan's trigger."""
+    """All bindings that need a recent fact for the plan's trigger; ``wanted`` as in ``run``."""
     if not plan.entrance:
-        return run(plan.direct, facts, rule, dictionary)
+        return run(plan.direct, facts, rule, dictionary, wanted=wanted)
     values = run(plan.entrance[:1], facts, rule, dictionary)
     rows = run(plan.entrance[1:], facts, rule, dictionary, values)
     if rows.size > CROWDED * values.size:
-        return run(plan.direct, facts, rule, dictionary)
-    return run(plan.body, facts, rule, dictionary, rows)
+        return run(plan.direct, facts, rule, dictionary, wanted=wanted)
+    return run(plan.body, facts, rule, dictionary, rows, wanted)
 
 
 def run(
@@ -47,11 +51,17 @@ def run(
     rule: CompiledRule,
     dictionary: TermDictionary,
     batch: Batch | None = None,
+    wanted: Collection[int] = (),
 ) -> Batch:
-    """All bindings that the plan finds, given the facts of every age it reads and a batch to start from."""
+    """All bindings that the plan finds, given the facts of every age it reads and a batch to start from.
+
+    With ``wanted`` variables, all bindings of these.
+    """
     batch = Batch.start() if batch is None else batch
     for step in plan:
-        if isinstance(step, Join):
+        if wanted and step is plan[-1] and isinstance(step, Join):
+            batch = join_for(batch, step.atom, facts[step.age], wanted)
+        elif isinstance(step, Join):
             batch = join(batch, step.atom, facts[step.age])
         elif isinstance(step, Distinct):
             batch = distinct_values(step.atom, step.variable, facts[Age.RECENT])
@@ -109,8 +119,16 @@ def _matches(batch: Batch, atoms: Iterable[Atom], facts: TripleIndex) -> Batch:
 def _join_groups(
     batch: Batch, grouping: Grouping, facts: TripleIndex, rule: CompiledRule, dictionary: TermDictionary
 ) -> Batch:
-    """The rows joined with the groups on the variables they share."""
-    inner = _matches(Batch.start(), grouping.atoms, facts)
+    """The rows joined with the groups on the variables they share.
+
+    If the rows say which groups are asked for, and these are few, only they are computed.
+    """
+    start = Batch.start()
+    if grouping.group and all(map(batch.knows, grouping.group)):
+        asked = distinct_rows(batch, grouping.group)
+        if CROWDED * asked.size < min(map(sizes(facts), grouping.atoms)):
+            start = asked
+    inner = _matches(start, grouping.atoms, facts)
     waiting = list(grouping.conditions)
     while waiting and inner.size:  # bodies have no order: a binding may be written after its use
         ready = next(condition for condition in waiting if condition.needs <= inner.columns.keys())
@@ -120,6 +138,12 @@ def _join_groups(
         return Batch.none()
     groups = group(inner, grouping, rule, dictionary)
     return natural_join(batch, groups)
+
+
+def distinct_rows(batch: Batch, variables: Sequence[int]) -> Batch:
+    """The distinct combinations of some variables' values."""
+    columns = {variable: batch.columns[variable] for variable in variables}
+    return Batch(batch.size, columns).take(number_rows(batch, variables)[0])
 
 
 def natural_join(left: Batch, right: Batch) -> Batch:

@@ -9,5 +9,8 @@ output; exit code 1 means that ``check`` found inconsistencies, or that ``query`
 
 from corollary.cli.commands import main
 from corollary.cli.explaining import explain  # it adds its command
+from corollary.cli.generating import generate  # it too
+from corollary.cli.rules import rules  # it too
+from corollary.cli.spark import spark_generate, spark_load, spark_materialise  # and these
 
-__all__ = ["explain", "main"]
+__all__ = ["explain", "generate", "main", "rules", "spark_generate", "spark_load", "spark_materialise"]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 import click
 
 from corollary.cli.group import EXIT_INCONSISTENT, EXIT_NO, Commands, print_version
 from corollary.cli.output import check_target, print_json, print_tables, write_facts
-from corollary.cli.pipeline import DEFAULT_RULES, load_program, run
-from corollary.cli.progress import stage
+from corollary.cli.pipeline import DEFAULT_RULES, run
+from corollary.cli.reading import Reading, reading_options
 from corollary.cli.updating import STRATEGIES, Sources, update_files
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -24,11 +23,6 @@ _rules = click.option(
     multiple=True,
     metavar="NAME|FILE",
     help=f"A profile (see `corollary profiles`) or a rule file; may be repeated. Default: {DEFAULT_RULES}.",
-)
-_input_format = click.option(
-    "--input-format",
-    metavar="SUFFIX",
-    help="Format of standard input and of files whose names do not tell, such as ttl. Default: nt.",
 )
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
@@ -42,7 +36,7 @@ _output_format = click.option(
 
 
 def _takes_files(command: Command) -> Command:
-    return _files(_rules(_input_format(command)))
+    return _files(_rules(reading_options(command)))
 
 
 _version = click.option(
@@ -61,7 +55,7 @@ def main() -> None:
     """Find everything that follows from RDF data: RDFS, OWL 2 RL and your own rules.
 
     A FILE is RDF in any usual format, told by its suffix: .nt .nq .ttl .trig .rdf .owl .xml .n3 .jsonld, each
-    also with .gz or .bz2 after it. A single - is standard input.
+    also with .gz, .bz2 or .zst after it. A folder stands for such files in it; a single - is standard input.
 
     \b
     Try it:
@@ -84,7 +78,7 @@ def main() -> None:
 def materialise(
     files: tuple[str, ...],
     rules: tuple[str, ...],
-    input_format: str | None,
+    reading: Reading,
     output: str | None,
     output_format: str | None,
     inferred_only: bool,
@@ -102,7 +96,7 @@ def materialise(
     from corollary.cli.summary import summary, tables
 
     check_target(output, output_format, inferred_only)  # before the time to reason is spent
-    done = run(files, rules, input_format)
+    done = run(files, rules, reading)
     write_facts(done.materialisation, output, output_format, inferred_only, done.seconds)
     data, to_stderr = summary(done), output == "-"
     if as_json:
@@ -122,7 +116,7 @@ def materialise(
 @click.option("--remove", multiple=True, metavar="FILE", help="A file with facts to remove; may be repeated.")
 @click.option("--add", multiple=True, metavar="FILE", help="A file with facts to add; may be repeated.")
 @_rules
-@_input_format
+@reading_options
 @click.option(
     "--strategy",
     type=click.Choice(list(STRATEGIES)),
@@ -143,7 +137,7 @@ def update(
     remove: tuple[str, ...],
     add: tuple[str, ...],
     rules: tuple[str, ...],
-    input_format: str | None,
+    reading: Reading,
     strategy: str,
     output: str | None,
     output_format: str | None,
@@ -178,7 +172,7 @@ def update(
     if (*files, *remove, *add).count("-") > 1:
         raise click.UsageError("standard input can be read once: name - only one time")
     check_target(output, output_format, inferred_only)
-    done = update_files(Sources(files, remove, add, rules or (DEFAULT_RULES,)), input_format, strategy)
+    done = update_files(Sources(files, remove, add, rules or (DEFAULT_RULES,)), reading, strategy)
     write_facts(done.after, output, output_format, inferred_only, done.seconds)
     data, to_stderr = summary(done), output == "-"
     if report == "json":
@@ -191,30 +185,6 @@ def update(
         click.echo(f"corollary: {said}", err=True)
 
 
-@main.command(short_help="Print the program made for an ontology.")
-@click.argument("files", nargs=-1, metavar="[FILE]...")
-@_rules
-@_input_format
-def rules(files: tuple[str, ...], rules: tuple[str, ...], input_format: str | None) -> None:
-    """Print the Datalog program that the rules become for the ontology in FILE...
-
-    Every schema statement that a rule needs has been looked up: what is left speaks of your classes and
-    properties. Without files the rules are printed as they are written.
-
-    \b
-    Examples:
-      corollary rules ontology.ttl --rules owl2rl
-      corollary rules --rules rdfs
-    """
-    from corollary.language import format_program
-
-    if files:
-        program = run(files, rules, input_format).materialisation.instances()
-    else:
-        program = load_program(rules or (DEFAULT_RULES,))
-    click.echo(format_program(program).rstrip("\n"))
-
-
 @main.command(short_help="List inconsistencies.")
 @_takes_files
 @_json
@@ -223,7 +193,7 @@ def check(
     ctx: click.Context,
     files: tuple[str, ...],
     rules: tuple[str, ...],
-    input_format: str | None,
+    reading: Reading,
     as_json: bool,
 ) -> None:
     """List the inconsistencies in FILE..., each with its rule and the facts that clash.
@@ -235,7 +205,7 @@ def check(
       corollary check ontology.ttl data.nt
       corollary check data.ttl --json | jq '.inconsistencies[].rule'
     """
-    result = run(files, rules, input_format).materialisation
+    result = run(files, rules, reading).materialisation
     found, count = result.inconsistencies, result.inconsistency_count
     if as_json:
         decode = result.dictionary.decode_all
@@ -263,7 +233,7 @@ def query(
     ctx: click.Context,
     files: tuple[str, ...],
     rules: tuple[str, ...],
-    input_format: str | None,
+    reading: Reading,
     text: str | None,
     query_file: TextIO | None,
     results: str | None,
@@ -299,7 +269,7 @@ def query(
     else:
         raise click.UsageError("give the query: either its text with -q or its file with -f")
     format = output_format(question.form(), results)
-    answer = ask(files, rules, input_format, question)
+    answer = ask(files, rules, reading, question)
     outcome = print_result(answer.result, answer.dataset, format)
     times = ", ".join(f"{name} {seconds:.3f} s" for name, seconds in answer.seconds.items())
     click.echo(f"{outcome} ({times})", err=True)
@@ -309,9 +279,7 @@ def query(
 @main.command("explain-plan", short_help="Show how files are evaluated.")
 @_takes_files
 @_json
-def explain_plan(
-    files: tuple[str, ...], rules: tuple[str, ...], input_format: str | None, as_json: bool
-) -> None:
+def explain_plan(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, as_json: bool) -> None:
     """Show how FILE... are evaluated: components in order, their rules, and a plan for each kind of change.
 
     \b
@@ -321,7 +289,7 @@ def explain_plan(
     """
     from corollary.plan.explain import explanation_text
 
-    explanation = run(files, rules, input_format).materialisation.explain_plan()
+    explanation = run(files, rules, reading).materialisation.explain_plan()
     if as_json:
         click.echo(json.dumps(explanation, indent=2, ensure_ascii=False))
     else:
@@ -337,36 +305,6 @@ def profiles() -> None:
     width = max(map(len, names))
     for name in names:
         click.echo(f"{name:<{width}}  {len(load_profile(name)):>3} rules")
-
-
-@main.group()
-def generate() -> None:
-    """Make data to try things on."""
-
-
-@generate.command(short_help="Make universities of some 100,000 triples.")
-@click.argument("number", type=click.IntRange(min=1), metavar="N")
-@click.option("--output", "-o", required=True, metavar="DIR", help="Folder for the files; made if need be.")
-@click.option("--seed", default=0, show_default=True, help="The same seed gives the same files.")
-@click.option("--gzip", "gzipped", is_flag=True, help="Compress the data files.")
-def university(number: int, output: str, seed: int, gzipped: bool) -> None:
-    """Make N universities of some 100,000 triples each, and their ontology.
-
-    Writes university.ttl, university-1.nt, university-2.nt ... into a folder, and prints their names.
-
-    \b
-    Example:
-      corollary generate university 1 -o university
-      corollary materialise university/*
-    """
-    from corollary.loaders import generate as generate_universities
-
-    with stage("generate", {}) as current:
-        paths = generate_universities(
-            number, Path(output), seed=seed, compression="gz" if gzipped else "", progress=current.update
-        )
-    for path in paths:
-        click.echo(path)
 
 
 def _inconsistencies(count: int) -> str:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from corollary.cli.commands import _input_format as input_format_option
 from corollary.cli.commands import _rules as rules_option
 from corollary.cli.commands import main
 from corollary.cli.pipeline import DEFAULT_RULES, load_program
 from corollary.cli.progress import stage
+from corollary.cli.reading import Reading, reading_options
 
 if TYPE_CHECKING:
     from rdflib.term import Node
@@ -33,7 +33,7 @@ TRIPLES = {"subject": "{} a 0 .", "predicate": "<urn:s> {} 0 .", "object": "<urn
 @main.command(short_help="Prove a fact, or what is inconsistent.")
 @click.argument("words", nargs=-1, metavar="FILE... [SUBJECT PREDICATE OBJECT]")
 @rules_option
-@input_format_option
+@reading_options
 @click.option("--inconsistencies", is_flag=True, help="Prove inconsistencies; then there are only files.")
 @click.option("--format", type=click.Choice(FORMATS), default="text", help="How to print. Default: text.")
 @click.option(
@@ -46,7 +46,7 @@ TRIPLES = {"subject": "{} a 0 .", "predicate": "<urn:s> {} 0 .", "object": "<urn
 def explain(
     words: tuple[str, ...],
     rules: tuple[str, ...],
-    input_format: str | None,
+    reading: Reading,
     inconsistencies: bool,
     format: str,
     limit: int,
@@ -67,7 +67,7 @@ def explain(
     if not files:
         wanted = "" if inconsistencies else " and then SUBJECT PREDICATE OBJECT, such as :bob a :Person"
         raise click.UsageError(f"name FILE...{wanted}")
-    store = loaded(files, rules, input_format)
+    store = loaded(files, rules, reading)
     if inconsistencies:
         found = store.inconsistencies()[:limit]
         explanations = [store.explain(clash) for clash in found]
@@ -92,24 +92,19 @@ def _printed(explanations: Sequence[Explanation], format: str, as_list: bool) ->
             yield (explanation.dot() if format == "dot" else explanation.html()).rstrip("\n")
 
 
-def loaded(files: Sequence[str], rules: Sequence[str], input_format: str | None) -> CorollaryStore:
+def loaded(files: Sequence[str], rules: Sequence[str], reading: Reading) -> CorollaryStore:
     """A store with the files and what follows from them by the rules (the default ones if none are named)."""
     with stage("prepare", {}):
         from rdflib import Dataset
 
-        from corollary.cli.querying import _override as override
-        from corollary.loaders.documents import size_of
         from corollary.store import CorollaryStore
 
         named = [rule for rule in rules or (DEFAULT_RULES,) if rule != "none"]
         store = CorollaryStore(rules=load_program(named) if named else "none")
         Dataset(store, default_union=True)
     with stage("read", {}) as current:
-        sizes = [size_of(name) for name in files]  # all are looked for before the first is read
-        facts = 0
-        for position, name in enumerate(files):
-            current.update(f"reading {name}", facts, sum(sizes[:position]) / (sum(sizes) or 1))
-            facts += store.load(name, format=override(name, input_format))
+        facts = reading.load(files, store, current.update)
+        reading.write_report()
     with stage("reason", {}) as current:
         current.update("reasoning", facts)
         store.materialise()
@@ -118,12 +113,13 @@ def loaded(files: Sequence[str], rules: Sequence[str], input_format: str | None)
 
 def parsed(text: str, place: str, store: CorollaryStore) -> Node:
     """A term in Turtle. InputError if it is none, or none that can stand in that place of a triple."""
-    from rdflib import BNode, Graph
+    from rdflib import BNode, Graph, Literal
+    from rdflib.term import URIRef
 
     from corollary.language.constants import PREDECLARED
     from corollary.language.errors import Diagnostic, InputError
 
-    if text.startswith("_:"):
+    if text.startswith("_:") and place != "predicate":
         return BNode(text[2:])
     prefixes = PREDECLARED | {prefix: str(namespace) for prefix, namespace in store.namespaces()}
     header = "".join(f"@prefix {prefix}: <{namespace}> .\n" for prefix, namespace in prefixes.items())
@@ -132,9 +128,9 @@ def parsed(text: str, place: str, store: CorollaryStore) -> Node:
         graph.parse(data=header + TRIPLES[place].format(text), format="turtle")
     except Exception:  # rdflib has no class of its own for these
         graph = Graph()
-    if len(graph) == 1:
-        (triple,) = graph
-        return triple[PLACES.index(place)]
+    for s, p, o in graph if len(graph) == 1 else ():
+        if not isinstance(s, Literal) and isinstance(p, URIRef):  # rdflib's parser is not as strict
+            return (s, p, o)[PLACES.index(place)]
     known = ", ".join(f"{prefix}:" for prefix in prefixes)
     number = "" if place != "object" else ", 5, '\"text\"'"
     remedy = f"write it as in Turtle: <http://...>, a name with one of the prefixes {known}{number}"

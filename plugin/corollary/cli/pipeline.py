@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from corollary.cli.progress import stage
 
 if TYPE_CHECKING:
+    from corollary.cli.reading import Reading
     from corollary.evaluate import Materialisation
     from corollary.language.model import Program
 
@@ -34,7 +35,7 @@ def load_program(rules: Sequence[str]) -> Program:
     return reduce(add, map(load_rules, rules))
 
 
-def run(files: tuple[str, ...], rules: tuple[str, ...], input_format: str | None) -> Run:
+def run(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading) -> Run:
     """Read files and close them under rules (the default ones if none are named).
 
     Rules are loaded first: a misspelt name should not cost the time to read the data. To *prepare* is to
@@ -44,15 +45,13 @@ def run(files: tuple[str, ...], rules: tuple[str, ...], input_format: str | None
     seconds: dict[str, float] = {}
     with stage("prepare", seconds):
         from corollary.evaluate import materialise
-        from corollary.index import TripleIndex
-        from corollary.loaders import read
         from corollary.terms.dictionary import TermDictionary
 
         program = load_program(rules)
     with stage("read", seconds) as current:
         dictionary = TermDictionary()
-        columns = read(files, dictionary, current.update, format=input_format)
+        explicit = reading.index(files, dictionary, current.update)
+        reading.write_report()
     with stage("reason", seconds) as current:
-        explicit = TripleIndex.from_columns(*columns)
         materialisation = materialise(explicit, program, dictionary, progress=current.update)
     return Run(files, rules, materialisation, seconds)

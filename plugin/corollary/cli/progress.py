@@ -25,6 +25,7 @@ class Stage:
     def __init__(self, name: str) -> None:
         self._text = name
         self._facts = 0
+        self._first: tuple[int, float] | None = None  # facts and time when it was first told
         self._share: float | None = None
         self._bar: Progress | None = None
         self._task: TaskID | None = None
@@ -34,6 +35,7 @@ class Stage:
     def update(self, text: str, facts: int, share: float | None = None) -> None:
         """What is being done, facts so far, and the share of the work done if that is known."""
         self._text, self._facts, self._share = text, facts, share
+        self._first = self._first or (facts, perf_counter())
         with self._lock:
             if self._bar is not None:
                 self._refresh()
@@ -46,16 +48,16 @@ class Stage:
         with self._lock:
             if self._ended:
                 return
-            facts = TextColumn("{task.fields[facts]:,} facts")
             columns = (
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
                 BarColumn(),
-                facts,
+                TextColumn("{task.fields[facts]:,} facts"),
+                TextColumn("{task.fields[rate]:,.0f}/s"),
                 TimeElapsedColumn(),
             )
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._task = self._bar.add_task(self._text, total=None, facts=self._facts)
+            self._task = self._bar.add_task(self._text, total=None, facts=self._facts, rate=0.0)
             self._refresh()
             self._bar.start()
 
@@ -66,11 +68,23 @@ class Stage:
             if self._bar is not None:
                 self._bar.stop()
 
+    def _rate(self) -> float:
+        """New facts a second."""
+        if self._first is None:
+            return 0.0
+        facts, time = self._first
+        return (self._facts - facts) / max(perf_counter() - time, 1e-9)
+
     def _refresh(self) -> None:
         assert self._bar is not None and self._task is not None
         total = None if self._share is None else 1.0
         self._bar.update(
-            self._task, description=self._text, facts=self._facts, completed=self._share or 0.0, total=total
+            self._task,
+            description=self._text,
+            facts=self._facts,
+            rate=self._rate(),
+            completed=self._share or 0.0,
+            total=total,
         )
 
 

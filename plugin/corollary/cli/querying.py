@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from rdflib import Dataset
     from rdflib.query import Result
 
+    from corollary.cli.reading import Reading
+
 
 @dataclass
 class Answer:
@@ -28,7 +30,7 @@ class Answer:
     seconds: dict[str, float] = field(default_factory=dict)
 
 
-def ask(files: Sequence[str], rules: Sequence[str], input_format: str | None, question: Question) -> Answer:
+def ask(files: Sequence[str], rules: Sequence[str], reading: Reading, question: Question) -> Answer:
     """Load files, close them under rules (the default ones if none are named), and put a question to them."""
     seconds: dict[str, float] = {}
     with stage("prepare", seconds):
@@ -36,7 +38,6 @@ def ask(files: Sequence[str], rules: Sequence[str], input_format: str | None, qu
         from rdflib.namespace import NamespaceManager
         from rdflib.plugins.sparql.sparql import SPARQLError
 
-        from corollary.loaders.documents import size_of
         from corollary.store import CorollaryStore
 
         named = [rule for rule in rules or (DEFAULT_RULES,) if rule != "none"]
@@ -44,11 +45,8 @@ def ask(files: Sequence[str], rules: Sequence[str], input_format: str | None, qu
         dataset = Dataset(store, default_union=True)
         dataset.namespace_manager = NamespaceManager(dataset, "core")
     with stage("read", seconds) as current:
-        sizes = [size_of(name) for name in files]  # all are looked for before the first is read
-        facts = 0
-        for position, name in enumerate(files):
-            current.update(f"reading {name}", facts, sum(sizes[:position]) / (sum(sizes) or 1))
-            facts += store.load(name, format=_override(name, input_format))
+        facts = reading.load(files, store, current.update)
+        reading.write_report()
     with stage("reason", seconds) as current:
         current.update("reasoning", facts)
         store.materialise()
@@ -60,17 +58,3 @@ def ask(files: Sequence[str], rules: Sequence[str], input_format: str | None, qu
             remedy = "look at SERVICE, and at functions that are not SPARQL's own"
             raise question.error(f"this cannot be answered: {error}", remedy) from None
     return Answer(result, dataset, seconds)
-
-
-def _override(name: str, format: str | None) -> str | None:
-    """A format given by the user is for standard input and names that do not tell; not for the others."""
-    from corollary.language.errors import InputError
-    from corollary.loaders.formats import STANDARD_STREAM, format_of
-
-    if name == STANDARD_STREAM:
-        return format or "nt"
-    try:
-        format_of(name)
-    except InputError:
-        return format
-    return None

@@ -13,6 +13,7 @@ from corollary.cli.pipeline import load_program
 from corollary.cli.progress import stage
 
 if TYPE_CHECKING:
+    from corollary.cli.reading import Reading
     from corollary.evaluate import Materialisation
     from corollary.index.triples import TripleIndex
     from corollary.maintain import Report
@@ -51,7 +52,7 @@ class Update:
     seconds: dict[str, float]
 
 
-def update_files(sources: Sources, input_format: str | None, strategy: str) -> Update:
+def update_files(sources: Sources, reading: Reading, strategy: str) -> Update:
     """Load files, close them under rules, and follow a change.
 
     ``strategy`` is a name in ``STRATEGIES``. All files are looked for before the first is read, and all
@@ -60,23 +61,23 @@ def update_files(sources: Sources, input_format: str | None, strategy: str) -> U
     seconds: dict[str, float] = {}
     with stage("prepare", seconds):
         from corollary.evaluate import materialise
-        from corollary.index import TripleIndex
-        from corollary.loaders import read
         from corollary.loaders.documents import size_of
+        from corollary.loaders.files import files_in
         from corollary.maintain import Strategy, maintain
         from corollary.maintain.facts import all_of, collected, less, put, without
         from corollary.terms.dictionary import TermDictionary
 
         program = load_program(sources.rules)
-        for name in (*sources.files, *sources.remove, *sources.add):
+        for name in files_in((*sources.files, *sources.remove, *sources.add)):
             size_of(name)
     with stage("load", seconds) as current:
         dictionary = TermDictionary()
 
         explicit, unwanted, wanted = (
-            TripleIndex.from_columns(*read(names, dictionary, current.update, format=input_format))
+            reading.index(names, dictionary, current.update)
             for names in (sources.files, sources.remove, sources.add)
         )
+        reading.write_report()
     with stage("materialise", seconds) as current:
         before = materialise(explicit, program, dictionary, progress=current.update)
     with stage("maintain", seconds):

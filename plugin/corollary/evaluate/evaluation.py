@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -22,7 +22,7 @@ from corollary.evaluate.fixpoint import Fixpoint, Progress
 from corollary.index.pairs import Pairs, difference
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column
-from corollary.language import Program
+from corollary.language import Rule
 from corollary.modules.datatypes import Datatypes
 from corollary.modules.equality import Equality, replaced_end
 from corollary.modules.guards import Guards
@@ -31,13 +31,23 @@ from corollary.modules.linear import Linear, LinearShape, linear_shapes
 from corollary.modules.lists import Lists
 from corollary.modules.module import Module
 from corollary.modules.semi_naive import SemiNaive
-from corollary.modules.transitive import Transitive, closed_predicate, mirrored_predicate
+from corollary.modules.transitive import (
+    Transitive,
+    closed_predicate,
+    loopless_predicate,
+    mirrored_predicate,
+)
 from corollary.plan.compile import CompiledRule, Tables
-from corollary.plan.program import LIST_BUILTINS, VALUE_BUILTINS, CompiledProgram
+from corollary.plan.dependencies import dependency_graph
+from corollary.plan.program import LIST_BUILTINS, VALUE_BUILTINS, CompiledProgram, ProgramChange
 from corollary.plan.stratify import Strata, stratify
 
 FIRST_GUESS = 3e-6
 """Seconds that maintenance takes for a removed fact, until there is a measurement."""
+
+
+MOST_KEPT = 32
+"""What rules that go may have derived is looked at fact by fact if it is less than one in so many facts."""
 
 
 class NewModules(Exception):
@@ -72,10 +82,13 @@ class Evaluation:
         progress: Progress | None,
         *,
         modular: bool = True,
+        unfit: Collection[Rule] = (),
     ) -> None:
+        """Rules that are ``unfit`` for the transitive closure module get semi-naive evaluation."""
         dictionary, rdf_type = compiled.dictionary, compiled.rdf_type
         self.compiled = compiled
         self.modular = modular
+        self._unfit = unfit
         self.assignments: list[Assignment] = []
         self._lists = Lists(dictionary, compiled.list_predicates()) if compiled.uses(LIST_BUILTINS) else None
         self._transitive = Transitive(dictionary, rdf_type)
@@ -84,6 +97,7 @@ class Evaluation:
         self._equality = Equality(dictionary)
         self._linear: dict[int, Linear] = {}
         self._rules = SemiNaive("rules", dictionary)
+        self._constants = compiled.predicates() | compiled.classes()
         modules: list[Module] = [self._lists] if self._lists else []
         if compiled.uses(VALUE_BUILTINS):
             modules.append(Datatypes(dictionary, compiled.predicates(), compiled.classes()))
@@ -131,14 +145,16 @@ class Evaluation:
         Equality is a closed and symmetric predicate by which rules replace terms. The schema are all guards,
         and what rules without guards derive them from.
         """
-        self._transitive_constants = {
+        closed = {
             predicate
             for rule in self.compiled.rules
             if (predicate := closed_predicate(rule)) is not None and predicate >= 0
         }
+        loopless = {self._loopless(rule) for rule in self.compiled.rules}
+        self._transitive_constants = closed | {predicate for predicate in loopless if predicate is not None}
         mirrored = {mirrored_predicate(rule) for rule in self.compiled.rules}
         replacing = {end[0] for end in map(replaced_end, self.compiled.rules) if end is not None}
-        self._same = min(replacing & mirrored & self._transitive_constants, default=None)
+        self._same = min(replacing & mirrored & closed, default=None)
         self.schema = Guards(self.compiled.rdf_type)
         deriving = [rule for rule in self.compiled.rules if rule.heads and rule.source.body]
         for rule in deriving:
@@ -155,34 +171,45 @@ class Evaluation:
         for number, module in self._linear.items():
             module.shape = self._linear_shapes.get(number, module.shape)
 
-    def change(self, program: Program, explicit: TripleIndex) -> tuple[Candidates, Candidates]:
+    def change(
+        self, change: ProgramChange, explicit: TripleIndex, *, wholesale: bool
+    ) -> tuple[Candidates, Candidates, set[int]]:
         """Become the evaluation of another program, up to what that means for its facts.
 
         What was derived by rules that went may have lost its derivation: it is the first result. What rules
-        that came state is the second; the others are applied in the modules' next turns. Raises what
-        ``check`` raises, and ``NewModules`` if the program needs modules that are not there.
+        that came state is the second; the others are applied in the modules' next turns. If it may be done
+        ``wholesale``, predicates are emptied where that costs less than looking at each fact; they are the
+        third result, and what is still derived of them comes back in the modules' next turns. Raises
+        ``NewModules`` if the program needs modules that are not there.
         """
         lists, uses_values = self.compiled.list_predicates(), self.compiled.uses(VALUE_BUILTINS)
-        constants = self.compiled.predicates() | self.compiled.classes()
-        gone, came = self.compiled.change(program)
+        known = self._constants | self.compiled.predicates() | self.compiled.classes()  # of list items too
+        self.compiled, gone, came = change.program, change.gone, change.came
         if self.compiled.uses(LIST_BUILTINS) and (
             self._lists is None or self.compiled.list_predicates() != lists
         ):
             raise NewModules("the rules need lists, and other modules for that")
-        more_constants = not self.compiled.predicates() | self.compiled.classes() <= constants
+        more_constants = not self.compiled.predicates() | self.compiled.classes() <= known
         if self.compiled.uses(VALUE_BUILTINS) and (more_constants or not uses_values):
             raise NewModules("the rules ask for values, and need other modules for that")
         schema = self.schema
         self._look_over()
         numbers = {rule.number for rule in gone}
-        moved = [
-            rule
-            for rule, module in ((a.rule, a.module) for a in self.assignments)
-            if rule.number not in numbers and module != self._module_of(rule)
-        ]
-        lost = self._unassign([*gone, *moved])
+        kept = [a for a in self.assignments if a.rule.number not in numbers]
+        emptied = self._worth_emptying(gone, explicit) if wholesale else set()
+        again = [a.rule for a in kept if a.module != "fact" and any(h.p in emptied for h in a.rule.heads)]
+        numbers |= {rule.number for rule in again}
+        moved = [a.rule for a in kept if a.rule.number not in numbers and a.module != self._module_of(a.rule)]
+        lost = self._unassign([*gone, *again], TripleIndex() if emptied else self.fixpoint.index)
+        extend(lost, self._unassign(moved, self.fixpoint.index))
+        for predicate in emptied:
+            lost.pop(predicate, None)
+            derived = self.fixpoint.index.relation(predicate)
+            for given in (explicit.relation(predicate), self.axioms.relation(predicate)):
+                derived = derived.minus(given.pairs().keys)
+            self.fixpoint.exclude(predicate, derived.pairs().keys)
         stated: Candidates = {}
-        for rule in [*came, *moved]:
+        for rule in [*came, *again, *moved]:
             self._assign(rule, stated)
         for module in self._linear.values():
             if module not in self.fixpoint.modules:
@@ -190,13 +217,38 @@ class Evaluation:
         self._state(stated)
         if not self.is_entangled:
             self.is_entangled = self._has_inferred(self.schema.beyond(schema), explicit)
-        return lost, stated
+        return lost, stated, emptied
 
-    def _unassign(self, gone: Iterable[CompiledRule]) -> Candidates:
-        """Take rules from their modules; everything that they may have derived."""
+    def _worth_emptying(self, gone: Sequence[CompiledRule], explicit: TripleIndex) -> set[int]:
+        """What rules that go have derived, and all that depends on it, as predicates, if much of that may go.
+
+        There are none if a rule leaves open what it reads or derives.
+        """
+        rules = [rule for rule in (*self.compiled.rules, *gone) if rule.heads]
+        is_open = any(rule.guards or min(atom.p for atom in (*rule.read, *rule.heads)) < 0 for rule in rules)
+        if is_open or self._lists is not None or self.compiled.uses(VALUE_BUILTINS):
+            return set()
         index = self.fixpoint.index
+        found = {head.p for rule in gone for head in rule.heads}
+        fed = {*explicit.all_predicates(), *self.axioms.all_predicates()}
+        size = -1
+        while size != (size := len(found) + len(fed)):
+            for rule in rules:
+                if any(atom.p in found for atom in rule.read):
+                    found.update(head.p for head in rule.heads)
+                if rule not in gone and all(atom.p in fed for atom in rule.atoms):
+                    fed.update(head.p for head in rule.heads)
+        lost = sum(len(index.relation(p)) for p in found - fed)
+        for rule in gone:
+            most = sum(len(index.relation(head.p)) for head in rule.heads)
+            lost += min(most, len(index.relation(rule.atoms[0].p))) if len(rule.atoms) == 1 else most
+        return found if MOST_KEPT * lost >= sum(len(index.relation(p)) for p in found) else set()
+
+    def _unassign(self, gone: Iterable[CompiledRule], index: TripleIndex) -> Candidates:
+        """Take rules from their modules; everything that they may have derived from the facts of an index."""
         lost: Candidates = {}
         module_of = {assignment.rule.number: assignment.module for assignment in self.assignments}
+        included: list[int] = []
         for rule in gone:
             match module_of[rule.number]:
                 case "fact":
@@ -205,7 +257,7 @@ class Evaluation:
                     for predicate in self._transitive.remove_rule(rule.number, index):
                         lost.setdefault(predicate, []).append(index.relation(predicate).pairs().keys)
                 case self._inclusion.name:
-                    extend(lost, self._inclusion.remove_rule(rule.number, index))
+                    included.append(rule.number)
                 case self._equality.name:
                     extend(lost, self._equality.remove_rule(rule.number, index))
                 case Linear.name:
@@ -217,6 +269,7 @@ class Evaluation:
             for module in (self._schema, self._rules, *self.strata):
                 extend(lost, module.conclusions(rule.number, index))
                 module.remove_rule(rule.number)
+        extend(lost, self._inclusion.remove_rules(included, index))
         numbers = {rule.number for rule in gone}
         self.assignments = [a for a in self.assignments if a.rule.number not in numbers]
         stated: Candidates = {}
@@ -289,6 +342,11 @@ class Evaluation:
         index = self.fixpoint.index
         return stratify(self.compiled, index, tables(self.compiled, index))
 
+    def is_ordered_by(self, strata: Strata) -> bool:
+        """Whether strata are in order, given the facts so far."""
+        index = self.fixpoint.index
+        return strata.hold_for(dependency_graph(self.compiled, index, tables(self.compiled, index)))
+
     def _unroll(self) -> None:
         """Take in the rules for list lengths that are new."""
         if self._lists is not None:
@@ -321,7 +379,9 @@ class Evaluation:
             return "stratified"
         if not self.modular:
             return self._rules.name
-        if closed_predicate(rule) is not None or mirrored_predicate(rule) in self._transitive_constants:
+        if closed_predicate(rule) is not None or self._loopless(rule) is not None:
+            return self._transitive.name
+        if mirrored_predicate(rule) in self._transitive_constants:
             return self._transitive.name
         if (end := replaced_end(rule)) is not None and end[0] == self._same:
             return self._equality.name
@@ -331,6 +391,10 @@ class Evaluation:
             return self._inclusion.name
         return Linear.name if rule.number in self._linear_shapes else self._rules.name
 
+    def _loopless(self, rule: CompiledRule) -> int | None:
+        """The predicate that the transitive closure module closes but for loops, by this rule."""
+        return None if rule.source in self._unfit else loopless_predicate(rule)
+
     def _assign(self, rule: CompiledRule, facts: Candidates) -> None:
         """Hand a rule to the module that evaluates it; a rule without body states facts."""
         module = self._module_of(rule)
@@ -338,6 +402,8 @@ class Evaluation:
             emit(rule.heads, Batch.start(), facts)
         elif module == self._transitive.name:
             closed, mirrored = closed_predicate(rule), mirrored_predicate(rule)
+            if closed is None:
+                closed = loopless_predicate(rule)
             if closed is not None:
                 self._transitive.add_rule(rule, closed)
             elif mirrored is not None:

@@ -14,18 +14,21 @@ facts are exactly those it reads and has not been given.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from time import perf_counter
 
 import numpy as np
 
 from corollary.algebra.execute import Candidates
-from corollary.index.pairs import Pairs
+from corollary.index.pairs import Pairs, sorted_unique, union
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Keys
 from corollary.modules.module import Module
 
 Progress = Callable[[str, int], None]
+
+FEW_PARTS = 8
 
 
 class Fixpoint:
@@ -45,7 +48,7 @@ class Fixpoint:
         ]
 
     def add_module(self, module: Module, before: Module | None = None) -> None:
-        """Let a module join in, the last unless ``before`` another, that first applies its rules to all facts."""
+        """Let a module join in, last or ``before`` another; its first turn applies its rules to all facts."""
         position = len(self.modules) if before is None else self.modules.index(before)
         self.modules.insert(position, module)
         self._pending.insert(position, {})
@@ -88,7 +91,7 @@ class Fixpoint:
         """
         found = 0
         for predicate, parts in candidates.items():
-            new = Pairs(_unknown(np.concatenate(parts), self.index.relation(predicate)))
+            new = Pairs(_unknown(_joined(parts), self.index.relation(predicate)))
             if not len(new):
                 continue
             self.index.add(predicate, new)
@@ -110,6 +113,14 @@ class Fixpoint:
         for pending in self._pending:
             if predicate in pending:
                 pending[predicate] = [part.minus(keys) for part in pending[predicate]]
+
+
+def _joined(parts: list[Keys]) -> Keys:
+    """All keys: few parts merged (they mostly are ascending), many one after the other, as they are."""
+    if len(parts) > FEW_PARTS:
+        return np.concatenate(parts)
+    ascending = [part if (part[1:] > part[:-1]).all() else sorted_unique(part) for part in parts]
+    return reduce(union, sorted(ascending, key=len))
 
 
 def _unknown(keys: Keys, known: Relation) -> Keys:

@@ -15,8 +15,10 @@ from corollary.evaluate.evaluation import Evaluation, tables
 from corollary.evaluate.fixpoint import Progress
 from corollary.evaluate.inconsistency import Inconsistency, clashes
 from corollary.index.triples import TripleIndex
-from corollary.language import Diagnostic, Program, UnstratifiableError
+from corollary.language import Diagnostic, Program, Rule, UnstratifiableError
 from corollary.modules.semi_naive import viable
+from corollary.modules.transitive import Unfit
+from corollary.plan.components import Components, Prefixes, components
 from corollary.plan.explain import Explanation, explain
 from corollary.plan.instances import instances
 from corollary.plan.order import Age, full_plan
@@ -81,6 +83,16 @@ class Materialisation:
         evaluation = self.evaluation
         return instances(evaluation.compiled, tables(evaluation.compiled, self.index), evaluation.cells)
 
+    def components(self, prefixes: Prefixes | None = None) -> Components:
+        """What derives something over these facts, part by part: see ``plan.components``.
+
+        Terms are printed with ``prefixes``, by default the program's.
+        """
+        compiled = self.evaluation.compiled
+        modules = {assignment.rule.number: assignment.module for assignment in self.evaluation.assignments}
+        known = compiled.source.prefixes if prefixes is None else prefixes
+        return components(compiled, modules, self.index, tables(compiled, self.index), known)
+
     def explain_plan(self) -> Explanation:
         """How the program is evaluated over these facts: see ``plan.explain``."""
         return explain(
@@ -114,10 +126,27 @@ def materialise(
     explicit index is left as it is. Raises ``UnsafeRuleError`` or ``UnstratifiableError`` before any
     result exists.
     """
+    unfit: frozenset[Rule] = frozenset()
+    while True:
+        try:
+            return _materialise(explicit, program, dictionary, progress, modular, unfit)
+        except Unfit as found:
+            unfit |= found.rules
+
+
+def _materialise(
+    explicit: TripleIndex,
+    program: Program,
+    dictionary: TermDictionary,
+    progress: Progress | None,
+    modular: bool,
+    unfit: frozenset[Rule],
+) -> Materialisation:
+    """As ``materialise``, but for ``Unfit``, which it raises."""
     compiled = CompiledProgram(program, dictionary)
     if any(not rule.is_monotone for rule in compiled.rules):
         refuse_static_cycles(compiled)
-    evaluation = Evaluation(explicit, compiled, progress, modular=modular)
+    evaluation = Evaluation(explicit, compiled, progress, modular=modular, unfit=unfit)
     if not evaluation.has_strata:
         return _result(explicit, evaluation, Strata.none())
     # What strata derive may bring new rule instances, and these another order: then start over with it.
@@ -131,7 +160,7 @@ def materialise(
             return _result(explicit, evaluation, final)
         lengths, compiled = compiled.lengths, CompiledProgram(program, dictionary)
         compiled.unroll(lengths)
-        evaluation = Evaluation(explicit, compiled, progress, modular=modular)
+        evaluation = Evaluation(explicit, compiled, progress, modular=modular, unfit=unfit)
         strata = final
     raise UnstratifiableError(
         (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from corollary.explain.outline import outline
 from corollary.explain.proof import Application, Given, Proof
 from corollary.explain.wording import Wording, premises_told
+from corollary.plan.components import quoted
 
 if TYPE_CHECKING:
     from corollary.explain.explanation import Explanation
@@ -18,7 +19,7 @@ def dot(explanation: Explanation) -> str:
     wording = Wording(explanation)
     lines = ["digraph explanation {", "  rankdir=BT;", "  node [fontname=Helvetica, fontsize=10];"]
     if not explanation.proofs:
-        lines.append(f"  verdict [shape=plaintext, label={_quoted(wording.verdict(explanation))}];")
+        lines.append(f"  verdict [shape=plaintext, label={quoted(wording.verdict(explanation))}];")
     for number, proof in enumerate(explanation.proofs, 1):
         lines += _nodes(f"p{number}", proof, wording)
     return "\n".join([*lines, "}"]) + "\n"
@@ -29,17 +30,12 @@ def _nodes(name: str, proof: Proof, wording: Wording) -> Iterator[str]:
         step = proof.steps[number]
         node = f"{name}_{number}"
         style = ', style=filled, fillcolor="#e8f0e8"' if isinstance(step.reason, Given) else ""
-        yield f"  {node} [shape=box, label={_quoted(wording.step(step))}{style}];"
+        yield f"  {node} [shape=box, label={quoted(wording.step(step))}{style}];"
         target = node
         if isinstance(step.reason, Application):
             target = f"{node}_rule"
             tip = "\n".join((wording.rule_text(step.reason.rule.source), *wording.conditions(step.reason)))
-            yield f"  {target} [label={_quoted(step.reason.rule.label)}, tooltip={_quoted(tip)}];"
+            yield f"  {target} [label={quoted(step.reason.rule.label)}, tooltip={quoted(tip)}];"
             yield f"  {target} -> {node};"
         for premise in premises_told(proof, step):
             yield f"  {name}_{premise} -> {target};"
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'

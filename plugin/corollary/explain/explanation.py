@@ -9,16 +9,15 @@ from typing import Any
 
 from corollary.evaluate import Inconsistency, Materialisation
 from corollary.explain.proof import FALSE, Fact, Proof
-from corollary.explain.search import Search
-from corollary.explain.ways import Ways
+from corollary.explain.search import Effort, Search
+from corollary.explain.ways import Way, Ways
 from corollary.index.triples import TripleIndex
-from corollary.language import Program
+from corollary.language import CorollaryError, Program
+from corollary.plan.components import Prefixes
 from corollary.terms.dictionary import TermDictionary
 
-Prefixes = tuple[tuple[str, str], ...]
-
-FEW_WAYS = 100
-"""Of a rule's instances for one fact so many are looked at first; all of them, if these lead nowhere."""
+EFFORTS = (Effort(100, 3_000, False), Effort(10, 100_000, True), Effort(None, 100_000, True))
+"""One after the other, until one finds a proof."""
 
 
 class Status(Enum):
@@ -82,7 +81,9 @@ def explain(
     """Why the fact (s, p, o) holds: up to ``limit`` proofs.
 
     A fact that does not hold has none. ``prefixes`` shorten what is printed; by default the program's.
+    CorollaryError if the materialisation was followed by another.
     """
+    _refuse_the_past(result)
     fact = (s, p, o)
     status = Status.ABSENT
     proofs: tuple[Proof, ...] = ()
@@ -100,39 +101,42 @@ def explain(
 def explain_inconsistency(
     result: Materialisation, found: Inconsistency, *, limit: int = 1, prefixes: Prefixes | None = None
 ) -> Explanation:
-    """Why the facts of an inconsistency hold, up to ``limit`` proofs, and by which constraint they clash."""
+    """Why the facts of an inconsistency hold, up to ``limit`` proofs, and by which constraint they clash.
+
+    CorollaryError if the materialisation was followed by another.
+    """
+    _refuse_the_past(result)
     ways = [
         way
         for rule in result.evaluation.compiled.rules
         if not rule.heads and rule.label == found.rule
-        for way in Ways(result, None).to_false(rule, found.facts)
+        for way in Ways(result, None, 0).to_false(rule, found.facts)
     ]
     assert ways, f"no constraint {found.rule} for these facts"
-    proofs: tuple[Proof, ...] = ()
-    is_complete = True
-    for most in (FEW_WAYS, None):
-        search = Search(FALSE, Ways(result, most), result.explicit, ways)
-        proofs, is_complete = tuple(islice(search.proofs(), limit)), search.is_complete
+    proofs, is_complete = _proofs(result, FALSE, limit, ways)
+    return _explanation(result, Status.INCONSISTENCY, None, found.rule, proofs, is_complete, (), prefixes)
+
+
+def _refuse_the_past(result: Materialisation) -> None:
+    if result.version != result.evaluation.version:
+        raise CorollaryError(
+            "this materialisation was followed by another, and its rules may have changed: take the last one"
+        )
+
+
+def _proofs(
+    result: Materialisation, fact: Fact, limit: int, ways_to_false: list[Way] | None = None
+) -> tuple[tuple[Proof, ...], bool]:
+    """Proofs of a fact that holds, and whether there are none for certain if there are none.
+
+    The search counts what is used twice twice; a reader does not, so the proofs are put in order once more.
+    """
+    for effort in EFFORTS:
+        search = Search(fact, result, effort, ways_to_false)
+        proofs = tuple(islice(search.proofs(), limit))
         if proofs:
             break
-    return _explanation(
-        result, Status.INCONSISTENCY, None, found.rule, _by_size(proofs), is_complete, (), prefixes
-    )
-
-
-def _proofs(result: Materialisation, fact: Fact, limit: int) -> tuple[tuple[Proof, ...], bool]:
-    """Proofs of a fact that holds, and whether there are none for certain if there are none."""
-    for most in (FEW_WAYS, None):
-        search = Search(fact, Ways(result, most), result.explicit)
-        proofs = tuple(islice(search.proofs(), limit))
-        if proofs or not search.is_complete:
-            break
-    return _by_size(proofs), search.is_complete
-
-
-def _by_size(proofs: tuple[Proof, ...]) -> tuple[Proof, ...]:
-    """The search counts what is used twice twice, a reader does not."""
-    return tuple(sorted(proofs, key=lambda proof: proof.size))
+    return tuple(sorted(proofs, key=lambda proof: proof.size)), search.is_complete
 
 
 def _explanation(

@@ -1,7 +1,8 @@
 """Shortest paths: why a transitive closure relates two ends.
 
-Over explicit edges if these suffice, else over all edges that other rules derive, the cheapest ones first.
-Alternatives to the shortest path are the shortest ones without one of its edges.
+Over explicit edges if these suffice, else over *near* ones too, which one rule makes from explicit data, or
+over all edges that other rules derive, the cheapest ones first. Alternatives to the shortest path are the
+shortest ones without one of its edges.
 """
 
 from __future__ import annotations
@@ -13,73 +14,96 @@ from itertools import islice, pairwise
 import numpy as np
 
 from corollary.explain.proof import Fact
-from corollary.index.relation import Relation
+from corollary.index.pairs import pack
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Keys
 
 Weights = dict[int, int]
 """How many rules an edge costs at least, by packed pair; edges that only the closure has are not there."""
 
-MOST_EDGES = 1 << 20
-"""Between ends with more edges than this only explicit ones are looked at."""
+FEW_NODES = 16
+"""Between ends with more nodes than this a path over near edges is enough: there are too many other ways."""
+
+SOME_NODES = 128
+"""Between ends with more nodes than this only near edges are looked at."""
+
+MOST_NODES = 1024
+"""Between ends with more nodes than this only explicit edges are looked at."""
 
 HOP = 1 << 20
 """A rule costs more than all hops together: few inferred edges are better than few edges."""
-
-MOST_DETOURS = 8
-"""Alternatives avoid one of so many edges of the shortest path."""
 
 Edge = tuple[int, int]
 Edges = Callable[[int], list[Edge]]
 """The edges from a node: where each leads, and its weight."""
 
 
-def find_paths(
-    fact: Fact, index: TripleIndex, explicit: TripleIndex, weigh: Callable[[int, Keys], Weights]
-) -> list[list[int]]:
-    """Nodes of paths that explain a fact of a closed relation, the shortest first, without the fact."""
-    start, predicate, end = fact
-    closure, given = index.relation(predicate), explicit.relation(predicate)
-    between = (set(closure.objects(start)) & set(closure.subjects(end))) - {start, end}
+class Paths:
+    """Finds paths over one materialisation.
 
-    def given_edges(node: int) -> list[Edge]:
-        return [(other, 1) for other in given.objects(node) if other in between or other == end]
+    ``weigh`` gives the weights of a predicate's facts among some sorted pairs, those that are near or all.
+    Each path has up to ``detours`` alternatives, which avoid one of its edges.
+    """
 
-    found = list(_paths(start, end, given_edges))
-    if found or (len(between) + 1) ** 2 > MOST_EDGES:
-        return found
-    edges = _derived(start, end, between, closure, lambda keys: weigh(predicate, keys))
-    return list(_paths(start, end, lambda node: edges.get(node, [])))
+    def __init__(
+        self,
+        index: TripleIndex,
+        explicit: TripleIndex,
+        weigh: Callable[[int, Keys, bool], Weights],
+        detours: int,
+    ) -> None:
+        self._index = index
+        self._explicit = explicit
+        self._weigh = weigh
+        self._detours = detours
+        self._edges: dict[tuple[int, frozenset[int], bool], dict[int, list[Edge]]] = {}
 
+    def find(self, fact: Fact) -> tuple[list[list[int]], bool]:
+        """Nodes of paths that explain a fact of a closed relation, the shortest first, without the fact.
 
-def _derived(
-    start: int, end: int, between: set[int], closure: Relation, weigh: Callable[[Keys], Weights]
-) -> dict[int, list[Edge]]:
-    """The edges between two ends that are not the closure's own."""
-    pairs = [
-        source << 32 | target
-        for source in (start, *between)
-        for target in closure.objects(source)
-        if target in between or target == end
-    ]
-    edges: dict[int, list[Edge]] = {}
-    for key, weight in weigh(np.sort(np.array(pairs, np.uint64))).items():
-        edges.setdefault(key >> 32, []).append((key & 0xFFFFFFFF, weight * HOP + 1))
-    return edges
+        The other result is whether they are enough, because there are too many other ways.
+        """
+        start, predicate, end = fact
+        closure, given = self._index.relation(predicate), self._explicit.relation(predicate)
+        nodes = frozenset(set(closure.objects(start)) & set(closure.subjects(end)) | {start, end})
 
+        def given_edges(node: int) -> list[Edge]:
+            return [(other, 1) for other in given.objects(node) if other in nodes]
 
-def _paths(start: int, end: int, edges: Edges) -> Iterator[list[int]]:
-    """The shortest path, and the shortest ones without one of its edges."""
-    shortest = _shortest(start, end, edges, (start, end))
-    if shortest is None:
-        return
-    yield shortest
-    told = [shortest]
-    for avoided in islice(pairwise(shortest), MOST_DETOURS):
-        path = _shortest(start, end, edges, avoided)
-        if path is not None and path not in told:
-            told.append(path)
-            yield path
+        found = list(self._paths(start, end, given_edges))
+        if found or len(nodes) > MOST_NODES:
+            return found, bool(found) and len(nodes) > FEW_NODES
+        near = self._among(predicate, nodes, near=True)
+        found = list(self._paths(start, end, near))
+        if (found and len(nodes) > FEW_NODES) or len(nodes) > SOME_NODES:
+            return found, bool(found) and end not in dict(near(start))
+        others = self._paths(start, end, self._among(predicate, nodes, near=False))
+        return found + [path for path in others if path not in found], False
+
+    def _paths(self, start: int, end: int, edges: Edges) -> Iterator[list[int]]:
+        """The shortest path, and the shortest ones without one of its edges."""
+        shortest = _shortest(start, end, edges, (start, end))
+        if shortest is None:
+            return
+        yield shortest
+        told = [shortest]
+        for avoided in islice(pairwise(shortest), self._detours):
+            path = _shortest(start, end, edges, avoided)
+            if path is not None and path not in told:
+                told.append(path)
+                yield path
+
+    def _among(self, predicate: int, nodes: frozenset[int], *, near: bool) -> Edges:
+        """The edges between nodes that are not the closure's own; the members of a clique share them."""
+        edges = self._edges.get((predicate, nodes, near))
+        if edges is None:
+            edges = self._edges[predicate, nodes, near] = {}
+            terms = np.array(sorted(nodes), np.uint32)
+            pairs = pack(np.repeat(terms, terms.size), np.tile(terms, terms.size))
+            known = pairs[self._index.relation(predicate).contains(pairs)]
+            for key, weight in self._weigh(predicate, known, near).items():
+                edges.setdefault(key >> 32, []).append((key & 0xFFFFFFFF, weight * HOP + 1))
+        return lambda node: edges.get(node, [])
 
 
 def _shortest(start: int, end: int, edges: Edges, avoided: Edge) -> list[int] | None:

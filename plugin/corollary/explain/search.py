@@ -7,6 +7,9 @@ been looked into is taken to cost one rule, the least an inferred fact can. As l
 has such facts, their ways are found and the choice is made again; once it has none, no proof is shorter
 (A* with that bound).
 
+A clique of equal things has more short choices than can be ruled out one by one. ``Effort.eager`` finds the
+ways to everything first, and chooses once.
+
 Further proofs are found by partition (Lawler, A Procedure for Computing the K Best Solutions, 1972): every
 other proof agrees with the last one up to some fact, and takes another way there.
 
@@ -19,22 +22,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from itertools import count
+from itertools import count, islice
 
+from corollary.evaluate import Materialisation
 from corollary.explain.proof import FALSE, Application, Fact, Given, Proof, Reason, Step
 from corollary.explain.ways import Way, Ways
-from corollary.index.triples import TripleIndex
 
 RULE = 1 << 20
 """What one rule costs; the lower digits count facts that have not been looked into."""
 
-MOST_WAYS = 100_000
-"""So many rule instances are looked at before the search is given up."""
-
 GROWTH = 8
 """A round goes over the whole graph, so the graph grows by one part in so many before the next."""
 
+DETOURS = 8
+"""So many alternatives of a path are looked at, if there is time for that."""
+
 Choice = dict[Fact, Way]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a search may take: of a rule ``most`` instances for one fact (None: all), ``budget`` in all."""
+
+    most: int | None
+    budget: int
+    eager: bool
 
 
 @dataclass(frozen=True)
@@ -51,12 +63,13 @@ class Search:
     """Looks for proofs of one fact, or of FALSE if ``ways_to_false`` are given."""
 
     def __init__(
-        self, goal: Fact, ways: Ways, explicit: TripleIndex, ways_to_false: list[Way] | None = None
+        self, goal: Fact, result: Materialisation, effort: Effort, ways_to_false: list[Way] | None = None
     ) -> None:
         self.is_complete = True
         self._goal = goal
-        self._ways = ways
-        self._explicit = explicit
+        self._effort = effort
+        self._ways = Ways(result, effort.most, 0 if effort.eager else DETOURS)
+        self._explicit = result.explicit
         self._graph: dict[Fact, list[Way]] = {} if ways_to_false is None else {FALSE: ways_to_false}
         self._given: dict[Fact, bool] = {goal: False}
         self._looked_at = 0
@@ -90,31 +103,36 @@ class Search:
             if found is None:
                 return None
             cost, choice = found
-            needed = [
-                fact
-                for fact in _reached(self._goal, choice)
-                if fact not in self._graph and not self._is_given(fact)
-            ]
+            needed = [fact for fact in _reached(self._goal, choice) if self._is_unknown(fact)]
             if not needed:
                 return Solution(cost, choice, settled, barred)
-            if self._looked_at > MOST_WAYS:
-                self.is_complete = False
+            self.is_complete = self.is_complete and self._looked_at <= self._effort.budget
+            if not self.is_complete:
                 return None
-            self._look_into(needed, len(self._graph) // GROWTH)
+            most = max(len(needed), len(self._graph) // GROWTH)
+            others = (p for way in choice.values() for p in way.premises if self._is_unknown(p))
+            self._look_into(list(dict.fromkeys((*needed, *islice(others, most)))), most)
 
     def _look_into(self, facts: list[Fact], further: int) -> None:
-        """Find the ways to facts, then to what the most promising ones need, and so on for so many facts."""
-        while facts:
+        """Find the ways to facts, then to what the most promising ones need, and so on for so many facts.
+
+        If eager, to what any of them need, and so on to the end.
+        """
+        while facts and self._looked_at <= self._effort.budget:
             following: dict[Fact, None] = {}
             for fact, ways in self._ways.to(facts).items():
                 self._graph[fact] = kept = [way for way in ways if self._goal not in way.premises]
                 self._looked_at += len(kept) + 1
-                wanting = [[p for p in way.premises if not self._is_given(p)] for way in kept]
-                if wanting:
-                    promising = min(wanting, key=len)
-                    following |= dict.fromkeys(promising)
-            facts = [fact for fact in following if fact not in self._graph][:further]
-            further -= len(facts)
+                wanting = [[p for p in way.premises if self._is_unknown(p)] for way in kept]
+                for wanted in wanting if self._effort.eager else sorted(wanting, key=len)[:1]:
+                    following |= dict.fromkeys(wanted)
+            facts = [fact for fact in following if fact not in self._graph]
+            if not self._effort.eager:
+                facts = facts[:further]
+                further -= len(facts)
+
+    def _is_unknown(self, fact: Fact) -> bool:
+        return fact not in self._graph and not self._is_given(fact)
 
     def _is_given(self, fact: Fact) -> bool:
         known = self._given.get(fact)

@@ -1,10 +1,8 @@
-"""Ways: the rule instances that lead to a fact, found backwards over the materialisation.
+"""Ways: the rule instances that lead to a fact, found by running rules backward.
 
-Every rule has a form with its head as one more body atom (as for rederivation in ``modules.semi_naive``).
-The facts to explain are matched with that atom, so one run of a plan finds the instances for many of them,
-whatever module derived them. Of a hub's thousands of instances those with the fewest inferred premises are
-kept. A transitivity rule is applied along whole paths: to pairs of edges there are as many ways as nodes
-in between, and hardly any bound on what each costs.
+Of a hub's thousands of instances those with the fewest inferred premises are kept. A transitivity rule is
+applied along whole paths: to pairs of edges there are as many ways as nodes in between, and hardly any
+bound on what each costs.
 """
 
 from __future__ import annotations
@@ -12,26 +10,29 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corollary.algebra.bindings import Batch
-from corollary.algebra.execute import run, run_delta, sizes
+from corollary.algebra.execute import run, sizes
 from corollary.evaluate import Materialisation
+from corollary.explain.backward import Backward, leading_to
 from corollary.explain.lists import ListReader
-from corollary.explain.paths import Weights, find_paths
+from corollary.explain.paths import Paths, Weights
 from corollary.explain.proof import FALSE, Application, Fact, Group, Meaning, Reading
-from corollary.index.pairs import pack
+from corollary.index.pairs import Pairs, pack
+from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.language import Constant, Rule, Term, Variable, parse_constant, substitute
 from corollary.language.variables import substitute_element
-from corollary.modules.semi_naive import viable
-from corollary.modules.transitive import closed_predicate
 from corollary.plan.compile import Atom, CompiledRule, Grouping, compile_rule, is_virtual
-from corollary.plan.order import Age, DeltaPlan, Join, delta_plan, full_plan
-from corollary.plan.program import CompiledProgram
+from corollary.plan.order import Age, Join, full_plan
+from corollary.terms.dictionary import KIND_SHIFT, Kind
+
+Counts = NDArray[np.uint16]
+"""So narrow that NumPy sorts them in linear time."""
 
 MOST_SHOWN = 10
 """Of so many matches that an aggregate was computed from the facts are told."""
@@ -45,55 +46,20 @@ class Way:
     premises: tuple[Fact, ...]
 
 
-class Backward:
-    """A rule with one of its heads as the last body atom."""
-
-    def __init__(self, rule: CompiledRule, head: Atom) -> None:
-        self.rule = rule
-        self.head = head
-        self.form = replace(rule, atoms=(*rule.atoms, head), heads=(head,))
-        self.is_closure = closed_predicate(rule) is not None
-        self.order = _closure_order(rule) if self.is_closure else tuple(range(len(rule.atoms)))
-        self._plan: DeltaPlan | None = None
-
-    def run(self, facts: TripleIndex, wanted: TripleIndex, program: CompiledProgram) -> Batch:
-        """The bindings of all instances with a wanted head."""
-        ages = {Age.ALL: facts, Age.RECENT: wanted, Age.OLD: facts}
-        if not viable(self.form, ages, len(self.rule.atoms)):
-            return Batch.none()
-        if self._plan is None:
-            self._plan = delta_plan(self.form, len(self.rule.atoms), sizes(facts))
-        return run_delta(self._plan, ages, self.form, program.dictionary)
-
-
-_FORMS: WeakKeyDictionary[CompiledProgram, dict[int, tuple[CompiledRule, list[Backward]]]] = (
-    WeakKeyDictionary()
-)
-"""The backward forms of a program's rules, by number: their plans are made once."""
-
-
-def _forms(program: CompiledProgram) -> Iterator[Backward]:
-    known = _FORMS.setdefault(program, {})
-    for rule in program.rules:
-        entry = known.get(rule.number)
-        if entry is None or entry[0] is not rule:
-            entry = known[rule.number] = rule, [Backward(rule, head) for head in rule.heads]
-        yield from entry[1]
-
-
 class Ways:
     """Finds ways over one materialisation: of one rule up to ``most`` for a fact, and the shortest paths.
 
-    If ``most`` is None, all instances, and closures edge by edge.
+    If ``most`` is None, all instances, and closures edge by edge. Paths have so many ``detours``.
     """
 
-    def __init__(self, result: Materialisation, most: int | None) -> None:
+    def __init__(self, result: Materialisation, most: int | None, detours: int) -> None:
         self._index = result.index
         self._explicit = result.explicit
         self._program = result.evaluation.compiled
         self._dictionary = result.dictionary
         self._most = most
         self._lists = ListReader(result)
+        self._paths = Paths(result.index, result.explicit, self._weights, detours)
 
     def to(self, facts: Collection[Fact]) -> dict[Fact, list[Way]]:
         """The ways to each of some facts that hold."""
@@ -104,19 +70,18 @@ class Ways:
                 readings = self._lists.readings(fact)
                 found[fact] = [Way(*reading) for reading in readings] if readings else [Way(Meaning(), ())]
         if derived:
-            wanted = _index_of(derived)
-            for backward in self._leading_to(wanted):
+            enough = self._along_paths(derived, found) if self._most is not None else set()
+            others = [fact for fact in derived if fact not in enough]
+            for backward in leading_to(self._program, _index_of(derived)):
                 if backward.rule.groupings:
                     for fact in derived:
                         found[fact] += self._aggregated(backward, fact)
-                    continue
-                batch = backward.run(self._index, wanted, self._program)
-                if batch.size:
-                    self._take(backward, batch, found)
+                elif self._most is None or not backward.is_closure:
+                    self._take(backward, derived if len(backward.rule.data) == 1 else others, found)
         return {fact: _distinct(fact, ways) for fact, ways in found.items()}
 
     def to_false(self, rule: CompiledRule, facts: Collection[Fact]) -> list[Way]:
-        """The ways in which just these facts violate a constraint."""
+        """The way in which just these facts violate a constraint, if they do."""
         clash = _index_of(facts)
         plan = tuple(
             replace(step, age=Age.RECENT) if isinstance(step, Join) else step
@@ -127,49 +92,71 @@ class Ways:
         ways = [self._way(backward, batch, row) for row in range(batch.size)]
         return [way for way in _distinct(FALSE, ways) if set(facts) <= set(way.premises)][:1]
 
-    def weights(self, predicate: int, keys: Keys) -> Weights:
+    def _weights(self, predicate: int, keys: Keys, near: bool) -> Weights:
         """For facts of a predicate that rules derive, closures aside: a least number of rules for each.
 
         Exact for explicit facts, which weigh 0; otherwise one more than the inferred premises.
         """
         explicit = self._explicit.relation(predicate).contains(keys)
         found: Weights = dict.fromkeys(keys[explicit].tolist(), 0)
-        wanted = TripleIndex.from_columns(
-            *(c.astype(np.uint32) for c in (keys >> np.uint64(32), np.full(keys.size, predicate), keys))
-        )
-        for backward in self._leading_to(wanted):
+        wanted = TripleIndex({predicate: Relation(Pairs(keys))})
+        for backward in leading_to(self._program, wanted):
             if backward.is_closure or backward.rule.groupings:
                 continue
-            batch = backward.run(self._index, wanted, self._program)
-            if not batch.size:
-                continue
-            ends = pack(batch.column(backward.head.s), batch.column(backward.head.o))
-            for key, inferred in zip(
-                ends.tolist(), self._inferred(backward.rule, batch).tolist(), strict=True
-            ):
-                found[key] = min(found.get(key, inferred + 1), inferred + 1)
+            batch = backward.run(self._program, wanted, self._index, self._explicit if near else None)
+            if batch.size:
+                _, ends = backward.heads(batch)
+                inferred = self._inferred(backward.rule, batch)
+                order = np.lexsort((inferred, ends))
+                first = order[np.append(True, ends[order][1:] != ends[order][:-1])]
+                for key, count in zip(ends[first].tolist(), inferred[first].tolist(), strict=True):
+                    found[key] = min(found.get(key, count + 1), count + 1)
         return found
 
-    def _leading_to(self, wanted: TripleIndex) -> Iterator[Backward]:
-        predicates = set(wanted.predicates())
-        return (b for b in _forms(self._program) if b.head.p < 0 or b.head.p in predicates)
+    def _along_paths(self, facts: Collection[Fact], found: dict[Fact, list[Way]]) -> set[Fact]:
+        """Find the ways by transitivity, along paths if there are any.
 
-    def _take(self, backward: Backward, batch: Batch, found: dict[Fact, list[Way]]) -> None:
-        """Turn rows into ways, or into paths if there are any."""
-        head = backward.head
-        heads = tuple(map(batch.column, head.terms))
-        rows = self._least(heads, self._inferred(backward.rule, batch))
-        chosen = batch.take(rows)
-        facts = zip(*(chosen.column(term).tolist() for term in head.terms), strict=True)
-        paths: dict[Fact, list[list[int]]] = {}
-        for row, fact in enumerate(facts):
-            way = self._way(backward, chosen, row)
-            if backward.is_closure and self._most is not None:
-                if fact not in paths:
-                    paths[fact] = find_paths(fact, self._index, self._explicit, self.weights)
-                found[fact] += [_along(way, fact, path) for path in paths[fact]] or [way]
-            else:
-                found[fact].append(way)
+        Returned are the facts for which only rules over one fact are worth a look beside these: there are as
+        many ways by other rules as nodes in between.
+        """
+        enough: set[Fact] = set()
+        wanted = _index_of(facts)
+        for backward in leading_to(self._program, wanted):
+            if not backward.is_closure:
+                continue
+            pathless: list[Fact] = []
+            batch = backward.run(self._program, wanted, self._index)
+            for fact, way in self._chosen(backward, batch, 1):
+                assert isinstance(way.reason, Application)
+                paths, is_enough = self._paths.find(fact)
+                if backward.is_loopless and not all(map(_differ, paths)):
+                    paths, is_enough = [], False
+                found[fact] += [_along(way.reason, fact, path) for path in paths]
+                if is_enough:
+                    enough.add(fact)
+                if not paths:
+                    pathless.append(fact)
+            if pathless:
+                self._take(backward, pathless, found)
+        return enough
+
+    def _take(self, backward: Backward, wanted: Collection[Fact], found: dict[Fact, list[Way]]) -> None:
+        """Find the ways by one rule."""
+        if not wanted:
+            return
+        batch = backward.run(self._program, _index_of(wanted), self._index)
+        for fact, way in self._chosen(backward, batch, self._most):
+            found[fact].append(way)
+
+    def _chosen(self, backward: Backward, batch: Batch, most: int | None) -> Iterator[tuple[Fact, Way]]:
+        """The best rows of a batch, up to ``most`` for a fact, each as the fact and the way to it."""
+        if not batch.size:
+            return
+        heads = tuple(map(batch.column, backward.head.terms))
+        chosen = batch.take(_least(heads, self._inferred(backward.rule, batch), most))
+        columns = (chosen.column(term).tolist() for term in backward.head.terms)
+        for row, fact in enumerate(zip(*columns, strict=True)):
+            yield fact, self._way(backward, chosen, row)
 
     def _way(self, backward: Backward, batch: Batch, row: int) -> Way:
         rule = backward.rule
@@ -186,31 +173,21 @@ class Ways:
             premises = tuple(dict.fromkeys((*premises, *inner)))
         return Way(reason, premises)
 
-    def _inferred(self, rule: CompiledRule, batch: Batch) -> Rows:
+    def _inferred(self, rule: CompiledRule, batch: Batch) -> Counts:
         """How many of a row's premises are inferred, counted once an atom."""
-        count = np.zeros(batch.size, np.int64)
+        count = np.zeros(batch.size, np.uint16)
         for atom in rule.atoms:
             if is_virtual(atom.p):
                 continue
             keys = pack(batch.column(atom.s), batch.column(atom.o))
             predicates = batch.column(atom.p)
-            for predicate in [atom.p] if atom.p >= 0 else np.unique(predicates).tolist():
+            if _is_constant(predicates):
+                count += ~self._explicit.relation(int(predicates[0])).contains(keys)
+                continue
+            for predicate in np.unique(predicates).tolist():
                 rows = predicates == predicate
                 count[rows] += ~self._explicit.relation(predicate).contains(keys[rows])
         return count
-
-    def _least(self, heads: tuple[Column, ...], weight: Rows) -> Rows:
-        """The rows with the least weight, up to ``most`` for each head."""
-        order: Rows = np.lexsort([weight, *(column.astype(np.int64) for column in heads)])
-        if self._most is None or order.size <= self._most:
-            return order
-        changes = np.zeros(order.size, np.bool_)
-        for column in heads:
-            ordered = column[order]
-            changes[1:] |= ordered[1:] != ordered[:-1]
-        numbers = np.arange(order.size)
-        starts = np.maximum.accumulate(np.where(changes, numbers, 0))
-        return order[numbers - starts < self._most]
 
     def _aggregated(self, backward: Backward, fact: Fact) -> Iterator[Way]:
         """The ways to a fact by a rule with aggregates: what the fact tells goes into the rule first."""
@@ -223,7 +200,7 @@ class Ways:
         known = {rule.names[-1 - v]: term for v, term in ends.items() if v not in computed}
         narrow = self._compiled(substitute(rule.source, self._constants(known)), rule.number)
         position = rule.heads.index(head)
-        batch = Backward(narrow, narrow.heads[position]).run(self._index, _index_of([fact]), self._program)
+        batch = Backward(narrow, narrow.heads[position]).run(self._program, _index_of([fact]), self._index)
         for row in range(batch.size):
             found = {narrow.names[-1 - v]: int(column[row]) for v, column in batch.columns.items()}
             numbers = {v: i for i, v in enumerate(rule.names)}
@@ -254,20 +231,33 @@ class Ways:
         return {Variable(name): constant for name, constant in constants.items()}
 
 
-def _closure_order(rule: CompiledRule) -> tuple[int, ...]:
-    """The body of a transitivity rule: its guards, the first edge, the second."""
-    head = rule.heads[0]
-    first, second = rule.data
-    if rule.atoms[first].s != head.s:
-        first, second = second, first
-    return (*sorted(rule.guards), first, second)
+def _least(heads: tuple[Column, ...], weights: Counts, most: int | None) -> Rows:
+    """The rows with the least weights, up to ``most`` for each head; all if it is None."""
+    varying = [column for column in heads if not _is_constant(column)]
+    keys: list[Column | Counts] = [weights, *varying]
+    order: Rows = np.lexsort(keys)
+    if most is None or order.size <= most:
+        return order
+    if not varying:
+        return order[:most]
+    changes = np.zeros(order.size, np.bool_)
+    for column in varying:
+        ordered = column[order]
+        changes[1:] |= ordered[1:] != ordered[:-1]
+    numbers = np.arange(order.size)
+    starts = np.maximum.accumulate(np.where(changes, numbers, 0))
+    return order[numbers - starts < most]
 
 
-def _along(way: Way, fact: Fact, nodes: list[int]) -> Way:
+def _differ(nodes: list[int]) -> bool:
+    """Whether a path goes over different things: no node comes twice, and none may have another's value."""
+    return len(set(nodes)) == len(nodes) and max(nodes) >> KIND_SHIFT < Kind.LITERAL
+
+
+def _along(reason: Application, fact: Fact, nodes: list[int]) -> Way:
     """A closure's rule applied along a path instead of to two edges."""
-    assert isinstance(way.reason, Application)
     edges = ((s, fact[1], o) for s, o in pairwise(nodes))
-    return Way(way.reason, tuple(dict.fromkeys((*way.reason.guards(), *edges))))
+    return Way(reason, tuple(dict.fromkeys((*reason.guards(), *edges))))
 
 
 def _distinct(fact: Fact, ways: list[Way]) -> list[Way]:
@@ -287,6 +277,10 @@ def _unified(head: Atom, fact: Fact) -> dict[int, int] | None:
         if (bindings.setdefault(term, value) if term < 0 else term) != value:
             return None
     return bindings
+
+
+def _is_constant(column: Column) -> bool:
+    return column.size > 0 and bool((column == column[0]).all())
 
 
 def _index_of(facts: Collection[Fact]) -> TripleIndex:

@@ -5,22 +5,31 @@ where it is sparse: a matrix is made only if it is no larger than the graph, or 
 turned out to be. Pairs come out of it sorted.
 
 What edges more or less change is the difference of two such closures, over that part of the graph that
-leads to the edges or is reached from there.
+leads to the edges or is reached from there. Such matrices are worked out block by block.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from corollary.index.pairs import NO_KEYS, difference, distinct, firsts, pack, seconds, sorted_unique, swap
+from corollary.index.components import Components, Nodes, compressed, words_for
+from corollary.index.pairs import (
+    NO_KEYS,
+    difference,
+    distinct,
+    distinct_of_sorted,
+    firsts,
+    intersection,
+    pack,
+    seconds,
+    swap,
+)
 from corollary.index.relation import Relation
-from corollary.kernels.graph import Bits, mark, reachable, reachable_bits, strong_components, walk, write_bits
+from corollary.kernels.graph import Bits, meet, walk, write_bits
 from corollary.kernels.sorted import Column, Keys
-
-Nodes = NDArray[np.int64]
 
 WORDS_AN_EDGE = 16
 """A matrix of no more words than so many for each edge is made without more ado."""
@@ -28,91 +37,14 @@ WORDS_AN_EDGE = 16
 PAIRS_A_WORD = 2
 """So many pairs in a list are worth a word of a matrix."""
 
-FEW_ROUNDS = 64
-PART = 8
-"""A part of a graph is looked for step by step, unless it takes so many steps, or is one in so many edges."""
+WORDS_A_STEP = 8
+"""In the time in which a walk reaches one more node, so many words of a matrix are worked out."""
 
+MOST_WORDS = 1 << 22
+"""A matrix that is only looked at is made in blocks of no more words."""
 
-@dataclass(slots=True)
-class Components:
-    """The strong components of a graph, in Tarjan's order: edges lead to the same or a lower number.
-
-    ``members`` are the nodes, component by component. ``offsets`` and ``successors`` are the edges between
-    different components as compressed rows.
-    """
-
-    of_node: Nodes
-    cyclic: NDArray[np.bool_]
-    members: Nodes
-    member_offsets: Nodes
-    offsets: Nodes
-    successors: Nodes
-
-    @staticmethod
-    def of(size: int, sources: Nodes, targets: Nodes) -> Components:
-        """Those of a graph on the nodes 0..size-1."""
-        component = np.empty(size, np.int64)
-        count = strong_components(*compressed(size, sources, targets), component)
-        start, end = component[sources], component[targets]
-        cyclic = np.zeros(count, np.bool_)
-        cyclic[start[start == end]] = True
-        between = start != end
-        edges = sorted_unique(pack(start[between].astype(np.uint32), end[between].astype(np.uint32)))
-        members = np.argsort(component, kind="stable")
-        member_offsets = np.zeros(count + 1, np.int64)
-        np.cumsum(np.bincount(component, minlength=count), out=member_offsets[1:])
-        edge_ends = firsts(edges).astype(np.int64), seconds(edges).astype(np.int64)
-        return Components(component, cyclic, members, member_offsets, *compressed(count, *edge_ends))
-
-    def bits(self) -> Bits:
-        """What each component reaches: a row of bits, one for each node, padded to whole words."""
-        count, width = self.cyclic.size, 8 * _words(self.of_node.size)
-        rows = np.zeros(count * width, np.uint8)
-        reachable_bits(self.offsets, self.successors, self.cyclic, self.member_offsets, self.members, rows)
-        return rows.reshape(count, width)
-
-    def pairs(self, most: int | None = None) -> tuple[Nodes, Nodes] | None:
-        """All pairs of nodes that a path of at least one edge joins, once each, in no particular order.
-
-        None if there are more than ``most``.
-        """
-        count = self.cyclic.size
-        closed = np.zeros(count + 1, np.int64)
-        room = 4 * (self.successors.size + count) + 16
-        while True:
-            reached = np.empty(room, np.int64)
-            needed = reachable(self.offsets, self.successors, self.cyclic, closed, reached)
-            if most is not None and needed > most:
-                return None
-            if needed <= room:
-                break
-            room = 2 * max(needed, room)
-        from_component = np.repeat(np.arange(count), np.diff(closed))
-        to_component = reached[:needed]
-        members, sizes = self.members, np.diff(self.member_offsets)
-        if count == members.size:
-            return members[from_component], members[to_component]
-        if most is not None and (sizes[from_component] * sizes[to_component]).sum() > most:
-            return None
-        # most components are single nodes; the pairs of others are written out
-        single = sizes == 1
-        alone = single[from_component]
-        alone &= single[to_component]
-        several = ~alone
-        from_rows, from_node = self._members(from_component[several])
-        to_rows, to_node = self._members(to_component[several][from_rows])
-        first = members[self.member_offsets[:-1]]
-        return (
-            np.concatenate((first[from_component[alone]], from_node[to_rows])),
-            np.concatenate((first[to_component[alone]], to_node)),
-        )
-
-    def _members(self, components: Nodes) -> tuple[Nodes, Nodes]:
-        """For every component in a column all its members: (row, member)."""
-        sizes = np.diff(self.member_offsets)[components]
-        rows = np.repeat(np.arange(components.size), sizes)
-        within = np.arange(rows.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return rows, self.members[self.member_offsets[components][rows] + within]
+SPARSE_IDS = 8
+"""A table of all ids between the least and the greatest beats searching, up to so many for each term."""
 
 
 def close_keys(edges: Keys, known: Keys = NO_KEYS) -> Keys:
@@ -124,24 +56,23 @@ def close_keys(edges: Keys, known: Keys = NO_KEYS) -> Keys:
         return edges
     nodes, start, end = _numbered(edges)
     components = Components.of(nodes.size, start, end)
-    words = components.cyclic.size * _words(nodes.size)
+    words = components.cyclic.size * words_for(nodes.size)
     if words > WORDS_AN_EDGE * edges.size:
-        found = components.pairs(PAIRS_A_WORD * words)
-        if found is not None:
-            paths = pack(nodes[found[0]], nodes[found[1]])
+        paths = components.lists(nodes.astype(np.uint64), PAIRS_A_WORD * words)
+        if paths is not None:
             paths.sort()
             return difference(paths, known)
     return _written(components.bits(), components.of_node, nodes, nodes, known)
 
 
-def close_graph(size: int, sources: Nodes, targets: Nodes) -> tuple[Nodes, Nodes]:
+def close_graph(size: int, sources: Nodes, targets: Nodes) -> tuple[Column, Column]:
     """All (u, v) such that a path of at least one edge leads from u to v, in nodes 0..size-1.
 
     Every pair comes once, in no particular order.
     """
-    pairs = Components.of(size, sources, targets).pairs()
+    pairs = Components.of(size, sources, targets).lists(np.arange(size, dtype=np.uint64))
     assert pairs is not None
-    return pairs
+    return firsts(pairs), seconds(pairs)
 
 
 def close_from(edges: Relation, sources: Column, *, mirrored: bool = False) -> Keys:
@@ -150,67 +81,124 @@ def close_from(edges: Relation, sources: Column, *, mirrored: bool = False) -> K
     With ``mirrored``, every edge may be gone over both ways. Only the part of the graph that they reach is
     looked at.
     """
-    part = edges_beyond(edges, sources, mirrored=mirrored)
-    if not part.size:
-        return NO_KEYS
-    nodes, start, end = _numbered(part)
-    sources = sources[np.isin(sources, nodes)]
-    if nodes.size * _words(nodes.size) <= WORDS_AN_EDGE * part.size:
-        components = Components.of(nodes.size, start, end)
-        rows = components.of_node[np.searchsorted(nodes, sources)]
-        return _written(components.bits(), rows, sources, nodes)
-    return _walked(nodes, start, end, sources)
+    part = Part.beyond(edges, sources, mirrored=mirrored)
+    walked = part.walked(sources)
+    if walked is not None:
+        return walked
+    components = part.components()
+    numbers = _numbers(sources, part.nodes)
+    sources, rows = sources[numbers >= 0], components.of_node[numbers[numbers >= 0]]
+    blocks = [
+        _written(components.bits(first, last), rows, sources, part.nodes[first:last])
+        for first, last in part.blocks()
+    ]
+    return np.sort(np.concatenate(blocks))
 
 
-def closure_difference(
-    closure: Relation, more: Relation, fewer: Relation, starts: Column, *, mirrored: bool = False
-) -> Keys:
+def pairs_on_paths(pairs: Keys, edges: Relation, *, mirrored: bool = False) -> Keys:
+    """Those of some pairs (sorted) that a path over edges joins; both ways if ``mirrored``."""
+    sources = distinct_of_sorted(firsts(pairs))
+    part = Part.beyond(edges, sources, mirrored=mirrored)
+    walked = part.walked(sources)
+    if walked is not None:
+        return intersection(pairs, walked)
+    components = part.components()
+    start, bit = _numbers(firsts(pairs), part.nodes), _numbers(seconds(pairs), part.nodes)
+    row = components.of_node[start]
+    is_joined = np.zeros(pairs.size, np.bool_)
+    for first, last in part.blocks():
+        here = np.flatnonzero((first <= bit) & (bit < last) & (start >= 0))
+        place = bit[here] - first
+        is_joined[here] = components.bits(first, last)[row[here], place >> 3] >> (place & 7) & 1
+    return pairs[is_joined]
+
+
+def closure_difference(more: Relation, fewer: Relation, starts: Column, *, mirrored: bool = False) -> Keys:
     """The paths over some edges that there are not over fewer of them, sorted.
 
     ``starts`` is where the paths over edges that are only among the former may go over them: the first
-    ends of these edges, and the second ones if ``mirrored``. ``closure`` is that of either relation.
+    ends of these edges, and the second ones if ``mirrored``.
     """
     sources = nodes_met(more, starts, backward=True, mirrored=mirrored)
-    part = edges_beyond(more, sources, mirrored=mirrored)
-    kept = fewer.contains(part)
-    if mirrored:
-        kept |= fewer.contains(swap(part))
-    nodes, start, end = _numbered(part)
-    words = nodes.size * _words(nodes.size)
-    paths = int(closure.subject_counts(sources).sum())
-    if words <= max(WORDS_AN_EDGE * part.size, paths // PAIRS_A_WORD):
-        with_all = Components.of(nodes.size, start, end)
-        with_few = Components.of(nodes.size, start[kept], end[kept])
-        bits = with_few.bits()[with_few.of_node]
-        np.invert(bits, out=bits)
-        bits &= with_all.bits()[with_all.of_node]
-        changed = np.flatnonzero(bits.any(axis=1))
-        return _written(bits, changed, nodes[changed], nodes)
-    return difference(_walked(nodes, start, end, sources), _walked(nodes, start[kept], end[kept], sources))
+    part = Part.beyond(more, sources, mirrored=mirrored)
+    return part.paths_lost(part.within(fewer, mirrored=mirrored), sources)
+
+
+@dataclass(slots=True)
+class Part:
+    """Part of a graph: edges (packed pairs) from and to nodes (ascending), and the numbers of their ends."""
+
+    nodes: Column
+    start: Nodes
+    end: Nodes
+    edges: Keys
+
+    @staticmethod
+    def beyond(edges: Relation, sources: Column, *, mirrored: bool) -> Part:
+        """What is reached from sources."""
+        part = edges_beyond(edges, sources, mirrored=mirrored)
+        return Part(*_numbered(part), part)
+
+    def within(self, edges: Relation, *, mirrored: bool) -> Part:
+        """The same nodes with those edges only that are among others, either way if ``mirrored``."""
+        kept = edges.contains(self.edges)
+        if mirrored:
+            kept |= edges.contains(swap(self.edges))
+        return Part(self.nodes, self.start[kept], self.end[kept], self.edges[kept])
+
+    def paths_lost(self, rest: Part, sources: Column) -> Keys:
+        """The paths that are lost if only the rest of the edges is left; all such paths are from sources."""
+        before = self.walked(sources)
+        after = None if before is None else rest.walked(sources)
+        if before is not None and after is not None:
+            return difference(before, after)
+        with_all, with_few = self.components(), rest.components()
+        blocks = []
+        for first, last in self.blocks():
+            bits = with_few.bits(first, last)[with_few.of_node]
+            np.invert(bits, out=bits)
+            bits &= with_all.bits(first, last)[with_all.of_node]
+            changed = np.flatnonzero(bits.any(axis=1))
+            blocks.append(_written(bits, changed, self.nodes[changed], self.nodes[first:last]))
+        return np.sort(np.concatenate(blocks))
+
+    def components(self) -> Components:
+        return Components.of(self.nodes.size, self.start, self.end)
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """Where blocks of columns begin and end, such that a matrix of one has few words."""
+        size = 64 * max(1, MOST_WORDS // max(self.nodes.size, 1))
+        return ((first, min(first + size, self.nodes.size)) for first in range(0, self.nodes.size, size))
+
+    def walked(self, sources: Column) -> Keys | None:
+        """What each source (ascending) reaches, as packed pairs, sorted; None if matrices take less time."""
+        offsets, successors = compressed(self.nodes.size, self.start, self.end)
+        numbers = _numbers(sources, self.nodes)
+        sources, numbers = sources[numbers >= 0], numbers[numbers >= 0]
+        closed = np.zeros(sources.size + 1, np.int64)
+        most = self.nodes.size * words_for(self.nodes.size) // WORDS_A_STEP
+        room = min(4 * self.start.size + 16, most)
+        while walk(offsets, successors, numbers, closed, reached := np.empty(room, np.int64)) < sources.size:
+            if room == most:
+                return None
+            room = min(4 * room, most)
+        paths = pack(np.repeat(sources, np.diff(closed)), self.nodes[reached[: closed[-1]]])
+        paths.sort()
+        return paths
 
 
 def nodes_met(edges: Relation, starts: Column, *, backward: bool = False, mirrored: bool = False) -> Column:
     """The starts and what they reach over edges, or what reaches them, ascending."""
-    met = frontier = distinct(starts)
-    for _ in range(FEW_ROUNDS):
-        if not frontier.size or PART * met.size > len(edges):
-            break
-        ends = [edges.subjects_of(frontier)[1] if backward else edges.objects_of(frontier)[1]]
-        if mirrored:
-            ends.append(edges.objects_of(frontier)[1] if backward else edges.subjects_of(frontier)[1])
-        frontier = distinct(np.concatenate(ends))
-        frontier = frontier[~np.isin(frontier, met)]
-        met = distinct(np.concatenate((met, frontier)))
-    if not frontier.size:
-        return met
-    keys = edges.pairs().keys
-    if mirrored:
-        keys = np.concatenate((keys, swap(keys)))
-    nodes, start, end = _numbered(keys)
-    marked = np.isin(nodes, met)
-    ends_of_edges = (end, start) if backward else (start, end)
-    mark(*compressed(nodes.size, *ends_of_edges), np.empty(nodes.size, np.int64), marked)
-    return distinct(np.concatenate((starts, nodes[marked])))
+    (base, added, removed), none = edges._parts, (NO_KEYS, NO_KEYS, NO_KEYS)
+    forth = (base.keys, added.keys, removed.keys) if mirrored or not backward else none
+    back = (base.swapped, added.swapped, removed.swapped) if mirrored or backward else none
+    room = min(64 + 2 * starts.size, starts.size + len(edges))
+    while True:
+        met, table = np.empty(room, np.uint64), np.zeros(2 << room.bit_length(), np.uint64)
+        count = meet(*forth, *back, starts.astype(np.uint64), table, met)
+        if count >= 0:
+            return np.sort(met[:count].astype(np.uint32))
+        room = min(4 * room, starts.size + len(edges))  # an edge leads to one node
 
 
 def edges_beyond(edges: Relation, sources: Column, *, mirrored: bool = False) -> Keys:
@@ -224,24 +212,27 @@ def edges_beyond(edges: Relation, sources: Column, *, mirrored: bool = False) ->
     return found
 
 
-def compressed(size: int, sources: Nodes, targets: Nodes) -> tuple[Nodes, Nodes]:
-    """Edges as compressed rows: offsets (size + 1) and targets."""
-    order = np.argsort(sources, kind="stable")
-    offsets = np.zeros(size + 1, np.int64)
-    np.cumsum(np.bincount(sources, minlength=size), out=offsets[1:])
-    return offsets, targets[order]
-
-
-def _words(nodes: int) -> int:
-    """How many words of 64 bits a row has that has a bit for every node."""
-    return (nodes + 63) >> 6
-
-
 def _numbered(edges: Keys) -> tuple[Column, Nodes, Nodes]:
     """The nodes that edges join, ascending, and the numbers of their ends among these."""
     sources, targets = firsts(edges), seconds(edges)
     nodes = distinct(np.concatenate((sources, targets)))
-    return nodes, np.searchsorted(nodes, sources), np.searchsorted(nodes, targets)
+    return nodes, _numbers(sources, nodes), _numbers(targets, nodes)
+
+
+def _numbers(terms: Column, nodes: Column) -> Nodes:
+    """Where terms stand among nodes (ascending); -1 for those that are no nodes."""
+    if not nodes.size or not terms.size:
+        return np.full(terms.size, -1)
+    least, greatest = int(nodes[0]), int(nodes[-1])
+    if greatest - least > SPARSE_IDS * max(nodes.size, terms.size):
+        places = np.minimum(np.searchsorted(nodes, terms), nodes.size - 1)
+        places[nodes[places] != terms] = -1
+        return places
+    table = np.full(greatest - least + 2, -1)
+    table[nodes - nodes[0]] = np.arange(nodes.size)
+    within = np.minimum(terms - nodes[0], greatest - least + 1)  # below zero is far above, in 32 bits
+    numbers: Nodes = table[within]
+    return numbers
 
 
 def _written(rows: Bits, row_of: Nodes, sources: Column, nodes: Column, known: Keys = NO_KEYS) -> Keys:
@@ -251,20 +242,3 @@ def _written(rows: Bits, row_of: Nodes, sources: Column, nodes: Column, known: K
     firsts_of_rows, seconds_of_bits = sources.astype(np.uint64), nodes.astype(np.uint64)
     write_bits(rows.reshape(-1), row_of, firsts_of_rows, seconds_of_bits, known, keys)
     return keys
-
-
-def _walked(nodes: Column, start: Nodes, end: Nodes, sources: Column) -> Keys:
-    """What each source (ascending) reaches over edges between nodes, as packed pairs, sorted."""
-    offsets, successors = compressed(nodes.size, start, end)
-    sources = sources[np.isin(sources, nodes)]
-    closed = np.zeros(sources.size + 1, np.int64)
-    room = 4 * start.size + 16
-    while True:
-        reached = np.empty(room, np.int64)
-        needed = walk(offsets, successors, np.searchsorted(nodes, sources), closed, reached)
-        if needed <= room:
-            break
-        room = needed
-    paths = pack(np.repeat(sources, np.diff(closed)), nodes[reached[:needed]])
-    paths.sort()
-    return paths

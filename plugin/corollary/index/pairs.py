@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
+from corollary.kernels.sorted import compose as compose_kernel
 from corollary.kernels.sorted import contains as contains_kernel
 from corollary.kernels.sorted import expand as expand_kernel
 from corollary.kernels.sorted import follow as follow_kernel
@@ -147,6 +148,25 @@ def follow(pairs: Keys, further: Keys) -> Keys:
     return followed
 
 
+def compose(pairs: Keys, further: Pairs) -> Keys:
+    """All (x, z) for pairs (x, y), sorted, and further pairs (y, z): sorted and unique.
+
+    A pair that many ways lead to is written once: no list of the ways is made.
+    """
+    probes = seconds(pairs)
+    starts: Rows = np.empty(probes.size, np.int64)
+    counts: Rows = np.empty(probes.size, np.int64)
+    total = locate_kernel(further.keys, probes, starts, counts) if len(further) and probes.size else 0
+    ends = further.distinct_seconds() if further.has_swapped else distinct(seconds(further.keys))
+    numbers = np.searchsorted(ends, seconds(further.keys)).astype(np.uint32)
+    most = min(total, distinct_of_sorted(firsts(pairs)).size * ends.size)
+    composed: Keys = np.empty(most, np.uint64)
+    if total:
+        size = compose_kernel(pairs, starts, counts, numbers, np.full(ends.size, -1, np.int64), composed)
+        composed = pack(firsts(composed[:size]), ends[seconds(composed[:size])])
+    return composed if (composed[1:] > composed[:-1]).all() else np.sort(composed)
+
+
 def slice_of(keys: Keys, first: int) -> Keys:
     """The contiguous run of keys with that first half, as a view."""
     start, end = np.searchsorted(keys, np.array([first << 32, (first << 32) | 0xFFFFFFFF], np.uint64))
@@ -196,6 +216,10 @@ class Pairs:
     def has_swapped(self) -> bool:
         return self._swapped is not None
 
+    def turned(self) -> Pairs:
+        """The set of the pairs turned round; it shares both arrays."""
+        return Pairs(self.swapped, self.keys)
+
     def distinct_firsts(self) -> Column:
         """The distinct first halves, ascending; kept."""
         if self._distinct is None:
@@ -226,11 +250,21 @@ class Pairs:
 
     def firsts_of(self, second: int) -> list[int]:
         """The first halves beside one second half, ascending."""
-        if not self.keys.size:
-            return []
+        return _beside(self._look_swapped(), second) if self.keys.size else []
+
+    def count_first(self, first: int) -> int:
+        """How many pairs have that first half."""
+        return _count(self._look(), first) if self.keys.size else 0
+
+    def count_second(self, second: int) -> int:
+        """How many pairs have that second half."""
+        return _count(self._look_swapped(), second) if self.keys.size else 0
+
+    def _look_swapped(self) -> memoryview:
+        """The swapped keys as Python reads them."""
         if self._swapped_view is None:
             self._swapped_view = self.swapped.data
-        return _beside(self._swapped_view, second)
+        return self._swapped_view
 
     def _look(self) -> memoryview:
         """The keys as Python reads them one by one: several times faster than through numpy."""
@@ -260,6 +294,11 @@ def _beside(view: memoryview, half: int) -> list[int]:
     start = bisect_left(view, half << 32)
     end = bisect_left(view, (half + 1) << 32, start)
     return [key & 0xFFFFFFFF for key in view[start:end].tolist()]
+
+
+def _count(view: memoryview, half: int) -> int:
+    start = bisect_left(view, half << 32)
+    return bisect_left(view, (half + 1) << 32, start) - start
 
 
 NO_PAIRS = Pairs(NO_KEYS, NO_KEYS)

@@ -76,6 +76,15 @@ class Relation:
             return self
         return Relation(base, added.minus(from_added), removed.plus(from_base))
 
+    def minus_present(self, keys: Keys) -> Relation:
+        """As ``minus``, for facts known to be there."""
+        if keys.size == len(self):
+            return EMPTY
+        base, added, removed = self._parts
+        from_added = Pairs(intersection(keys, added.keys))
+        from_base = Pairs(difference(keys, from_added.keys))
+        return Relation(base, added.minus(from_added), removed.plus(from_base))
+
     def contains(self, keys: Keys) -> Mask:
         """Which of the packed facts are there."""
         base, added, removed = self._parts
@@ -101,6 +110,19 @@ class Relation:
     def keys(self) -> ReadOnlyKeys:
         """All facts as subject << 32 | object, sorted, read-only."""
         return read_only(self.pairs().keys)
+
+    def turned(self) -> Relation:
+        """The relation with subjects and objects in each other's place; it shares all arrays."""
+        return Relation(*(part.turned() for part in self._parts))
+
+    def starting(self, subjects: Column) -> Keys:
+        """The facts of some subjects (ascending), sorted."""
+        base, added, removed = self._parts
+        rows, objects = _overlaid_join(base.keys, added.keys, removed.keys, subjects)
+        keys = pack(subjects[rows], objects)
+        if len(added):
+            keys.sort()  # they come last
+        return keys
 
     def objects_of(self, subjects: Column) -> tuple[Rows, Column]:
         """All (row, object) such that (subjects[row], object) is a fact."""
@@ -140,11 +162,13 @@ class Relation:
 
     def has_subject(self, subject: int) -> bool:
         """Whether any fact has that subject."""
-        return bool(self.objects(subject))
+        base, added, removed = self._parts
+        return base.count_first(subject) + added.count_first(subject) > removed.count_first(subject)
 
     def has_object(self, value: int) -> bool:
         """Whether any fact has that object."""
-        return bool(self.subjects(value))
+        base, added, removed = self._parts
+        return base.count_second(value) + added.count_second(value) > removed.count_second(value)
 
     def legal_count(self) -> int:
         """How many facts have a legal subject, that is no literal: a prefix of the sorted facts."""

@@ -86,11 +86,11 @@ class TripleIndex:
             self._by_object = self._by_object.plus(_beside(new.distinct_seconds(), predicate))
 
     def remove(self, predicate: int, keys: Keys) -> None:
-        """Remove facts (sorted, unique); those it does not have are harmless."""
-        before = self.relation(predicate)
-        relation = before.minus(keys)
-        if relation is before:
+        """Remove facts (sorted, unique) known to be there."""
+        if not keys.size:
             return
+        before = self.relation(predicate)
+        relation = before.minus_present(keys)
         self._relations[predicate] = relation
         if predicate >= FIRST_VIRTUAL:
             return

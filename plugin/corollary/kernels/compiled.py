@@ -42,6 +42,11 @@ class Kernel(Generic[Parameters, Result]):
             self._compiled = self.compile()
         return self._compiled(*args, **kwargs)
 
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the machine code is there, so that small inputs may as well use it."""
+        return self._compiled is not None
+
     def compile(self) -> Callable[Parameters, Result]:
         """The compiled function, from the disk cache if it is there."""
         import numba

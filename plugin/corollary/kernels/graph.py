@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.kernels.compiled import kernel
-from corollary.kernels.sorted import Keys
 
 Nodes = NDArray[np.int64]
 Bits = NDArray[np.uint8]
+Keys = NDArray[np.uint64]
 
 ONES: Nodes = np.array([byte.bit_count() for byte in range(256)], np.int64)
 """How many bits of a byte are set."""
@@ -128,11 +128,41 @@ def reachable(
 
 
 @kernel
+def write_lists(
+    closed: Nodes,
+    reached: Nodes,
+    component: Nodes,
+    member_offsets: Nodes,
+    members: Nodes,
+    ids: Keys,
+    keys: Keys,
+) -> int:
+    """The successor lists of components as packed pairs: every node with each member of what it reaches.
+
+    Node i is of ``component[i]`` and called ``ids[i]``; lists are as in ``reachable``, members as in
+    ``reachable_bits``. Pairs come node by node. Returns how many there are; past the end of ``keys`` nothing
+    is written.
+    """
+    shift = np.uint64(32)
+    at = 0
+    for node in range(component.size):
+        first = ids[node] << shift
+        for position in range(closed[component[node]], closed[component[node] + 1]):
+            start = member_offsets[reached[position]]
+            end = member_offsets[reached[position] + 1]
+            if at + end - start <= keys.size:
+                for place in range(start, end):
+                    keys[at + place - start] = first | ids[members[place]]
+            at += end - start
+    return at
+
+
+@kernel
 def walk(offsets: Nodes, targets: Nodes, sources: Nodes, closed: Nodes, reached: Nodes) -> int:
     """What every source reaches over one edge or more, source by source, by depth-first search.
 
-    Fills ``closed`` (sources + 1) with offsets into ``reached`` and returns the size needed; past the end of
-    ``reached`` nothing is written, and the caller asks again with more room.
+    Fills ``closed`` (sources + 1) with offsets into ``reached``. Returns how many sources were done when the
+    room in ``reached`` was used up: all of them if it was enough.
     """
     stamp = np.full(offsets.size - 1, -1, np.int64)
     path = np.zeros(offsets.size, np.int64)
@@ -147,33 +177,63 @@ def walk(offsets: Nodes, targets: Nodes, sources: Nodes, closed: Nodes, reached:
             for edge in range(offsets[node], offsets[node + 1]):
                 successor = targets[edge]
                 if stamp[successor] != number:
+                    if at == reached.size:
+                        return number
                     stamp[successor] = number
                     path[depth] = successor
                     depth += 1
-                    if at < reached.size:
-                        reached[at] = successor
+                    reached[at] = successor
                     at += 1
         closed[number + 1] = at
-    return at
+    return sources.size
 
 
 @kernel
-def mark(offsets: Nodes, targets: Nodes, path: Nodes, marked: NDArray[np.bool_]) -> None:
-    """Mark everything that the marked nodes reach. ``path`` (n) is room to work in."""
-    depth = 0
-    for node in range(marked.size):
-        if marked[node]:
-            path[depth] = node
-            depth += 1
-    while depth > 0:
-        depth -= 1
-        node = path[depth]
-        for edge in range(offsets[node], offsets[node + 1]):
-            successor = targets[edge]
-            if not marked[successor]:
-                marked[successor] = True
-                path[depth] = successor
-                depth += 1
+def meet(
+    keys: Keys, added: Keys, removed: Keys,
+    others: Keys, others_added: Keys, others_removed: Keys,
+    starts: Keys, table: Keys, met: Keys,
+) -> int:  # fmt: skip
+    """The starts and what they reach over edges, packed pairs, by breadth-first search.
+
+    There are two sets of edges, each given as sorted keys, others (sorted) that are added, and keys that are
+    removed. Fills ``met`` and returns how many nodes it has, or -1 if there was no room for more. ``table``
+    is to work in: a power of two of zeros, more than ``met`` has room for.
+    """
+    shift = np.uint64(32)
+    low_half = np.uint64(0xFFFFFFFF)
+    mask = np.uint64(table.size - 1)
+    count = 0
+    at = -1  # before the first node come the starts
+    while at < count:
+        for side in range(4 if at >= 0 else 1):
+            run = starts
+            begin = 0
+            if at >= 0:
+                run = keys if side == 0 else added if side == 1 else others if side == 2 else others_added
+                begin = np.searchsorted(run, met[at] << shift)
+            gone = removed if side == 0 else others_removed
+            for position in range(begin, run.size):
+                key = run[position]
+                if at >= 0:
+                    if key >> shift != met[at]:
+                        break
+                    if (side == 0 or side == 2) and gone.size > 0:
+                        place = np.searchsorted(gone, key)
+                        if place < gone.size and gone[place] == key:
+                            continue
+                node = key & low_half
+                slot = (node * np.uint64(0x9E3779B1) >> np.uint64(12)) & mask
+                while table[slot] != 0 and table[slot] != node + np.uint64(1):
+                    slot = (slot + np.uint64(1)) & mask
+                if table[slot] == 0:
+                    if count == met.size:
+                        return -1
+                    table[slot] = node + np.uint64(1)
+                    met[count] = node
+                    count += 1
+        at += 1
+    return count
 
 
 @kernel
@@ -183,40 +243,44 @@ def reachable_bits(
     cyclic: NDArray[np.bool_],
     member_offsets: Nodes,
     members: Nodes,
+    first: int,
     rows: Bits,
 ) -> None:
     """As ``reachable``, in bits: row v has a bit for every member of every component that v reaches.
 
-    ``rows`` are as many as components, one after the other, zero at first; bit i of a row is bit i % 8 of its
-    byte i // 8, and there are whole words of 64 bits. Component v has the members
-    ``members[member_offsets[v]:member_offsets[v + 1]]``, of all nodes.
+    ``rows`` are as many as components, one after the other, zero at first. They have room for some of the
+    members, from number ``first`` on: bit i of a row, for member first + i, is bit i % 8 of its byte i // 8.
+    Component v has the members ``members[member_offsets[v]:member_offsets[v + 1]]``.
     """
     n = offsets.size - 1
-    width = ((members.size + 63) >> 6) << 3
+    width = rows.size // n if n > 0 else 0
     for node in range(n):
         row = rows[node * width : node * width + width]
         for edge in range(offsets[node + 1] - 1, offsets[node] - 1, -1):  # near ones first
             successor = targets[edge]
-            member = members[member_offsets[successor]]
-            if row[member >> 3] & np.uint8(1 << (member & 7)):
+            member = members[member_offsets[successor]] - first
+            is_here = 0 <= member < 8 * width
+            if is_here and row[member >> 3] & np.uint8(1 << (member & 7)):
                 continue
             below = rows[successor * width : successor * width + width]
             for byte in range(width):
                 row[byte] |= below[byte]
-            row[member >> 3] |= np.uint8(1 << (member & 7))
+            if is_here:
+                row[member >> 3] |= np.uint8(1 << (member & 7))
         if cyclic[node]:
             for position in range(member_offsets[node], member_offsets[node + 1]):
-                member = members[position]
-                row[member >> 3] |= np.uint8(1 << (member & 7))
+                member = members[position] - first
+                if 0 <= member < 8 * width:
+                    row[member >> 3] |= np.uint8(1 << (member & 7))
 
 
 @kernel
 def write_bits(rows: Bits, row_of: Nodes, firsts: Keys, seconds: Keys, known: Keys, keys: Keys) -> int:
     """Rows of bits as packed pairs: for every i, ``firsts[i]`` with each ``seconds[j]`` of row ``row_of[i]``.
 
-    Rows are as in ``reachable_bits``, with a bit for each of ``seconds``. Pairs that are ``known`` are left
-    out; these come in the same order, and all of them come. Fills ``keys``, which has room, and returns how
-    many pairs there were.
+    Rows are as in ``reachable_bits``, with a bit for each of ``seconds``, padded to words of 64 bits. Pairs
+    that are ``known`` are left out; these come in the same order, and all of them come. Fills ``keys``, which
+    has room, and returns how many pairs there were.
     """
     width = ((seconds.size + 63) >> 6) << 3
     shift = np.uint64(32)

@@ -1,8 +1,8 @@
 """N-Triples and N-Quads lines to the places of their terms: the plain ones, nothing is taken on trust.
 
-A line is *plain* if its terms stand in it as the canonical form has them: ASCII, only the escapes that
-canonical text keeps, IRIs of the common shape. Every other line, good or bad, is *odd*: the loop notes
-where it is and goes on, and somebody more patient looks at it.
+A line is *plain* if its terms stand in it as the canonical form has them: only the escapes that canonical
+text keeps, IRIs of the common shape, labels and languages in ASCII. Every other line, good or bad, is *odd*:
+the loop notes where it is and goes on, and somebody more patient looks at it.
 
 Invariant: a plain line is accepted by every parser of the standard, with exactly these terms.
 """
@@ -38,10 +38,11 @@ _STRING = np.frombuffer(b"<http://www.w3.org/2001/XMLSchema#string>", np.uint8)
 
 @kernel
 def find_terms(
-    data: Bytes, most_terms: int, starts: Places, lengths: Places, odd: Places, counts: Places
+    data: Bytes, is_utf8: bool, most_terms: int, starts: Places, lengths: Places, odd: Places, counts: Places
 ) -> None:
     """Where the terms of every plain line are; lines end in LF, CR LF, or with the data.
 
+    ``is_utf8``: the data are known to be UTF-8; otherwise lines with bytes beyond ASCII are odd.
     ``most_terms`` is 3 for triples, 4 for quads. A statement fills the next ``TERMS`` of ``starts`` and
     ``lengths``; these are of the canonical text, so the datatype xsd:string is not part of a literal. An odd
     line fills the next four of ``odd``: its start, its end (past the LF), how many statements came
@@ -98,7 +99,11 @@ def find_terms(
                 at += 1
                 while at < size:
                     character = data[at]
-                    if character == 34 or character < 32 or character > 126:
+                    if character == 34 or character < 32 or character == 127:
+                        break
+                    if character > 127 and (  # U+FFFE and U+FFFF are escaped
+                        not is_utf8 or (character == 239 and data[at + 1] == 191 and data[at + 2] >= 190)
+                    ):
                         break
                     at += 1
                     if character == 92:  # escapes that are canonical: t n r " and the backslash
@@ -181,6 +186,13 @@ def find_terms(
                         and _CLASSES[data[at + 2]] & _HEX != 0
                     ):
                         at += 3
+                    elif (  # U+00A0 to U+D7FF; what lies beyond is not all allowed
+                        is_utf8
+                        and character >= 194
+                        and character <= 237
+                        and (character > 194 or data[at + 1] >= 160)
+                    ):
+                        at += 2 if character < 224 else 3
                     else:
                         break
                 if at == size or data[at] != 62:

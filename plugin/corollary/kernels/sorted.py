@@ -18,6 +18,9 @@ Column = NDArray[np.uint32]
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
+FEW = 8
+"""Looking at so many numbers takes as long as sorting one, about."""
+
 
 @kernel
 def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
@@ -108,6 +111,38 @@ def follow(pairs: Keys, further: Keys, starts: Rows, counts: Rows, followed: Key
         for position in range(starts[row], starts[row] + counts[row]):
             followed[at] = first | (further[position] & low)
             at += 1
+
+
+@kernel
+def compose(pairs: Keys, starts: Rows, counts: Rows, numbers: Column, last: Rows, composed: Keys) -> int:
+    """For every pair (x, y), sorted, and every hit (y, z), the pair (x, number of z), once. Returns how many.
+
+    ``numbers`` has the number of z for every key that ``locate`` went over. ``last`` is as long as there are
+    numbers, and negative. ``composed`` has room for all that come out of it; they ascend in x, and in z too
+    for an x that has one in ``FEW`` of all numbers.
+    """
+    at = 0
+    row = 0
+    shift = np.uint64(32)
+    while row < starts.size:
+        begin = at
+        first = pairs[row] >> shift
+        mark = np.int64(first)
+        while row < starts.size and pairs[row] >> shift == first:
+            for position in range(starts[row], starts[row] + counts[row]):
+                number = numbers[position]
+                if last[number] != mark:
+                    last[number] = mark
+                    composed[at] = (first << shift) | np.uint64(number)
+                    at += 1
+            row += 1
+        if (at - begin) * FEW >= last.size:
+            at = begin
+            for candidate in range(last.size):
+                if last[candidate] == mark:
+                    composed[at] = (first << shift) | np.uint64(candidate)
+                    at += 1
+    return at
 
 
 @kernel

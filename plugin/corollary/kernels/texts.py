@@ -21,8 +21,15 @@ Numbers = NDArray[np.uint32]
 
 
 @kernel
-def hash_texts(data: Bytes, starts: Places, lengths: Places, hashes: Hashes) -> None:
-    """Fills ``hashes`` with 32 well-mixed bits of every text, eight bytes at a time."""
+def hash_texts(
+    data: Bytes, starts: Places, lengths: Places, hashes: Hashes, earlier: Places, recent: Places
+) -> None:
+    """Fills ``hashes`` with 32 well-mixed bits of every text, eight bytes at a time.
+
+    ``earlier[row]`` becomes a row before with the same text, if that is easily found: if it was the last row
+    whose hash has its place in ``recent`` (a power of two of them, all -1), else the row itself.
+    """
+    last_place = recent.size - 1
     factor = np.uint64(0x9E3779B97F4A7C15)
     for row in range(starts.size):
         at = np.uint64(starts[row])
@@ -49,6 +56,18 @@ def hash_texts(data: Bytes, starts: Places, lengths: Places, hashes: Hashes) -> 
         mixed = (mixed ^ word) * factor
         mixed ^= mixed >> np.uint64(29)
         hashes[row] = np.uint32((mixed * factor) >> np.uint64(32))
+        place = hashes[row] & last_place
+        candidate = recent[place]
+        earlier[row] = row
+        recent[place] = row
+        if candidate >= 0 and hashes[candidate] == hashes[row] and lengths[candidate] == length:
+            one = starts[row]
+            other = starts[candidate]
+            differing = np.uint8(0)
+            for position in range(length):
+                differing |= data[np.uint64(one + position)] ^ data[np.uint64(other + position)]
+            if differing == 0:
+                earlier[row] = candidate
 
 
 @kernel
@@ -57,6 +76,7 @@ def number_texts(
     starts: Places,
     lengths: Places,
     hashes: Hashes,
+    earlier: Places,
     first: int,
     slots: Slots,
     offsets: Places,
@@ -68,6 +88,7 @@ def number_texts(
 ) -> int:
     """Look up the texts that begin with the byte ``first``; the others' ``numbers`` are left alone.
 
+    ``earlier`` are rows with the same text, as ``hash_texts`` finds them: these are looked up once.
     The table holds ``size`` texts; slots of later ones, which another thread is making, are passed over.
     ``numbers[row]`` becomes ``base`` plus the text's number. A new text is appended if ``grows``, for which
     there must be room, and gets all ones otherwise. Returns the new size.
@@ -83,6 +104,9 @@ def number_texts(
         start = starts[row]
         if length == 0 or data[start] != first:
             continue
+        if earlier[row] < row:
+            numbers[row] = numbers[earlier[row]]
+            continue
         tag = np.uint64(hashes[row])
         place = np.int64((tag << np.uint64(32)) >> shift)
         number: int | np.int64 = -1
@@ -94,7 +118,7 @@ def number_texts(
                 if candidate < size and offsets[candidate + 1] - begin == length:
                     differing = np.uint8(0)
                     for position in range(length):
-                        differing |= arena[begin + position] ^ data[start + position]
+                        differing |= arena[np.uint64(begin + position)] ^ data[np.uint64(start + position)]
                     if differing == 0:
                         number = candidate
                         break
@@ -103,7 +127,7 @@ def number_texts(
             number = size
             begin = offsets[size]
             for position in range(length):
-                arena[begin + position] = data[start + position]
+                arena[np.uint64(begin + position)] = data[np.uint64(start + position)]
             offsets[size + 1] = begin + length
             size += 1
             slots[place] = tag << np.uint64(32) | np.uint64(size)

@@ -20,7 +20,9 @@ def collected(candidates: Candidates, among: TripleIndex) -> Facts:
     for predicate, parts in candidates.items():
         relation = among.relation(predicate)
         if len(relation):
-            keys = sorted_unique(np.concatenate(parts) if len(parts) > 1 else parts[0])
+            keys = np.concatenate(parts) if len(parts) > 1 else parts[0]
+            if not (keys[1:] > keys[:-1]).all():
+                keys = sorted_unique(keys)
             keys = relation.common(keys)
             if keys.size:
                 found[predicate] = keys

@@ -45,7 +45,9 @@ from corollary.maintain.layers import DATA, SCHEMA, Layers
 from corollary.maintain.proof import Prover, TooMuch
 from corollary.maintain.report import Report
 from corollary.modules.module import Module
-from corollary.plan.program import CompiledProgram
+from corollary.modules.semi_naive import SemiNaive
+from corollary.modules.transitive import Unfit
+from corollary.plan.program import ProgramChange
 from corollary.plan.stratify import Strata, refuse_static_cycles
 
 
@@ -63,6 +65,9 @@ MANY = 1000
 
 SECONDS_A_CHECK = 1.5e-6
 """How long a look at one fact takes, about; by that and the time of materialising proofs are limited."""
+
+SECONDS_A_DELETION = 3e-6
+"""How long DRed takes for a fact that it deletes, about: it is limited too, unless it was asked for."""
 
 LEAST_BUDGET = 10_000
 
@@ -93,22 +98,23 @@ def maintain(
     is_large = report.removed * evaluation.seconds_per_removal > evaluation.seconds
     if evaluation.version != before.version or (strategy is Strategy.AUTOMATIC and is_large):
         strategy = Strategy.START_OVER
-    if wanted != before.program:
-        refuse_static_cycles(CompiledProgram(wanted, before.dictionary))
     result, reason = None, None
     if strategy is not Strategy.START_OVER:
+        change = evaluation.compiled.changed(wanted) if wanted != before.program else None
+        if change is not None and any(not rule.is_monotone for rule in change.program.rules):
+            refuse_static_cycles(change.program)
         evaluation.version += 1
         run = _Run(before, explicit, strategy, report)
         try:
-            result = run.follow(removed, added, wanted)
-        except (TooMuch, Entangled, NewModules) as found:
+            result = run.follow(removed, added, change)
+        except (TooMuch, Entangled, NewModules, Unfit) as found:
             reason = found
             report.reason = str(reason)
             report.stages.clear()
     seconds_per_removal = evaluation.seconds_per_removal
     if result is not None and report.removed > MANY:
         seconds_per_removal = (perf_counter() - started) / report.removed
-    elif isinstance(reason, TooMuch):  # so many are too many the next time too
+    elif isinstance(reason, TooMuch) and report.removed:  # so many are too many the next time too
         seconds_per_removal = evaluation.seconds / report.removed
     elif result is None:  # what was measured may have been bad luck
         seconds_per_removal = (seconds_per_removal + FIRST_GUESS) / 2
@@ -138,14 +144,19 @@ class _Run:
         self._before = self._index.snapshot()
         self._candidates: dict[int, Facts] = {}
         self._went = TripleIndex()
+        self._deletable = max(LEAST_BUDGET, int(evaluation.seconds / SECONDS_A_DELETION))
 
-    def follow(self, removed: Facts, added: Facts, program: Program) -> Materialisation:
+    def follow(self, removed: Facts, added: Facts, change: ProgramChange | None) -> Materialisation:
         """Follow removals and additions, and other rules, to the end."""
         strata = self._earlier.strata
         lost: Candidates = {}
-        if program != self._earlier.program:
-            with self._report.timed("rules", "rules"):
-                lost, stated = self._evaluation.change(program, self._explicit)
+        if change is not None:
+            wholesale = self._strategy is Strategy.AUTOMATIC
+            with self._report.timed("rules", "rules") as line:
+                size = self._index.fact_count()
+                lost, stated, emptied = self._evaluation.change(change, self._explicit, wholesale=wholesale)
+                line.deleted = size - self._index.fact_count()
+                removed = {p: keys for p, keys in removed.items() if p not in emptied}
                 strata = self._evaluation.stratify() if self._evaluation.has_strata else Strata.none()
                 self._evaluation.restratify(strata)
                 added = united(
@@ -175,37 +186,36 @@ class _Run:
                     line.inserted = self._index.fact_count() - size
         if self._evaluation.strata:
             self._fixpoint.journal = None
-            if self._layers.may_have_changed(self._before):
-                strata = self._evaluation.stratify()
-                if strata.rules != self._layers.strata.rules or strata.heights != self._layers.strata.heights:
-                    raise Entangled("the order of the strata has changed")
+            if self._layers.may_have_changed(self._before) and not self._evaluation.is_ordered_by(strata):
+                raise Entangled("the order of the strata has changed")
         return self._earlier.followed_by(self._explicit, strata)
 
     def _block(self, stage: str, number: int) -> None:
         """Queue what a stratum derived from the absence of facts that came, or from groups that changed."""
         module = self._evaluation.strata[number - 1]
-        came, went = self._changes()
+        came, went = self._changes(module)
         with self._report.timed(stage, module.name):
             found = module.blocked(self._before, came)
-            extend(found, module.grouped(self._before, came))
-            extend(found, module.grouped(self._before, went))
+            extend(found, module.grouped(self._before, came, self._index))
+            extend(found, module.grouped(self._before, went, self._before))
             self._queue(collected(found, self._index), self._layers.level(number))
 
     def _unblock(self, number: int) -> None:
         """Add what a stratum derives from the absence of facts that went, and from groups as they are now."""
         module = self._evaluation.strata[number - 1]
-        came, went = self._changes()
+        came, went = self._changes(module)
         found = module.unblocked(self._index, went)
-        extend(found, module.grouped(self._index, came))
-        extend(found, module.grouped(self._index, went))
+        extend(found, module.grouped(self._index, came, self._index))
+        extend(found, module.grouped(self._index, went, self._before))
         self._fixpoint.include(found, module)
 
-    def _changes(self) -> tuple[TripleIndex, TripleIndex]:
-        """The facts there are now and were not before, and the other way round."""
+    def _changes(self, module: SemiNaive) -> tuple[TripleIndex, TripleIndex]:
+        """The facts there are now and were not before, and the other way round, as far as they count here."""
         journal = self._fixpoint.journal
         assert journal is not None
-        came = without(collected(journal, self._index), self._before)
-        return as_index(came), as_index(without(all_of(self._went), self._index))
+        came = collected({p: parts for p, parts in journal.items() if module.is_closed_to(p)}, self._index)
+        went = {p: keys for p, keys in all_of(self._went).items() if module.is_closed_to(p)}
+        return as_index(without(came, self._before)), as_index(without(went, self._index))
 
     def _queue(self, facts: Facts, layer: int | None) -> None:
         """Keep candidates for their layers; raise ``Entangled`` if one is of an earlier layer than this."""
@@ -275,6 +285,10 @@ class _Run:
         """Let candidates go that are not proved, and tell the modules."""
         with self._report.timed(stage, origin.name if origin else "explicit") as line:
             lost = candidates if prover is None else prover.unproved(candidates, self._index)
+            if self._dred and self._strategy is Strategy.AUTOMATIC and layer <= DATA:
+                self._deletable -= count(lost)
+                if self._deletable < 0:
+                    raise TooMuch("too many facts would be deleted, and most derived again")
             if self._layers.split(lost).keys() - {layer}:
                 raise Entangled("data leads to schema facts, or a stratum to facts of an earlier one")
             line.candidates += count(candidates)

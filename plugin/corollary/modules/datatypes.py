@@ -165,7 +165,11 @@ class Datatypes:
         return read
 
     def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
-        """Forget the literals of which nothing is told any more: they are new when they come back."""
+        """Forget literals and datatypes of which nothing is told any more: they are new when they return."""
+        if self._shown_datatypes(gone):
+            self._shown &= self._shown_datatypes(facts)
+        if len(gone.relation(self._same_as)):
+            self._equated = intersection(self._equated, self._ends_of_same_as(facts).astype(np.uint64))
         literals = intersection(_literals(gone), self._used)
         if not literals.size:
             return
@@ -176,8 +180,6 @@ class Datatypes:
             members = self._by_value.get(value, []) if value is not None else []
             if literal in members:
                 members.remove(literal)
-        self._shown &= self._shown_datatypes(facts)
-        self._equated = intersection(self._equated, self._ends_of_same_as(facts).astype(np.uint64))
 
     def _ends_of_same_as(self, facts: TripleIndex) -> Column:
         """The literals in owl:sameAs facts, ascending."""

@@ -6,8 +6,8 @@ It takes the rules ``eq-rep-s``, ``eq-rep-p`` and ``eq-rep-o``, in the form
 
 for the subject, likewise for predicate and object, over a constant relation Q that other rules make
 symmetric and transitive (owl:sameAs): its components are cliques. Semi-naive evaluation would replace
-one term at a time, and look at every replaced fact again, once for each other member of its cliques. Here a fact
-gets all its replacements in one step, and these never come back.
+one term at a time, and look at every replaced fact again, once for each other member of its cliques. Here
+a fact gets all its replacements in one step, and these never come back.
 
 Cliques are materialised. To keep only one representative of each (Motik, Nenov, Piro, Horrocks, Handling
 owl:sameAs via Rewriting, 2015) would be smaller, but every reader of the index would have to undo it:
@@ -26,6 +26,7 @@ import numpy as np
 from corollary.algebra.execute import Candidates, extend
 from corollary.index.closure import close_from
 from corollary.index.pairs import NO_KEYS, NO_PAIRS, Pairs, distinct, firsts, join, pack, seconds
+from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys, Mask
 from corollary.modules.semi_naive import SemiNaive
@@ -100,22 +101,14 @@ class Equality:
             self._replace(facts, facts, candidates)
             return candidates
         self._replace(recent, facts, candidates)
-        same = recent.relation(self._same)
-        if len(same):  # several terms of a fact may have got new ones at once: replace in what comes first
-            first = self._one_step.delete(facts, TripleIndex({self._same: same}), facts)
-            indexed = {predicate: Pairs.of(np.concatenate(parts)) for predicate, parts in first.items()}
-            extend(candidates, {predicate: [pairs.keys] for predicate, pairs in indexed.items()})
-            for predicate, pairs in indexed.items():
-                self._replace_in(predicate, pairs.keys, facts, candidates)
+        self._replace_by(recent.relation(self._same), facts, candidates)
         return candidates
 
     def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
         """All replacements in gone facts, and by gone pairs in all facts."""
         candidates: Candidates = {}
         self._replace(gone, facts, candidates)
-        same = gone.relation(self._same)
-        if len(same):
-            extend(candidates, self._one_step.delete(facts, TripleIndex({self._same: same}), certain))
+        self._replace_by(gone.relation(self._same), facts, candidates)
         return candidates
 
     def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
@@ -147,6 +140,16 @@ class Equality:
             for predicate in recent.all_predicates():
                 self._replace_in(predicate, recent.relation(predicate).pairs().keys, facts, candidates)
 
+    def _replace_by(self, same: Relation, facts: TripleIndex, candidates: Candidates) -> None:
+        """Replace in all facts by some pairs, and then in what comes of that: it does not come back."""
+        if not len(same):
+            return
+        first = self._one_step.delete(facts, TripleIndex({self._same: same}), facts)
+        indexed = {predicate: Pairs.of(np.concatenate(parts)) for predicate, parts in first.items()}
+        extend(candidates, {predicate: [pairs.keys] for predicate, pairs in indexed.items()})
+        for predicate, pairs in indexed.items():
+            self._replace_in(predicate, pairs.keys, facts, candidates)
+
     def _replace_in(self, predicate: int, keys: Keys, facts: TripleIndex, candidates: Candidates) -> None:
         """Replace at every place, by all members of the cliques; of Q itself only the predicate."""
         same = facts.relation(self._same)
@@ -166,7 +169,7 @@ class Equality:
                 candidates.setdefault(other, []).extend([keys, *more])
 
     def _cliques(self, candidates: TripleIndex, facts: TripleIndex) -> Keys:
-        """Pairs (term, member of its clique, itself included), sorted, of the candidates' terms that have any."""
+        """Pairs (term, member of its clique, itself included), sorted, for the candidates' terms."""
         same = facts.relation(self._same)
         if not self.rules or not len(same):
             return NO_KEYS

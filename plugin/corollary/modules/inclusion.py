@@ -19,12 +19,12 @@ fact ever handed in (or present when an inclusion arrived) has been given its ta
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from corollary.algebra.execute import Candidates, family_rows
+from corollary.algebra.execute import Candidates, extend, family_rows
 from corollary.index.closure import close_graph, close_keys
 from corollary.index.pairs import (
     NO_KEYS,
@@ -36,7 +36,6 @@ from corollary.index.pairs import (
     join,
     pack,
     seconds,
-    slice_of,
     sorted_unique,
     swap,
 )
@@ -134,11 +133,15 @@ class Inclusion:
         self._by_guards.add_rule(rule, rule.guards)
         self._waiting = True
 
-    def remove_rule(self, number: int, facts: TripleIndex) -> Candidates:
-        """Let go of a rule; all that it derived in one step, given the facts."""
-        derived = self._by_guards.conclusions(number, facts)
-        self._by_guards.remove_rule(number)
-        kept = [(r, s) for r, s in zip(self.rules, self._shapes, strict=True) if r.number != number]
+    def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
+        """Let go of rules; all that they derived in one step, given the facts."""
+        derived: Candidates = {}
+        if not numbers:
+            return derived
+        for number in numbers:
+            extend(derived, self._by_guards.conclusions(number, facts))
+            self._by_guards.remove_rule(number)
+        kept = [(r, s) for r, s in zip(self.rules, self._shapes, strict=True) if r.number not in numbers]
         self.rules, self._shapes = [rule for rule, _ in kept], [shape for _, shape in kept]
         self._guards = Guards(self._rdf_type)
         for rule in self.rules:

@@ -1,4 +1,15 @@
-"""What the fixpoint and the maintenance ask of a module."""
+"""What the fixpoint and the maintenance ask of a module.
+
+The functions are those of Hu, Motik, Horrocks, Modular Materialisation of Datalog Programs, 2019,
+section 4, and two that Backward/forward needs; where something else is asked than in the paper, it is
+said. ``tests/modules/test_obligations.py`` holds every module to it.
+
+A module has some rules of the program, its *own* rules. An *instance* is an own rule with terms for its
+variables; the facts of its body are its *premises*, those of its head its *conclusions*. What *follows*
+from facts does so by any number of instances. Facts *from outside* are explicit or derived by other
+modules, and were handed to it: what it had derived before that is not. *Guards* are facts that bring
+instances (``plan/compile.py``).
+"""
 
 from __future__ import annotations
 
@@ -10,48 +21,102 @@ from corollary.index.triples import TripleIndex
 
 
 class Module(Protocol):
-    """An algorithm over some rules of the program, its *own* rules.
+    """An algorithm over its own rules.
 
-    The functions are those of Hu, Motik, Horrocks (2019), section 4. An *instance* is one of the own
-    rules applied to facts; known facts and duplicates in an answer do no harm.
+    Answers are packed pairs by predicate, in any order, with duplicates. Facts that are known already, and
+    those that were not asked for, do no harm in them. No argument is changed; only ``add``, ``delete`` and
+    ``settle`` change the module.
 
-    1. ``add`` (their definition 3) is called whenever facts it ``reads`` are new, or when it ``is_waiting``.
-       ``facts`` holds all facts, the recent ones included, and ``recent`` all that it has not been given
-       yet. It answers with every conclusion of instances that need a recent fact.
-    2. Of what was new in its answer only the part that is ``returning`` comes back to it. A module that
-       closes its rules answers with all they derive from its own answer too, and needs to see again
-       only the guards among it: they bring new instances.
-    3. ``delete`` (definition 6) answers with every fact that loses an instance when the ``gone`` facts
-       go from ``facts``. It may leave out what follows from ``certain`` facts alone.
-    4. ``consequences`` answers with conclusions of instances over ``facts`` that need a recent one: all
-       those ``wanted``, and none that does not follow. It changes nothing.
-    5. ``rederive`` (definition 7) answers with those candidates that instances over ``facts`` derive.
-    6. ``premises`` answers with what such instances of the candidates read: the facts that any proof of
-       them starts from, as far as this module is concerned.
-    7. ``settle`` tells that the ``gone`` facts are gone from ``facts`` for good.
-
-    Definition 5, what follows when facts that a rule negates come and go, concerns the semi-naive
-    module alone: the others have no such rules.
+    The paper's datasets for negated atoms are missing here, as is its function Diff (definition 5): only
+    semi-naive evaluation takes rules with negation, each stratum when all that it negates is settled. See
+    ``SemiNaive.blocked``, ``unblocked`` and ``grouped``.
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What reports and EXPLAIN call it."""
 
     @property
-    def is_waiting(self) -> bool: ...
+    def is_waiting(self) -> bool:
+        """Whether ``add`` would find something without recent facts.
 
-    def reads(self, predicate: int) -> bool: ...
+        Rules that were not applied yet, or what ``settle`` has found to be missing.
+        """
 
-    def returning(self, predicate: int, new: Pairs) -> Pairs: ...
+    def reads(self, predicate: int) -> bool:
+        """Whether facts of that predicate may be premises.
 
-    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates: ...
+        It is never given others. Where a guard opens a further predicate, it looks up the earlier facts.
+        """
 
-    def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates: ...
+    def returning(self, predicate: int, new: Pairs) -> Pairs:
+        """Which of its own conclusions come back to it.
 
-    def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates: ...
+        It is asked about what is new in the answers of ``add`` and ``rederive``, and ``add`` gets it; and
+        about what goes of the answers of ``delete``, which gets it next. In the paper nothing comes back
+        (algorithms 2 and 3), for its functions close the rules. Here that is up to the module: after one
+        application of the rules everything returns, after their closure only guards, and of what goes also
+        the facts that are from outside.
+        """
 
-    def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates: ...
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
+        """What recent facts lead to: definition 3.
 
-    def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates: ...
+        ``facts`` are all there are; ``recent`` are those among them that it reads and was not given yet.
+        Without these the facts are closed under its rules, but for those that wait.
 
-    def settle(self, facts: TripleIndex, gone: TripleIndex) -> None: ...
+        At least: the conclusions of all instances over ``facts`` with a recent premise, and of all those of
+        rules that wait. At most: what follows from ``facts``. With what returns of the answer, again and
+        again, the facts become closed.
+        """
+
+    def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+        """What loses a derivation: definition 6, with certain facts in the place of its counters.
+
+        ``facts`` are those before the change, and the same as long as it is followed; ``gone`` are those that
+        it reads and that went since the last call; ``certain`` facts stay, and become more from call to call.
+
+        At least, in all calls together: the conclusions of instances over ``facts`` with a premise that is
+        gone, if that is from outside, or that is such a conclusion; but for what certain facts prove, alone
+        (the paper's lower bound) or with the other premises of the instance. There is no upper bound: what is
+        named will be proved, or derived again.
+        """
+
+    def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
+        """What is wanted and follows from facts that became certain: Backward/forward's way forward.
+
+        ``facts`` are certain, the ``recent`` ones among them. They hold all guards, and no guard is recent.
+
+        At least: the ``wanted`` conclusions of all instances over ``facts`` with a recent premise. At most,
+        of what is wanted: what follows from ``facts``.
+        """
+
+    def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+        """Which candidates have another derivation: definition 7.
+
+        The ``candidates`` are not among the ``facts``. These hold all guards: it is asked after ``settle``,
+        or while no guards change.
+
+        At least: the candidates that are conclusions of instances over ``facts``. At most, of the candidates:
+        what follows from ``facts``. The paper asks for all steps within the candidates; here one is enough if
+        what comes of it returns, so that ``add`` takes the next ones.
+        """
+
+    def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+        """What proofs of the candidates start from: Backward/forward's way back.
+
+        ``facts`` are all that may still be there, the ``candidates`` among them, and hold all guards.
+
+        At least, if it is asked about its answers in turn: so many facts that whatever candidate follows from
+        facts from outside, follows from those among the answers and the guards alone. Semi-naive evaluation
+        answers with the premises of all instances. A module that closes its rules may pass over what it
+        derived itself. Where that has other derivations too and outlives its own, what it leads to may be
+        taken for unproved: then the module answers with it in the next ``add``.
+        """
+
+    def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
+        """The ``gone`` facts are gone for good, and ``facts`` are those that are left.
+
+        Whatever was given and taken away, from now on it does the same as one that was given in one go all
+        that is left from outside.
+        """

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from corollary.algebra.bindings import Batch
 from corollary.algebra.execute import Candidates, emit, run, run_delta, sizes
 from corollary.index.pairs import Pairs
 from corollary.index.triples import TripleIndex
+from corollary.modules.groups import touched
 from corollary.plan.compile import Atom, CompiledRule
 from corollary.plan.order import Age, DeltaPlan, delta_plan, full_plan
 from corollary.terms.dictionary import TermDictionary
@@ -93,8 +95,7 @@ class SemiNaive:
         candidates: Candidates = {}
         for rule in self.rules:
             if rule.number == number and viable(rule, {Age.ALL: facts}):
-                plan = full_plan(rule, sizes(facts))
-                emit(rule.heads, run(plan, {Age.ALL: facts}, rule, self._dictionary), candidates)
+                self._conclude(rule, {Age.ALL: facts}, candidates)
         return candidates
 
     def reads(self, predicate: int) -> bool:
@@ -118,8 +119,7 @@ class SemiNaive:
         fresh = set(map(id, started))
         for rule in started:
             if viable(rule, ages):
-                plan = full_plan(rule, sizes(facts))
-                emit(rule.heads, run(plan, ages, rule, self._dictionary), candidates)
+                self._conclude(rule, ages, candidates)
         triggers = [trigger for trigger in self._triggered(recent) if id(trigger.rule) not in fresh]
         for trigger, batch in self._run(triggers, ages):
             emit(trigger.rule.heads, batch, candidates)
@@ -149,9 +149,15 @@ class SemiNaive:
     def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The bodies of all instances over ``facts`` that have a candidate for a head."""
         read: Candidates = {}
-        for trigger, batch in self._backward(candidates, facts):
+        for trigger, batch in self._backward(candidates, facts, whole=True):
             emit(trigger.rule.atoms[: trigger.position], batch, read)
         return read
+
+    def is_closed_to(self, predicate: int) -> bool:
+        """Whether a rule negates facts of that predicate, or aggregates over them."""
+        negated = (atom.p for atom, _, _ in self._blocking)
+        inside = (atom.p for rule in self.rules for grouping in rule.groupings for atom in grouping.atoms)
+        return any(p == predicate or p < 0 for p in chain(negated, inside))
 
     def blocked(self, facts: TripleIndex, came: TripleIndex) -> Candidates:
         """What may lose an instance because negated facts came (definition 5, for deletion).
@@ -166,14 +172,17 @@ class SemiNaive:
         triggers = [trigger for atom, _, trigger in self._blocking if _has_match(atom, went)]
         return self._apply(triggers, facts, went)
 
-    def grouped(self, facts: TripleIndex, changed: TripleIndex) -> Candidates:
-        """All conclusions of the rules with aggregates over any of the changed facts."""
+    def grouped(self, facts: TripleIndex, changed: TripleIndex, around: TripleIndex) -> Candidates:
+        """What the rules with aggregates conclude over ``facts`` of the groups that changed facts touch.
+
+        ``around`` are the facts before the change if the changed ones went, those after it if they came.
+        """
         candidates: Candidates = {}
         for rule in self.rules:
-            inside = [atom for grouping in rule.groupings for atom in grouping.atoms]
-            if any(_has_match(atom, changed) for atom in inside) and viable(rule, {Age.ALL: facts}):
-                plan = full_plan(rule, sizes(facts))
-                emit(rule.heads, run(plan, {Age.ALL: facts}, rule, self._dictionary), candidates)
+            for grouping in rule.groupings:
+                groups = touched(grouping, around, changed)
+                if groups.size and viable(rule, {Age.ALL: facts}):
+                    self._conclude(rule, {Age.ALL: facts}, candidates, start=groups)
         return candidates
 
     def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
@@ -187,21 +196,35 @@ class SemiNaive:
             emit(trigger.rule.heads, batch, candidates)
         return candidates
 
-    def _backward(self, candidates: TripleIndex, facts: TripleIndex) -> Iterator[tuple[Trigger, Batch]]:
+    def _backward(
+        self, candidates: TripleIndex, facts: TripleIndex, *, whole: bool = False
+    ) -> Iterator[tuple[Trigger, Batch]]:
         ages = {Age.ALL: facts, Age.RECENT: candidates, Age.OLD: facts}
         triggers = [t for predicate in candidates.all_predicates() for t in self._heads.get(predicate, ())]
-        return self._run([*triggers, *self._open_heads], ages)
+        return self._run([*triggers, *self._open_heads], ages, whole=whole)
+
+    def _conclude(
+        self,
+        rule: CompiledRule,
+        ages: Mapping[Age, TripleIndex],
+        candidates: Candidates,
+        start: Batch | None = None,
+    ) -> None:
+        """Add all that a rule derives to the candidates; with a ``start``, from these bindings."""
+        plan = full_plan(rule, sizes(ages[Age.ALL]))
+        emit(rule.heads, run(plan, ages, rule, self._dictionary, start, rule.concluded), candidates)
 
     def _run(
-        self, triggers: Iterable[Trigger], ages: Mapping[Age, TripleIndex]
+        self, triggers: Iterable[Trigger], ages: Mapping[Age, TripleIndex], *, whole: bool = False
     ) -> Iterator[tuple[Trigger, Batch]]:
-        """The bindings that each trigger leads to, if any."""
+        """The bindings that each trigger leads to, if any: those of its heads, or of the ``whole`` rule."""
         for trigger in triggers:
             if not viable(trigger.rule, ages, trigger.position):
                 continue
             if trigger.plan is None:
                 trigger.plan = delta_plan(trigger.rule, trigger.position, sizes(ages[Age.ALL]))
-            batch = run_delta(trigger.plan, ages, trigger.rule, self._dictionary)
+            wanted = () if whole else trigger.rule.concluded
+            batch = run_delta(trigger.plan, ages, trigger.rule, self._dictionary, wanted)
             if batch.size:
                 yield trigger, batch
 

@@ -5,18 +5,26 @@ It takes the rules
     R[?x, ?z] :- R[?x, ?y], R[?y, ?z]       R[?y, ?x] :- R[?x, ?y]
 
 for a constant R (``scm-sco``, or one a user wrote), the second only beside the first, and the first for
-a property bound by guards (``prp-trp``). Semi-naive evaluation would consider every way to split every
-path; here the facts that came from outside are closed as a graph, and what the module derived itself is
-never looked at again (Hu, Motik, Horrocks, Modular Materialisation of Datalog Programs, 2019, section 5:
-external against internal facts). A symmetric relation is the same with every edge both ways: its strong
-components are the cliques of their section 6.
+a property bound by guards (``prp-trp``), or with ``FILTER(?x != ?z)`` for a constant R. Semi-naive evaluation
+would consider every way to split every path; here the facts that came from outside are closed as a graph,
+and what the module derived itself is never looked at again (Hu, Motik, Horrocks, Modular Materialisation of
+Datalog Programs, 2019, section 5: external against internal facts). A symmetric relation is the same with
+every edge both ways: its strong components are the cliques of their section 6.
 
 When edges come or go, only the part of the graph is looked at that leads to them or is reached from there,
-and the facts are handed on that appear or vanish. An edge that other rules derived may go later than what
-is derived from it, and these two may depend on each other: so a fact stays on account of such
-edges only if these are certain.
+and the facts are handed on that appear or vanish. An edge that other rules derived may depend on a fact
+that it leads to. So where an edge goes, those edges nearby that are not certain are handed on too: facts
+that paths over them join stay if all these edges turn out to have proofs, and else they are looked at again.
 
-Invariant: the closure of ``_external[R]`` (and its mirror image, if R is symmetric) is R.
+A fact that is derived here and by other rules too is no edge, until no path over edges explains it any more.
+Then what it leads to may have gone already, and is derived once more.
+
+Under the filter a shortest path is composed from its edges as without it: its nodes are different, and so are
+the ends of all that it is made of. What the rules derive is then the closure but for R[?x, ?x]. This holds as
+long as ``!=`` tells terms apart, so no literal may become a subject of R: ``Unfit`` is raised if one does.
+
+Invariant: the closure of ``_external[R]`` (and its mirror image, if R is symmetric) is R, but for R[?x, ?x]
+if only rules with the filter close R.
 """
 
 from __future__ import annotations
@@ -27,30 +35,50 @@ from dataclasses import replace
 import numpy as np
 
 from corollary.algebra.execute import Candidates, emit, family_rows
-from corollary.index.closure import close_from, close_keys, closure_difference, edges_beyond, nodes_met
+from corollary.index.closure import (
+    Part,
+    close_keys,
+    closure_difference,
+    edges_beyond,
+    nodes_met,
+    pairs_on_paths,
+)
 from corollary.index.pairs import (
     NO_KEYS,
     Pairs,
+    contains,
     difference,
     distinct,
     distinct_of_sorted,
     firsts,
-    intersection,
     pack,
     seconds,
+    sorted_unique,
     swap,
     union,
 )
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys
+from corollary.language import Call, Filter, Rule
 from corollary.modules.guards import Guards
 from corollary.modules.semi_naive import SemiNaive
 from corollary.plan.compile import Atom, CompiledRule
-from corollary.terms.dictionary import TermDictionary
+from corollary.terms.dictionary import FIRST_LITERAL, TermDictionary
 
 FEW_EDGES = 4
-"""So many new edges are joined with what reaches them; with more the graph is closed anew."""
+"""So many new edges are joined with what reaches them."""
+
+FEW_PARTS = 32
+"""With more than one new edge in so many the graph is closed anew."""
+
+
+class Unfit(Exception):
+    """The facts do not allow this module to take some rules."""
+
+    def __init__(self, rules: frozenset[Rule]) -> None:
+        super().__init__("a relation that rules close but for loops has some, or literals for subjects")
+        self.rules = rules
 
 
 def closed_predicate(rule: CompiledRule) -> int | None:
@@ -73,6 +101,20 @@ def closed_predicate(rule: CompiledRule) -> int | None:
     return p if p >= 0 or p in guarded else None
 
 
+def loopless_predicate(rule: CompiledRule) -> int | None:
+    """The constant predicate that a rule closes with ``FILTER(?x != ?z)`` on its ends, or None."""
+    if len(rule.conditions) != 1 or len(rule.heads) != 1:
+        return None
+    element = rule.conditions[0].element
+    ends = {rule.source.heads[0].subject, rule.source.heads[0].object}
+    if not isinstance(element, Filter) or not isinstance(element.expression, Call):
+        return None
+    if element.expression.function != "!=" or set(element.expression.arguments) != ends:
+        return None
+    predicate = closed_predicate(replace(rule, conditions=()))
+    return predicate if predicate is not None and predicate >= 0 else None
+
+
 def mirrored_predicate(rule: CompiledRule) -> int | None:
     """The constant predicate that a rule ``R[?y, ?x] :- R[?x, ?y]`` makes symmetric, or None."""
     if len(rule.heads) != 1 or len(rule.atoms) != 1 or rule.conditions or not rule.is_monotone:
@@ -91,6 +133,7 @@ class Transitive:
         self.rules: list[CompiledRule] = []
         self._predicates: list[int] = []
         self._symmetric: set[int] = set()
+        self._loopless: set[int] = set()
         self._dictionary = dictionary
         self._guards = Guards(rdf_type)
         self._by_guards = SemiNaive("transitivity by its guards", dictionary)
@@ -98,12 +141,16 @@ class Transitive:
         self._external: dict[int, Relation] = {}
         self._gone: dict[int, Keys] = {}
         self._doubtful: dict[int, Keys] = {}
+        self._restored: dict[int, Keys] = {}
         self._waiting = False
 
     def add_rule(self, rule: CompiledRule, predicate: int) -> None:
         """Take in a rule that closes that predicate."""
         self.rules.append(rule)
         self._predicates.append(predicate)
+        if predicate in self._loopless - self._without_loops():  # the loops are to come
+            self._external.pop(predicate, None)
+        self._loopless = self._without_loops()
         self._guards.add(rule)
         guards = tuple(rule.atoms[i] for i in sorted(rule.guards))
         marked = Atom(predicate, self._rdf_type, predicate)
@@ -121,16 +168,17 @@ class Transitive:
 
     def remove_rule(self, number: int, facts: TripleIndex) -> list[int]:
         """Let go of a rule; the predicates that were closed or symmetric by it alone."""
-        closed, symmetric = self._external.keys(), self._symmetric
+        closed, symmetric, loopless = self._external.keys(), self._symmetric, self._loopless
         kept = [(r, p) for r, p in zip(self.rules, self._predicates, strict=True) if r.number != number]
         self.rules, self._predicates = [rule for rule, _ in kept], [predicate for _, predicate in kept]
         self._symmetric = {p for rule, p in kept if mirrored_predicate(rule) is not None}
+        self._loopless = self._without_loops()
         self._by_guards.remove_rule(number)
         self._guards = Guards(self._rdf_type)
         for rule in self.rules:
             self._guards.add(rule)
         rows = set(self._rows(facts))
-        affected = (closed - rows) | (symmetric - self._symmetric)
+        affected = (closed - rows) | (symmetric - self._symmetric) | (self._loopless - loopless)
         for predicate in affected:
             del self._external[predicate]
             if predicate in rows:
@@ -139,8 +187,8 @@ class Transitive:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there are rules that were not applied yet."""
-        return self._waiting
+        """Whether there are rules, or edges, that were not applied yet."""
+        return self._waiting or bool(self._restored)
 
     def reads(self, predicate: int) -> bool:
         """Whether facts of that predicate can make a difference."""
@@ -156,28 +204,36 @@ class Transitive:
         """The guards among its own conclusions come back to it, and edges from outside that go with them."""
         own = self._guards.part_of(predicate, new)
         if predicate in self._external:
-            edges = intersection(self._external[predicate].pairs().keys, new.keys)
-            own = own.plus(Pairs(edges))
+            own = own.plus(Pairs(self._external[predicate].common(new.keys)))
         return own
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """The closures' facts that need a recent one."""
         candidates: Candidates = {}
+        for predicate, edges in self._restored.items():
+            external, starts = self._external[predicate], self._ends(predicate, edges)
+            mirrored = predicate in self._symmetric
+            paths = closure_difference(external, external.minus(edges), starts, mirrored=mirrored)
+            candidates[predicate] = [self._told(predicate, paths)]
+        self._restored.clear()
         known = list(self._external)
         if self._waiting or self._guards.are_among(recent):
             self._waiting = False
             for predicate in self._rows(facts):
                 if predicate not in self._external:
                     self._external[predicate] = facts.relation(predicate)
-                    candidates[predicate] = [self._close(predicate)]
+                    self._refuse_literals(predicate, facts.relation(predicate).pairs().keys)
+                    candidates[predicate] = [self._told(predicate, self._close(predicate))]
         for predicate in known:
-            new = recent.relation(predicate)
-            if len(new):
-                candidates[predicate] = [self._extend(predicate, new.pairs().keys, facts.relation(predicate))]
+            new = recent.relation(predicate).pairs().keys
+            if new.size:
+                self._refuse_literals(predicate, new)
+                longer = self._extend(predicate, new, facts.relation(predicate))
+                candidates.setdefault(predicate, []).append(self._told(predicate, longer))
         return candidates
 
     def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
-        """What the sources that reach a gone edge do not reach over certain edges; all, if a guard went."""
+        """What paths lose by gone edges, and the edges on the other paths there; all, if a guard went."""
         candidates: Candidates = {}
         dropped: set[int] = set()
         if self._guards.are_among(gone):
@@ -190,7 +246,8 @@ class Transitive:
             gone_edges = self._external[predicate].common(gone.relation(predicate).pairs().keys)
             if gone_edges.size:
                 self._gone[predicate] = union(gone_edges, self._gone.get(predicate, NO_KEYS))
-                candidates[predicate] = [self._lost(predicate, facts, certain.relation(predicate))]
+                lost = self._lost(predicate, certain.relation(predicate))
+                candidates[predicate] = [self._told(predicate, lost)]
         return candidates
 
     def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
@@ -203,19 +260,28 @@ class Transitive:
         derived: Candidates = {}
         for predicate in self._closed_among(candidates):
             keys = candidates.relation(predicate).pairs().keys
-            sources = candidates.relation(predicate).pairs().distinct_firsts()
             edges, external = facts.relation(predicate), self._external[predicate]
-            if len(external) < len(edges) and edges.contains(external.pairs().keys).all():
-                edges = external  # what is there beside the edges follows from them
-            derived[predicate] = [intersection(keys, self._walk(predicate, sources, edges))]
+            lost = self._doubtful.get(predicate, NO_KEYS)
+            if not edges.contains(lost).any():
+                keys = difference(keys, lost)  # without one of them no path leads to another
+            if not keys.size:
+                continue
+            if len(external) < len(edges):
+                sources = distinct_of_sorted(firsts(keys))
+                if edges.contains(self._beyond(predicate, sources, external)).all():
+                    edges = external  # what is there beside the edges follows from them
+            derived[predicate] = [self._told(predicate, self._on_paths(predicate, keys, edges))]
         return derived
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The edges from outside on the ways from the candidates' subjects, and the guards."""
         read: Candidates = {}
         for predicate in self._closed_among(candidates):
-            sources = candidates.relation(predicate).pairs().distinct_firsts()
-            edges = self._beyond(predicate, sources, self._external[predicate])
+            keys = candidates.relation(predicate).pairs().keys
+            lost = self._doubtful.get(predicate, NO_KEYS)
+            if contains(keys, lost).all():
+                keys = difference(keys, lost)  # proofs of these start from another of them
+            edges = self._beyond(predicate, distinct_of_sorted(firsts(keys)), self._external[predicate])
             read[predicate] = [edges[facts.relation(predicate).contains(edges)]]
         if read:
             for rule in self.rules:
@@ -229,13 +295,15 @@ class Transitive:
         for predicate in list(self._external):
             if predicate not in rows:
                 del self._external[predicate]
+                self._restored.pop(predicate, None)
                 continue
             external = self._external[predicate].minus(gone.relation(predicate).pairs().keys)
             doubtful = self._doubtful.get(predicate, NO_KEYS)
             doubtful = facts.relation(predicate).common(doubtful)
-            if doubtful.size:
-                paths = self._walk(predicate, distinct_of_sorted(firsts(doubtful)), external)
-                external = external.plus(difference(doubtful, paths))
+            edges = difference(doubtful, self._on_paths(predicate, doubtful, external))
+            if edges.size:
+                self._restored[predicate] = union(edges, self._restored.get(predicate, NO_KEYS))
+                external = external.plus(edges)
             self._external[predicate] = external
         self._gone.clear()
         self._doubtful.clear()
@@ -250,34 +318,47 @@ class Transitive:
             edges = np.concatenate((edges, swap(edges)))
         return close_keys(edges, known)
 
-    def _walk(self, predicate: int, sources: Column, edges: Relation) -> Keys:
-        """What sources (ascending) reach over edges of a predicate."""
-        return close_from(edges, sources, mirrored=predicate in self._symmetric)
+    def _told(self, predicate: int, paths: Keys) -> Keys:
+        """What the rules derive of some paths."""
+        return paths[firsts(paths) != seconds(paths)] if predicate in self._loopless else paths
+
+    def _without_loops(self) -> set[int]:
+        """The predicates that only rules with a filter close."""
+        closed = list(zip(self.rules, self._predicates, strict=True))
+        loopless = {predicate for rule, predicate in closed if loopless_predicate(rule) is not None}
+        return loopless - {predicate for rule, predicate in closed if closed_predicate(rule) is not None}
+
+    def _refuse_literals(self, predicate: int, edges: Keys) -> None:
+        """Raise ``Unfit`` if ``!=`` may find subjects of a relation alike that are different literals."""
+        if predicate in self._loopless and edges.size:
+            last = int(edges[-1]) >> 32
+            if predicate in self._symmetric:
+                last = max(last, int(seconds(edges).max()))
+            if last >= FIRST_LITERAL:
+                raise Unfit(self._rules_without_loops(predicate))
+
+    def _rules_without_loops(self, predicate: int) -> frozenset[Rule]:
+        return frozenset(rule.source for rule in self.rules if loopless_predicate(rule) == predicate)
+
+    def _on_paths(self, predicate: int, pairs: Keys, edges: Relation) -> Keys:
+        """Those of some pairs (sorted) that paths over edges of a predicate join."""
+        return pairs_on_paths(pairs, edges, mirrored=predicate in self._symmetric)
 
     def _beyond(self, predicate: int, sources: Column, edges: Relation) -> Keys:
         """The edges that walks from sources go over."""
         return edges_beyond(edges, sources, mirrored=predicate in self._symmetric)
 
-    def _lost(self, predicate: int, facts: TripleIndex, certain: Relation) -> Keys:
-        """The closure's facts that need an edge that is gone, or one that is not certain."""
-        closure, external, gone = facts.relation(predicate), self._external[predicate], self._gone[predicate]
-        mirrored, starts, staying = (
-            predicate in self._symmetric,
-            self._ends(predicate, gone),
-            external.minus(gone),
-        )
-        lost = closure_difference(closure, external, staying, starts, mirrored=mirrored)
-        self._doubtful[predicate] = union(lost, self._doubtful.get(predicate, NO_KEYS))
-        if certain.contains(staying.pairs().keys).all():
-            return lost
+    def _lost(self, predicate: int, certain: Relation) -> Keys:
+        """The paths that need an edge that is gone, and edges nearby that are not certain."""
+        external, gone = self._external[predicate], self._gone[predicate]
+        mirrored, starts = predicate in self._symmetric, self._ends(predicate, gone)
         sources = nodes_met(external, starts, backward=True, mirrored=mirrored)
-        near = self._beyond(predicate, sources, staying)
-        is_certain = certain.contains(near)
-        if mirrored:
-            is_certain |= certain.contains(swap(near))
-        if is_certain.all():
-            return lost
-        return difference(_starting(sources, closure), self._walk(predicate, sources, certain))
+        before = Part.beyond(external, sources, mirrored=mirrored)
+        staying = before.within(external.minus(gone), mirrored=mirrored)
+        lost = before.paths_lost(staying, sources)
+        self._doubtful[predicate] = union(lost, self._doubtful.get(predicate, NO_KEYS))
+        edges = external.common(sorted_unique(staying.edges))
+        return union(lost, edges[~certain.contains(edges)])
 
     def _ends(self, predicate: int, edges: Keys) -> Column:
         """The ends of edges that paths may go on from."""
@@ -295,17 +376,20 @@ class Transitive:
                 continue
             rows = family_rows(rule, facts, self._dictionary)
             if rows.size:
-                found.update(dict.fromkeys(rows.column(predicate).tolist()))
+                bound = dict.fromkeys(rows.column(predicate).tolist())
+                for both in self._loopless.intersection(bound):
+                    raise Unfit(self._rules_without_loops(both))
+                found.update(bound)
         return list(found)
 
     def _extend(self, predicate: int, new: Keys, closure: Relation) -> Keys:
         before = self._external[predicate]
         self._external[predicate] = external = before.plus(new)
         if len(new) > FEW_EDGES:
-            if 2 * len(new) > len(external):
+            if FEW_PARTS * len(new) > len(external):
                 return self._close(predicate)
             mirrored, starts = predicate in self._symmetric, self._ends(predicate, new)
-            return closure_difference(closure, external, before, starts, mirrored=mirrored)
+            return closure_difference(external, before, starts, mirrored=mirrored)
         if predicate in self._symmetric:
             new = np.concatenate((new, swap(new)))
         paths = np.empty(0, np.uint64)
@@ -323,11 +407,3 @@ def _through(edge: np.uint64, closure: Relation) -> Keys:
     before, after = np.append(before, ends[0]), np.append(after, ends[1])
     paths = pack(np.repeat(before, after.size), np.tile(after, before.size))
     return Pairs.of(paths).keys
-
-
-def _starting(sources: Column, relation: Relation) -> Keys:
-    """The facts of some subjects (ascending), sorted."""
-    rows, ends = relation.objects_of(sources)
-    keys = pack(sources[rows], ends)
-    keys.sort()  # the overlay's come last
-    return keys

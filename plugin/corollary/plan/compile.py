@@ -97,11 +97,13 @@ class CompiledRule:
     groupings: tuple[Grouping, ...]
     names: tuple[str, ...]
     guarded: frozenset[int] = field(init=False, repr=False, compare=False)
+    concluded: frozenset[int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(
             self, "guarded", frozenset(v for i in self.guards for v in self.atoms[i].variables)
         )
+        object.__setattr__(self, "concluded", frozenset(v for head in self.heads for v in head.variables))
 
     @property
     def label(self) -> str:
@@ -112,6 +114,13 @@ class CompiledRule:
     def data(self) -> tuple[int, ...]:
         """The positions of the atoms that are no guards."""
         return tuple(i for i in range(len(self.atoms)) if i not in self.guards)
+
+    @property
+    def read(self) -> tuple[Atom, ...]:
+        """The atoms of the whole body, those in negations and aggregates included."""
+        negated = (atom for negation in self.negations for atom in negation.atoms)
+        inside = (atom for grouping in self.groupings for atom in grouping.atoms)
+        return (*self.atoms, *negated, *inside)
 
     @property
     def is_monotone(self) -> bool:

@@ -11,13 +11,13 @@ all others. Where an open property may be rdf:type, the rule counts once more wi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.index.closure import compressed
+from corollary.index.components import compressed
 from corollary.index.triples import TripleIndex
 from corollary.kernels.graph import strong_components
 from corollary.kernels.sorted import Column
@@ -137,18 +137,9 @@ def _rule_edges(rule: CompiledRule, tables: Tables, rdf_type: int, known: set[No
         return
     positive = [*rule.atoms, *(a for g in rule.groupings for a in g.atoms)]
     negative = [a for n in rule.negations for a in n.atoms]
-    read_columns = [_column(atom, columns, size, rdf_type, READ_CLASS, READ_PROPERTY) for atom in
-                    (*positive, *negative)]  # fmt: skip
-    head_columns = [
-        _column(head, columns, size, rdf_type, DERIVED_CLASS, DERIVED_PROPERTY) for head in rule.heads
-    ]
-    rows = np.stack([*read_columns, *head_columns])
-    rows = rows[:, np.lexsort(rows)]
-    fresh = np.ones(rows.shape[1], np.bool_)
-    fresh[1:] = (rows[:, 1:] != rows[:, :-1]).any(axis=0)
-    reads = len(read_columns)
+    reads = len(positive) + len(negative)
     aggregated = {len(rule.atoms) + i for i in range(len(positive) - len(rule.atoms))}
-    for row in rows[:, fresh].T.tolist():
+    for row in _rows(rule, (*positive, *negative), columns, size, rdf_type):
         if known is not None and not known.issuperset({*row[: len(positive)]} - OPEN_NODES.keys()):
             continue
         for target_position, target in enumerate(row[reads:]):
@@ -165,6 +156,30 @@ def _rule_edges(rule: CompiledRule, tables: Tables, rdf_type: int, known: set[No
                 yield Edge(source, target, rule, is_negative)
 
 
+def _rows(
+    rule: CompiledRule, read: Sequence[Atom], columns: Mapping[int, Column], size: int, rdf_type: int
+) -> list[list[Node]]:
+    """The nodes of what is read, and then of the heads, for every row of a family, each row once."""
+    if not columns:
+        read_nodes = [_node(atom, rdf_type, READ_CLASS, READ_PROPERTY) for atom in read]
+        return [read_nodes + [_node(h, rdf_type, DERIVED_CLASS, DERIVED_PROPERTY) for h in rule.heads]]
+    read_columns = [_column(atom, columns, size, rdf_type, READ_CLASS, READ_PROPERTY) for atom in read]
+    head_columns = [_column(h, columns, size, rdf_type, DERIVED_CLASS, DERIVED_PROPERTY) for h in rule.heads]
+    rows = np.stack([*read_columns, *head_columns])
+    rows = rows[:, np.lexsort(rows)]
+    fresh = np.ones(rows.shape[1], np.bool_)
+    fresh[1:] = (rows[:, 1:] != rows[:, :-1]).any(axis=0)
+    found: list[list[Node]] = rows[:, fresh].T.tolist()
+    return found
+
+
+def _node(atom: Atom, rdf_type: int, any_class: Node, any_property: Node) -> Node:
+    """The node of an atom without guards."""
+    if atom.p == rdf_type:
+        return any_class if atom.o < 0 else atom.o + CLASS
+    return any_property if atom.p < 0 else atom.p
+
+
 def _column(
     atom: Atom,
     columns: Mapping[int, Column],
@@ -174,13 +189,11 @@ def _column(
     any_property: int,
 ) -> NDArray[np.int64]:
     """The node of an atom in every row of its family's table."""
-    if atom.p == rdf_type:
-        if atom.o in columns:
-            return columns[atom.o].astype(np.int64) + CLASS
-        return np.full(size, any_class if atom.o < 0 else atom.o + CLASS, np.int64)
+    if atom.p == rdf_type and atom.o in columns:
+        return columns[atom.o].astype(np.int64) + CLASS
     if atom.p in columns:
         return columns[atom.p].astype(np.int64)
-    return np.full(size, any_property if atom.p < 0 else atom.p, np.int64)
+    return np.full(size, _node(atom, rdf_type, any_class, any_property), np.int64)
 
 
 def _open_edges(edges: Iterable[Edge], rdf_type: int) -> Iterator[Edge]:

@@ -8,7 +8,7 @@ The same input gives the same explanation, to the letter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from corollary.index.triples import TripleIndex
@@ -18,22 +18,16 @@ from corollary.language import (
     Term,
     Triple,
     Variable,
-    format_constant,
     format_element,
     format_rule,
     parse_constant,
 )
 from corollary.plan.compile import Atom, CompiledRule, Tables, is_virtual
-from corollary.plan.dependencies import CLASS, OPEN_NODES, DependencyGraph, Node, dependency_graph
+from corollary.plan.components import MOST_NODES, Names, components, shortened
 from corollary.plan.order import AntiJoin, Distinct, Join, Plan, Select, Size, delta_plan, full_plan
 from corollary.plan.program import CompiledProgram
 
 Explanation = dict[str, Any]
-Prefixes = Sequence[tuple[str, str]]
-
-MOST_NODES = 12
-"""The text names so many nodes of a component, and so many components, times ten; JSON has them all."""
-
 
 REASONS = {
     "fact": "rules without a body: what they state",
@@ -63,12 +57,12 @@ def explain(
     stratum after the other, ``tables`` gives the rows of a family and ``size`` the size of a relation.
     """
     printer = _Printer(program)
+    parts = components(program, modules, facts, tables, printer.prefixes)
     live = []
     for rule in program.rules:
         rows = tables(rule)[0] if rule.source.body else 0
         if rows and all(atom.p < 0 or len(facts.relation(atom.p)) for atom in rule.atoms):
             live.append((rule, rows))
-    graph = dependency_graph(program, facts, tables)
     by_number = {rule.number: rule for rule in program.rules}
     return {
         "program": program.source.name,
@@ -82,7 +76,7 @@ def explain(
             }
             for module in dict.fromkeys(modules.get(rule.number, "") for rule, _ in live)
         ],
-        "components": list(_components(graph, printer)),
+        "components": [component.as_dict() for component in parts],
         "strata": [[by_number[n].label for n in stratum if n in by_number] for stratum in strata],
         "plans": [
             {
@@ -97,40 +91,11 @@ def explain(
     }
 
 
-def _components(graph: DependencyGraph, printer: _Printer) -> Iterator[Explanation]:
-    rules: dict[int, dict[str, None]] = {}
-    recursive: set[int] = set()
-    for edge in graph.edges:
-        target = graph.component_of[edge.target]
-        if edge.target not in OPEN_NODES:
-            rules.setdefault(target, {})[edge.rule.label] = None
-        if graph.component_of[edge.source] == target:
-            recursive.add(target)
-    for number, nodes in enumerate(graph.components):
-        if number in rules:  # nodes that only feed others are facts, not derived
-            yield {
-                "nodes": [printer.node(node) for node in nodes],
-                "recursive": number in recursive,
-                "rules": sorted(rules[number]),
-            }
-
-
-class _Printer:
+class _Printer(Names):
     """Prints ids as terms and steps as text."""
 
     def __init__(self, program: CompiledProgram) -> None:
-        self.dictionary = program.dictionary
-        self.rdf_type = program.rdf_type
-        self.prefixes = program.source.prefixes
-
-    def constant(self, term: int) -> str:
-        text = self.dictionary.decode(term)
-        return text if is_virtual(term) else format_constant(parse_constant(text), self.prefixes)
-
-    def node(self, node: Node) -> str:
-        if node in OPEN_NODES:
-            return OPEN_NODES[node]
-        return f"{self.constant(node - CLASS)}[?x]" if node >= CLASS else self.constant(node)
+        super().__init__(program.dictionary, program.source.prefixes)
 
     def atom(self, rule: CompiledRule, atom: Atom) -> str:
         def term(value: int) -> Term:
@@ -187,14 +152,14 @@ def explanation_text(explanation: Explanation) -> str:
     for module in explanation["modules"]:
         lines.append(f"  {module['module']}: {', '.join(dict.fromkeys(module['rules']))}")
         lines.append(f"    ({module['why']})")
-    components = explanation["components"]
-    lines += ["", f"Components, in the order of dependency ({len(components):,})"]
-    for number, component in enumerate(components[: 10 * MOST_NODES], 1):
-        nodes = _shortened(component["nodes"])
+    parts = explanation["components"]
+    lines += ["", f"Components, in the order of dependency ({len(parts):,})"]
+    for number, component in enumerate(parts[: 10 * MOST_NODES], 1):
+        nodes = shortened(component["nodes"])
         kind = "recursive" if component["recursive"] else "not recursive"
         lines.append(f"  {number}. {nodes}: {kind}, by {', '.join(component['rules'])}")
-    if len(components) > 10 * MOST_NODES:
-        lines.append(f"  ... and {len(components) - 10 * MOST_NODES:,} more")
+    if len(parts) > 10 * MOST_NODES:
+        lines.append(f"  ... and {len(parts) - 10 * MOST_NODES:,} more")
     if explanation["strata"]:
         lines += ["", "Strata of rules with negation or aggregates"]
         lines += [f"  {n}. {', '.join(labels)}" for n, labels in enumerate(explanation["strata"], 1)]
@@ -211,8 +176,3 @@ def explanation_text(explanation: Explanation) -> str:
             lines.append(f"    - {occasion}:")
             lines += [f"        {step}" for step in plan["steps"]]
     return "\n".join(lines) + "\n"
-
-
-def _shortened(nodes: Sequence[str]) -> str:
-    more = f" and {len(nodes) - MOST_NODES:,} more" if len(nodes) > MOST_NODES else ""
-    return ", ".join(nodes[:MOST_NODES]) + more

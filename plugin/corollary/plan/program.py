@@ -8,6 +8,8 @@ properties and classes apart (``about_rdf_type``).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
+from dataclasses import dataclass
 
 from corollary.language import RDF_TYPE, Builtin, Program, Rule, Variable, check, constant_text, substitute
 from corollary.ontology.unroll import has_list_pattern, list_predicates, unroll
@@ -16,6 +18,15 @@ from corollary.terms.dictionary import TermDictionary
 
 LIST_BUILTINS = frozenset(("MEMBER", "REPEATED"))
 VALUE_BUILTINS = frozenset(("VALUE", "ILL_TYPED", "SAME_VALUE", "DIFFERENT_VALUE"))
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramChange:
+    """A compiled program that takes the place of another, that one's rules that went, and those that came."""
+
+    program: CompiledProgram
+    gone: list[CompiledRule]
+    came: list[CompiledRule]
 
 
 class CompiledProgram:
@@ -51,19 +62,21 @@ class CompiledProgram:
         self._count += 1
         return compile_rule(rule, self._count - 1, self.dictionary)
 
-    def change(self, program: Program) -> tuple[list[CompiledRule], list[CompiledRule]]:
-        """Become another program; the compiled rules that went, and those that came.
+    def changed(self, program: Program) -> ProgramChange:
+        """Another program over the ids of the same dictionary; rules that stay keep their numbers.
 
-        Raises what ``check`` raises, before anything is changed. Rules are the same if heads and bodies are.
+        Raises what ``check`` raises. Rules are the same if heads and bodies are.
         """
-        check(program)
         kept, known = set(program), set(self.source)
+        new = [rule for rule in program if rule not in known]
+        check(Program(tuple(new)))
+        other = copy(self)
         gone = [rule for rule in self.rules if self._origins[rule.number] not in kept]
         left = {rule.number for rule in gone}
-        self.rules = [rule for rule in self.rules if rule.number not in left]
-        self._templates = [rule for rule in self._templates if rule in kept]
-        self.source = program
-        return gone, self._take(rule for rule in program if rule not in known)
+        other.rules = [rule for rule in self.rules if rule.number not in left]
+        other._templates = [rule for rule in self._templates if rule in kept]
+        other._origins, other._lengths, other.source = dict(self._origins), set(self._lengths), program
+        return ProgramChange(other, gone, other._take(new))
 
     @property
     def lengths(self) -> frozenset[int]:

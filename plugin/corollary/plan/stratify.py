@@ -14,7 +14,17 @@ from dataclasses import dataclass
 from corollary.index.triples import TripleIndex
 from corollary.language import Diagnostic, UnstratifiableError
 from corollary.plan.compile import CompiledRule, Tables
-from corollary.plan.dependencies import DependencyGraph, Edge, Node, dependency_graph, node_text, static_graph
+from corollary.plan.dependencies import (
+    CLASS,
+    DERIVED_CLASS,
+    DERIVED_PROPERTY,
+    DependencyGraph,
+    Edge,
+    Node,
+    dependency_graph,
+    node_text,
+    static_graph,
+)
 from corollary.plan.program import CompiledProgram
 from corollary.terms.dictionary import TermDictionary
 
@@ -37,6 +47,22 @@ class Strata:
 
     def __bool__(self) -> bool:
         return bool(self.rules)
+
+    def hold_for(self, graph: DependencyGraph) -> bool:
+        """Whether these are strata of other instances too: every fact is complete where it has to be."""
+        level_of = {n: level for group, level in zip(self.rules, self.levels, strict=True) for n in group}
+        for edge in graph.edges:
+            reached = self._height(edge.source) + edge.negative
+            level = reached if edge.link else level_of.get(edge.rule.number, reached)
+            if not reached <= level <= self._height(edge.target):
+                return False
+        return True
+
+    def _height(self, node: Node) -> int:
+        """The level of a node; what no rule mentions is derived through an open one, if at all."""
+        is_property, is_class = node < CLASS, CLASS <= node < 2 * CLASS
+        others = DERIVED_PROPERTY if is_property else DERIVED_CLASS if is_class else node
+        return self.heights.get(node, self.heights.get(others, 0))
 
 
 def stratify(program: CompiledProgram, facts: TripleIndex, tables: Tables) -> Strata:

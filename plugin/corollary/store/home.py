@@ -4,6 +4,9 @@ A ``Graph`` made without a name has a blank node for one, and its store hears of
 is loaded before that goes into the default graph; the nameless graph that comes next stands for the default
 graph from then on. So ``Graph(store="Corollary")`` shows what its store has loaded, while a graph with a
 name of its own, and a Dataset's default graph, are never taken for another.
+
+Where a store is kept in a folder, the nameless graph that opens it stands for the default graph too, or for
+the only graph that is kept; else it would have another name each time, and show nothing.
 """
 
 from __future__ import annotations
@@ -20,17 +23,21 @@ INFERRED = URIRef("urn:x-corollary:inferred")
 
 @dataclass(slots=True)
 class Home:
-    """The first graph that came to a store, and whether it stands for the default graph."""
+    """The first graph that came to a store, and which graph it stands for if it is nameless.
+
+    ``kept`` are the graphs that were there before: a blank node that names one of them is a name.
+    """
 
     first: Node | None = None
-    _was_filled_before: bool = False
+    _stands_for: Node | None = None
+    _kept: frozenset[Node] = frozenset()
 
     def meet(self, name: Node) -> Node:
         """The name of the graph that is meant by a name. To be told of every graph that is used."""
         if self.first is None and name not in (EXPLICIT, INFERRED):
             self.first = name
-        if self._was_filled_before and name == self.first and isinstance(name, BNode):
-            return DATASET_DEFAULT_GRAPH_ID
+        if self._stands_for is not None and name == self.first and isinstance(name, BNode):
+            return name if name in self._kept else self._stands_for
         return name
 
     def is_of_a_dataset(self) -> None:
@@ -40,9 +47,11 @@ class Home:
 
     def target(self) -> Node:
         """The graph to load into: the nameless one that came first, else the default graph."""
+        if self.first is None:
+            return self._stands_for or DATASET_DEFAULT_GRAPH_ID
         return self.meet(self.first) if isinstance(self.first, BNode) else DATASET_DEFAULT_GRAPH_ID
 
     def fill(self) -> None:
         """Note that something was loaded into that graph."""
         if self.first is None:
-            self._was_filled_before = True
+            self._stands_for = self.target()

@@ -1,7 +1,7 @@
 """Documents on their way into a store: parsed to ids, whole, before the store hears of them.
 
-pyoxigraph parses what it can, by ``corollary.loaders``; rdflib the rest. The import goes against the
-direction of all others, which is why it is late: whoever loads nothing does not need the loaders.
+``corollary.loaders`` parses what it can; rdflib the rest. The import goes against the direction of all
+others, which is why it is late: whoever loads nothing does not need the loaders.
 
 Invariant: ids are given under the store's lock, a chunk at a time, so that a long document keeps nobody
 waiting for long; a document that fails has left nothing but unused terms in the dictionary.
@@ -10,12 +10,12 @@ waiting for long; a document that fails has left nothing but unused terms in the
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyoxigraph
 from rdflib import plugin
 from rdflib.graph import Dataset
 from rdflib.namespace import NamespaceManager
@@ -23,12 +23,18 @@ from rdflib.parser import Parser
 from rdflib.plugin import PluginException
 from rdflib.term import BNode
 
-from corollary.index.pairs import Pairs, distinct, pack
-from corollary.index.triples import grouped
-from corollary.kernels.sorted import Keys
+from corollary.index.pairs import Pairs
 from corollary.language import InputError
 from corollary.store.terms import Terms
 from corollary.terms.dictionary import Ids
+
+if TYPE_CHECKING:
+    from corollary.loaders.documents import Document
+    from corollary.loaders.ntriples import BadLine
+    from corollary.loaders.reading import Progress
+
+    Source = str | os.PathLike[str] | Document
+    __all__ = ["BadLine", "Progress", "Source"]  # for annotations elsewhere
 
 _ONLY_RDFLIB = ("trix", "hext")
 """Suffixes of formats that only rdflib knows."""
@@ -36,64 +42,99 @@ _ONLY_RDFLIB = ("trix", "hext")
 
 @dataclass(frozen=True)
 class Loaded:
-    """What was in a document: rows subject, predicate, object, graph; and its prefixes."""
+    """What was in some documents: facts by graph and predicate, and the prefixes of each document."""
 
-    rows: Ids
-    prefixes: dict[str, str]
+    facts: dict[tuple[int, int], Pairs]
+    prefixes: list[dict[str, str]]
 
-    def graphs(self) -> list[int]:
-        """The graphs that it puts something into."""
-        names: list[int] = distinct(self.rows[:, 3]).tolist()
-        return names
-
-    def groups(self) -> Iterator[tuple[int, int, Keys]]:
-        """Graph, predicate, and the facts as sorted, unique keys."""
-        subjects, predicates, objects, graphs = np.ascontiguousarray(self.rows.T)
-        keys = pack(subjects, objects)
-        for graph in self.graphs():
-            chosen = slice(None) if (graphs == graph).all() else graphs == graph
-            for predicate, facts in grouped(predicates[chosen], keys[chosen]):
-                yield graph, predicate, Pairs.of(facts).keys
+    def graphs(self) -> set[int]:
+        """The graphs that they put something into."""
+        return {graph for graph, _ in self.facts}
 
     def bind(self, manager: NamespaceManager) -> None:
         """Bind the prefixes. What is bound already stays; a prefix that is taken gets a number."""
-        for prefix, namespace in self.prefixes.items():
-            manager.bind(prefix, namespace, override=False)
+        for prefixes in self.prefixes:
+            for prefix, namespace in prefixes.items():
+                manager.bind(prefix, namespace, override=False)
 
 
-def read_document(
-    source: str | os.PathLike[str],
+@dataclass(frozen=True)
+class Destination:
+    """Where facts go: terms, the graph of what is in none, and the lock under which ids are given."""
+
+    terms: Terms
+    graph: int
+    lock: AbstractContextManager[object]
+
+
+def read_documents(
+    sources: Iterable[Source],
     format: str | None,
-    terms: Terms,
-    default: int,
-    lock: AbstractContextManager[object],
+    to: Destination,
+    progress: Progress | None = None,
+    skipped: list[BadLine] | None = None,
 ) -> Loaded:
-    """A document's contents; ``default`` is the graph of what it puts into none. InputError if it is bad."""
+    """The contents of files, addresses and folders. InputError if something is bad.
+
+    If ``skipped`` is given, bad lines of N-Triples and N-Quads are put there, and are no reason to stop.
+    """
+    from corollary.loaders.gathering import Gathering
+    from corollary.loaders.reading import document_rows, in_turn
+
+    documents = [document for source in sources for document in _documents(source, format)]
+    by_rdflib = {
+        document.name: _parsed_by_rdflib(document, format)
+        for document in documents
+        if _is_for_rdflib(document.name, format)
+    }
+    prefixes: list[dict[str, str]] = []
+
+    def read(document: Document, small: int) -> Iterator[tuple[Ids, int]]:
+        prefixes.append({})
+        if document.name in by_rdflib:
+            dataset = by_rdflib[document.name]
+            prefixes[-1].update((prefix, str(name)) for prefix, name in dataset.namespaces())
+            yield _rows(dataset, to), document.size()
+            return
+        yield from document_rows(
+            document, to.terms.dictionary, graph=to.graph, new_label=_new_label,
+            skipped=skipped, prefixes=prefixes[-1], small=small,
+        )  # fmt: skip
+
+    gathering = Gathering()
+    chunks = in_turn(documents, read, progress)
+    while True:
+        with to.lock:
+            rows = next(chunks, None)
+        if rows is None:
+            return Loaded(gathering.facts(), prefixes)
+        gathering.add(rows)
+
+
+def _new_label() -> str:
+    """A label that is unique everywhere: graphs of two stores may be put together."""
+    return f"_:{BNode()}"
+
+
+def _documents(source: Source, format: str | None) -> Iterator[Document]:
+    """The documents that a source stands for: more than one if it is a folder."""
+    from corollary.loaders.documents import Document
     from corollary.loaders.fetching import document_at
-    from corollary.loaders.reading import DocumentTerms, quad_chunks
+    from corollary.loaders.files import files_in
 
-    if _is_for_rdflib(source, format):
-        return _read_by_rdflib(source, format, terms, default, lock)
-    document = document_at(source, format)
-    # Blank nodes get rdflib's labels, which are unique everywhere: graphs of two stores may be put together.
-    ids = DocumentTerms(document.name, terms.dictionary, lambda: f"_:{BNode()}")
-    ids[pyoxigraph.DefaultGraph()] = default
-    rows = [np.empty((0, 4), np.uint32)]
-    with document.parsed() as (_, quads):
-        chunks = quad_chunks(quads, ids)
-        while True:
-            with lock:
-                chunk = next(chunks, None)
-            if chunk is None:
-                return Loaded(np.concatenate(rows), quads.prefixes)
-            rows.append(chunk)
+    if isinstance(source, Document):
+        yield source
+        return
+    for name in files_in([source]):
+        # of rdflib's formats, only the bytes are wanted here
+        yield document_at(name, "nt" if _is_for_rdflib(name, format) else format)
 
 
-def _is_for_rdflib(source: str | os.PathLike[str], format: str | None) -> bool:
+def _is_for_rdflib(name: str, format: str | None) -> bool:
     from corollary.loaders.formats import FileKind, named_format
 
     if format is None:
-        return FileKind.of(os.fspath(source)).suffix in _ONLY_RDFLIB
+        return FileKind.of(name).suffix in _ONLY_RDFLIB
     try:
         named_format(format)
     except InputError:
@@ -104,32 +145,25 @@ def _is_for_rdflib(source: str | os.PathLike[str], format: str | None) -> bool:
     return False
 
 
-def _read_by_rdflib(
-    source: str | os.PathLike[str],
-    format: str | None,
-    terms: Terms,
-    default: int,
-    lock: AbstractContextManager[object],
-) -> Loaded:
-    from corollary.loaders.fetching import document_at
-    from corollary.loaders.formats import FileKind, decompressed, input_error
+def _parsed_by_rdflib(document: Document, format: str | None) -> Dataset:
+    from corollary.loaders.formats import FileKind, input_error
 
-    document = document_at(source, "nt")  # for its bytes
-    chosen = format or FileKind.of(os.fspath(source)).suffix
+    chosen = format or FileKind.of(document.name).suffix
     parsed = Dataset("Memory")
     parsed.namespace_manager = NamespaceManager(parsed, "none")
     try:
-        with document.opened() as raw:
-            stream = decompressed(raw, document.compression)
+        with document.streamed() as (_, stream):
             parsed.parse(file=stream, format=chosen, publicID=document.base)
     except Exception as error:  # rdflib's parsers have no common class
         remedy = "mend the file, or name its format if it is another one"
         raise input_error(f"{document.name}: not {chosen}: {error}", remedy) from error
-    with lock:
-        rows = [
-            [*map(terms.id_of, triple), default if graph is None else terms.id_of(graph)]
-            for *triple, graph in parsed.quads()
-        ]
-    return Loaded(
-        np.array(rows, np.uint32).reshape(-1, 4), {prefix: str(name) for prefix, name in parsed.namespaces()}
-    )
+    return parsed
+
+
+def _rows(dataset: Dataset, to: Destination) -> Ids:
+    """Rows of shape (quads, 4)."""
+    ids = to.terms.id_of
+    rows = [
+        [*map(ids, triple), to.graph if graph is None else ids(graph)] for *triple, graph in dataset.quads()
+    ]
+    return np.array(rows, np.uint32).reshape(-1, 4)

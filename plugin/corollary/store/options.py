@@ -40,7 +40,7 @@ class Options:
         """The options after a string such as ``rules=rdfs;rules=family.dlog;inferred=apart``.
 
         The other result is what is no option: the place of a store, or None. CorollaryError for an option
-        that does not exist.
+        that does not exist, and for a second place.
         """
         options, place = self, None
         rules: list[Rule] = []
@@ -55,8 +55,10 @@ class Options:
                 raise CorollaryError(
                     f"{part!r} is no option of the store; try rules=owl2rl or inferred=apart"
                 )
-            elif part:
+            elif part and place is None:
                 place = part
+            elif part:
+                raise CorollaryError(f"{place!r} and {part!r} are two places; a store is kept in one folder")
         return options, place
 
     @cached_property

@@ -36,6 +36,7 @@ from corollary.terms.dictionary import TermDictionary
 
 if TYPE_CHECKING:
     from corollary.explain import Explanation
+    from corollary.plan.components import Components
     from corollary.store.explaining import Goal
     from corollary.store.inconsistency import Inconsistency
     from corollary.store.statistics import Statistics
@@ -46,10 +47,14 @@ class Reasoning(Store):
 
     def _begin(self, options: Options) -> None:
         self._lock = RLock()
-        self._terms = Terms(TermDictionary())
-        self._quads = Quads()
-        self._named: set[int] = set()
         self._options = options
+        self._start(TermDictionary(), Quads())
+
+    def _start(self, dictionary: TermDictionary, quads: Quads) -> None:
+        """Begin with some terms and facts."""
+        self._terms = Terms(dictionary)
+        self._quads = quads
+        self._named: set[int] = set()
         self._state: State | None = None
         self._current: State | None = None
 
@@ -86,6 +91,15 @@ class Reasoning(Store):
         self._change_options(self._options.without_rules(gone))
         return gone
 
+    def use_rules(self, *rules: RuleSource) -> None:
+        """Let other rules take the place of all there are, in one transaction with changes that wait.
+
+        ``rules`` are what ``add_rules`` takes; without any, or with ``"none"``, nothing follows. Only what
+        differs is derived or taken away. Raises what ``add_rules`` does, and then the store is as before.
+        """
+        programs = [rules_from(source) for source in rules if source != "none"]
+        self._change_options(replace(self._options, rules=programs))
+
     def materialise(self) -> Materialisation | None:
         """Work off all changes now, and give the materialisation; None without rules."""
         return self._now().materialisation
@@ -99,6 +113,18 @@ class Reasoning(Store):
     def last_maintenance(self) -> Report | None:
         """How the last change was followed: print it, or take ``as_dict()``; None if there was none yet."""
         return self._now().maintenance
+
+    def components(self) -> Components:
+        """What is derived here, part by part, by which module, and what depends on it.
+
+        Print it, or take ``as_dict()`` or ``dot()``. Without rules there are none.
+        """
+        from corollary.plan.components import Components
+
+        result = self.materialise()
+        if result is None:
+            return Components("no rules", len(self._now().facts.union), ())
+        return result.components([(prefix, str(namespace)) for prefix, namespace in self.namespaces()])
 
     def explain_plan(self) -> str:
         """How the rules are evaluated over what is here: modules, components, strata and plans, as text."""
@@ -133,10 +159,6 @@ class Reasoning(Store):
     def inferred(self) -> Graph:
         """A graph of the triples that follow and are not explicit."""
         return Graph(self, INFERRED)
-
-    def commit(self) -> None:
-        """Work off all changes now."""
-        self._now()
 
     def _now(self) -> State:
         """The state with every change up to now."""

@@ -14,12 +14,16 @@ RuleSource = str | os.PathLike[str] | Program
 def rules_from(source: RuleSource) -> Program:
     """A program, the rules of a profile or of a file, or those of a text: that has ``:-`` or ends in a stop.
 
-    Raises what ``load_rules`` and ``parse_program`` raise.
+    A text with ``=>`` and braces is N3. Raises what ``load_rules``, ``parse_program`` and ``n3_rules`` do.
     """
     if isinstance(source, Program):
         return source
     text = os.fspath(source)
     if isinstance(source, str) and (":-" in text or text.rstrip().endswith(".")):
+        if ":-" not in text and "=>" in text and "{" in text:
+            from corollary.ontology.n3 import n3_rules
+
+            return n3_rules(text)
         return parse_program(text)
     return load_rules(text)
 

@@ -13,25 +13,25 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from threading import RLock
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph, QuotedGraph
+from rdflib.graph import Graph, QuotedGraph
 from rdflib.namespace import NamespaceManager
-from rdflib.plugins.stores.memory import Memory
-from rdflib.store import NO_STORE, VALID_STORE
 from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef
 
 from corollary.language import CorollaryError
-from corollary.store.home import EXPLICIT, INFERRED, Home
-from corollary.store.namespaces import Namespaces
+from corollary.store.home import EXPLICIT, INFERRED
+from corollary.store.keeping import Keeping
 from corollary.store.options import Options, Rules
-from corollary.store.reasoning import Reasoning
 from corollary.store.state import State, View
 
 if TYPE_CHECKING:
     from rdflib.graph import _ContextType, _QuadType, _TriplePatternType, _TripleType
     from rdflib.plugins.sparql.sparql import Query, Update
     from rdflib.query import Result
+
+    from corollary.index.pairs import Pairs
+    from corollary.store.loading import BadLine, Progress, Source
 
 _UNKNOWN = -1
 """No graph's id."""
@@ -45,13 +45,14 @@ class InferredTripleWarning(UserWarning):
     """A triple was to be removed that is not explicit: it follows from others, and stays."""
 
 
-class CorollaryStore(Reasoning):
+class CorollaryStore(Keeping):
     """A store that keeps what follows from its triples: ``Graph(store="Corollary")``.
 
     ``rules`` is a profile name, a rule file, a ``Program``, a list of these, or ``"none"``. The default is
     ``default_rules``, which the environment variable ``COROLLARY_RULES`` sets. ``inferred`` is ``"show"``:
     the default graph, the union and a plain graph show what follows; or ``"apart"``: only the graph
-    ``urn:x-corollary:inferred`` does. Both may also be given in the configuration string, as ``rules=rdfs``.
+    ``urn:x-corollary:inferred`` does. Both may also be given in the configuration string, as ``rules=rdfs``;
+    so may the folder of a store, see ``open``.
     """
 
     context_aware = True
@@ -70,39 +71,8 @@ class CorollaryStore(Reasoning):
         inferred: str = "show",
     ) -> None:
         self._begin(Options(self.default_rules if rules is None else rules, inferred))
-        self._namespaces = Namespaces()
-        self._contexts: dict[int, Graph] = {}
-        self._home = Home()
-        self._quoted = Memory()
-        self._quoted_graphs: set[Node] = set()
-        self._default = self._terms.id_of(DATASET_DEFAULT_GRAPH_ID)
-        self._explicit = self._terms.id_of(EXPLICIT)
-        self._inferred = self._terms.id_of(INFERRED)
+        self._bad_lines: tuple[BadLine, ...] = ()
         super().__init__(configuration)
-
-    # Life
-
-    def open(self, configuration: str | tuple[str, str], create: bool = False) -> int | None:
-        """Take options from a string such as ``rules=rdfs;rules=family.dlog;inferred=apart``.
-
-        The store is in memory. What is no option is taken for a place to keep it: a warning says that nothing
-        is read or written there. With ``create`` the store is valid all the same; without, there is none.
-        ``CorollaryError`` for an option that does not exist.
-        """
-        options, place = self._options.configured(str(configuration))
-        if options != self._options:
-            with self._lock:
-                if options.inferred != self._options.inferred:
-                    self._state = None
-                self._options, self._current = options, None
-        if place is None:
-            return VALID_STORE
-        warnings.warn(
-            f"the store is in memory: nothing is read from {place!r} or written there (options look like "
-            "rules=owl2rl)",
-            stacklevel=3,
-        )
-        return VALID_STORE if create else NO_STORE
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
@@ -110,6 +80,7 @@ class CorollaryStore(Reasoning):
             kept = self.__dict__.copy()
         for name in ("_lock", "_state", "_current", "_contexts"):
             del kept[name]
+        kept["_folder"], kept["_quads"] = None, replace(self._quads, journal=None)  # a copy is in memory
         kept["_context_names"] = {key: graph.identifier for key, graph in self._contexts.items()}
         return kept
 
@@ -194,7 +165,8 @@ class CorollaryStore(Reasoning):
         self._current = None
         if s is not None and p is not None and o is not None:
             there = self._quads.holds(graph, s, p, o)
-            self._quads.log(graph, s, p, o, added=False)
+            if there:
+                self._quads.log(graph, s, p, o, added=False)
             return there
         index = self._quads.graphs.get(graph)
         if index is None:
@@ -317,7 +289,7 @@ class CorollaryStore(Reasoning):
         """What was put into a graph."""
         with self._lock:
             self._work_off()
-            index = self._quads.graphs.get(self._terms.id_of(graph))
+            index = self._quads.graphs.get(self._terms.id_of(self._home.meet(graph)))
             index = None if index is None else index.snapshot()
         if index is not None:
             for s, p, o in View(index, index).match(None, None, None):
@@ -325,42 +297,81 @@ class CorollaryStore(Reasoning):
 
     def load(
         self,
-        *sources: str | os.PathLike[str],
+        *sources: Source,
         format: str | None = None,
         graph: Graph | Node | str | None = None,
+        on_error: Literal["stop", "skip"] = "stop",
+        progress: Progress | None = None,
     ) -> int:
-        """Add documents: files or addresses, maybe compressed. How many triples were new.
+        """Add documents: files, folders or addresses, maybe compressed. How many triples were new.
 
         Nothing is cleared. ``format`` goes before suffixes and media types. What a document puts into no
         graph goes into ``graph``; without one, into the default graph, or into the plain graph that the
-        store is of. Prefixes are bound, as far as they and their namespaces are free. If one document is
-        bad nothing has changed: InputError says which, where, and what to do.
-        """
-        from corollary.store.loading import read_document
+        store is of. Prefixes are bound, as far as they and their namespaces are free. ``progress`` is told
+        what is being read, the triples so far, and the share of all bytes (None: not known).
 
+        If one document is bad nothing has changed: InputError says which, where, and what to do. With
+        ``on_error="skip"`` bad lines of N-Triples and N-Quads are left out; ``bad_lines`` lists them.
+        """
+        from corollary.store.loading import Destination, read_documents
+
+        if on_error not in ("stop", "skip"):
+            raise CorollaryError(f"on_error is 'stop' or 'skip', not {on_error!r}")
         with self._lock:
-            if graph is not None:
-                target = self._graph_id(graph if isinstance(graph, Node | Graph) else URIRef(graph))
-            else:
-                target = self._default if self._named else self._terms.id_of(self._home.target())
-        documents = [read_document(source, format, self._terms, target, self._lock) for source in sources]
-        count = 0
+            target = self._target(graph)
+        bad: list[BadLine] = []
+        to = Destination(self._terms, target, self._lock)
+        loaded = read_documents(sources, format, to, progress, bad if on_error == "skip" else None)
         with self._lock:
-            for name in {name for document in documents for name in document.graphs()}:
+            for name in loaded.graphs():
                 self._refuse_side(name)
-            for document in documents:
-                for name, predicate, facts in document.groups():
-                    new = self._quads.log_many(name, predicate, facts)
-                    count += len(new)
-                    if new:
-                        self._current = None
-                    if self.dispatcher.get_map():  # type: ignore[no-untyped-call]
-                        self._tell(name, predicate, new)
+            count = self._log_facts(loaded.facts)
+            self._bad_lines = tuple(bad)
             if graph is None:
                 self._home.fill()
-        manager = NamespaceManager(Graph(self), "none")
-        for document in documents:
-            document.bind(manager)
+        loaded.bind(NamespaceManager(Graph(self), "none"))
+        return count
+
+    def bad_lines(self) -> Sequence[BadLine]:
+        """The lines that the last ``load`` left out: file name, line, column, reason, text."""
+        return self._bad_lines
+
+    def load_encoded(self, path: str | os.PathLike[str], *, graph: Graph | Node | str | None = None) -> int:
+        """Add the explicit triples of an encoded data set. How many were new.
+
+        What follows from them is derived by the store's rules at the next read, whatever the data set has
+        been closed under. Graphs and prefixes are as in ``load``. InputError if there is no whole data set:
+        then nothing has changed.
+        """
+        from corollary.store.datasets import load
+
+        return load(self, path, graph)
+
+    def save_encoded(self, path: str | os.PathLike[str]) -> None:
+        """Write the triples, explicit and inferred, as an encoded data set: a folder for Parquet readers.
+
+        It appears whole or not at all, in place of an older one. InputError if it cannot be written.
+        """
+        from corollary.store.datasets import save
+
+        save(self, path)
+
+    def _target(self, graph: Graph | Node | str | None) -> int:
+        """The graph to load into; without a name the default graph, or the plain graph of the store."""
+        if graph is not None:
+            return self._graph_id(graph if isinstance(graph, Node | Graph) else URIRef(graph))
+        return self._default if self._named else self._terms.id_of(self._home.target())
+
+    def _log_facts(self, facts: Mapping[tuple[int, int], Pairs]) -> int:
+        """Add facts by graph and predicate. How many were new."""
+        count = 0
+        for (graph, predicate), pairs in facts.items():
+            new = self._quads.log_many(graph, predicate, pairs)
+            count += new.size
+            if new.size:
+                self._current = None
+            if self.dispatcher.get_map():  # type: ignore[no-untyped-call]
+                self._tell(graph, predicate, new.tolist())
         return count
 
     def _tell(self, graph: int, predicate: int, added: Sequence[int]) -> None:

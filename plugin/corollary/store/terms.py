@@ -9,12 +9,14 @@ and comes back as the object it was.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
+import numpy as np
 from rdflib.graph import Graph
 from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.language.constants import escape, unescape
-from corollary.terms.dictionary import TermDictionary
+from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
 
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@(\S+)|\^\^<(.*)>)?', re.DOTALL)
 
@@ -37,6 +39,17 @@ class Terms(dict[int, Node]):
         if not isinstance(term, URIRef | BNode):
             self.setdefault(term_id, term)  # to the letter, and not converted again
         return term_id
+
+    def revive(self, formula: Callable[[Node], Graph]) -> None:
+        """Give variables and formulas their objects, after their texts have been read back."""
+        table = self.dictionary.tables()[Kind.BLANK_NODE]
+        offsets = table.offsets()
+        longer = np.flatnonzero(np.diff(offsets) > 2)  # than _:
+        marks = table.content()[offsets[longer] + 2]
+        for number in longer[(marks == ord("?")) | (marks == ord("{"))].tolist():
+            text = table.text(number)
+            term = Variable(text[3:]) if text[2] == "?" else formula(_term(text[3:-1]))
+            self[Kind.BLANK_NODE << KIND_SHIFT | number] = term
 
     def find(self, term: Node) -> int | None:
         """The id of a term, None if it has none, or is no term: then no fact mentions it."""

@@ -103,7 +103,7 @@ def _default_graph_of_caller(store: CorollaryStore) -> IdentifiedNode:
     for _ in range(3):
         caller = frame.f_locals.get("self")
         if isinstance(caller, ConjunctiveGraph) and caller.store is store:
-            return caller._default_context.identifier
+            return cast(IdentifiedNode, store._home.meet(caller._default_context.identifier))
         if frame.f_back is None:
             break
         frame = frame.f_back

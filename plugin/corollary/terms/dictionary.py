@@ -17,6 +17,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from corollary.kernels.texts import Bytes, Places
 from corollary.terms.texts import Texts, TextTable
 
 Ids = NDArray[np.uint32]
@@ -173,6 +174,20 @@ class TermDictionary:
         for kind in BULK_KINDS:
             dictionary._have_grown(kind, 0)
         return dictionary
+
+    def texts_from(self, kind: Kind, number: int) -> tuple[Bytes, Places]:
+        """The texts of one of ``BULK_KINDS`` from a number on: end to end as UTF-8, and their lengths."""
+        first, young = self._young[kind]
+        encoded = [text.encode("utf-8", "surrogatepass") for text in young[max(number - first, 0) :]]
+        content: Bytes = np.frombuffer(b"".join(encoded), np.uint8)
+        lengths: Places = np.fromiter(map(len, encoded), np.int64, len(encoded))
+        if number >= first:
+            return content, lengths
+        assert self._tables is not None
+        table = self._tables[kind]
+        offsets = table.offsets()[number:]
+        old = table.content()[offsets[0] :]
+        return np.concatenate((old, content)), np.concatenate((np.diff(offsets), lengths))
 
     def memory(self) -> int:
         """The bytes that the tables take."""

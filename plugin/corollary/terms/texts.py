@@ -10,6 +10,7 @@ missing (after unpickling, or when a whole table was handed in): they are made w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, TypeVar
@@ -34,25 +35,34 @@ ABSENT = 0xFFFFFFFF
 
 _LEAST_SLOTS = 1 << 10
 
+_RECENT = 1 << 12
+"""So many recent texts are remembered to notice that one comes again; they fit the processor's cache."""
+
 Item = TypeVar("Item", bound=np.generic)
 
 
 @dataclass(slots=True)
 class Texts:
-    """Texts somewhere in some bytes, and their hashes: what a table is asked about."""
+    """Texts somewhere in some bytes, and their hashes: what a table is asked about.
+
+    ``earlier`` has for each text the row of an equal one before it, or its own row if none was noticed.
+    """
 
     data: Bytes
     starts: Places
     lengths: Places
     hashes: Hashes
+    earlier: Places
 
     @staticmethod
     def of(data: Bytes, starts: Places, lengths: Places) -> Texts:
         """The texts at some places. A length of 0 is no text."""
         hashes: Hashes = np.empty(starts.size, np.uint32)
+        earlier: Places = np.empty(starts.size, np.int64)
+        recent: Places = np.full(_RECENT, -1, np.int64)
         with np.errstate(over="ignore"):  # multiplication modulo 2 ** 64 is meant
-            hash_texts(data, starts, lengths, hashes)
-        return Texts(data, starts, lengths, hashes)
+            hash_texts(data, starts, lengths, hashes, earlier, recent)
+        return Texts(data, starts, lengths, hashes, earlier)
 
     @staticmethod
     def of_strings(strings: list[str]) -> Texts:
@@ -76,6 +86,13 @@ class TextTable:
         self._size = self._offsets.size - 1
         self._slots: Slots | None = None
         self._making_slots = Lock()
+
+    @staticmethod
+    def of_parts(contents: Sequence[Bytes], lengths: Sequence[Places]) -> TextTable:
+        """A table of texts, known to be distinct, that come in parts: end to end, and their lengths."""
+        offsets: Places = np.zeros(sum(part.size for part in lengths) + 1, np.int64)
+        np.cumsum(np.concatenate([*lengths, np.empty(0, np.int64)]), out=offsets[1:])
+        return TextTable(np.concatenate([*contents, np.empty(0, np.uint8)]), offsets)
 
     def __len__(self) -> int:
         return self._size
@@ -141,6 +158,7 @@ class TextTable:
             texts.starts,
             texts.lengths,
             texts.hashes,
+            texts.earlier,
             first,
             self._slots_for(0),
             self._offsets,

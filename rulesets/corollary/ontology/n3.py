@@ -2,7 +2,7 @@
 
 A formula on the left is a body, one on the right are heads, ``false`` on the right makes a constraint.
 Blank nodes of a body stand for anything, and become variables; other triples of the document are facts.
-Common builtins become FILTER, BIND, MEMBER and NOT: ``BUILTINS`` and below. What rules of ours cannot say
+Common builtins become FILTER, BIND, MEMBER and NOT: ``n3_builtins``. What rules of ours cannot say
 is refused: new blank nodes in a head, formulas as values, other builtins.
 
 rdflib does not keep places; messages give the first line that names what is refused.
@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import cast
+from zlib import crc32
 
 from rdflib import RDF as RDF_NAMES
 from rdflib import Graph
@@ -37,75 +38,11 @@ from corollary.language.model import (
     Variable,
 )
 from corollary.language.variables import variables
-from corollary.ontology.computing import (
-    COMPARISONS,
-    Computed,
-    Inapplicable,
-    Test,
-    elements,
-    folded,
-    function,
-    joined,
-    negated,
-    without_case,
-)
-from corollary.ontology.terms import constant
+from corollary.ontology.computing import Computed, Inapplicable, elements
+from corollary.ontology.n3_builtins import BUILTINS, COMPUTED, IN, MEMBER, NOT_INCLUDES, SWAP, TESTS
+from corollary.ontology.terms import constant, variable
 
-SWAP = "http://www.w3.org/2000/10/swap/"
 IMPLIES = URIRef(SWAP + "log#implies")
-NOT_INCLUDES = SWAP + "log#notIncludes"
-IN, MEMBER = SWAP + "list#in", SWAP + "list#member"
-
-TESTS: dict[str, Test] = {
-    "math#equalTo": COMPARISONS["="],
-    "math#notEqualTo": COMPARISONS["!="],
-    "math#lessThan": COMPARISONS["<"],
-    "math#greaterThan": COMPARISONS[">"],
-    "math#notLessThan": COMPARISONS[">="],
-    "math#notGreaterThan": COMPARISONS["<="],
-    "string#lessThan": COMPARISONS["<"],
-    "string#greaterThan": COMPARISONS[">"],
-    "string#notLessThan": COMPARISONS[">="],
-    "string#notGreaterThan": COMPARISONS["<="],
-    "string#contains": function("contains", 2),
-    "string#startsWith": function("strstarts", 2),
-    "string#endsWith": function("strends", 2),
-    "string#matches": function("regex", 2),
-    "string#notMatches": negated(function("regex", 2)),
-    "string#containsIgnoringCase": without_case(function("contains", 2)),
-    "string#equalIgnoringCase": without_case(COMPARISONS["="]),
-    "string#notEqualIgnoringCase": without_case(COMPARISONS["!="]),
-    "log#equalTo": function("sameterm", 2),
-    "log#notEqualTo": negated(function("sameterm", 2)),
-}
-"""Builtins over subject and object that are true or false."""
-
-COMPUTED: dict[str, Test] = {
-    "math#sum": folded("+"),
-    "math#product": folded("*"),
-    "math#difference": function("-", 2),
-    "math#quotient": function("/", 2),
-    "math#absoluteValue": function("abs", 1),
-    "math#negation": function("-", 1),
-    "math#rounded": function("round", 1),
-    "math#ceiling": function("ceil", 1),
-    "math#floor": function("floor", 1),
-    "string#concatenation": joined,
-    "string#length": function("strlen", 1),
-    "string#lowerCase": function("lcase", 1),
-    "string#upperCase": function("ucase", 1),
-    "string#replace": function("replace", 3),
-    "log#uri": function("str", 1),
-    "time#year": function("year", 1),
-    "time#month": function("month", 1),
-    "time#day": function("day", 1),
-    "time#hour": function("hours", 1),
-    "time#minute": function("minutes", 1),
-    "time#second": function("seconds", 1),
-}
-"""Builtins that compute their object from their subject, or from the items of that if it is a list."""
-
-BUILTINS = {SWAP + name for name in (*TESTS, *COMPUTED)} | {IN, MEMBER, NOT_INCLUDES}
 
 CELL = (RDF_NAMES.first, RDF_NAMES.rest)
 
@@ -124,7 +61,7 @@ def n3_rules(text_or_path: str | Path) -> Program:
     source = str(path) if path else "<text>"
     name = path.stem if path else "n3"
     text = _read(path) if path else str(text_or_path)
-    graph = Graph()
+    graph = Graph(bind_namespaces="none")
     try:
         graph.parse(data=text, format="n3")
     except Exception as error:  # rdflib has its own class for some mistakes only
@@ -134,8 +71,9 @@ def n3_rules(text_or_path: str | Path) -> Program:
     rules = [reader.rule(body, head, f"{name}-{i}") for i, (body, _, head) in enumerate(implications, 1)]
     facts = sorted((triple for triple in graph if triple[1] != IMPLIES), key=_order)
     labels: dict[Node, Node] = {}
+    document = f"{name}_{crc32(text.encode()):08x}"  # another document's blank nodes are others
     for node in (term for triple in facts for term in triple if isinstance(term, BNode)):
-        labels.setdefault(node, BNode(f"{name}_{len(labels) + 1}"))
+        labels.setdefault(node, BNode(f"{document}_{len(labels) + 1}"))
     for s, p, o in facts:
         fact = reader.triple((labels.get(s, s), p, labels.get(o, o)), {})
         rules += [Rule((fact,), ())] if fact else []
@@ -303,14 +241,7 @@ class _Reader:
         if term not in names:
             if not isinstance(term, BNode | N3Variable):
                 self.complain(f"{_shown(term)}: formulas are no values here", "state it with triples")
-            label = (
-                re.sub(r"\W", "_", re.split(r"[#/]", str(term))[-1])
-                if isinstance(term, N3Variable)
-                else "node"
-            )
-            taken = {variable.name for variable in names.values()}
-            fresh = [label, *(f"{label}{i}" for i in range(len(taken) + 1))]
-            names[term] = Variable(next(name for name in fresh if name not in taken))
+            names[term] = variable(term, names.values())
         return names[term]
 
     def _place(self, name: Node | None) -> Span | None:

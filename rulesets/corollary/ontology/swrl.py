@@ -50,6 +50,8 @@ SWRLB = "http://www.w3.org/2003/11/swrlb#"
 ENABLED = URIRef("http://swrl.stanford.edu/ontologies/3.3/swrla.owl#isRuleEnabled")
 """Editors set it to false for rules that are switched off."""
 
+_XML = re.compile(rb"(\xef\xbb\xbf)?\s*<(\?xml|!|\w+:RDF)")
+
 TESTS: dict[str, Test] = {
     "equal": COMPARISONS["="],
     "notEqual": COMPARISONS["!="],
@@ -113,13 +115,20 @@ def swrl_rules(graph: Graph) -> Program:
 
 def swrl_file(path: Path) -> Program:
     """The rules of an ontology in a file. InputError if it cannot be read, or has none."""
-    graph = Graph()
+    graph = Graph(bind_namespaces="none")
     try:
-        graph.parse(path, format="turtle" if path.suffix == ".ttl" else "xml")
+        text = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read the ontology {path}: {error.strerror}") from None
+    format = "xml" if _XML.match(text) else "turtle"  # .owl may be either
+    try:
+        graph.parse(data=text, format=format, publicID=path.absolute().as_uri())
     except Exception as error:  # each of rdflib's parsers has its own errors
-        raise InputError(f"cannot read the ontology {path}: {error}") from None
+        read = "RDF/XML" if format == "xml" else "Turtle"
+        raise InputError(
+            f"cannot read the ontology {path} as {read}: {error}\n"
+            "  help: SWRL rules are read from RDF/XML and Turtle; convert other formats"
+        ) from None
     for predicate in (SWRL.classPredicate, SWRL.dataRange):
         if any(isinstance(value, BNode) for value in graph.objects(None, predicate)):
             message = f"{path}: a rule is about a class without a name, which only its own graph knows"
@@ -231,7 +240,9 @@ class _Reader:
         if (node, RDF.type, SWRL.Variable) not in self._graph:
             return self._constant(node)
         if node not in self._names:
-            label = re.sub(r"\W", "_", re.split(r"[#/:]", str(node))[-1])
+            label = (
+                "node" if isinstance(node, BNode) else re.sub(r"\W", "_", re.split(r"[#/:]", str(node))[-1])
+            )
             taken = {variable.name for variable in self._names.values()}
             fresh = [label, *(f"{label}{i}" for i in range(len(taken) + 1))]
             self._names[node] = Variable(next(name for name in fresh if name not in taken))

@@ -1,12 +1,15 @@
-"""rdflib's terms as constants of the rule language."""
+"""rdflib's terms as terms of the rule language."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Collection
 
 from rdflib.term import BNode, Node, URIRef
 from rdflib.term import Literal as RdfLiteral
 
 from corollary.language.constants import literal
-from corollary.language.model import IRI, BlankNode, Constant
+from corollary.language.model import IRI, BlankNode, Constant, Variable
 
 
 def constant(term: Node) -> Constant | None:
@@ -16,3 +19,10 @@ def constant(term: Node) -> Constant | None:
     if isinstance(term, URIRef):
         return IRI(str(term))
     return BlankNode(str(term)) if isinstance(term, BNode) else None
+
+
+def variable(term: Node, taken: Collection[Variable]) -> Variable:
+    """A variable with a name of its own: the end of the term's, which is arbitrary for a blank node."""
+    label = "node" if isinstance(term, BNode) else re.sub(r"\W", "_", re.split(r"[#/:]", str(term))[-1])
+    fresh = (Variable(name) for name in (label, *(f"{label}{i}" for i in range(len(taken)))))
+    return next(name for name in fresh if name not in taken)

@@ -1,0 +1,135 @@
+"""Changes as tasks: some facts are taken away and added back, and the materialisation follows.
+
+The idea: a *track* is one materialisation under one strategy. A task that removes facts and one that adds
+the same ones back take turns on it; the facts of every turn are drawn anew, the same for all tracks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from benchmarks.engine import ENGINE, Facts
+from benchmarks.measure import Outcome, Task
+
+from corollary.evaluate import Materialisation, materialise
+from corollary.index import Columns, TripleIndex
+from corollary.index.pairs import Pairs, pack
+from corollary.language import Program
+from corollary.maintain import Strategy, maintain
+from corollary.maintain.facts import Facts as Change
+
+REMOVE, ADD = "remove", "add back"
+
+METHODS = {
+    Strategy.AUTOMATIC: ENGINE,
+    Strategy.BACKWARD_FORWARD: f"{ENGINE}, backward/forward",
+    Strategy.DRED: f"{ENGINE}, DRed",
+    Strategy.START_OVER: f"{ENGINE}, starting over",
+}
+"""What the tables call a strategy."""
+
+
+def drawn(columns: Columns, number: int, times: int, seed: int = 1) -> list[Change]:
+    """So many facts at random, so many times."""
+    random = np.random.default_rng(seed)
+    return [rows_of(columns, random.choice(columns[0].size, number, replace=False)) for _ in range(times)]
+
+
+def rows_of(columns: Columns, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Change:
+    """Some facts as a transaction takes them: sorted by predicate."""
+    subjects, predicates, objects = (column[rows] for column in columns)
+    keys = pack(subjects, objects)
+    return {int(p): Pairs.of(keys[predicates == p]).keys for p in np.unique(predicates)}
+
+
+def without(explicit: TripleIndex, change: Change) -> TripleIndex:
+    """The explicit facts that are left."""
+    left = explicit.snapshot()
+    for predicate, keys in change.items():
+        left.remove(predicate, keys)
+    return left
+
+
+class Track:
+    """A materialisation that follows changes, and which of them it has followed."""
+
+    def __init__(
+        self,
+        facts: Facts,
+        program: Program,
+        changes: Sequence[Change],
+        strategy: Strategy = Strategy.AUTOMATIC,
+        *,
+        modular: bool = True,
+    ) -> None:
+        self._used: list[str] = []  # the strategies of removals, as they turned out
+        self._facts = facts
+        self._program = program
+        self._changes = changes
+        self._strategy = strategy
+        self._modular = modular
+        self._turn = 0
+        self._result: Materialisation | None = None
+        self._all = facts.index()
+        self._gone: Change | None = None
+
+    @property
+    def engine(self) -> str:
+        """What the tables call it."""
+        return (
+            METHODS[self._strategy]
+            if self._modular
+            else METHODS[self._strategy].replace(ENGINE, "semi-naive")
+        )
+
+    def tasks(self, size: str, number: str) -> list[Task]:
+        """Removing and adding back; ``number`` says how many facts.
+
+        There is but one way to follow additions, so where that for removals is forced they just go.
+        """
+        warm_up = self._modular
+        remove = Task(self.engine, f"{REMOVE} {number}", self._before_removal, self._remove, size, warm_up)
+        if self._modular and self._strategy in (Strategy.BACKWARD_FORWARD, Strategy.DRED):
+            return [remove]
+        return [remove, Task(self.engine, f"{ADD} {number}", self._before_addition, self._add, size, warm_up)]
+
+    def note(self) -> str:
+        """How often another strategy was used than asked for, if ever."""
+        others = Counter(used for used in self._used if used != self._strategy.value)
+        told = ", ".join(f"{used} {count} times" for used, count in others.items())
+        return f"{self.engine} used {told}, in {len(self._used)} turns." if told else ""
+
+    def _before_removal(self) -> tuple[Change, TripleIndex]:
+        """What goes this time, and what is left."""
+        if self._result is None:
+            self._result = materialise(
+                self._all, self._program, self._facts.dictionary, modular=self._modular
+            )
+        if self._gone is not None:
+            self._add(self._gone)
+        change = self._changes[self._turn % len(self._changes)]
+        self._turn += 1
+        return change, without(self._all, change)
+
+    def _remove(self, prepared: tuple[Change, TripleIndex]) -> Outcome:
+        assert self._result is not None
+        change, left = prepared
+        self._result, report = maintain(self._result, left, change, {}, self._strategy)
+        self._gone = change
+        self._used.append(report.strategy)
+        return Outcome(len(self._result.index))
+
+    def _before_addition(self) -> Change:
+        """What comes back."""
+        if self._gone is None:
+            self._remove(self._before_removal())
+        assert self._gone is not None
+        return self._gone
+
+    def _add(self, change: Change) -> Outcome:
+        assert self._result is not None
+        self._result, _ = maintain(self._result, self._all, {}, change, self._strategy)
+        self._gone = None
+        return Outcome(len(self._result.index))

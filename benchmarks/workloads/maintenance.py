@@ -1,0 +1,184 @@
+"""Changes under owl2rl on one and ten universities: single triples through the store, and shares of all data.
+
+Triples are drawn evenly from the data; the ontology stays. A single update is timed from ``add`` or
+``remove`` to the end of the first read after it, whose work includes all reasoning. Every one brings another
+triple. ``reasonable`` and owlrl know no changes, so they are timed at what they do instead: they start over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from time import perf_counter
+
+from benchmarks.changes import ADD, METHODS, REMOVE, Track, drawn
+from benchmarks.engine import ENGINE, Facts
+from benchmarks.measure import Demand, Measurement, Results, Settings, measure
+from benchmarks.peers import content, owlrl_task, reasonable_tasks
+from benchmarks.workloads.lubm import files
+from rdflib import Graph
+from rdflib.term import Node
+
+from corollary.loaders import read
+from corollary.maintain import Strategy
+from corollary.profiles import load_profile
+from corollary.store import CorollaryStore
+
+NAME = "maintenance"
+TITLE = "changes under owl2rl: single triples through the store, 1 to 50 % of the data; peers start over"
+
+UPDATES = 200
+PERCENT = (1, 5, 10, 50)
+
+MATERIALISE = METHODS[Strategy.START_OVER]
+REMOVE_ONE, ADD_ONE = "remove one triple", "add one triple"
+
+MOST_MS = 2.0
+MOST_GROWTH = 2.0
+LEAST_FASTER = 5.0
+MOST_REMOVAL_OVER_ADDITION = 2.0
+MOST_OVER_STARTING_OVER = 1.5
+
+Triple = tuple[Node, Node, Node]
+
+
+def run(settings: Settings) -> Results:
+    """Single updates on one and ten universities in turns; then shares of ten, and the peers."""
+    numbers = (1,) if settings.small else (1, 10)
+    graphs: list[Updated] = []
+    batches: list[Measurement] = []
+    peers: list[Measurement] = []
+    for number in numbers:
+        with files(settings.corpus, number) as (size, paths):
+            graphs.append(Updated.of(size, paths, 5 if settings.small else UPDATES))
+            if number == numbers[-1]:
+                batches = measure_shares(size, paths, settings)
+            if settings.peers:
+                peers += measure_peers(size, paths, number, settings)
+    singles = single_updates(graphs)
+    return Results(
+        [*singles, *batches, *peers],
+        [] if settings.small else [*single_demands(singles), *share_demands(batches)],
+        [against(peer, singles) for peer in peers],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """A graph, and triples to add to it and to remove from it."""
+
+    size: str
+    graph: Graph
+    to_add: Sequence[Triple]
+    to_remove: Sequence[Triple]
+
+    @staticmethod
+    def of(size: str, paths: Sequence[Path], updates: int) -> Updated:
+        """The graph of some files, the ontology first, but for some triples of the data."""
+        lines = sorted({line for path in paths[1:] for line in content(path).splitlines(keepends=True)})
+        some = Random(1).sample(lines, 2 * updates)
+        to_add, to_remove = (
+            list(Graph().parse(data=b"".join(part), format="nt")) for part in (some[:updates], some[updates:])
+        )
+        store = CorollaryStore(rules="owl2rl")
+        store.load(*paths)
+        graph = Graph(store)
+        for triple in to_add:
+            graph.remove(triple)
+        return Updated(size, graph, to_add, to_remove)
+
+
+def single_updates(graphs: Sequence[Updated]) -> list[Measurement]:
+    """One update after the other, in turns: adding and removing, in every graph."""
+    seconds: dict[tuple[str, str], list[float]] = {}
+    for updated in graphs:
+        len(updated.graph)
+
+    def time(updated: Updated, what: str, change: Callable[[Triple], object], triple: Triple) -> None:
+        started = perf_counter()
+        change(triple)
+        len(updated.graph)
+        seconds.setdefault((updated.size, what), []).append(perf_counter() - started)
+
+    for turn in range(len(graphs[0].to_add)):
+        for updated in graphs:
+            time(updated, ADD_ONE, updated.graph.add, updated.to_add[turn])
+            time(updated, REMOVE_ONE, updated.graph.remove, updated.to_remove[turn])
+    facts = {updated.size: len(updated.graph) for updated in graphs}
+    return [
+        Measurement(NAME, size, ENGINE, what, tuple(times[len(times) // 10 :]), facts[size])
+        for (size, what), times in seconds.items()
+    ]
+
+
+def measure_shares(size: str, paths: Sequence[Path], settings: Settings) -> list[Measurement]:
+    """Shares of the data go and come back."""
+    facts = Facts.of_files(paths)
+    data = read(paths[1:], facts.dictionary)
+    found: list[Measurement] = []
+    for percent in PERCENT:
+        changes = drawn(data, data[0].size * percent // 100, settings.repeat + 1)
+        tracks = (
+            Track(facts, load_profile("owl2rl"), changes, strategy)
+            for strategy in (Strategy.AUTOMATIC, Strategy.START_OVER)
+        )
+        tasks = [task for track in tracks for task in track.tasks(size, f"{percent} %")]
+        found += measure(NAME, tasks, settings.repeat)
+    return found
+
+
+def measure_peers(size: str, paths: Sequence[Path], number: int, settings: Settings) -> list[Measurement]:
+    """What the others need to start over: ``reasonable``, and owlrl if it is one university."""
+    tasks = reasonable_tasks(paths, size)[:2]  # loading, and reasoning over what was loaded
+    (*_, reason) = measure(NAME, tasks, settings.repeat)
+    if settings.slow and number == 1:
+        return [reason, *measure(NAME, [owlrl_task(paths, size)], 1)]
+    return [reason]
+
+
+def single_demands(measured: Sequence[Measurement]) -> list[Demand]:
+    """Milliseconds on the last size, and growth from the first."""
+    seconds = {(m.size, m.what): m.median for m in measured}
+    first, last = measured[0].size, measured[-1].size
+    return [
+        *(
+            Demand(NAME, f"{last}: {what}, median", 1000 * seconds[last, what], MOST_MS, "ms")
+            for what in (ADD_ONE, REMOVE_ONE)
+        ),
+        *(
+            Demand(
+                NAME, f"{what}: {last} over {first}", seconds[last, what] / seconds[first, what], MOST_GROWTH
+            )
+            for what in (ADD_ONE, REMOVE_ONE)
+        ),
+    ]
+
+
+def share_demands(measured: Sequence[Measurement]) -> list[Demand]:
+    """Against starting over, and removal against addition."""
+    seconds = {(m.engine, m.what): m.median for m in measured}
+
+    def over(what: str) -> float:
+        return seconds[ENGINE, what] / seconds[MATERIALISE, what]
+
+    removal, addition = f"{REMOVE} {PERCENT[0]} %", f"{ADD} {PERCENT[0]} %"
+    demands = [
+        Demand(NAME, f"{what}: faster than starting over", 1 / over(what), LEAST_FASTER, at_least=True)
+        for what in (removal, addition)
+    ]
+    ratio = seconds[ENGINE, removal] / seconds[ENGINE, addition]
+    demands.append(Demand(NAME, f"{removal}, over adding them back", ratio, MOST_REMOVAL_OVER_ADDITION))
+    demands += [
+        Demand(NAME, f"{what}, over starting over", over(what), MOST_OVER_STARTING_OVER)
+        for percent in PERCENT
+        for what in (f"{REMOVE} {percent} %", f"{ADD} {percent} %")
+    ]
+    return demands
+
+
+def against(peer: Measurement, singles: Sequence[Measurement]) -> str:
+    """How much faster a single update is than a peer that starts over."""
+    times = ", ".join(f"{m.what}: {peer.median / m.median:,.0f}" for m in singles if m.size == peer.size)
+    return f"{peer.size}: {peer.engine} starts over; times as long as Corollary needs to {times}."

@@ -1,0 +1,268 @@
+"""Reading an encoded data set: the files against the manifest, the ids against the terms.
+
+A file is read row group by row group, the next one while one is put in its place, and every array that is
+kept is written once, where it stays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corollary.index.pairs import Pairs
+from corollary.index.relation import Relation
+from corollary.index.triples import TripleIndex
+from corollary.kernels.sorted import Keys
+from corollary.kernels.texts import Bytes, Places
+from corollary.loaders.encoded import (
+    COLUMNS,
+    EXPLICIT,
+    FORMAT,
+    FORMAT_VERSION,
+    GRAPHS,
+    INFERRED,
+    KIND_NAMES,
+    MANIFEST,
+    TERMS,
+    EncodedDataSet,
+)
+from corollary.loaders.formats import input_error
+from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Ids, Kind, TermDictionary
+from corollary.terms.texts import TextTable
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyarrow import parquet
+
+_NO_GRAPH = 0
+
+
+class Reader:
+    """A data set on the way in."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._manifest = self._read_manifest()
+        counts = [self._manifest["terms"][KIND_NAMES[kind]] for kind in BULK_KINDS]
+        self._counts = np.array([*counts, 0], np.uint32)
+
+    def data_set(self, *, inferred: bool) -> EncodedDataSet:
+        """Everything, or all but the inferred facts."""
+        for name, about in self._manifest["files"].items():
+            if inferred or not name.startswith(INFERRED):
+                self._check_file(name, about)
+        dictionary = TermDictionary.of_tables(self._term_tables())
+        explicit = self._indexes("explicit", EXPLICIT)
+        derived = self._indexes("inferred", INFERRED) if inferred else {}
+        graphs = self._indexes("graphs", GRAPHS) if "graphs" in self._manifest["facts"] else None
+        return EncodedDataSet(
+            dictionary,
+            explicit.get(_NO_GRAPH, TripleIndex()),
+            derived.get(_NO_GRAPH, TripleIndex()),
+            self._manifest["rules"],
+            graphs,
+            self._manifest.get("prefixes", {}),
+        )
+
+    def _bad(self, what: str) -> Exception:
+        return input_error(f"{self._folder}: {what}", "write the data set again")
+
+    def _read_manifest(self) -> dict[str, Any]:
+        try:
+            content = json.loads((self._folder / MANIFEST).read_bytes())
+        except OSError as error:
+            complaint = f"{self._folder}: no encoded data set is here: {MANIFEST}: {error.strerror}"
+            raise input_error(
+                complaint, "a data set that was not written to the end has no manifest"
+            ) from None
+        except ValueError as error:
+            raise self._bad(f"{MANIFEST} is damaged: {error}") from None
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise self._bad(f"{MANIFEST} is not that of an encoded data set")
+        if content["version"] != FORMAT_VERSION:
+            complaint = f"{self._folder}: version {content['version']} of the format is not known"
+            raise input_error(complaint, "a newer Corollary may read it")
+        return content
+
+    def _check_file(self, name: str, about: Mapping[str, Any]) -> None:
+        path = self._folder / name
+        if not path.is_file() or path.stat().st_size != about["bytes"]:
+            raise self._bad(f"{name} is missing or cut off")
+        if about["sha256"] is not None:
+            with path.open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != about["sha256"]:
+                    raise self._bad(f"{name} is not what was written: its checksum differs")
+
+    def _files(self, part: str) -> list[parquet.ParquetFile]:
+        """The files of one part, in the order of their names."""
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        names = sorted(name for name in self._manifest["files"] if name.startswith(f"{part}/"))
+        try:
+            return [parquet.ParquetFile(self._folder / name) for name in names]
+        except (pa.ArrowException, OSError) as error:
+            raise self._bad(f"{part} cannot be read: {error}") from None
+
+    def _batches(
+        self, part: str, files: list[parquet.ParquetFile], columns: tuple[str, ...]
+    ) -> Iterator[pyarrow.RecordBatch]:
+        """Some columns of all rows of a part, in order."""
+        import pyarrow as pa
+
+        groups = [(file, number) for file in files for number in range(file.num_row_groups)]
+        with ThreadPoolExecutor(1) as pool:
+
+            def read(place: int) -> pyarrow.Table:
+                file, number = groups[place]
+                return file.read_row_group(number, columns=list(columns))
+
+            coming = pool.submit(read, 0) if groups else None
+            for place in range(len(groups)):
+                assert coming is not None
+                try:
+                    table = coming.result()
+                except (pa.ArrowException, OSError) as error:
+                    raise self._bad(f"{part} cannot be read: {error}") from None
+                coming = pool.submit(read, place + 1) if place + 1 < len(groups) else None
+                yield from table.to_batches()
+
+    # Terms
+
+    def _term_tables(self) -> list[TextTable]:
+        files = self._files(TERMS)
+        tables = [_Table(int(count), _bytes_of_texts(files)) for count in self._counts[: len(BULK_KINDS)]]
+        for batch in self._batches(TERMS, files, ("id", "text")):
+            ids = _ids(batch.column("id"))
+            content, offsets = _texts(batch.column("text"))
+            bounds = np.searchsorted(ids, [kind << KIND_SHIFT for kind in Kind]).tolist()
+            for kind, table in zip(BULK_KINDS, tables, strict=True):
+                start, end = bounds[kind], bounds[kind + 1]
+                first = (kind << KIND_SHIFT) + table.count
+                if not np.array_equal(ids[start:end], np.arange(first, first + end - start)):
+                    raise self._bad(f"the ids of terms ({KIND_NAMES[kind]}) are not without gaps")
+                if not table.add(content, offsets[start : end + 1]):
+                    raise self._bad(_MISCOUNTED)
+        if [table.count for table in tables] != self._counts[: len(BULK_KINDS)].tolist():
+            raise self._bad(_MISCOUNTED)
+        return [table.whole() for table in tables]
+
+    # Facts
+
+    def _indexes(self, name: str, part: str) -> dict[int, TripleIndex]:
+        """The facts of each graph, or all as those of one."""
+        files = self._files(part)
+        rows = sum(file.metadata.num_rows for file in files)
+        columns = ("graph", *COLUMNS) if part == GRAPHS else COLUMNS
+        keys: Keys = np.empty(rows, np.uint64)
+        runs: dict[tuple[int, int], list[list[int]]] = {}  # starts and ends, by graph and predicate
+        start = 0
+        for batch in self._batches(part, files, columns):
+            *names, subjects, objects = (_ids(batch.column(column)) for column in columns)
+            fresh = np.flatnonzero(np.any([column[1:] != column[:-1] for column in names], axis=0)) + 1
+            firsts = np.concatenate((np.zeros(min(len(subjects), 1), np.int64), fresh))
+            for column in (*(column[firsts] for column in names), subjects, objects):
+                self._check_ids(part, column)
+            end = start + len(subjects)
+            _pack_into(keys[start:end], subjects, objects)
+            bounds = [*(firsts + start).tolist(), end]
+            named = zip(*(column[firsts].tolist() for column in names), strict=True)
+            for ids, run_start, run_end in zip(named, bounds[:-1], bounds[1:], strict=True):
+                places = runs.setdefault((ids[0] if part == GRAPHS else _NO_GRAPH, ids[-1]), [])
+                if places and places[-1][1] == run_start:
+                    places[-1][1] = run_end
+                else:
+                    places.append([run_start, run_end])
+            start = end
+        relations: dict[int, dict[int, Relation]] = {}
+        for (graph, predicate), places in runs.items():
+            parts = [keys[run_start:run_end] for run_start, run_end in places]
+            relations.setdefault(graph, {})[predicate] = Relation(_pairs(parts))
+        indexes = {graph: TripleIndex(found) for graph, found in relations.items()}
+        count = sum(index.fact_count() for index in indexes.values())
+        if count != self._manifest["facts"][name]:
+            raise self._bad(f"{count:,} {name} facts, not what the manifest says")
+        return indexes
+
+    def _check_ids(self, part: str, ids: Ids) -> None:
+        largest = int(ids.max()) if ids.size else 0
+        if largest <= INDEX_MASK:  # IRIs only, as subjects often are
+            is_good = not ids.size or largest < int(self._counts[Kind.IRI])
+        else:
+            is_good = bool((ids & np.uint32(INDEX_MASK) < self._counts[ids >> np.uint32(KIND_SHIFT)]).all())
+        if not is_good:
+            raise self._bad(f"{part} has ids of no term")
+
+
+_MISCOUNTED = "there are not as many terms as the manifest says"
+
+
+class _Table:
+    """The texts of one kind, put end to end as they come."""
+
+    def __init__(self, count: int, expected_bytes: int) -> None:
+        self._arena: Bytes = np.empty(expected_bytes, np.uint8)  # pages that nobody touches cost nothing
+        self._offsets: Places = np.zeros(count + 1, np.int64)
+        self.count = 0
+
+    def add(self, content: Bytes, offsets: Places) -> bool:
+        """Append the texts between some offsets; False if there are more than were announced."""
+        count = offsets.size - 1
+        if self.count + count >= self._offsets.size:
+            return False
+        used, size = self._offsets[self.count], offsets[-1] - offsets[0]
+        if used + size > self._arena.size:
+            self._arena = np.concatenate((self._arena[:used], np.empty(2 * size + used, np.uint8)))
+        self._arena[used : used + size] = content[offsets[0] : offsets[-1]]
+        ends = self._offsets[self.count + 1 : self.count + count + 1]
+        np.subtract(offsets[1:], offsets[0] - used, out=ends)
+        self.count += count
+        return True
+
+    def whole(self) -> TextTable:
+        return TextTable(self._arena, self._offsets)
+
+
+def _bytes_of_texts(files: list[parquet.ParquetFile]) -> int:
+    """How many bytes the texts have, all together, if the writer has stored them as they are."""
+    return sum(
+        file.metadata.row_group(group)
+        .column(file.schema_arrow.get_field_index("text"))
+        .total_uncompressed_size
+        for file in files
+        for group in range(file.num_row_groups)
+    )
+
+
+def _texts(column: Any) -> tuple[Bytes, Places]:
+    """The bytes of a column of texts, and its offsets into them."""
+    import pyarrow as pa
+
+    texts = column.cast(pa.large_string())
+    _, offsets, content = texts.buffers()
+    places = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    return np.frombuffer(content or b"", np.uint8), places
+
+
+def _ids(column: Any) -> Ids:
+    """A column of ids, stored as unsigned 32-bit integers or, by writers that have none, as wider ones."""
+    ids: Ids = column.to_numpy(zero_copy_only=False)
+    return ids.astype(np.uint32, copy=False)
+
+
+def _pack_into(keys: Keys, subjects: Ids, objects: Ids) -> None:
+    keys[:] = subjects
+    keys <<= np.uint64(32)
+    keys |= objects
+
+
+def _pairs(parts: list[Keys]) -> Pairs:
+    """Facts that should be, but need not be, in order."""
+    keys = np.concatenate(parts) if len(parts) > 1 else parts[0]
+    return Pairs(keys) if bool((keys[1:] > keys[:-1]).all()) else Pairs.of(keys)

@@ -1,0 +1,155 @@
+"""The border between the driver and the cluster: term ids on either side, and facts that cross.
+
+The engine on the driver numbers the few terms that it meets from nought; the data set has numbers for all
+its terms, which are *global*. Constants of the program that the data set does not know get the next ones.
+
+Invariant: the engine's own names (virtual relations) have the same id on both sides, and no text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from corollary.algebra.execute import Candidates
+from corollary.index.pairs import firsts, pack, seconds
+from corollary.index.triples import FIRST_VIRTUAL, grouped
+from corollary.kernels.sorted import Column
+from corollary.loaders.encoded import COLUMNS
+from corollary.loaders.spark.dataset import DistributedDataSet
+from corollary.plan.compile import Atom
+from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, TermDictionary, kind_of_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+GlobalIds = NDArray[np.int64]
+
+
+class Border:
+    """The terms that both sides know, and the terms of the data set for those that are still unknown."""
+
+    def __init__(self, data: DistributedDataSet) -> None:
+        self.dictionary = TermDictionary()
+        self.new: list[tuple[int, str]] = []
+        self._terms = data.terms
+        self._spark = data.terms.sparkSession
+        self._next = {kind: (kind << KIND_SHIFT) + data.counts[kind] for kind in BULK_KINDS}
+        self._global: dict[int, int] = {}
+        self._local: dict[int, int] = {}
+
+    @property
+    def terms(self) -> DataFrame:
+        """All terms with global ids: id, text."""
+        if not self.new:
+            return self._terms
+        ids, texts = zip(*self.new, strict=True)
+        more = pa.table({"id": pa.array(ids, pa.int64()), "text": pa.array(texts, pa.string())})
+        return self._terms.unionAll(self._spark.createDataFrame(more))
+
+    def outward(self, column: Column) -> GlobalIds:
+        """Global ids of local ones."""
+        names = np.unique(column).tolist()
+        self._settle(names)
+        return _mapped(column, names, self._global)
+
+    def inward(self, column: NDArray[np.integer]) -> Column:
+        """Local ids of global ones."""
+        names = np.unique(column).tolist()
+        self._learn(names)
+        return _mapped(column, names, self._local).astype(np.uint32)
+
+    def id(self, local: int) -> int:
+        """The global id of one term."""
+        self._settle((local,))
+        return self._global[local]
+
+    def ids(self, texts: Iterable[str]) -> dict[str, int]:
+        """The global ids of some terms; what is new gets one."""
+        local = {text: self.dictionary.encode(text) for text in texts}
+        self._settle(local.values())
+        return {text: self._global[term] for text, term in local.items()}
+
+    def known(self, texts: Iterable[str]) -> dict[str, int]:
+        """The global ids of those terms that the data set has, or the program."""
+        wanted = list(texts)
+        found = {text: term_id for term_id, text in self._looked_up("text", pa.array(wanted, pa.string()))}
+        return found | {text: term_id for term_id, text in self.new if text in set(wanted)}
+
+    def atom(self, atom: Atom) -> Atom:
+        """An atom with global constants."""
+        return Atom(*(term if term < 0 else self.id(term) for term in atom.terms))
+
+    def settle_all(self) -> None:
+        """Find the global ids of all terms that the engine knows, with one look at the data set."""
+        self._settle(
+            (kind << KIND_SHIFT) + n for kind in BULK_KINDS for n in range(self.dictionary.count(kind))
+        )
+
+    def facts_inward(self, facts: DataFrame) -> Candidates:
+        """Facts of the cluster, few enough for the driver, as the engine takes them."""
+        table = facts.select(*COLUMNS).toArrow()
+        if not table.num_rows:
+            return {}
+        columns = [table.column(name).to_numpy() for name in COLUMNS]
+        self._learn(np.unique(np.concatenate(columns)).tolist())
+        predicates, subjects, objects = map(self.inward, columns)
+        return {predicate: [keys] for predicate, keys in grouped(predicates, pack(subjects, objects))}
+
+    def facts_outward(self, candidates: Candidates) -> DataFrame | None:
+        """Facts of the engine for the cluster."""
+        parts: list[list[GlobalIds]] = []
+        for predicate, found in candidates.items():
+            keys = np.concatenate(found)
+            if keys.size:
+                ends = self.outward(firsts(keys)), self.outward(seconds(keys))
+                parts.append([np.full(keys.size, self.id(predicate), np.int64), *ends])
+        if not parts:
+            return None
+        columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return self._spark.createDataFrame(pa.table(dict(zip(COLUMNS, columns, strict=True))))
+
+    def _settle(self, local: Iterable[int]) -> None:
+        unknown = [term for term in local if term not in self._global]
+        for term in [term for term in unknown if term >= FIRST_VIRTUAL]:
+            self._pair(term, term)
+        texts = {self.dictionary.decode(term): term for term in unknown if term < FIRST_VIRTUAL}
+        if not texts:
+            return
+        for term_id, text in self._looked_up("text", pa.array(texts, pa.string())):
+            self._pair(texts.pop(text), term_id)
+        for text in sorted(texts):
+            kind = kind_of_text(text)
+            self.new.append((self._next[kind], text))
+            self._pair(texts[text], self._next[kind])
+            self._next[kind] += 1
+
+    def _learn(self, ids: Iterable[int]) -> None:
+        unknown = [term for term in ids if term not in self._local]
+        for term in [term for term in unknown if term >= FIRST_VIRTUAL]:
+            self._pair(term, term)
+        wanted = [term for term in unknown if term < FIRST_VIRTUAL]
+        if wanted:
+            for term_id, text in self._looked_up("id", pa.array(wanted, pa.int64())):
+                self._pair(self.dictionary.encode(text), term_id)
+
+    def _looked_up(self, column: str, values: pa.Array) -> list[tuple[int, str]]:
+        from pyspark.sql import functions as F
+
+        wanted = self._spark.createDataFrame(pa.table({column: values}))
+        found = self._terms.join(F.broadcast(wanted), column).select("id", "text").toArrow()
+        return sorted(zip(found.column("id").to_pylist(), found.column("text").to_pylist(), strict=True))
+
+    def _pair(self, local: int, everywhere: int) -> None:
+        self._global[local] = everywhere
+        self._local[everywhere] = local
+
+
+def _mapped(column: NDArray[np.integer], names: list[int], mapping: dict[int, int]) -> GlobalIds:
+    values = np.array([mapping[name] for name in names], np.int64)
+    mapped: GlobalIds = values[np.searchsorted(np.array(names, np.int64), column)]
+    return mapped

@@ -1,0 +1,139 @@
+"""Relations that rules close: transitive closures and equivalences, on the cluster.
+
+Where the edges of a relation are few enough for one machine, every executor gets all of them and follows
+them from some of the nodes, with the engine's own algorithm. Where they are not,
+
+* a transitive relation is joined with itself: paths of length up to 2, 4, 8 ...;
+* an equivalence is cut into its connected components by alternating large-star and small-star steps
+  (Kiveris, Lattanzi, Mirrokni, Rastogi, Vassilvitskii, "Connected Components in MapReduce and Beyond",
+  2014, algorithm 3), and has all pairs of a component.
+
+Invariant: what comes back follows from the edges by the rules that close the relation, and all of it does
+sooner or later: a relation that was joined with itself once is not closed yet, and comes again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from corollary.index.closure import close_from
+from corollary.index.pairs import Pairs, distinct, firsts, pack, seconds
+from corollary.index.relation import Relation
+from corollary.kernels.sorted import Keys
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+EDGES_FOR_ONE = 2_000_000
+"""So many edges of one relation are sent to every executor."""
+
+SOURCES_AT_ONCE = 4096
+PAIRS = "subject long, object long"
+
+Batches = Iterator[pa.RecordBatch]
+
+
+def closed_everywhere(edges: DataFrame, *, mirrored: bool) -> DataFrame:
+    """The closure (subject, object) of a relation with few edges (subject, object); both ways if mirrored."""
+    found = edges.select("subject", "object").toArrow()
+    ends = [found.column(name).to_numpy().astype(np.uint32) for name in ("subject", "object")]
+    keys = Pairs.of(pack(*ends)).keys
+    sources = distinct(np.concatenate(ends) if mirrored else ends[0])
+    spark = edges.sparkSession
+    nodes = spark.createDataFrame(pa.table({"node": pa.array(sources, pa.int64())}))
+    if sources.size > SOURCES_AT_ONCE:
+        nodes = nodes.repartition(spark.sparkContext.defaultParallelism)
+    return nodes.mapInArrow(_walker(keys, mirrored), PAIRS)
+
+
+def _walker(keys: Keys, mirrored: bool) -> Callable[[Batches], Batches]:
+    """The function that follows edges from some nodes on the executors."""
+
+    def walk(batches: Batches) -> Batches:
+        edges = Relation(Pairs(np.require(keys, requirements="W")))
+        for batch in batches:
+            nodes = np.sort(batch.column("node").to_numpy().astype(np.uint32))
+            for start in range(0, nodes.size, SOURCES_AT_ONCE):
+                paths = close_from(edges, nodes[start : start + SOURCES_AT_ONCE], mirrored=mirrored)
+                ends = (pa.array(column.astype(np.int64)) for column in (firsts(paths), seconds(paths)))
+                yield pa.RecordBatch.from_arrays(list(ends), names=["subject", "object"])
+
+    return walk
+
+
+def doubled(recent: DataFrame, edges: DataFrame) -> DataFrame:
+    """The paths of two edges (subject, object), one of them recent."""
+    before = edges.selectExpr("subject", "object as middle")
+    after = edges.selectExpr("subject as middle", "object")
+    new_first = recent.selectExpr("subject", "object as middle").join(after, "middle")
+    new_second = before.join(recent.selectExpr("subject as middle", "object"), "middle")
+    return new_first.select("subject", "object").unionAll(new_second.select("subject", "object"))
+
+
+def equivalence(edges: DataFrame, folder: str) -> DataFrame:
+    """All pairs (subject, object) in the components of some edges; ``folder`` is for what is in between."""
+    from pyspark.sql import functions as F
+
+    stars = components(edges, folder)
+    ends = edges.selectExpr("subject as node").unionAll(edges.selectExpr("object as node")).distinct()
+    members = ends.join(stars, "node", "left").select(
+        "node", F.coalesce("component", "node").alias("component")
+    )
+    other = members.selectExpr("node as object", "component")
+    return members.withColumnRenamed("node", "subject").join(other, "component").select("subject", "object")
+
+
+def components(edges: DataFrame, folder: str) -> DataFrame:
+    """For every node but the least of its component that least one: node, component."""
+    from pyspark.sql import functions as F
+
+    spark = edges.sparkSession
+    one, other = F.col("subject"), F.col("object")
+    pairs = edges.where(one != other).select(
+        F.greatest(one, other).alias("node"), F.least(one, other).alias("component")
+    )
+    signature = None
+    step = 0
+    while True:
+        path = f"{folder}/stars-{step}"
+        _small_star(_large_star(pairs)).write.parquet(path)
+        pairs = spark.read.parquet(path)
+        step += 1
+        # two sets of edges of one size and one sum of hashes are taken for the same
+        found = pairs.select(F.count("*"), F.bit_xor(F.xxhash64("node", "component"))).first()
+        if found == signature:
+            return pairs
+        signature = found
+
+
+def _large_star(pairs: DataFrame) -> DataFrame:
+    """Every larger neighbour of a node is linked to the node's least neighbour, or itself if that is less."""
+    from pyspark.sql import functions as F
+
+    both = pairs.selectExpr("node as centre", "component as near").unionAll(
+        pairs.selectExpr("component as centre", "node as near")
+    )
+    return _linked(both, F.col("near") > F.col("centre")).distinct()
+
+
+def _small_star(pairs: DataFrame) -> DataFrame:
+    """Every smaller neighbour of a node, and the node, is linked to the least of them."""
+    from pyspark.sql import functions as F
+
+    below = pairs.selectExpr("node as centre", "component as near")
+    with_itself = below.unionAll(below.selectExpr("centre", "centre as near")).distinct()
+    return _linked(with_itself, F.lit(True)).distinct()
+
+
+def _linked(neighbours: DataFrame, wanted: Column) -> DataFrame:
+    """The wanted neighbours of centres, each beside the least of the centre and all its neighbours."""
+    from pyspark.sql import functions as F
+
+    least = neighbours.groupBy("centre").agg(F.min("near").alias("least"))
+    linked = neighbours.where(wanted).join(least, "centre")
+    component = F.least("centre", "least")
+    return linked.select(F.col("near").alias("node"), component.alias("component")).where("node <> component")

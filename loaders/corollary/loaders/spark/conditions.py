@@ -1,0 +1,112 @@
+"""FILTER on the cluster: by ids where these tell, else by the engine's own expressions on the executors.
+
+A filter that looks at terms gets their texts by a join, and is evaluated in Arrow batches with a
+dictionary of the few terms in it. Invariant: the verdicts are those of ``algebra.expressions``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import reduce
+from operator import and_, or_
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from corollary.algebra.bindings import Batch
+from corollary.algebra.expressions import core, true_rows
+from corollary.kernels.sorted import Column as Ids
+from corollary.language import Call, Expression, Filter, Variable, constant_text
+from corollary.loaders.spark.border import Border
+from corollary.plan.compile import CompiledRule, Condition
+from corollary.terms.dictionary import FIRST_LITERAL, KIND_SHIFT, Kind, TermDictionary
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+def name_of(variable: int) -> str:
+    """The column of a rule's variable."""
+    return f"v{-variable}"
+
+
+def filtered(bindings: DataFrame, condition: Condition, rule: CompiledRule, border: Border) -> DataFrame:
+    """The bindings that a filter keeps."""
+    assert isinstance(condition.element, Filter)
+    by_ids = _by_ids(core(condition.element.expression), rule, border)
+    if by_ids is not None:
+        return bindings.where(by_ids)
+    columns = bindings.columns
+    read = sorted(condition.needs)
+    for variable in read:
+        name = name_of(variable)
+        texts = border.terms.selectExpr(f"id as {name}", f"text as {_text(name)}")
+        bindings = bindings.join(texts, name)
+    kept = bindings.mapInArrow(_by_terms(condition.element, read, rule), bindings.schema)
+    return kept.select(*columns)
+
+
+def _text(name: str) -> str:
+    return f"text_{name}"
+
+
+def _by_terms(
+    element: Filter, read: list[int], rule: CompiledRule
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function that keeps rows on the executors; they have the texts of the variables that are read."""
+
+    def keep(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        dictionary = TermDictionary()
+        for batch in batches:
+            columns = {v: _encoded(batch.column(_text(name_of(v))), dictionary) for v in read}
+            rows = Batch(batch.num_rows, columns)
+            yield batch.filter(pa.array(true_rows(rows, element.expression, rule, dictionary)))
+
+    return keep
+
+
+def _encoded(texts: pa.StringArray, dictionary: TermDictionary) -> Ids:
+    """Ids of texts; every distinct one is looked up once."""
+    distinct = texts.dictionary_encode()
+    ids = np.array([dictionary.encode(text) for text in distinct.dictionary.to_pylist()], np.uint32)
+    found: Ids = ids[distinct.indices.to_numpy()]
+    return found
+
+
+def _by_ids(expression: Expression, rule: CompiledRule, border: Border) -> Column | None:
+    """The filter as a condition on ids; None if these cannot tell."""
+    from pyspark.sql import functions as F
+
+    if not isinstance(expression, Call):
+        return None
+    if expression.function in ("!", "&&", "||"):
+        parts = [_by_ids(argument, rule, border) for argument in expression.arguments]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            return None
+        return ~known[0] if expression.function == "!" else reduce(_JOINING[expression.function], known)
+
+    def term(argument: Expression) -> Column | None:
+        if isinstance(argument, Variable):
+            return F.col(name_of(rule.slot(argument)))
+        if isinstance(argument, Call):
+            return None
+        return F.lit(border.id(border.dictionary.encode(constant_text(argument))))
+
+    terms = [found for argument in expression.arguments if (found := term(argument)) is not None]
+    if len(terms) < len(expression.arguments):
+        return None
+    match expression.function:
+        case "sameterm":
+            return terms[0] == terms[1]
+        case "isiri":
+            return F.shiftright(terms[0], KIND_SHIFT) == int(Kind.IRI)
+        case "isblank":
+            return F.shiftright(terms[0], KIND_SHIFT) == int(Kind.BLANK_NODE)
+        case "isliteral":
+            return terms[0] >= FIRST_LITERAL
+    return None
+
+
+_JOINING: dict[str, Callable[[Column, Column], Column]] = {"&&": and_, "||": or_}

@@ -1,0 +1,146 @@
+"""The encoded data set on Spark's file systems: read as tables, its manifest read and written.
+
+Invariant: a data set is taken for what its manifest says; files that are missing or cut off are refused
+before a job begins.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from corollary.loaders.encoded import (
+    EXPLICIT,
+    FORMAT,
+    FORMAT_VERSION,
+    GRAPHS,
+    INFERRED,
+    KIND_NAMES,
+    MANIFEST,
+    TERMS,
+    manifest,
+)
+from corollary.loaders.formats import input_error
+from corollary.loaders.spark.encoding import FACT_SCHEMA
+from corollary.loaders.spark.storage import Storage
+from corollary.terms.dictionary import BULK_KINDS, Kind
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+Files = dict[str, dict[str, Any]]
+"""What a manifest says of files, by their paths within the folder."""
+
+
+@dataclass(frozen=True)
+class DistributedDataSet:
+    """An encoded data set. Columns of ``terms`` are id, text; of facts predicate, subject, object (long)."""
+
+    folder: str
+    counts: dict[Kind, int]
+    facts: dict[str, int]
+    prefixes: dict[str, str]
+    files: Files
+    terms: DataFrame
+    explicit_paths: list[str]
+
+    @property
+    def explicit(self) -> DataFrame:
+        """The explicit facts."""
+        return read_facts(self.terms.sparkSession, self.explicit_paths)
+
+
+def open_encoded(spark: SparkSession, path: str) -> DistributedDataSet:
+    """A data set, whoever wrote it. InputError, with a remedy, if it is none, or not whole."""
+    storage = Storage(spark)
+    folder = storage.full(path)
+    if not storage.exists(f"{folder}/{MANIFEST}"):
+        raise input_error(
+            f"{path}: no encoded data set is here: there is no {MANIFEST}",
+            "make one with corollary spark-load; one that was not written to the end has no manifest",
+        )
+    try:
+        content = json.loads(storage.read(f"{folder}/{MANIFEST}"))
+    except ValueError as error:
+        raise _damaged(path, f"{MANIFEST} is damaged: {error}") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise _damaged(path, f"{MANIFEST} is not that of an encoded data set")
+    if content["version"] != FORMAT_VERSION:
+        complaint = f"{path}: version {content['version']} of the format is not known"
+        raise input_error(complaint, "a newer Corollary may read it")
+    files: Files = content["files"]
+    sizes = {file.path: file.size for file in storage.files(folder)}
+    for name, about in files.items():
+        if sizes.get(f"{folder}/{name}") != about["bytes"]:
+            raise _damaged(path, f"{name} is missing or cut off")
+
+    counts = {kind: int(content["terms"][KIND_NAMES[kind]]) for kind in BULK_KINDS}
+    return DistributedDataSet(
+        folder,
+        counts,
+        content["facts"],
+        content.get("prefixes", {}),
+        files,
+        spark.read.schema("id long, text string").parquet(*_paths(folder, TERMS, files, sizes)),
+        _paths(folder, EXPLICIT, files, sizes),
+    )
+
+
+def _paths(folder: str, part: str, files: Files, there: Collection[str]) -> list[str]:
+    """What to read for a part: its folder, unless the manifest leaves files there out."""
+    named = {f"{folder}/{name}" for name in files if name.startswith(f"{part}/")}
+    found = {path for path in there if path.startswith(f"{folder}/{part}/")}
+    return [f"{folder}/{part}"] if found == named else sorted(named)
+
+
+def read_facts(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+    """The facts in some folders and files of Parquet, whatever integers they have there."""
+    if not paths:
+        return spark.createDataFrame([], FACT_SCHEMA)
+    return spark.read.schema(FACT_SCHEMA).parquet(*paths)
+
+
+def _damaged(path: str, what: str) -> Exception:
+    return input_error(f"{path}: {what}", "write the data set again")
+
+
+def described(spark: SparkSession, folder: str, parts: tuple[str, ...]) -> Files:
+    """Rows, bytes and checksums of the Parquet files in some parts of a folder."""
+    from pyspark.sql import functions as F
+
+    found: Files = {}
+    for part in parts:
+        inside = f"{folder}/{part}"
+        if not Storage(spark).exists(inside):
+            continue
+        path = F.element_at(F.split("_metadata.file_path", "/"), -1).alias("name")
+        rows: dict[str, int] = dict(spark.read.parquet(inside).groupBy(path).count().collect())
+        content = spark.read.format("binaryFile").option("pathGlobFilter", "*.parquet").load(inside)
+        name = F.element_at(F.split("path", "/"), -1)
+        for file, size, digest in content.select(name, "length", F.sha2("content", 256)).collect():
+            found[f"{part}/{file}"] = {"rows": rows.get(file, 0), "bytes": size, "sha256": digest}
+    return dict(sorted(found.items()))
+
+
+def write_manifest(
+    storage: Storage,
+    folder: str,
+    counts: dict[Kind, int],
+    files: Files,
+    rules: str | None = None,
+    prefixes: dict[str, str] | None = None,
+) -> dict[str, int]:
+    """Write the manifest, which makes a data set of a folder; the numbers of facts by part."""
+    facts = {
+        part.removeprefix("facts/"): sum(
+            about["rows"] for name, about in files.items() if name.startswith(f"{part}/")
+        )
+        for part in (EXPLICIT, INFERRED, GRAPHS)
+        if part != GRAPHS or any(name.startswith(f"{GRAPHS}/") for name in files)
+    }
+    terms = {KIND_NAMES[kind]: count for kind, count in counts.items()}
+    storage.write(f"{folder}/{MANIFEST}", manifest(terms, facts, files, rules, prefixes))
+    return facts

@@ -1,0 +1,252 @@
+"""The fixpoint on the cluster: the same rules and plans as the engine's, round by round.
+
+The driver's engine closes the schema and is told of every schema fact that the cluster finds; what it
+concludes is sent out (``schema``). A round on the cluster derives
+
+1. by inclusions (subclasses, subproperties, inverses, domains, ranges): ``inclusions``;
+2. closures of relations: ``closures``;
+3. by all other rules, a full plan where rows of guards are new, and delta plans for recent facts: ``joins``;
+4. what literals denote: ``values``;
+
+and keeps what is new by an anti-join with all facts. Rules with negation join in stratum by stratum.
+
+Invariant: every instance of a rule is applied in the first round in which all its premises are there, by
+the driver's engine or on the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from corollary.evaluate.evaluation import tables
+from corollary.index.pairs import Pairs, difference, pack
+from corollary.index.triples import TripleIndex
+from corollary.language import Program
+from corollary.loaders.spark import closures
+from corollary.loaders.spark.border import Border
+from corollary.loaders.spark.dataset import DistributedDataSet
+from corollary.loaders.spark.facts import Facts, Summary
+from corollary.loaders.spark.guards import GuardTable
+from corollary.loaders.spark.inclusions import targets
+from corollary.loaders.spark.joins import Joins
+from corollary.loaders.spark.load import Tell
+from corollary.loaders.spark.schema import Schema
+from corollary.loaders.spark.values import Values
+from corollary.modules.inclusion import Inclusions
+from corollary.plan.compile import Atom, CompiledRule
+from corollary.plan.order import Age, DeltaPlan, Join, Step, delta_plan, full_plan
+from corollary.plan.program import VALUE_BUILTINS
+from corollary.plan.stratify import Strata, refuse_static_cycles, stratify
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class DistributedEvaluation:
+    """A program at work on the facts of a data set."""
+
+    def __init__(
+        self,
+        data: DistributedDataSet,
+        program: Program,
+        folder: str,
+        tell: Tell,
+        lengths: frozenset[int] = frozenset(),
+    ) -> None:
+        """``folder`` is for intermediate results; ``lengths`` are those of lists, as far as known."""
+        self.border = Border(data)
+        self.schema = Schema(program, lengths, self.border, data.explicit)
+        compiled = self.schema.compiled
+        if any(not rule.is_monotone for rule in compiled.rules):
+            refuse_static_cycles(compiled)
+        self._tell = tell
+        self._folder = folder
+        self._rdf_type = self.border.id(compiled.rdf_type)
+        self.facts = Facts(data, folder, self._rdf_type)
+        self._values: Values | None = None
+        if compiled.uses(VALUE_BUILTINS):
+            self._values = Values(compiled, self.border, data.explicit, folder)
+        self._included = Inclusions()
+        self._applied: dict[CompiledRule, GuardTable | None] = {}
+        self._active: list[CompiledRule] = []
+        self._closed: dict[int, int] = {}
+        news = self.schema.news()
+        if news is not None:
+            self._add([news])
+
+    def run(self) -> None:
+        """Take rounds until nothing is new."""
+        changed = True
+        while changed:
+            changed = self._add(list(self._candidates()))
+
+    def join_in(self, stratum: tuple[int, ...]) -> None:
+        """Let rules with negation join in, by their numbers."""
+        self._active += [rule for rule in self.schema.rules.stratified if rule.number in stratum]
+        self.run()
+
+    @property
+    def has_strata(self) -> bool:
+        """Whether there are rules with negation."""
+        return any(not rule.is_monotone and rule.heads for rule in self.schema.compiled.rules)
+
+    def stratify(self) -> Strata:
+        """The strata, given the facts so far."""
+        index = self._outline()
+        return stratify(self.schema.compiled, index, tables(self.schema.compiled, index))
+
+    def _add(self, candidates: list[DataFrame]) -> bool:
+        """Add candidates and what the schema engine makes of them; whether anything is new."""
+        if not candidates:
+            return False
+        changed = self.facts.add(reduce(_union, candidates)) > 0
+        self._tell(f"round {self.facts.rounds}: {len(self.facts.recent_summary):,} new facts")
+        return changed
+
+    def _candidates(self) -> Iterator[DataFrame]:
+        """Everything that a round derives."""
+        self.schema.take(self.facts)
+        news = self.schema.news()
+        if news is not None:
+            yield news
+        ages = self.facts.ages()
+        yield from self._by_inclusions(ages)
+        yield from self._by_closures(ages)
+        joins = Joins(self.facts, self.border, self._rdf_type)
+        for rule in (*self.schema.rules.joins, *self._active):
+            yield from self._by_rule(rule, joins)
+        if self._values is not None:
+            yield from self._values.told(ages, self.schema.index)
+
+    def _by_inclusions(self, ages: dict[Age, DataFrame]) -> Iterator[DataFrame]:
+        included = self.schema.rules.inclusion.closure(self.schema.index)
+        new, known = included.without(self._included), self._included
+        self._included = included
+        for facts, part, summary in (
+            (ages[Age.ALL], new, self.facts.summary),
+            (ages[Age.RECENT], known, self.facts.recent_summary),
+        ):
+            if len(part) and len(summary):
+                yield from targets(facts, part, summary, self.border, self._rdf_type)
+
+    def _by_closures(self, ages: dict[Age, DataFrame]) -> Iterator[DataFrame]:
+        for predicate, mirrored in self.schema.closed().items():
+            count = self.facts.summary.predicates[predicate]
+            if not count or self._closed.get(predicate) == count:
+                continue
+            is_new = predicate not in self._closed
+            edges = ages[Age.ALL].where(f"predicate = {predicate}")
+            recent = edges if is_new else ages[Age.RECENT].where(f"predicate = {predicate}")
+            path = f"{self._folder}/closure-{self.facts.rounds}-{predicate}"
+            if count <= closures.EDGES_FOR_ONE:
+                pairs = closures.closed_everywhere(edges, mirrored=mirrored)
+            elif mirrored:
+                pairs = closures.equivalence(edges, f"{path}-steps")
+            else:
+                pairs = closures.doubled(recent, edges)
+            if count <= closures.EDGES_FOR_ONE or mirrored:
+                pairs.write.parquet(path)
+                pairs = edges.sparkSession.read.parquet(path)
+                self._closed[predicate] = pairs.count()
+            else:
+                self._closed[predicate] = -1  # to be doubled as long as there are recent facts
+                if not is_new and not self.facts.recent_summary.predicates[predicate]:
+                    continue
+            yield pairs.selectExpr(f"{predicate}L as predicate", "subject", "object")
+
+    def _by_rule(self, rule: CompiledRule, joins: Joins) -> Iterator[DataFrame]:
+        """What a rule derives: from all facts by rows of guards that are new, from recent ones by others."""
+        guards = self.schema.guards(rule)
+        is_new = rule not in self._applied
+        applied = self._applied.get(rule)
+        self._applied[rule] = guards
+        if is_new or (guards is not None and applied is not None):
+            rows = guards if applied is None or guards is None else guards.without(applied)
+            may_hold, rows = self._restricted(rule, rows, None)
+            if may_hold:
+                yield from joins.heads(rule, _whole(rule, full_plan(rule, self._size)), rows)
+        if is_new:
+            return
+        for position in rule.data if applied is not None else range(len(rule.atoms)):
+            may_hold, rows = self._restricted(rule, applied, position)
+            if may_hold:
+                yield from joins.heads(rule, _steps(delta_plan(rule, position, self._size)), rows)
+
+    def _restricted(
+        self, rule: CompiledRule, guards: GuardTable | None, trigger: int | None
+    ) -> tuple[bool, GuardTable | None]:
+        """Whether the body may hold with a recent fact for the trigger, and the guards' rows for that."""
+        for position, atom in enumerate(rule.atoms):
+            if guards is not None and position in rule.guards:
+                continue
+            everywhere = self.border.atom(atom)
+            summary = self.facts.recent_summary if position == trigger else self.facts.summary
+            if not _may_match(everywhere, summary, self._rdf_type):
+                return False, guards
+            if guards is not None:
+                guards = guards.matching(everywhere, summary, self._rdf_type)
+        return guards is None or guards.size > 0, guards
+
+    def _size(self, atom: Atom) -> int:
+        """The planner's estimate: how many facts the atom's relation has."""
+        if atom.p < 0:
+            return len(self.facts.summary)
+        return self.facts.summary.predicates[self.border.id(atom.p)]
+
+    def _outline(self) -> TripleIndex:
+        """An index with the schema and one fact of every other predicate and class: all that strata need."""
+        index = self.schema.index.snapshot()
+        border, rdf_type = self.border, self.schema.compiled.rdf_type
+        summary = self.facts.summary
+        predicates = border.inward(np.array(sorted(summary.predicates), np.int64))
+        classes = border.inward(np.array(sorted(summary.classes), np.int64))
+        outline = {int(p): [np.zeros(1, np.uint64)] for p in predicates if not len(index.relation(int(p)))}
+        outline[rdf_type] = [pack(np.zeros(classes.size, np.uint32), classes)]
+        for predicate in self.schema.region.equivalences:
+            name = border.id(predicate)
+            if summary.predicates[name]:
+                found = border.facts_inward(self._equating(name, summary))
+                outline[predicate] = found.get(predicate, [])
+        for predicate, parts in outline.items():
+            keys = Pairs.of(np.concatenate([*parts, np.empty(0, np.uint64)])).keys
+            index.add(predicate, Pairs(difference(keys, index.relation(predicate).pairs().keys)))
+        return index
+
+    def _equating(self, predicate: int, summary: Summary) -> DataFrame:
+        """The facts of an equivalence that are about predicates or classes."""
+        from pyspark.sql import functions as F
+
+        facts = self.facts.ages()[Age.ALL].where(f"predicate = {predicate}")
+        names = sorted({*summary.predicates, *summary.classes})
+        known = facts.sparkSession.createDataFrame(pa.table({"subject": pa.array(names, pa.int64())}))
+        return facts.join(F.broadcast(known), "subject", "left_semi")
+
+
+def _may_match(atom: Atom, summary: Summary, rdf_type: int) -> bool:
+    """Whether some of the facts that are counted may match an atom, as far as its constants tell."""
+    if atom.p < 0:
+        return len(summary) > 0
+    if atom.p == rdf_type and atom.o >= 0:
+        return summary.classes[atom.o] > 0
+    return summary.predicates[atom.p] > 0
+
+
+def _steps(plan: DeltaPlan) -> tuple[Step, ...]:
+    """A delta plan that begins with the guards where it can."""
+    return (*plan.entrance, *plan.body) if plan.entrance else plan.direct
+
+
+def _whole(rule: CompiledRule, plan: tuple[Step, ...]) -> tuple[Step, ...]:
+    """A full plan that begins with the guards."""
+    guards = {rule.atoms[i] for i in rule.guards}
+    first = [step for step in plan if isinstance(step, Join) and step.atom in guards]
+    return (*first, *(step for step in plan if step not in first))
+
+
+def _union(left: DataFrame, right: DataFrame) -> DataFrame:
+    return left.unionAll(right)

@@ -1,0 +1,98 @@
+"""All facts of a materialisation on the cluster, round by round.
+
+Every round's new facts are written down (as scratch): that keeps Spark's lineage short, makes them
+readable for one predicate alone, and lets a later round begin where this one ended.
+
+Invariant: no fact is in two rounds; old + recent = all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from corollary.index.triples import FIRST_VIRTUAL
+from corollary.loaders.encoded import COLUMNS
+from corollary.loaders.spark.dataset import DistributedDataSet, read_facts
+from corollary.plan.order import Age
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+FEW = 500_000
+"""So many facts are sent to every executor for a join, rather than shuffling what they are joined with."""
+
+
+@dataclass(slots=True)
+class Summary:
+    """How many facts there are of every predicate, and of every class. Ids are global."""
+
+    predicates: Counter[int] = field(default_factory=Counter)
+    classes: Counter[int] = field(default_factory=Counter)
+
+    def __len__(self) -> int:
+        return self.predicates.total()
+
+    def __add__(self, other: Summary) -> Summary:
+        return Summary(self.predicates + other.predicates, self.classes + other.classes)
+
+    @staticmethod
+    def of(facts: DataFrame, rdf_type: int) -> Summary:
+        """Counts of some facts, which are looked at once."""
+        from pyspark.sql import functions as F
+
+        class_ = F.when(F.col("predicate") == rdf_type, F.col("object"))
+        summary = Summary()
+        for predicate, named, count in facts.groupBy("predicate", class_).count().collect():
+            summary.predicates[predicate] += count
+            if named is not None:
+                summary.classes[named] += count
+        return summary
+
+
+class Facts:
+    """The facts so far."""
+
+    def __init__(self, data: DistributedDataSet, folder: str, rdf_type: int) -> None:
+        """``folder`` is for the rounds; ``rdf_type`` is that predicate's global id."""
+        self._spark = data.terms.sparkSession
+        self._folder = folder
+        self._rdf_type = rdf_type
+        self._explicit = data.explicit_paths
+        self._rounds: list[str] = []
+        self.recent_summary = Summary.of(data.explicit, rdf_type)
+        self.summary = self.recent_summary
+
+    @property
+    def rounds(self) -> int:
+        return len(self._rounds)
+
+    def ages(self) -> dict[Age, DataFrame]:
+        """The facts of every age. Each is one scan: plans have many, and all of them take time to plan."""
+        if not self._rounds:
+            explicit = read_facts(self._spark, self._explicit)
+            return {Age.ALL: explicit, Age.OLD: explicit.limit(0), Age.RECENT: explicit}
+        return {
+            Age.ALL: read_facts(self._spark, [*self._explicit, *self._rounds]),
+            Age.OLD: read_facts(self._spark, [*self._explicit, *self._rounds[:-1]]),
+            Age.RECENT: read_facts(self._spark, self._rounds[-1:]),
+        }
+
+    def inferred(self) -> DataFrame:
+        """The facts that are not explicit, without those of virtual relations."""
+        return read_facts(self._spark, self._rounds).where(f"predicate < {FIRST_VIRTUAL}")
+
+    def add(self, candidates: DataFrame) -> int:
+        """Let what is new among the candidates be the recent facts; how many these are."""
+        known = self.ages()[Age.ALL]
+        columns = list(COLUMNS)
+        if len(self.summary) <= FEW:  # many joins of little: what costs is the number of tasks
+            candidates = candidates.coalesce(self._spark.sparkContext.defaultParallelism)
+        new = candidates.distinct().join(known, columns, "left_anti")
+        path = f"{self._folder}/round-{len(self._rounds) + 1:03}"
+        new.sortWithinPartitions(*columns).write.parquet(path)
+        self._rounds.append(path)
+        self.recent_summary = Summary.of(read_facts(self._spark, [path]), self._rdf_type)
+        self.summary = self.summary + self.recent_summary
+        return len(self.recent_summary)

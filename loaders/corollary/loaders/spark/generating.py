@@ -1,0 +1,59 @@
+"""Made-up data by the volume: the parts of ``loaders.generating``, a task for some of them each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from corollary.loaders.generating import GENERATORS
+from corollary.loaders.spark.storage import Storage, scratch
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Batches = Iterator[pa.RecordBatch]
+
+
+def generate(
+    spark: SparkSession,
+    parts: int,
+    output: str,
+    kind: str = "university",
+    *,
+    seed: int = 0,
+    files: int | None = None,
+) -> list[str]:
+    """Write the ontology and so many parts of a kind in ``GENERATORS`` into a new folder.
+
+    The parts are the very same as ``loaders.generate`` writes, but several of them make a file, a file for
+    each of the tasks; ``files`` says how many, else there are 32 parts in one, or fewer. Returns the paths,
+    the ontology first. InputError if something else is there.
+    """
+    generator = GENERATORS[kind]
+    storage = Storage(spark)
+    files = files or max(min(parts, spark.sparkContext.defaultParallelism), -(-parts // 32))
+    target = storage.full(output)
+    with storage.output(target) as folder:
+        numbers = spark.range(1, parts + 1, 1, files)
+        beside = f"{scratch(folder)}/parts"
+        numbers.mapInArrow(_maker(kind, seed), "value string").write.text(beside)
+        names = [f"{generator.part_name}-part-{n:05}.nt" for n in range(files)]
+        storage.write(f"{folder}/{generator.ontology_name}", generator.ontology().decode())
+        written = [file for file in storage.files(beside) if file.path.endswith(".txt")]
+        for name, file in zip(names, written, strict=False):
+            storage.rename(file.path, f"{folder}/{name}")
+    return [f"{target}/{name}" for name in (generator.ontology_name, *names[: len(written)])]
+
+
+def _maker(kind: str, seed: int) -> Callable[[Batches], Batches]:
+    """The function that makes parts on the executors: a row of the table is a part."""
+
+    def make(batches: Batches) -> Batches:
+        for batch in batches:
+            for number in batch.column("id").to_pylist():
+                lines = "".join(GENERATORS[kind].part(number, seed))
+                yield pa.RecordBatch.from_pydict({"value": [lines.removesuffix("\n")]})
+
+    return make

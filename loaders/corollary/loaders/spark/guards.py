@@ -1,0 +1,65 @@
+"""The matches of a rule's guards as one small table: what a family is to a plan on the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from corollary.algebra.bindings import Batch
+from corollary.kernels.sorted import Mask
+from corollary.loaders.spark.border import Border, GlobalIds
+from corollary.loaders.spark.facts import Summary
+from corollary.plan.compile import Atom, CompiledRule
+
+
+@dataclass(slots=True)
+class GuardTable:
+    """Distinct rows of global ids, a column for every variable; without columns at most one row."""
+
+    size: int
+    columns: dict[int, GlobalIds]
+
+    @staticmethod
+    def of(rows: Batch, rule: CompiledRule, border: Border) -> GuardTable:
+        """What the rest of a rule needs of its family's rows."""
+        needed: set[int] = {v for i in rule.data for v in rule.atoms[i].variables}
+        needed |= {v for head in rule.heads for v in head.variables}
+        needed |= {v for condition in rule.conditions for v in condition.needs}
+        needed |= {v for negation in rule.negations for v in negation.shared}
+        names = sorted(needed & rows.columns.keys())
+        if not rows.size or not names:
+            return GuardTable(min(rows.size, 1), {})
+        distinct = np.unique(np.stack([rows.columns[v] for v in names]), axis=1)
+        columns = {v: border.outward(column) for v, column in zip(names, distinct, strict=True)}
+        return GuardTable(distinct.shape[1], columns)
+
+    def take(self, rows: Mask) -> GuardTable:
+        """The rows where a mask is true."""
+        columns = {v: column[rows] for v, column in self.columns.items()}
+        return GuardTable(int(np.count_nonzero(rows)), columns)
+
+    def without(self, other: GuardTable) -> GuardTable:
+        """The rows that another table of the same rule does not have."""
+        if not self.columns or not other.size:
+            return GuardTable(max(self.size - other.size, 0), self.columns)
+        known = set(other._rows())
+        return self.take(np.array([row not in known for row in self._rows()], np.bool_))
+
+    def matching(self, atom: Atom, summary: Summary, rdf_type: int) -> GuardTable:
+        """The rows for which some of the facts that are counted may match an atom (with global constants)."""
+        kept: Mask = np.ones(self.size, np.bool_)
+        if atom.p in self.columns:
+            kept &= _among(self.columns[atom.p], summary.predicates)
+        if atom.p == rdf_type and atom.o in self.columns:
+            kept &= _among(self.columns[atom.o], summary.classes)
+        return self if kept.all() else self.take(kept)
+
+    def _rows(self) -> list[tuple[int, ...]]:
+        return list(zip(*(column.tolist() for column in self.columns.values()), strict=True))
+
+
+def _among(column: GlobalIds, known: Collection[int]) -> Mask:
+    found: Mask = np.isin(column, np.fromiter(known, np.int64, len(known)))
+    return found

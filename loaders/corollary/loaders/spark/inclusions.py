@@ -1,0 +1,83 @@
+"""Inclusions on the cluster: every fact gets all its targets in one join with a small table.
+
+The closure of all inclusions is what ``modules.inclusion`` makes of the schema. Invariant: as there, a rule
+about rdf:type as a property is none of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from corollary.index.pairs import Pairs, firsts, seconds
+from corollary.loaders.spark.border import Border, GlobalIds
+from corollary.loaders.spark.facts import Summary
+from corollary.modules.inclusion import Inclusions
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def targets(
+    facts: DataFrame, included: Inclusions, summary: Summary, border: Border, rdf_type: int
+) -> list[DataFrame]:
+    """The targets of some facts, which are counted by ``summary``; ``rdf_type`` is a global id."""
+    by_class = _rows(included.classes, summary.classes, border)
+    kinds = [
+        _rows(pairs, summary.predicates, border)
+        for pairs in (included.properties, included.inverses, included.domains, included.ranges)
+    ]
+    found = []
+    if any(len(rows[0]) for rows in kinds):
+        found.append(_of_properties(facts, kinds, rdf_type))
+    if len(by_class[0]):
+        found.append(_of_classes(facts, by_class, rdf_type))
+    return found
+
+
+Rows = tuple[GlobalIds, GlobalIds]
+
+
+def _rows(pairs: Pairs, known: Collection[int], border: Border) -> Rows:
+    """Sources that have facts, and their targets, as global ids."""
+    sources = border.outward(firsts(pairs.keys))
+    kept = np.isin(sources, np.fromiter(known, np.int64, len(known)))
+    return sources[kept], border.outward(seconds(pairs.keys)[kept])
+
+
+def _of_properties(facts: DataFrame, kinds: list[Rows], rdf_type: int) -> DataFrame:
+    """Other properties of the same two terms, or a class of one of them."""
+    from pyspark.sql import functions as F
+
+    sources = np.concatenate([sources for sources, _ in kinds])
+    sizes = [len(sources) for sources, _ in kinds]
+    ends = np.concatenate([ends for _, ends in kinds])
+    to_class = np.repeat([False, False, True, True], sizes)
+    table = pa.table(
+        {
+            "predicate": sources,
+            "target": np.where(to_class, rdf_type, ends),
+            "class": pa.array(ends, pa.int64(), mask=~to_class),
+            "turned": np.repeat([False, True, False, True], sizes),
+        }
+    )
+    joined = facts.join(F.broadcast(facts.sparkSession.createDataFrame(table)), "predicate")
+    return joined.selectExpr(
+        "target as predicate",
+        "if(turned, object, subject) as subject",
+        "coalesce(class, if(turned, subject, object)) as object",
+    )
+
+
+def _of_classes(facts: DataFrame, rows: Rows, rdf_type: int) -> DataFrame:
+    """Larger classes of the same terms."""
+    from pyspark.sql import functions as F
+
+    table = facts.sparkSession.createDataFrame(pa.table({"object": rows[0], "target": rows[1]}))
+    types = facts.where(F.col("predicate") == rdf_type)
+    return types.join(F.broadcast(table), "object").select(
+        "predicate", "subject", F.col("target").alias("object")
+    )

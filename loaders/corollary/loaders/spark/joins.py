@@ -1,0 +1,166 @@
+"""The plans of rules as joins of tables.
+
+A plan's steps (``plan.order``) are taken one by one, as the engine takes them, with two differences. The
+guards of a rule are not joined one after the other: their matches are known to the driver, and are one
+small table, sent to every executor. And a term that an atom uses for a predicate can only be a predicate
+there is, which the driver knows too: so other atoms that bind it are cut down to these.
+
+Invariant: bindings are tables with a column for every variable bound so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from corollary.index.triples import FIRST_VIRTUAL
+from corollary.loaders.spark.border import Border
+from corollary.loaders.spark.conditions import filtered, name_of
+from corollary.loaders.spark.facts import FEW, Facts
+from corollary.loaders.spark.guards import GuardTable
+from corollary.plan.compile import Atom, CompiledRule, Negation
+from corollary.plan.order import Age, AntiJoin, Distinct, Group, Join, Select, Step
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+LISTED = 64
+"""So many values are listed in a condition on facts, which spares reading most parts of the files."""
+
+
+@dataclass(slots=True)
+class Bindings:
+    """A table, its variables, whether it is small enough for every executor, and if it is none yet."""
+
+    table: DataFrame
+    variables: frozenset[int]
+    is_small: bool
+    is_start: bool = False
+
+
+class Joins:
+    """Runs plans over the facts there are."""
+
+    def __init__(self, facts: Facts, border: Border, rdf_type: int) -> None:
+        self._ages = facts.ages()
+        self._predicates = sorted(p for p in facts.summary.predicates if p < FIRST_VIRTUAL)
+        self._has_few_recent = len(facts.recent_summary) <= FEW
+        self._border = border
+        self._rdf_type = rdf_type
+        self._spark: SparkSession = self._ages[Age.ALL].sparkSession
+
+    def heads(self, rule: CompiledRule, steps: Iterable[Step], guards: GuardTable | None) -> list[DataFrame]:
+        """The conclusions that a plan leads to, a table for each head; ``guards`` are the guards' matches."""
+        bindings = self._run(rule, steps, guards).table
+        return [bindings.select(*_head(self._border.atom(head))) for head in rule.heads]
+
+    def _run(self, rule: CompiledRule, steps: Iterable[Step], guards: GuardTable | None) -> Bindings:
+        guard_atoms = set() if guards is None else {rule.atoms[i] for i in rule.guards}
+        bindings = self._start()
+        for step in steps:
+            match step:
+                case Distinct():
+                    pass  # an entrance is where the guards' matches are restricted, which is done
+                case Join() if step.atom in guard_atoms:
+                    if guards is not None:
+                        bindings = self._with_guards(bindings, guards)
+                        guards = None
+                case Join():
+                    bindings = self._joined(bindings, step.atom, step.age, rule)
+                case Select():
+                    if not (guard_atoms and step.condition.needs <= rule.guarded):  # those are settled
+                        table = filtered(bindings.table, step.condition, rule, self._border)
+                        bindings = Bindings(table, bindings.variables, bindings.is_small)
+                case AntiJoin():
+                    bindings = self._without(bindings, step.negation, rule)
+                case Group():
+                    raise AssertionError("aggregates are refused before")
+        return bindings
+
+    def _with_guards(self, bindings: Bindings, guards: GuardTable) -> Bindings:
+        if not guards.columns:
+            return bindings
+        rows = pa.table({name_of(v): column for v, column in guards.columns.items()})
+        return _join(bindings, Bindings(self._spark.createDataFrame(rows), frozenset(guards.columns), True))
+
+    def _start(self) -> Bindings:
+        """The one empty binding."""
+        return Bindings(self._spark.range(1).select(), frozenset(), True, is_start=True)
+
+    def _joined(self, bindings: Bindings, atom: Atom, age: Age, rule: CompiledRule) -> Bindings:
+        """The bindings extended by the matches of an atom."""
+        matches = self._matches(atom, age, rule)
+        is_small = age == Age.RECENT and self._has_few_recent
+        return _join(bindings, Bindings(matches, atom.variables, is_small))
+
+    def _matches(self, atom: Atom, age: Age, rule: CompiledRule) -> DataFrame:
+        """The facts that match an atom: a column a variable."""
+        from pyspark.sql import functions as F
+
+        facts = self._ages[age]
+        columns: dict[int, Column] = {}
+        named = zip(("subject", "predicate", "object"), self._border.atom(atom).terms, strict=True)
+        for name, term in sorted(named, key=lambda item: item[0] != "predicate"):
+            if term >= 0:
+                facts = facts.where(F.col(name) == term)
+            elif term in columns:
+                facts = facts.where(F.col(name) == columns[term])
+            else:
+                columns[term] = F.col(name)
+                if name == "predicate":
+                    facts = facts.where(F.col(name) < FIRST_VIRTUAL)  # no variable stands for the others
+                if name != "predicate" and any(other.p == term for other in rule.atoms):
+                    facts = self._where_listed(facts, name)
+        return facts.select(*(column.alias(name_of(term)) for term, column in columns.items()))
+
+    def _where_listed(self, facts: DataFrame, name: str) -> DataFrame:
+        """The facts whose end of that name is a predicate."""
+        from pyspark.sql import functions as F
+
+        if len(self._predicates) <= LISTED:
+            return facts.where(F.col(name).isin(self._predicates))
+        known = self._spark.createDataFrame(pa.table({name: pa.array(self._predicates, pa.int64())}))
+        return facts.join(F.broadcast(known), name, "left_semi")
+
+    def _without(self, bindings: Bindings, negation: Negation, rule: CompiledRule) -> Bindings:
+        """The bindings for which negated atoms have no match."""
+        from pyspark.sql import functions as F
+
+        shared = sorted(negation.shared)
+        names = [name_of(v) for v in shared]
+        matches = Bindings(bindings.table.select(*names).distinct(), negation.shared, bindings.is_small)
+        if not shared:
+            matches = self._start()
+        rest = list(negation.atoms)
+        while rest:
+            following = max(rest, key=lambda a: len(a.variables & matches.variables) - len(a.variables))
+            rest.remove(following)
+            matches = self._joined(matches, following, Age.ALL, rule)
+        on: list[str] | Column = names or F.lit(True)
+        found = matches.table.select(*names).distinct() if shared else matches.table.limit(1)
+        table = bindings.table.join(found, on, "left_anti")
+        return Bindings(table, bindings.variables, bindings.is_small)
+
+
+def _join(left: Bindings, right: Bindings) -> Bindings:
+    """The natural join; a small side is sent to every executor."""
+    from pyspark.sql import functions as F
+
+    if left.is_start:
+        return right
+    names = [name_of(v) for v in sorted(left.variables & right.variables)]
+    one, other = (F.broadcast(side.table) if side.is_small else side.table for side in (left, right))
+    table = one.join(other, names) if names else one.crossJoin(other)
+    return Bindings(table, left.variables | right.variables, left.is_small and right.is_small)
+
+
+def _head(head: Atom) -> list[Column]:
+    from pyspark.sql import functions as F
+
+    def column(term: int, name: str) -> Column:
+        return (F.col(name_of(term)) if term < 0 else F.lit(term).cast("long")).alias(name)
+
+    return [column(head.p, "predicate"), column(head.s, "subject"), column(head.o, "object")]

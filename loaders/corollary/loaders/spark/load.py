@@ -1,0 +1,150 @@
+"""N-Triples and N-Quads of any size to an encoded data set, on Spark.
+
+1. Executors parse (``parsing``); what comes of it is written down once, as scratch.
+2. Bad lines are counted, placed and put into a table of their own; too many of them end it here.
+3. Terms are numbered, then statements (``encoding``); the manifest comes last, then the rename.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from corollary.loaders.encoded import EXPLICIT, TERMS
+from corollary.loaders.formats import input_error
+from corollary.loaders.spark.dataset import described, write_manifest
+from corollary.loaders.spark.encoding import Counts, encode, files_for, write_terms
+from corollary.loaders.spark.parsing import Source, parsed, sources
+from corollary.loaders.spark.storage import Storage, scratch
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+QUARANTINE = "quarantine"
+"""The folder of bad lines within a data set."""
+
+MOST_BAD_LINES = 1000
+SHOWN = 5
+
+Tell = Callable[[str], None]
+"""Called with the name of every stage when it begins."""
+
+
+def silent(_: str) -> None:
+    """Tell nobody."""
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What a load came to: counts, and the seconds of every stage."""
+
+    documents: int
+    statements: int
+    terms: int
+    facts: int
+    bad_lines: int
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+class Stages:
+    """Times stages, one after the other, and tells of each."""
+
+    def __init__(self, tell: Tell) -> None:
+        self.seconds: dict[str, float] = {}
+        self._tell = tell
+        self._name = ""
+        self._started = perf_counter()
+
+    def enter(self, name: str) -> None:
+        """End the present stage and begin the next one; with an empty name only the former."""
+        now = perf_counter()
+        if self._name:
+            self.seconds[self._name] = self.seconds.get(self._name, 0.0) + now - self._started
+        self._name, self._started = name, now
+        if name:
+            self._tell(name)
+
+
+def load(
+    spark: SparkSession,
+    inputs: Iterable[str],
+    output: str,
+    *,
+    format: str | None = None,
+    most_bad_lines: int = MOST_BAD_LINES,
+    files: int | None = None,
+    tell: Tell = silent,
+) -> Loaded:
+    """Read documents into an encoded data set, on any file systems that Spark knows.
+
+    ``inputs`` are files, folders and patterns; documents in other formats than N-Triples and N-Quads are
+    parsed on the driver, and so should be small. ``format`` is for names that do not tell. Of quads the
+    graph name is dropped; duplicates count once; blank nodes of different documents are different.
+
+    Bad lines are put into the table ``quarantine`` (document, line, column, reason, text) of the data set;
+    more than ``most_bad_lines`` of them, or none but bad ones, are an InputError that names the first.
+    ``files`` says how many files facts and terms are written to each. ``output`` appears when it is
+    complete; an older data set there is replaced, anything else refused (InputError).
+    """
+    stages = Stages(tell)
+    storage = Storage(spark)
+    with storage.output(storage.full(output)) as folder:
+        stages.enter("parse")
+        documents = sources(storage, inputs, format)
+        parsed(spark, documents).write.parquet(f"{scratch(folder)}/chunks")
+        chunks = spark.read.parquet(f"{scratch(folder)}/chunks")
+        counts = Counts.of(chunks)
+        if counts.bad:
+            stages.enter("bad lines")
+            bad = _placed(chunks, documents)
+            if counts.bad > most_bad_lines:
+                raise _refused(bad, counts.bad, most_bad_lines)
+            bad.coalesce(1).write.parquet(f"{folder}/{QUARANTINE}")
+        stages.enter("terms")
+        kinds = write_terms(chunks, folder, files_for(counts.chunk_terms, chunks, files))
+        stages.enter("facts")
+        terms = spark.read.parquet(f"{folder}/{TERMS}")
+        encode(chunks, terms, folder, files_for(counts.statements, chunks, files))
+        stages.enter("manifest")
+        parts = described(spark, folder, (TERMS, EXPLICIT, QUARANTINE))
+        facts = write_manifest(storage, folder, kinds, parts)
+    stages.enter("")
+    return Loaded(
+        len(documents),
+        counts.statements,
+        sum(kinds.values()),
+        facts["explicit"],
+        counts.bad,
+        stages.seconds,
+    )
+
+
+def _placed(chunks: DataFrame, documents: list[Source]) -> DataFrame:
+    """The bad lines with their numbers in the whole document: document, line, column, reason, text."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    spark = chunks.sparkSession
+    earlier = Window.partitionBy("document").orderBy("block").rowsBetween(Window.unboundedPreceding, -1)
+    before = F.coalesce(F.sum("number").over(earlier), F.lit(0)).alias("before")
+    blocks = chunks.where("what = 'block'").select("document", "block", before)
+    names = spark.createDataFrame(
+        pa.table({"document": [s.number for s in documents], "name": [s.file.path for s in documents]})
+    )
+    placed = chunks.where("what = 'bad'").join(blocks, ["document", "block"]).join(names, "document")
+    columns = ("name as document", "before + number as line", "position as column", "reason", "text")
+    return placed.selectExpr(*columns).orderBy("document", "line", "column")
+
+
+def _refused(bad: DataFrame, count: int, most: int) -> Exception:
+    first = [f"{row.document}:{row.line}:{row.column}: {row.reason}" for row in bad.limit(SHOWN).collect()]
+    lines = "\n".join(f"    {line}" for line in first)
+    more = f"\n    ... and {count - len(first):,} more" if count > len(first) else ""
+    return input_error(
+        f"{count:,} bad lines, where {most:,} are allowed:\n{lines}{more}",
+        "mend the files, or allow more; nothing was written",
+    )

@@ -1,0 +1,88 @@
+"""Which facts are the schema: those the driver's engine closes by itself.
+
+They are all that guards of rules match (see ``plan.compile``), the cells of lists, and what rules without
+guards derive such facts from. Rules that read nothing else are *local*: the engine on the driver has seen
+to them. All other rules are evaluated on the cluster, with the rows of their guards for a small table.
+
+Equivalence relations (``owl:sameAs``) are no schema even where they are guards: most of what is the same
+is data. Rules with such guards read them on the cluster like any other facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from corollary.language import Program
+from corollary.modules.lists import Lists
+from corollary.modules.transitive import closed_predicate, mirrored_predicate
+from corollary.plan.compile import Atom, CompiledRule, is_virtual
+from corollary.plan.program import LIST_BUILTINS, VALUE_BUILTINS, CompiledProgram
+from corollary.terms.dictionary import TermDictionary
+
+
+@dataclass(slots=True)
+class Region:
+    """Predicates whose facts are all schema, and the classes whose members are. Ids are the engine's."""
+
+    rdf_type: int
+    values: frozenset[int]
+    equivalences: frozenset[int]
+    predicates: set[int] = field(default_factory=set)
+    classes: set[int] = field(default_factory=set)
+
+    @staticmethod
+    def of(source: Program, dictionary: TermDictionary) -> Region:
+        """The schema of a program, whatever lists there are."""
+        program = CompiledProgram(source, dictionary)
+        program.unroll((1,))
+        rules = [rule for rule in program.rules if rule.heads and rule.source.body]
+        closed = {closed_predicate(rule) for rule in rules}
+        mirrored = {mirrored_predicate(rule) for rule in rules}
+        values = frozenset(map(program.dictionary.encode, VALUE_BUILTINS))
+        equivalences = frozenset(p for p in closed & mirrored if p is not None and p >= 0)
+        region = Region(program.rdf_type, values, equivalences)
+        if program.uses(LIST_BUILTINS):
+            region.predicates |= Lists(program.dictionary, program.list_predicates()).sources
+        for rule in rules:
+            region._add(rule.atoms[i] for i in rule.guards)
+        plain = [rule for rule in rules if region._may_be_schema(rule)]
+        size = -1
+        while size != (size := len(plain)):
+            for rule in [rule for rule in plain if all(map(region.has, rule.heads))]:
+                plain.remove(rule)
+                region._add(rule.atoms)
+        return region
+
+    def has(self, atom: Atom) -> bool:
+        """Whether all facts that match an atom are schema."""
+        if is_virtual(atom.p):
+            return atom.p not in self.values
+        if atom.p == self.rdf_type:
+            return atom.o >= 0 and atom.o in self.classes
+        return atom.p in self.predicates
+
+    def is_local(self, rule: CompiledRule) -> bool:
+        """Whether a rule reads the schema only, so that the driver's engine has applied it."""
+        return rule.is_monotone and all(map(self.has, rule.atoms))
+
+    def has_guards_of(self, rule: CompiledRule) -> bool:
+        """Whether a rule has guards, and all that these match is schema."""
+        return bool(rule.guards) and all(self.has(rule.atoms[i]) for i in rule.guards)
+
+    def _add(self, atoms: Iterable[Atom]) -> None:
+        for atom in atoms:
+            if is_virtual(atom.p) or atom.p in self.equivalences:
+                continue
+            if atom.p == self.rdf_type:
+                self.classes.add(atom.o)
+            else:
+                self.predicates.add(atom.p)
+
+    def _may_be_schema(self, rule: CompiledRule) -> bool:
+        return (
+            not rule.guards
+            and rule.is_monotone
+            and all(atom.p >= 0 and (atom.p != self.rdf_type or atom.o >= 0) for atom in rule.atoms)
+            and not any(atom.p in self.equivalences for atom in rule.atoms)
+        )

@@ -1,0 +1,189 @@
+"""The schema on the driver: the engine at work on the facts of the region, and the rules it leaves over.
+
+Invariant: ``index`` holds all facts of the region that the cluster has found, and what follows from these;
+all of that has been sent out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corollary.algebra.execute import Candidates, family_rows
+from corollary.evaluate.evaluation import Evaluation
+from corollary.index.pairs import Pairs, difference
+from corollary.index.triples import TripleIndex
+from corollary.language import Program
+from corollary.loaders.spark.border import Border
+from corollary.loaders.spark.facts import Facts
+from corollary.loaders.spark.guards import GuardTable
+from corollary.loaders.spark.region import Region
+from corollary.modules.inclusion import Inclusion, inclusion_shape
+from corollary.modules.transitive import closed_predicate, mirrored_predicate
+from corollary.plan.compile import CompiledRule, is_virtual
+from corollary.plan.order import Age
+from corollary.plan.program import VALUE_BUILTINS, CompiledProgram
+from corollary.terms.dictionary import FIRST_LITERAL
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+@dataclass(slots=True)
+class Distributed:
+    """The rules for the cluster, by the way they are evaluated. Ids are the engine's."""
+
+    inclusion: Inclusion
+    joins: list[CompiledRule] = field(default_factory=list)
+    stratified: list[CompiledRule] = field(default_factory=list)
+    closing: list[tuple[CompiledRule, int]] = field(default_factory=list)
+    mirrored: set[int] = field(default_factory=set)
+
+    @staticmethod
+    def of(compiled: CompiledProgram, region: Region) -> Distributed:
+        """The rules that are not local."""
+        rules = [rule for rule in compiled.rules if rule.heads and rule.source.body]
+        found = Distributed(Inclusion(compiled.dictionary, compiled.rdf_type))
+        constants = {p for rule in rules if (p := closed_predicate(rule)) is not None and p >= 0}
+        for rule in rules:
+            is_settled = not rule.guards or region.has_guards_of(rule)
+            closed, mirrored = closed_predicate(rule), mirrored_predicate(rule)
+            shape = inclusion_shape(rule, compiled.rdf_type)
+            if region.is_local(rule):
+                continue
+            if not rule.is_monotone:
+                found.stratified.append(rule)
+            elif closed is not None and is_settled:
+                found.closing.append((rule, closed))
+            elif mirrored is not None and mirrored in constants:
+                found.mirrored.add(mirrored)
+            elif shape is not None and is_settled:
+                found.inclusion.add_rule(rule, shape)
+                ends = [shape.source] * (not shape.from_class) + [shape.target] * (not shape.to_class)
+                found.joins += compiled.about_rdf_type(rule, ends)
+            else:
+                found.joins.append(rule)
+        return found
+
+    def virtual(self) -> set[int]:
+        """The virtual relations that these rules read."""
+        atoms = [
+            atom
+            for rule in (*self.joins, *self.stratified, *self.inclusion.rules)
+            for atom in (*rule.atoms, *(a for negation in rule.negations for a in negation.atoms))
+        ]
+        return {atom.p for atom in atoms if is_virtual(atom.p)}
+
+
+class Schema:
+    """The engine on the driver."""
+
+    def __init__(
+        self, program: Program, lengths: frozenset[int], border: Border, explicit: DataFrame
+    ) -> None:
+        """``lengths`` are those of lists that rules are unrolled for from the start."""
+        self.border = border
+        self.compiled = CompiledProgram(program, border.dictionary)
+        self.compiled.unroll(lengths)
+        self.region = Region.of(program, border.dictionary)
+        self._tells_values = self.compiled.uses(VALUE_BUILTINS)
+        border.settle_all()
+        given = border.facts_inward(explicit.where(self._condition()))
+        index = TripleIndex()
+        for predicate, parts in given.items():
+            index.add(predicate, Pairs.of(np.concatenate(parts)))
+        self._evaluation = Evaluation(index, self.compiled, None)
+        self._sent = index.snapshot()
+        self._guards: dict[CompiledRule, GuardTable] = {}
+        self._sort()
+
+    @property
+    def index(self) -> TripleIndex:
+        """All facts that the engine has, virtual ones included."""
+        return self._evaluation.fixpoint.index
+
+    def take(self, facts: Facts) -> bool:
+        """Take in the recent facts that are schema; whether there were any."""
+        if not self._has_any(facts):
+            return False
+        found = self.border.facts_inward(facts.ages()[Age.RECENT].where(self._condition()))
+        if not found:
+            return False
+        self._evaluation.add(found)
+        self._guards.clear()
+        for predicate, parts in found.items():
+            known = self._sent.relation(predicate).pairs().keys
+            self._sent.add(predicate, Pairs(difference(Pairs.of(np.concatenate(parts)).keys, known)))
+        if len(self.compiled.rules) != self._rules:
+            self._sort()
+        return True
+
+    def news(self) -> DataFrame | None:
+        """The facts that the engine has concluded and not sent yet."""
+        wanted = self.rules.virtual()
+        found: Candidates = {}
+        for predicate in self.index.all_predicates():
+            if not is_virtual(predicate) or predicate in wanted:
+                known = self._sent.relation(predicate).pairs().keys
+                keys = difference(self.index.relation(predicate).pairs().keys, known)
+                if keys.size:
+                    found[predicate] = [keys]
+                    self._sent.add(predicate, Pairs(keys))
+        return self.border.facts_outward(found)
+
+    def guards(self, rule: CompiledRule) -> GuardTable | None:
+        """The matches of a rule's guards; None if it has none, or they are not all schema."""
+        if not self.region.has_guards_of(rule):
+            return None
+        if rule not in self._guards:
+            rows = family_rows(rule, self.index, self.border.dictionary)
+            self._guards[rule] = GuardTable.of(rows, rule, self.border)
+        return self._guards[rule]
+
+    def closed(self) -> dict[int, bool]:
+        """The predicates (global ids) that rules close on the cluster, and whether both ways."""
+        found: dict[int, bool] = {}
+        for rule, predicate in self.rules.closing:
+            if predicate >= 0:
+                found[predicate] = predicate in self.rules.mirrored
+                continue
+            rows = family_rows(rule, self.index, self.border.dictionary)
+            if rows.size:
+                names = set(rows.columns[predicate].tolist()) - self.region.predicates
+                found |= {name: name in self.rules.mirrored for name in names if name not in found}
+        return {self.border.id(name): is_mirrored for name, is_mirrored in found.items()}
+
+    def _sort(self) -> None:
+        self.rules = Distributed.of(self.compiled, self.region)
+        self._rules = len(self.compiled.rules)
+
+    def _names(self) -> tuple[list[int], list[int], list[int]]:
+        """The region's predicates, classes and equivalences as global ids."""
+        region, identify = self.region, self.border.id
+        sets = (region.predicates, region.classes, region.equivalences)
+        predicates, classes, equivalences = (sorted(map(identify, names)) for names in sets)
+        return predicates, classes, equivalences if self._tells_values else []
+
+    def _condition(self) -> Column:
+        """What tells schema facts on the cluster; facts that equate literals are wanted here, too."""
+        from pyspark.sql import functions as F
+
+        predicates, classes, equivalences = self._names()
+        predicate, subject, object_ = F.col("predicate"), F.col("subject"), F.col("object")
+        is_type = predicate == self.border.id(self.region.rdf_type)
+        of_literal = (subject >= FIRST_LITERAL) | (object_ >= FIRST_LITERAL)
+        return (
+            predicate.isin(predicates)
+            | (is_type & object_.isin(classes))
+            | (predicate.isin(equivalences) & of_literal)
+        )
+
+    def _has_any(self, facts: Facts) -> bool:
+        predicates, classes, equivalences = self._names()
+        summary = facts.recent_summary
+        return not (
+            summary.predicates.keys().isdisjoint([*predicates, *equivalences])
+            and summary.classes.keys().isdisjoint(classes)
+        )

@@ -1,0 +1,99 @@
+"""A Spark session for the command, and our code for the executors of any session.
+
+Invariant: a session that somebody else made is left as it is, but for the archive that ``ship`` adds.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import corollary
+from corollary.language.errors import Diagnostic, InputError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ARCHIVE = "corollary-code"
+"""The name of the archive, without ``.zip``."""
+
+SETTINGS = {
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+}
+"""What the command sets unless it is told otherwise."""
+
+
+def session(
+    master: str | None = None, memory: str | None = None, settings: Mapping[str, str] | None = None
+) -> SparkSession:
+    """The session that is there, or a new one.
+
+    ``master`` is as in Spark (None: what spark-submit or the environment says, else ``local[*]``);
+    ``memory`` is that of the driver, which in local mode does all the work; ``settings`` are Spark's own.
+    Raises InputError, with the remedy, if PySpark or Java is missing, or Spark does not start.
+    """
+    try:
+        from pyspark.errors import PySparkException
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise _missing("PySpark is not installed", "install it: pip install 'corollary[spark]'") from None
+    if not has_java():
+        raise _missing("Java is not installed", "Spark 4 needs Java 17 or 21 on the PATH, or JAVA_HOME set")
+    builder = SparkSession.builder.appName("corollary")
+    if master is not None:
+        builder = builder.master(master)
+    if memory is not None:
+        builder = builder.config("spark.driver.memory", memory)
+    if (master or "local").startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers have what we have
+    for name, value in {**SETTINGS, **(settings or {})}.items():
+        builder = builder.config(name, value)
+    try:
+        spark = builder.getOrCreate()
+    except (PySparkException, RuntimeError) as error:
+        raise _missing(f"Spark does not start: {error}", "is the master's address right?") from None
+    spark.sparkContext.setLogLevel("FATAL")  # what goes wrong comes back as an exception
+    return spark
+
+
+def has_java() -> bool:
+    """Whether there is a Java that Spark would find."""
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java") is not None or (home is not None and (Path(home) / "bin" / "java").exists())
+
+
+def ship(spark: SparkSession) -> None:
+    """Give the executors this package: one archive of it, added to the session.
+
+    Needed once a session, and not at all in local mode or where executors have it installed. What it
+    needs itself (numpy, numba, pyarrow, pyoxigraph, lark) must be in the executors' Python.
+    """
+    if str(spark.sparkContext.master).startswith("local"):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        spark.sparkContext.addPyFile(archive(Path(folder)))
+
+
+def archive(folder: Path) -> str:
+    """Write the archive of this package into a folder; its path.
+
+    The parts of a namespace package are importable from a zip file only if it has entries for folders,
+    which wheels have not.
+    """
+    root = folder / ARCHIVE
+    for part in corollary.__path__:
+        shutil.copytree(
+            part, root / "corollary", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    return shutil.make_archive(str(root), "zip", root)
+
+
+def _missing(what: str, remedy: str) -> InputError:
+    return InputError(str(Diagnostic(what, remedy=remedy)))

@@ -1,0 +1,164 @@
+"""Folders on whatever file system Spark reads: listed, written and renamed by Spark's own driver.
+
+Invariant: what ``output`` makes appears under its name when all of it is there, or not at all. On file
+systems that rename folders at once (a local disk, HDFS) that is one step; on object stores a reader
+that comes in between finds a manifest that does not agree with the files, and refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from corollary.loaders.encoded import MANIFEST
+from corollary.loaders.formats import input_error
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Java = Any
+"""An object of the driver's Java machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatus:
+    """A file: its address, the address as Spark tells it of rows that were read, and its size in bytes."""
+
+    path: str
+    uri: str
+    size: int
+
+
+class Storage:
+    """Hadoop's file systems as Spark's driver sees them. Paths without a scheme are of the default one."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        assert spark._jvm is not None and spark._jsc is not None
+        self._jvm: Java = spark._jvm
+        self._configuration: Java = spark._jsc.hadoopConfiguration()
+
+    def _path(self, path: str) -> tuple[Java, Java]:
+        """The path as a Java object, in full, and its file system."""
+        from py4j.protocol import Py4JJavaError
+
+        try:
+            java_path = self._jvm.org.apache.hadoop.fs.Path(path)
+            system = java_path.getFileSystem(self._configuration)
+            return system.makeQualified(java_path), system
+        except Py4JJavaError as error:
+            raise input_error(f"{path}: {error.java_exception.getMessage()}") from None
+
+    def full(self, path: str) -> str:
+        """The path with scheme and all."""
+        return str(self._path(path)[0].toString())
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or folder."""
+        java_path, system = self._path(path)
+        return bool(system.exists(java_path))
+
+    def files(self, path: str) -> list[FileStatus]:
+        """A file, the files in and below a folder, or what a pattern matches, by name; hidden ones aside."""
+        java_path, system = self._path(path)
+        found: list[FileStatus] = []
+        for status in system.globStatus(java_path) or ():
+            if not status.isDirectory():
+                found.append(_status(status))
+                continue
+            inside = system.listFiles(status.getPath(), True)
+            while inside.hasNext():
+                file = inside.next()
+                if not file.getPath().getName().startswith((".", "_")):
+                    found.append(_status(file))
+        return sorted(found, key=lambda file: file.path)
+
+    def is_folder(self, path: str) -> bool:
+        """Whether there is a folder."""
+        java_path, system = self._path(path)
+        return bool(system.exists(java_path) and system.getFileStatus(java_path).isDirectory())
+
+    def read(self, path: str) -> str:
+        """A small text file. InputError if it is not there."""
+        java_path, system = self._path(path)
+        if not system.exists(java_path):
+            raise input_error(f"{path}: no such file")
+        stream = system.open(java_path)
+        try:
+            return bytes(stream.readAllBytes()).decode()
+        finally:
+            stream.close()
+
+    def write(self, path: str, text: str) -> None:
+        """Write a small text file."""
+        java_path, system = self._path(path)
+        stream = system.create(java_path, True)
+        try:
+            stream.write(bytearray(text.encode()))
+        finally:
+            stream.close()
+
+    def copy(self, source: str, target: str) -> None:
+        """Copy one file, on any file systems."""
+        (source_path, source_system), (target_path, target_system) = self._path(source), self._path(target)
+        utilities = self._jvm.org.apache.hadoop.fs.FileUtil
+        utilities.copy(source_system, source_path, target_system, target_path, False, self._configuration)
+
+    def rename(self, source: str, target: str) -> None:
+        """Rename a file or folder; nothing may be there under the new name."""
+        source_path, system = self._path(source)
+        target_path, _ = self._path(target)
+        assert not system.exists(target_path), f"{target} is there already"
+        if not system.rename(source_path, target_path):
+            raise input_error(f"{target}: cannot be written: renaming {source} failed")
+
+    def delete(self, path: str) -> None:
+        """Delete a file or a folder with all in it, if it is there."""
+        java_path, system = self._path(path)
+        system.delete(java_path, True)
+
+    @contextmanager
+    def output(self, target: str) -> Iterator[str]:
+        """A folder to write into, which becomes ``target`` at the end; an older data set there is replaced.
+
+        Raises InputError if something else is there. Inside, ``scratch`` may be used and goes in the end.
+        """
+        self._check_target(target)
+        parent, _, name = target.rstrip("/").rpartition("/")
+        beside = f"{parent}/" if parent or target.startswith("/") else ""
+        partial = f"{beside}.{name}.{uuid4().hex}.part"
+        try:
+            yield partial
+            self.delete(scratch(partial))
+            if self.exists(target):
+                older = f"{partial}.old"
+                self.rename(target, older)
+                self.rename(partial, target)
+                self.delete(older)
+            else:
+                self.rename(partial, target)
+        except BaseException:
+            with suppress(Exception):  # Spark may be gone by now; what went wrong first is what counts
+                self.delete(partial)
+            raise
+
+    def _check_target(self, target: str) -> None:
+        java_path, system = self._path(target)
+        if not system.exists(java_path):
+            return
+        is_folder = system.getFileStatus(java_path).isDirectory()
+        if not is_folder or (len(system.listStatus(java_path)) and not self.exists(f"{target}/{MANIFEST}")):
+            raise input_error(f"{target}: something else is there", "name a new folder, or an older data set")
+
+
+def scratch(folder: str) -> str:
+    """Where in an output folder intermediate results go."""
+    return f"{folder}/_scratch"
+
+
+def _status(status: Java) -> FileStatus:
+    path = status.getPath()
+    uri = str(path.toUri().toString()).replace(":///", ":/", 1)  # as Spark writes what has no host
+    return FileStatus(str(path.toString()), uri, int(status.getLen()))

@@ -1,0 +1,52 @@
+"""``corollary rules``: the program made for an ontology, and what its parts are at work on."""
+
+from __future__ import annotations
+
+import click
+
+from corollary.cli.commands import _rules as rules_option
+from corollary.cli.commands import main
+from corollary.cli.explaining import loaded
+from corollary.cli.pipeline import DEFAULT_RULES, load_program, run
+from corollary.cli.reading import Reading, reading_options
+
+
+@main.command(short_help="Print the program made for an ontology, or its components.")
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@rules_option
+@reading_options
+@click.option("--components", is_flag=True, help="Print what is derived, by which module, and what reads it.")
+@click.option("--dot", is_flag=True, help="Print the components as a Graphviz picture.")
+def rules(
+    files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, components: bool, dot: bool
+) -> None:
+    """Print the Datalog program that the rules become for the ontology in FILE...
+
+    Every schema statement that a rule needs has been looked up: what is left speaks of your classes and
+    properties. Without files the rules are printed as they are written, if they can be evaluated.
+
+    --components shows what the program is at work on: its components (predicates and classes that depend on
+    each other) in the order of dependency, with their numbers of facts, the modules and rules that derive
+    them, and what they read and are read by.
+
+    \b
+    Examples:
+      corollary rules ontology.ttl --rules owl2rl
+      corollary rules --rules rdfs
+      corollary rules ontology.ttl data.nt --components
+      corollary rules ontology.ttl data.nt --dot | dot -Tsvg > program.svg
+    """
+    from corollary.language import check, format_program
+
+    if components or dot:
+        if not files:
+            raise click.UsageError("name FILE...: components are the parts of a program at work on facts")
+        parts = loaded(files, rules, reading).components()
+        click.echo(parts.dot().rstrip("\n") if dot else parts)
+        return
+    if files:
+        program = run(files, rules, reading).materialisation.instances()
+    else:
+        program = load_program(rules or (DEFAULT_RULES,))
+        check(program)
+    click.echo(format_program(program).rstrip("\n"))

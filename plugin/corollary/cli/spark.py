@@ -1,0 +1,196 @@
+"""``corollary spark-load``, ``spark-materialise``, ``spark-generate``: for what outgrows one machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from corollary.cli.commands import _rules as rules_option
+from corollary.cli.commands import main
+from corollary.cli.group import Mistake
+from corollary.cli.output import print_json
+from corollary.cli.pipeline import DEFAULT_RULES, load_program
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+LONGEST_COMPLAINT = 1500
+
+
+def _on_spark(command: Command) -> Command:
+    """The options that say where Spark is, and how much it may take."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
+        click.option(
+            "--files", type=click.IntRange(min=1), metavar="N", help="Write so many files. Default: by size."
+        ),
+        click.option(
+            "--conf", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of Spark's; repeat."
+        ),
+        click.option("--memory", metavar="SIZE", help="Memory of the driver, such as 8g. Default: 1g."),
+        click.option("--master", metavar="URL", help="Where Spark runs. Default: this machine, all cores."),
+    ):
+        command = option(command)
+    return command
+
+
+@main.command("spark-load", short_help="Read files into an encoded data set, on Spark.")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.argument("output")
+@_on_spark
+@click.option("--input-format", metavar="SUFFIX", help="Format of files whose names do not tell: nt or nq.")
+@click.option(
+    "--most-bad-lines",
+    default=1000,
+    show_default=True,
+    help="More bad lines than that, and the load fails.",
+)
+def spark_load(
+    inputs: tuple[str, ...],
+    output: str,
+    input_format: str | None,
+    most_bad_lines: int,
+    master: str | None,
+    memory: str | None,
+    settings: tuple[str, ...],
+    files: int | None,
+    as_json: bool,
+) -> None:
+    """Read INPUT... into the encoded data set OUTPUT.
+
+    INPUT is a file, a folder or a pattern on any file system that Spark reads: N-Triples or N-Quads, plain or
+    compressed; other formats are read on the driver, and are meant for ontologies. Bad lines are put into
+    OUTPUT/quarantine with file, line and column.
+
+    \b
+    Examples:
+      corollary spark-load university.ttl 'data/*.nt.gz' data.encoded --memory 8g
+      corollary spark-load hdfs:///dumps/ hdfs:///data.encoded --master yarn --conf spark.executor.memory=16g
+    """
+    from corollary.loaders.spark import load
+
+    with _session(master, memory, settings) as spark:
+        done = load(
+            spark,
+            inputs,
+            output,
+            format=input_format,
+            most_bad_lines=most_bad_lines,
+            files=files,
+            tell=_tell,
+        )
+    _print(asdict(done), as_json)
+    if done.bad_lines:
+        click.echo(f"corollary: {done.bad_lines:,} bad lines are in {output}/quarantine", err=True)
+
+
+@main.command("spark-materialise", short_help="Close an encoded data set under rules, on Spark.")
+@click.argument("source", metavar="INPUT")
+@click.argument("output")
+@rules_option
+@_on_spark
+def spark_materialise(
+    source: str,
+    output: str,
+    rules: tuple[str, ...],
+    master: str | None,
+    memory: str | None,
+    settings: tuple[str, ...],
+    files: int | None,
+    as_json: bool,
+) -> None:
+    """Write the encoded data set INPUT, and all that follows from its explicit facts, to OUTPUT.
+
+    \b
+    Examples:
+      corollary spark-materialise data.encoded closed.encoded --memory 8g
+      corollary spark-materialise hdfs:///data.encoded hdfs:///closed.encoded --rules rdfs --master yarn
+    """
+    from corollary.loaders.spark import materialise
+
+    program = load_program(rules or (DEFAULT_RULES,))
+    with _session(master, memory, settings) as spark:
+        done = materialise(spark, source, output, program, files=files, tell=_tell)
+    _print(asdict(done), as_json)
+
+
+@main.command("spark-generate", short_help="Make data to try things on, on Spark.")
+@click.argument("kind", type=click.Choice(["university", "encyclopaedia"]))
+@click.argument("number", type=click.IntRange(min=1), metavar="N")
+@click.argument("output")
+@click.option("--seed", default=0, show_default=True, help="The same seed gives the same data.")
+@_on_spark
+def spark_generate(
+    kind: str,
+    number: int,
+    output: str,
+    seed: int,
+    master: str | None,
+    memory: str | None,
+    settings: tuple[str, ...],
+    files: int | None,
+    as_json: bool,
+) -> None:
+    """Make N parts of some 100,000 triples each, and their ontology, in the new folder OUTPUT.
+
+    The parts are those of `corollary generate`, several in a file.
+
+    \b
+    Example:
+      corollary spark-generate university 100 university
+      corollary spark-load university university.encoded
+    """
+    from corollary.loaders.spark import generate
+
+    with _session(master, memory, settings) as spark:
+        paths = generate(spark, number, output, kind, seed=seed, files=files)
+    if as_json:
+        print_json({"files": paths}, to_stderr=False)
+    else:
+        click.echo("\n".join(paths))
+
+
+@contextmanager
+def _session(master: str | None, memory: str | None, settings: tuple[str, ...]) -> Iterator[SparkSession]:
+    """Spark, as the options say; what goes wrong in it becomes a message."""
+    from corollary.loaders.spark import session, ship
+
+    pairs = [setting.partition("=") for setting in settings]
+    for name, equals, _ in pairs:
+        if not equals:
+            raise click.UsageError(f"--conf {name}: write NAME=VALUE")
+    spark = session(master, memory, {name: value for name, _, value in pairs})
+
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        ship(spark)
+        yield spark
+    except (PySparkException, Py4JError) as error:
+        raise Mistake(f"Spark failed, and nothing was written: {str(error)[:LONGEST_COMPLAINT]}") from error
+    finally:
+        spark.stop()
+
+
+def _tell(stage: str) -> None:
+    click.echo(stage, err=True)
+
+
+def _print(report: dict[str, Any], as_json: bool) -> None:
+    """Counts, then the seconds of each stage."""
+    if as_json:
+        print_json(report, to_stderr=False)
+        return
+    seconds: dict[str, float] = report.pop("seconds")
+    shown = {name.replace("_", " "): f"{count:,}" for name, count in report.items()}
+    shown |= {name: f"{time:.1f} s" for name, time in seconds.items()}
+    width = max(map(len, shown))
+    for name, value in shown.items():
+        click.echo(f"  {name:<{width}}  {value:>15}")

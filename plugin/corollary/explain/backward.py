@@ -1,0 +1,103 @@
+"""Rules backward: every rule in a form with its head as one more body atom.
+
+The facts to explain are matched with that atom (as for rederivation in ``modules.semi_naive``), so one run
+of a plan finds the instances for many of them, whatever module derived them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from weakref import WeakKeyDictionary
+
+from corollary.algebra.bindings import Batch
+from corollary.algebra.execute import run_delta, sizes
+from corollary.index.pairs import pack
+from corollary.index.triples import TripleIndex
+from corollary.kernels.sorted import Column, Keys
+from corollary.modules.semi_naive import viable
+from corollary.modules.transitive import closed_predicate, loopless_predicate
+from corollary.plan.compile import Atom, CompiledRule, is_virtual
+from corollary.plan.order import Age, DeltaPlan, Join, Plan, delta_plan
+from corollary.plan.program import CompiledProgram
+
+
+class Backward:
+    """A rule with one of its heads as the last body atom.
+
+    ``order`` is the order in which premises are told; ``is_closure`` says whether the rule closes a predicate
+    transitively, and ``is_loopless`` whether it leaves out what would lead back to its start.
+    """
+
+    def __init__(self, rule: CompiledRule, head: Atom) -> None:
+        self.rule = rule
+        self.head = head
+        self.is_loopless = loopless_predicate(rule) is not None
+        self.is_closure = self.is_loopless or closed_predicate(rule) is not None
+        self.order = _closure_order(rule) if self.is_closure else tuple(range(len(rule.atoms)))
+        self._form = replace(rule, atoms=(*rule.atoms, head), heads=(head,))
+        self._plan: DeltaPlan | None = None
+
+    def run(
+        self,
+        program: CompiledProgram,
+        wanted: TripleIndex,
+        facts: TripleIndex,
+        data: TripleIndex | None = None,
+    ) -> Batch:
+        """The bindings of all instances with a wanted head; all atoms but guards match ``data`` if given."""
+        ages = {Age.ALL: facts, Age.RECENT: wanted, Age.OLD: facts if data is None else data}
+        if not viable(self._form, ages, len(self.rule.atoms)):
+            return Batch.none()
+        if self._plan is None:
+            self._plan = _with_guards_over_all(
+                delta_plan(self._form, len(self.rule.atoms), sizes(facts)), self.rule
+            )
+        return run_delta(self._plan, ages, self._form, program.dictionary)
+
+    def heads(self, batch: Batch) -> tuple[Column, Keys]:
+        """The predicates and packed ends of the heads of a batch's rows."""
+        return batch.column(self.head.p), pack(batch.column(self.head.s), batch.column(self.head.o))
+
+
+_FORMS: WeakKeyDictionary[CompiledProgram, dict[int, tuple[CompiledRule, list[Backward]]]] = (
+    WeakKeyDictionary()
+)
+"""The backward forms of a program's rules, by number: their plans are made once."""
+
+
+def leading_to(program: CompiledProgram, wanted: TripleIndex) -> Iterator[Backward]:
+    """The rules that may have a wanted fact for a head."""
+    known = _FORMS.setdefault(program, {})
+    predicates = set(wanted.predicates())
+    for rule in program.rules:
+        entry = known.get(rule.number)
+        if entry is None or entry[0] is not rule:
+            entry = known[rule.number] = rule, [Backward(rule, head) for head in rule.heads]
+        yield from (b for b in entry[1] if b.head.p < 0 or b.head.p in predicates)
+
+
+def _with_guards_over_all(plan: DeltaPlan, rule: CompiledRule) -> DeltaPlan:
+    """The plan with guards and virtual relations read from all facts; other body atoms read the old ones."""
+    guards = {rule.atoms[i] for i in rule.guards}
+
+    def changed(steps: Plan) -> Plan:
+        return tuple(
+            replace(step, age=Age.ALL)
+            if isinstance(step, Join)
+            and step.age is Age.OLD
+            and (step.atom in guards or is_virtual(step.atom.p))
+            else step
+            for step in steps
+        )
+
+    return DeltaPlan(changed(plan.entrance), changed(plan.body), changed(plan.direct))
+
+
+def _closure_order(rule: CompiledRule) -> tuple[int, ...]:
+    """The body of a transitivity rule: its guards, the first edge, the second."""
+    head = rule.heads[0]
+    first, second = rule.data
+    if rule.atoms[first].s != head.s:
+        first, second = second, first
+    return (*sorted(rule.guards), first, second)

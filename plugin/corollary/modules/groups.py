@@ -1,0 +1,36 @@
+"""The groups that a change touches: only these are computed anew.
+
+A group's aggregate is another one only if the group gains or loses a match. Such a match has a fact that
+came or went, so joining these facts with the rest of the inner body finds the groups (as for GROUPBY in
+Gupta, Mumick, Subrahmanian, Maintaining Views Incrementally, 1993; but the aggregate of a touched group is
+not followed, it is computed from all its matches).
+"""
+
+from __future__ import annotations
+
+from corollary.algebra.bindings import Batch, concatenate, join
+from corollary.algebra.execute import distinct_rows
+from corollary.index.triples import TripleIndex
+from corollary.plan.compile import Grouping
+
+
+def touched(grouping: Grouping, facts: TripleIndex, changed: TripleIndex) -> Batch:
+    """The values of the group variables in all matches over ``facts`` that have a changed fact.
+
+    ``facts`` are those before the change if the changed ones went, those after it if they came. Some groups
+    may be too many: conditions are not looked at, nor more atoms than it takes to bind the variables.
+    """
+    parts = [_groups(grouping, position, facts, changed) for position in range(len(grouping.atoms))]
+    found = concatenate([part for part in parts if part.size])
+    return distinct_rows(found, grouping.group) if found.size else found
+
+
+def _groups(grouping: Grouping, position: int, facts: TripleIndex, changed: TripleIndex) -> Batch:
+    """The groups in which the atom at a position matches a changed fact."""
+    rest = list(grouping.atoms)
+    batch = join(Batch.start(), rest.pop(position), changed)
+    while batch.size and not all(map(batch.knows, grouping.group)):
+        following = max(rest, key=lambda atom: sum(map(batch.knows, atom.terms)))
+        rest.remove(following)
+        batch = join(batch, following, facts)
+    return Batch(batch.size, {v: batch.columns[v] for v in grouping.group}) if batch.size else batch

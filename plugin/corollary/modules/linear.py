@@ -1,0 +1,301 @@
+"""The linear closure module: a relation that a rule extends along the edges of another one.
+
+It takes one rule of either form, for constant T and E:
+
+    T[?x, ?z] :- T[?x, ?y], E[?y, ?z]      T[?x, ?z] :- E[?x, ?y], T[?y, ?z]
+
+``T[?x, ?y] :- E[?x, ?y]`` mostly stands beside it and is a rule like any other: what it derives are facts
+of T from outside, T0. Semi-naive evaluation would follow the edges step by step; here T is at once what T0
+leads to over paths of edges. For every x that T0 relates to just what E does, that is the row of x in the
+closure of E; for the others T0 makes edges from nodes of their own, and the same closure has their rows.
+What the module derived itself is never looked at again (Hu, Motik, Horrocks, Modular Materialisation of
+Datalog Programs, 2019, section 5: external against internal facts). The second form is the first one with
+both relations turned round, and inside the module it is looked at that way.
+
+When facts of T0 or edges come or go, only the rows are looked at that they are part of. Facts that other
+rules derived may depend on what is derived from them: so a fact stays on account of these only if they are
+certain.
+
+Invariant: T is what ``_external`` leads to over ``_edges``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from corollary.algebra.execute import Candidates
+from corollary.index.closure import close_from, close_keys, edges_beyond, nodes_met, pairs_on_paths
+from corollary.index.pairs import (
+    NO_KEYS,
+    Pairs,
+    difference,
+    distinct,
+    distinct_of_sorted,
+    firsts,
+    intersection,
+    pack,
+    seconds,
+    sorted_unique,
+    swap,
+    union,
+)
+from corollary.index.relation import EMPTY, Relation
+from corollary.index.triples import FIRST_VIRTUAL, TripleIndex
+from corollary.kernels.sorted import Column, Keys, Rows
+from corollary.plan.compile import Atom, CompiledRule, is_virtual
+
+
+@dataclass(frozen=True, slots=True)
+class LinearShape:
+    """A linear rule: the relation it closes, that of its edges, and whether these come before it.
+
+    ``is_based`` tells whether another rule copies the edges into the closed relation.
+    """
+
+    closed: int
+    edges: int
+    is_turned: bool
+    is_based: bool = False
+
+
+def linear_shapes(
+    rules: Sequence[CompiledRule], rdf_type: int, closed: Collection[int]
+) -> dict[int, LinearShape]:
+    """The shapes of rules that are linear over another relation, by rule number: the first for a relation.
+
+    None for relations that are ``closed`` already, by a rule of another kind.
+    """
+    copies = {(rule.atoms[0].p, rule.heads[0].p) for rule in rules if _is_copy(rule)}
+    shapes: dict[int, LinearShape] = {}
+    taken = set(closed)
+    for rule in rules:
+        shape = linear_shape(rule, rdf_type)
+        if shape is not None and shape.closed not in taken:
+            taken.add(shape.closed)
+            shapes[rule.number] = replace(shape, is_based=(shape.edges, shape.closed) in copies)
+    return shapes
+
+
+def linear_shape(rule: CompiledRule, rdf_type: int) -> LinearShape | None:
+    """The shape of a rule that is linear over another relation, as far as it alone tells, or None.
+
+    Rules about rdf:type are none (its facts belong to many classes, each with a place of its own in the
+    order of dependency), nor are rules with guards.
+    """
+    if len(rule.heads) != 1 or len(rule.atoms) != 2 or rule.guards or rule.conditions or not rule.is_monotone:
+        return None
+    (first, second), head = rule.atoms, rule.heads[0]
+    if first.s == second.o:
+        first, second = second, first
+    x, y, z = first.s, first.o, second.o
+    if len({x, y, z}) < 3 or max(x, y, z) >= 0 or (head.s, second.s, head.o) != (x, y, z):
+        return None
+    is_turned = second.p == head.p
+    edges = first.p if is_turned else second.p
+    predicates = {head.p, edges}
+    if {first.p, second.p} != predicates or len(predicates) < 2 or min(predicates) < 0:
+        return None
+    if rdf_type in predicates or any(map(is_virtual, predicates)):
+        return None
+    return LinearShape(head.p, edges, is_turned)
+
+
+def _is_copy(rule: CompiledRule) -> bool:
+    """Whether a rule copies one relation into another."""
+    if len(rule.heads) != 1 or len(rule.atoms) != 1 or rule.conditions or not rule.is_monotone:
+        return False
+    (atom,), (head,) = rule.atoms, rule.heads
+    return atom == Atom(head.s, atom.p, head.o) and len(atom.variables) == 2 and min(atom.p, head.p) >= 0
+
+
+class Linear:
+    """One linear rule; the relation that it closes is closed by no other module."""
+
+    name = "linear closure"
+
+    def __init__(self, rule: CompiledRule, shape: LinearShape) -> None:
+        self.rule = rule
+        self.shape = shape
+        self._external = EMPTY
+        self._edges = EMPTY
+        self._gone = NO_KEYS
+        self._gone_edges = NO_KEYS
+        self._doubtful = NO_KEYS
+        self._waiting = True
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the rule was not applied yet."""
+        return self._waiting
+
+    def reads(self, predicate: int) -> bool:
+        """Whether facts of that predicate can make a difference."""
+        return predicate in (self.shape.closed, self.shape.edges)
+
+    def returning(self, predicate: int, new: Pairs) -> Pairs:
+        """Of its own conclusions those come back to it that are from outside too, when they go."""
+        external = self._facing(self._external)
+        if len(new) < len(external):
+            return Pairs(external.common(new.keys))
+        return Pairs(intersection(external.pairs().keys, new.keys))
+
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
+        """The rows of the closed relation that need a recent fact."""
+        before = self._edges
+        closed, self._edges = self._both(facts)
+        if self._waiting:
+            self._waiting, self._external = False, closed
+            return {self.shape.closed: [self._close()]}
+        seeds, edges = (relation.pairs().keys for relation in self._both(recent))
+        self._external = self._external.plus(seeds)
+        if 2 * (seeds.size + edges.size) > len(self._external) + len(self._edges):
+            return {self.shape.closed: [self._close()]}
+        if (edges := _without_detour(edges, before)).size:
+            rows, sources = closed.subjects_of(firsts(edges))
+            longer = sorted_unique(pack(sources, seconds(edges)[rows]))
+            seeds = union(seeds, longer[~closed.contains(longer)])
+        return self._told(_followed(seeds, self._edges))
+
+    def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+        """What sources with a gone fact or edge on their ways do not reach over certain ones."""
+        gone_facts, gone_edges = (relation.pairs().keys for relation in self._both(gone))
+        gone_facts = self._external.common(gone_facts)
+        self._gone, self._gone_edges = union(self._gone, gone_facts), union(self._gone_edges, gone_edges)
+        certain_closed, certain_edges = self._both(certain)
+        cut = _without_detour(gone_edges, certain_edges)
+        before = nodes_met(self._edges, firsts(cut), backward=True)
+        sources = distinct(np.concatenate((firsts(gone_facts), self._external.subjects_of(before)[1])))
+        if not sources.size:
+            return {}
+        rows = self._both(facts)[0].starting(sources)
+        seeds = self._external.minus(self._gone).starting(sources)
+        edges = self._edges.minus(self._gone_edges)
+        lost = difference(rows, _led_to(rows, seeds, edges))
+        self._doubtful = union(self._doubtful, lost)
+        certain_seeds = certain_closed.starting(sources)
+        if self.shape.is_based:
+            certain_seeds = union(certain_seeds, certain_edges.starting(sources))
+        if (
+            difference(seeds, certain_seeds).size
+            or not certain_edges.contains(edges_beyond(edges, distinct(seconds(seeds)))).all()
+        ):
+            lost = difference(rows, _led_to(rows, certain_seeds, certain_edges))
+        return self._told(lost)
+
+    def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
+        """The wanted facts that ``facts`` prove, if any of the recent ones has to do with them."""
+        return self.rederive(wanted, facts) if any(map(len, self._both(recent))) else {}
+
+    def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+        """The candidates that ``facts`` of the closed relation lead to."""
+        wanted = self._both(candidates)[0].pairs()
+        if not len(wanted):
+            return {}
+        closed, edges = self._both(facts)
+        known = closed.starting(wanted.distinct_firsts())
+        asked = union(known, wanted.keys)
+        found = _led_to(asked, self._external.common(known), edges)
+        beyond = difference(known, found)  # mostly none: the others follow from those from outside
+        if beyond.size:
+            found = union(found, _led_to(asked, beyond, edges))
+        return self._told(intersection(wanted.keys, found))
+
+    def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+        """What the candidates' sources have from outside, the edges on the ways from there, the last steps.
+
+        What other facts of these sources follow from may be gone while they have other proofs: so they are
+        premises too, all of them if they are few, else those one edge before a candidate.
+        """
+        wanted = self._both(candidates)[0].pairs()
+        if not len(wanted):
+            return {}
+        closed, edges = self._both(facts)
+        sources = wanted.distinct_firsts()
+        seeds = self._external.starting(sources)
+        near = edges.common(edges_beyond(self._edges, distinct(seconds(seeds))))
+        if int(closed.subject_counts(sources).sum()) <= near.size:
+            steps = closed.starting(sources)
+        else:
+            rows, before = edges.subjects_of(seconds(wanted.keys))
+            steps = closed.common(pack(firsts(wanted.keys)[rows], before))
+        return self._told(np.concatenate((closed.common(seeds), steps))) | self._told(near, self.shape.edges)
+
+    def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
+        """Let go of what is gone; facts that no path explains any more are from outside now."""
+        closed, self._edges = self._both(facts)
+        self._external = self._external.minus(self._both(gone)[0].pairs().keys)
+        doubtful = closed.common(self._doubtful)
+        if doubtful.size:
+            seeds = self._external.starting(distinct_of_sorted(firsts(doubtful)))
+            self._external = self._external.plus(difference(doubtful, _led_to(doubtful, seeds, self._edges)))
+        self._gone = self._gone_edges = self._doubtful = NO_KEYS
+
+    def _close(self) -> Keys:
+        """All that follows, as facts, sorted."""
+        edges = self._facing(self._edges).pairs().keys
+        seeds = self._facing(self._external).pairs().keys
+        if difference(edges, seeds).size:
+            paths, rest = NO_KEYS, self._external.pairs().keys
+        else:  # a closure is the same whichever way round: this one comes in the order of facts
+            paths, rest = (
+                close_keys(edges, edges),
+                self._external.minus(self._edges.pairs().keys).pairs().keys,
+            )
+        (others,) = self._told(_followed(rest, self._edges))[self.shape.closed]
+        return union(paths, np.sort(others) if self.shape.is_turned else others)
+
+    def _both(self, facts: TripleIndex) -> tuple[Relation, Relation]:
+        """The closed relation and the edges, such that edges go on from the former's objects."""
+        closed, edges = facts.relation(self.shape.closed), facts.relation(self.shape.edges)
+        return self._facing(closed), self._facing(edges)
+
+    def _facing(self, relation: Relation) -> Relation:
+        return relation.turned() if self.shape.is_turned else relation
+
+    def _told(self, keys: Keys, predicate: int | None = None) -> Candidates:
+        """Facts of the closed relation, or of another, as they are outside of the module."""
+        predicate = self.shape.closed if predicate is None else predicate
+        return {predicate: [swap(keys) if self.shape.is_turned else keys]}
+
+
+def _followed(seeds: Keys, edges: Relation) -> Keys:
+    """All (x, z) such that a path of edges, maybe of none, leads from y to z for a seed (x, y), sorted."""
+    starts, graph = _rooted(seeds, edges)
+    paths = close_from(graph, np.arange(FIRST_VIRTUAL, FIRST_VIRTUAL + starts.size, dtype=np.uint32))
+    return pack(starts[firsts(paths) - FIRST_VIRTUAL], seconds(paths))
+
+
+def _led_to(pairs: Keys, seeds: Keys, edges: Relation) -> Keys:
+    """Those of some pairs (sorted) that ``_followed`` would find."""
+    starts, graph = _rooted(seeds, edges)
+    sources, rank = _ranked(firsts(pairs))
+    root = np.searchsorted(starts, sources)
+    asked = np.isin(sources, starts)[rank]
+    pairs, root = pairs[asked], root[rank[asked]]
+    found = pairs_on_paths(pack((root + FIRST_VIRTUAL).astype(np.uint32), seconds(pairs)), graph)
+    return pack(starts[firsts(found) - FIRST_VIRTUAL], seconds(found))
+
+
+def _rooted(seeds: Keys, edges: Relation) -> tuple[Column, Relation]:
+    """The first halves of seeds (sorted), and the graph with a node more for each: its edges are the seeds.
+
+    The number of a term is never ``FIRST_VIRTUAL`` or above: from there on these nodes are numbered.
+    """
+    starts, rank = _ranked(firsts(seeds))
+    roots = pack((rank + FIRST_VIRTUAL).astype(np.uint32), seconds(seeds))
+    return starts, edges.plus_new(Pairs(roots))
+
+
+def _ranked(column: Column) -> tuple[Column, Rows]:
+    """The distinct values of an ascending column, and the rank of each value among them."""
+    fresh = np.ones(column.size, np.bool_)
+    np.not_equal(column[1:], column[:-1], out=fresh[1:])
+    return column[fresh], np.cumsum(fresh) - 1
+
+
+def _without_detour(edges: Keys, others: Relation) -> Keys:
+    """The edges (sorted) whose ends no path over the others joins: all that make a difference beside them."""
+    return difference(edges, pairs_on_paths(edges, others)) if edges.size else edges

@@ -1,0 +1,78 @@
+"""Options that say how files are read, and the commands that make data."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from corollary.cli import main
+
+LINES = '<x:a> <x:b> <x:c> .\nbad, "line"\n<x:a> <x:b> .\n'
+
+
+def corollary(*arguments: str | Path | int, input: str | None = None) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], input=input)
+
+
+def commands(path: Path | str) -> dict[str, list[str | Path]]:
+    return {
+        "materialise": ["materialise", path],
+        "check": ["check", path],
+        "rules": ["rules", path],
+        "query": ["query", path, "-q", "ASK { ?s ?p ?o }"],
+        "explain-plan": ["explain-plan", path],
+        "explain": ["explain", path, "<x:a>", "<x:b>", "<x:c>"],
+        "update": ["update", path, "--add", path],
+    }
+
+
+@pytest.mark.parametrize("command", commands(""))
+def test_every_command_can_leave_bad_lines_out(tmp_path: Path, command: str) -> None:
+    path, report = tmp_path / "data.nt", tmp_path / "report.csv"
+    path.write_text(LINES)
+    stopped = corollary(*commands(path)[command])
+    assert stopped.exit_code == 2
+    assert f"{path}:2:1: not N-Triples" in stopped.stderr
+    assert "--skip-bad" in stopped.stderr
+    done = corollary(*commands(path)[command], "--skip-bad", report)
+    assert done.exit_code == 0, done.output
+    times = 2 if command == "update" else 1
+    assert f"corollary: {2 * times} bad lines were left out: see {report}" in done.stderr
+    heading, *rows = csv.reader(report.read_text().splitlines())
+    assert heading == ["file", "line", "column", "reason", "text"]
+    assert [(row[0], row[1], row[4]) for row in rows] == times * [
+        (str(path), "2", 'bad, "line"'),
+        (str(path), "3", "<x:a> <x:b> ."),
+    ]
+
+
+def test_a_report_is_written_even_if_all_is_well(tmp_path: Path) -> None:
+    report = tmp_path / "report.csv"
+    done = corollary("materialise", "-", "--skip-bad", report, input=LINES.splitlines()[0])
+    assert done.exit_code == 0
+    assert "left out" not in done.stderr
+    assert report.read_text().splitlines() == ["file,line,column,reason,text"]
+
+
+def test_a_report_that_cannot_be_written_is_refused_at_once(tmp_path: Path) -> None:
+    done = corollary("materialise", tmp_path / "none.nt", "--skip-bad", tmp_path / "none" / "report.csv")
+    assert done.exit_code == 2
+    assert "there is no such folder" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["materialise", "query"])
+def test_a_folder_stands_for_its_files(tmp_path: Path, command: str) -> None:
+    (tmp_path / "one.nt").write_text("<x:a> <x:b> <x:c> .")
+    assert corollary(*commands(tmp_path)[command]).exit_code == 0
+
+
+def test_an_encyclopaedia(tmp_path: Path) -> None:
+    made = corollary("generate", "encyclopaedia", 1, "-o", tmp_path, "--gzip")
+    assert made.exit_code == 0
+    assert made.stdout.split() == [str(tmp_path / name) for name in ("encyclopaedia.nt", "volume-1.nt.gz")]
+    again = corollary("generate", "encyclopaedia", 1, "-o", tmp_path / "again", "--gzip", "--seed", 0)
+    assert again.exit_code == 0
+    assert (tmp_path / "again" / "volume-1.nt.gz").read_bytes() == (tmp_path / "volume-1.nt.gz").read_bytes()

@@ -1,0 +1,35 @@
+"""The two forms of a kernel that tests run: as written, and compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from corollary.kernels.compiled import Kernel
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+LARGEST = 2**32 - 1
+
+quick = settings(max_examples=150, deadline=None)
+both_forms = pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
+
+halves = st.one_of(st.sampled_from((0, 1, 2, 2**31, LARGEST - 1, LARGEST)), st.integers(0, LARGEST))
+"""Ids, drawn so that they meet, with both ends of their range among them."""
+
+COMPILED: dict[Any, Any] = {}
+
+
+def form(kernel: Kernel[Parameters, Result], compiled: bool) -> Callable[Parameters, Result]:
+    """The kernel as it runs on small arrays, or on large ones."""
+    if not compiled:
+        return kernel.plain
+    if kernel not in COMPILED:
+        COMPILED[kernel] = kernel.compile()
+    machine_code: Callable[Parameters, Result] = COMPILED[kernel]
+    return machine_code

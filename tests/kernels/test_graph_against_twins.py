@@ -1,0 +1,245 @@
+"""Every kernel over graphs does what its plain twin does, as Python and as machine code."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.kernels import twins
+from tests.kernels.forms import both_forms, form, halves, quick
+
+from corollary.kernels import graph
+
+
+def compressed(nodes: int, edges: set[tuple[int, int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Offsets and targets."""
+    targets = [[v for u, v in edges if u == node] for node in range(nodes)]
+    ends = np.cumsum([0, *map(len, targets)], dtype=np.int64)
+    return ends, np.array([v for row in targets for v in row], np.int64)
+
+
+Graph = tuple[int, set[tuple[int, int]]]
+
+
+@st.composite
+def graphs(draw: st.DrawFn, *, downward: bool = False) -> Graph:
+    """A number of nodes, and edges; if ``downward``, none leads to a higher number or to itself."""
+    nodes = draw(st.integers(0, 10))
+    if not nodes:
+        return 0, set()
+    edges = draw(st.sets(st.tuples(*[st.integers(0, nodes - 1)] * 2), max_size=25))
+    if downward:
+        edges = {(max(edge), min(edge)) for edge in edges if edge[0] != edge[1]}
+    return nodes, edges
+
+
+@both_forms
+@quick
+@given(graphs())
+def test_strong_components(compiled: bool, drawn: Graph) -> None:
+    nodes, edges = drawn
+    component = np.full(nodes, 99, np.int64)
+    count = form(graph.strong_components, compiled)(*compressed(nodes, edges), component)
+    members = [frozenset(np.flatnonzero(component == number).tolist()) for number in range(count)]
+    assert set(members) == twins.strong_components(nodes, edges)
+    assert count == len(set(members)), "every number has members"
+    assert all(component[v] <= component[u] for u, v in edges), "edges lead down or stay"
+
+
+@both_forms
+def test_a_path_longer_than_any_stack(compiled: bool) -> None:
+    nodes = 3_000 if not compiled else 300_000
+    offsets = np.minimum(np.arange(nodes + 1), nodes - 1)
+    component = np.empty(nodes, np.int64)
+    count = form(graph.strong_components, compiled)(offsets, np.arange(1, nodes), component)
+    assert count == nodes
+    assert component.tolist() == list(range(nodes - 1, -1, -1))
+
+
+@both_forms
+@quick
+@given(graphs(downward=True), st.data())
+def test_reachable(compiled: bool, drawn: Graph, data: st.DataObject) -> None:
+    nodes, edges = drawn
+    cyclic = data.draw(st.lists(st.booleans(), min_size=nodes, max_size=nodes))
+    closed = np.zeros(nodes + 1, np.int64)
+    reached = np.empty(nodes * nodes, np.int64)
+    arguments = *compressed(nodes, edges), np.array(cyclic, np.bool_), closed
+    size = form(graph.reachable, compiled)(*arguments, reached)
+    lists = [reached[closed[node] : closed[node + 1]].tolist() for node in range(nodes)]
+    expected = twins.reachable(nodes, edges, cyclic)
+    assert list(map(set, lists)) == expected
+    assert size == closed[nodes] == sum(map(len, expected)), "everything is reached once"
+
+
+@both_forms
+@quick
+@given(graphs(downward=True), st.data())
+def test_reachable_with_too_little_room(compiled: bool, drawn: Graph, data: st.DataObject) -> None:
+    """Nothing is written past the end, and the answer says that it was too little, if it was."""
+    nodes, edges = drawn
+    cyclic = data.draw(st.lists(st.booleans(), min_size=nodes, max_size=nodes))
+    needed = sum(map(len, twins.reachable(nodes, edges, cyclic)))
+    room = data.draw(st.integers(0, needed))
+    memory = np.full(needed + 1, -7)
+    arguments = *compressed(nodes, edges), np.array(cyclic, np.bool_), np.zeros(nodes + 1, np.int64)
+    size = form(graph.reachable, compiled)(*arguments, memory[:room])
+    assert (memory[room:] == -7).all()
+    assert room < size <= needed if room < needed else size == needed
+
+
+@both_forms
+@quick
+@given(st.data())
+def test_write_lists(compiled: bool, data: st.DataObject) -> None:
+    """With too little room nothing is written past the end, and the number is right all the same."""
+    sizes = data.draw(st.lists(st.integers(1, 4), max_size=5))
+    component = np.array(
+        data.draw(st.permutations(np.repeat(np.arange(len(sizes)), sizes).tolist())), np.int64
+    )
+    members = [np.flatnonzero(component == number).tolist() for number in range(len(sizes))]
+    some = st.sets(st.sampled_from(range(len(sizes)))) if sizes else st.nothing()
+    lists = [data.draw(some) for _ in sizes]
+    ids = sorted(data.draw(st.sets(halves, min_size=component.size, max_size=component.size)))
+    expected = twins.write_lists(lists, members, ids)
+    room = data.draw(st.one_of(st.just(len(expected)), st.integers(0, len(expected))))
+    memory = np.zeros(len(expected) + 1, np.uint64)
+    written = form(graph.write_lists, compiled)(
+        np.cumsum([0, *map(len, lists)], dtype=np.int64),
+        np.array([number for reached in lists for number in reached], np.int64),
+        component,
+        np.cumsum([0, *sizes], dtype=np.int64),
+        np.array(list(itertools.chain(*members)), np.int64),
+        np.array(ids, np.uint64),
+        memory[:room],
+    )
+    assert written == len(expected)
+    assert not memory[room:].any()
+    if room == written:
+        assert set(memory[:room].tolist()) == expected
+        assert (np.diff(memory[:room] >> np.uint64(32)).astype(np.int64) >= 0).all(), "node by node"
+
+
+@both_forms
+@quick
+@given(graphs(), st.data())
+def test_walk(compiled: bool, drawn: Graph, data: st.DataObject) -> None:
+    """With too little room nothing is written past the end, and the answer is how many sources were done."""
+    nodes, edges = drawn
+    sources = data.draw(st.lists(st.integers(0, nodes - 1), max_size=12)) if nodes else []
+    expected = twins.walk(edges, sources)
+    ends = np.cumsum([0, *map(len, expected)], dtype=np.int64)
+    room = data.draw(st.one_of(st.just(ends[-1]), st.integers(0, ends[-1])))
+    memory, closed = np.full(ends[-1] + 1, -7), np.zeros(len(sources) + 1, np.int64)
+    arguments = *compressed(nodes, edges), np.array(sources, np.int64), closed
+    done = form(graph.walk, compiled)(*arguments, memory[:room])
+    assert (memory[room:] == -7).all()
+    assert done == len(sources) if room == ends[-1] else ends[done] <= room < ends[done + 1]
+    assert closed[: done + 1].tolist() == ends[: done + 1].tolist()
+    lists = [memory[closed[i] : closed[i + 1]].tolist() for i in range(done)]
+    assert list(map(set, lists)) == expected[:done]
+
+
+edge_sets = st.sets(st.tuples(halves, halves), max_size=20)
+
+
+def keys_of(edges: set[tuple[int, int]]) -> NDArray[np.uint64]:
+    return np.array(sorted(u * twins.HALF + v for u, v in edges), np.uint64)
+
+
+@both_forms
+@quick
+@given(edge_sets, edge_sets, edge_sets, edge_sets, st.lists(halves, max_size=5), st.data())
+def test_meet(
+    compiled: bool,
+    first: set[tuple[int, int]],
+    first_added: set[tuple[int, int]],
+    second: set[tuple[int, int]],
+    second_added: set[tuple[int, int]],
+    starts: list[int],
+    data: st.DataObject,
+) -> None:
+    """Every node is met once; with too little room the answer is -1."""
+    removed, second_removed = (
+        data.draw(st.sets(st.sampled_from(sorted(edges)))) if edges else set() for edges in (first, second)
+    )
+    first_added, second_added = first_added - first, second_added - second
+    expected = twins.meet((first - removed) | first_added | (second - second_removed) | second_added, starts)
+    room = data.draw(st.one_of(st.just(len(expected)), st.integers(0, len(expected))))
+    met, table = np.zeros(room, np.uint64), np.zeros(2 << room.bit_length(), np.uint64)
+    forth = keys_of(first), keys_of(first_added), keys_of(removed)
+    back = keys_of(second), keys_of(second_added), keys_of(second_removed)
+    count = form(graph.meet, compiled)(*forth, *back, np.array(starts, np.uint64), table, met)
+    if room < len(expected):
+        assert count == -1
+    else:
+        assert count == len(expected)
+        assert set(met.tolist()) == expected
+
+
+def as_bits(rows: list[set[int]], places: int) -> NDArray[np.uint8]:
+    """Rows of bits, padded to whole words."""
+    bits = np.zeros((len(rows), (places + 63) // 64 * 64), np.bool_)
+    for row, members in enumerate(rows):
+        bits[row, sorted(members)] = True
+    return np.packbits(bits, axis=1, bitorder="little").reshape(-1)
+
+
+@both_forms
+@quick
+@given(graphs(downward=True), st.data())
+def test_reachable_bits(compiled: bool, drawn: Graph, data: st.DataObject) -> None:
+    """Members come in any order and more than fill a word; some of them are asked for, or all."""
+    components, edges = drawn
+    sizes = data.draw(st.lists(st.integers(1, 20), min_size=components, max_size=components))
+    cyclic = [size > 1 or data.draw(st.booleans()) for size in sizes]
+    numbers = data.draw(st.randoms(use_true_random=False)).sample(range(sum(sizes)), sum(sizes))
+    ends = np.cumsum([0, *sizes], dtype=np.int64)
+    members = [numbers[start:end] for start, end in itertools.pairwise(ends.tolist())]
+    first = data.draw(st.one_of(st.just(0), st.integers(0, len(numbers))))
+    end = data.draw(st.one_of(st.just(len(numbers)), st.integers(first, len(numbers))))
+    expected = [
+        {member - first for member in row if first <= member < end}
+        for row in twins.reachable_bits(components, edges, cyclic, members)
+    ]
+    rows = np.zeros_like(as_bits(expected, end - first))
+    form(graph.reachable_bits, compiled)(
+        *compressed(components, edges),
+        np.array(cyclic, np.bool_),
+        ends,
+        np.array(numbers, np.int64),
+        first,
+        rows,
+    )
+    wanted = as_bits(expected, end - first)
+    if end < len(numbers):  # a row is whole words, so it may have room for more
+        rows, wanted = (bits.reshape(components, -1)[:, : (end - first) // 8] for bits in (rows, wanted))
+    assert rows.tolist() == wanted.tolist()
+
+
+@both_forms
+@quick
+@given(st.data())
+def test_write_bits(compiled: bool, data: st.DataObject) -> None:
+    """Some pairs are known; ``seconds`` may be fewer than fill a word, or more."""
+    seconds = sorted(data.draw(st.sets(halves, max_size=data.draw(st.sampled_from((3, 8, 70))))))
+    places = st.sets(st.sampled_from(range(len(seconds)))) if seconds else st.just(set())
+    rows = data.draw(st.lists(places, min_size=1, max_size=4))
+    firsts = sorted(data.draw(st.sets(halves, max_size=5)))
+    row_of = [data.draw(st.sampled_from(range(len(rows)))) for _ in firsts]
+    every = twins.write_bits(rows, row_of, firsts, seconds)
+    known = sorted(data.draw(st.sets(st.sampled_from(every)))) if every else []
+    keys = np.zeros(len(every) - len(known), np.uint64)
+    written = form(graph.write_bits, compiled)(
+        as_bits(rows, len(seconds)),
+        np.array(row_of, np.int64),
+        np.array(firsts, np.uint64),
+        np.array(seconds, np.uint64),
+        np.array(known, np.uint64),
+        keys,
+    )
+    assert written == keys.size
+    assert keys.tolist() == [key for key in every if key not in known]

@@ -1,0 +1,202 @@
+"""A module at work alone: every call is checked against what ``Module`` asks of it.
+
+The bench stands for the fixpoint, for the maintenance, and for all other modules: facts *from outside*
+are those that they derive, or that are explicit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from tests.engine import Fact
+from tests.modules.meaning import Meaning, Terms
+
+from corollary.algebra.execute import Candidates
+from corollary.index import Pairs, TripleIndex
+from corollary.maintain.proof import Prover
+from corollary.modules.module import Module
+
+Judge = Callable[[set[Fact]], set[Fact]]
+"""Which facts go of those that lost a derivation, and what goes with them."""
+
+
+@dataclass
+class Bench:
+    """A module, the meaning of its own rules, what is ``sound`` to answer, and the facts there are."""
+
+    module: Module
+    meaning: Meaning
+    sound: Meaning
+    terms: Terms
+    index: TripleIndex = field(default_factory=TripleIndex)
+    given: set[Fact] = field(default_factory=set)
+
+    @property
+    def facts(self) -> set[Fact]:
+        return self.terms.facts(self.index)
+
+    def add(self, outside: set[Fact], returning: set[Fact] | None = None) -> None:
+        """Facts come from outside, and of its own some that are to return."""
+        recent = outside - self.facts
+        self.put(recent)
+        recent = self.read(recent | (returning or set()))
+        while recent or self.module.is_waiting:
+            self.given |= recent
+            known = self.facts
+            answer = self.terms.told(self.module.add(self.index, self.terms.index(recent)))
+            assert self.meaning.needing(known, recent) <= known | answer, "add leaves something out"
+            assert answer <= self.sound.closure(known), "add invents something"
+            self.put(answer - known)
+            recent = self.returning(answer - known)
+        assert self.facts == self.meaning.closure(self.facts), "more of its answers should have returned"
+
+    def remove(self, lost: set[Fact], stay: set[Fact], certain: set[Fact], *, proves: bool) -> None:
+        """Facts lose derivations from outside: still derived there are those that ``stay``.
+
+        Of these some are ``certain``. The maintenance ``proves`` what it can, or it follows DRed.
+        """
+        index = self.terms.index(certain)
+        prover = Prover([self.module, Outside(self.terms.index(stay))], index, 1_000_000)
+        judge: Judge = self.judging(prover) if proves else set.copy
+        gone = self.delete(judge(lost - certain), index, judge)
+        self.module.settle(self.index, self.terms.index(gone))
+        found: set[Fact] = set()
+        if proves:
+            assert stay <= self.facts, "something from outside was not proved"
+        else:
+            found = self.rederive(gone, self.facts)
+            self.put(found)
+        self.add(stay, self.returning(found))
+        assert self.facts == self.meaning.closure(stay), "the change was not followed"
+
+    def delete(self, lost: set[Fact], certain: TripleIndex, judge: Judge) -> set[Fact]:
+        """Facts go, and what is judged to go with them: all that went."""
+        universe, known = self.index.snapshot(), self.facts
+        gone: set[Fact] = set()
+        named: set[Fact] = set()
+        told = lost
+        while lost:
+            self.drop(lost)
+            gone |= lost
+            told = self.read(told)
+            if not told:
+                break
+            answer = self.terms.told(self.module.delete(universe, self.terms.index(told), certain))
+            named |= answer
+            lost = judge((answer & self.facts) - self.terms.facts(certain))
+            told = (lost - answer) | self.returning(lost & answer)
+        lost = self.lost(known, gone & self.given, self.terms.facts(certain))
+        assert lost <= gone | named, "delete leaves something out"
+        self.given -= gone
+        return gone
+
+    def lost(self, facts: set[Fact], gone: set[Fact], certain: set[Fact]) -> set[Fact]:
+        """What loses an instance in whose place certain facts and its other premises prove nothing."""
+        lost = more = gone
+        while more:
+            more = {
+                head
+                for head, others in self.meaning.losing(facts, lost)
+                if head not in lost and head not in self.sound.closure(certain | others)
+            }
+            lost = lost | more
+        return lost
+
+    def judging(self, prover: Prover) -> Judge:
+        """Proofs decide."""
+
+        def judge(candidates: set[Fact]) -> set[Fact]:
+            unproved = prover.unproved(self.terms.packed(candidates), self.index)
+            return self.terms.told({predicate: [keys] for predicate, keys in unproved.items()})
+
+        return judge
+
+    def check(self, candidates: set[Fact], facts: set[Fact], recent: set[Fact]) -> None:
+        """What is asked of a module between changes, about candidates and facts without them.
+
+        Some of the facts are recent. All guards are known, and seen by the module.
+        """
+        guards = self.meaning.guards(self.facts)
+        self.rederive(candidates - guards, facts | guards)
+        self.carry(candidates - guards, facts | guards, recent - guards)
+        self.search(candidates, facts & self.given | guards)
+
+    def rederive(self, candidates: set[Fact], facts: set[Fact]) -> set[Fact]:
+        """The candidates that follow from facts without them."""
+        answer = self.terms.told(self.module.rederive(*map(self.terms.index, (candidates, facts))))
+        assert candidates & self.meaning.step(facts) <= answer, "rederive leaves something out"
+        assert candidates & answer <= self.sound.closure(facts), "rederive invents something"
+        return candidates & answer
+
+    def carry(self, wanted: set[Fact], facts: set[Fact], recent: set[Fact]) -> None:
+        """What follows from recent facts."""
+        answer = self.terms.told(self.module.consequences(*map(self.terms.index, (facts, recent, wanted))))
+        assert wanted & self.meaning.needing(facts, recent) <= answer, "consequences are left out"
+        assert wanted & answer <= self.sound.closure(facts), "consequences are invented"
+
+    def search(self, candidates: set[Fact], known: set[Fact]) -> None:
+        """What proofs of candidates from known facts start from."""
+        facts = self.facts
+        checked = frontier = candidates
+        while frontier:
+            read = self.terms.told(self.module.premises(self.terms.index(frontier), self.index))
+            frontier = (read & facts) - checked
+            checked = checked | frontier
+        proved = self.meaning.closure(known & checked | self.meaning.guards(facts))
+        assert candidates & self.meaning.closure(known) <= proved, "premises are left out"
+
+    def put(self, facts: set[Fact]) -> None:
+        for predicate, keys in self.terms.packed(facts).items():
+            self.index.add(predicate, Pairs(keys))
+
+    def drop(self, facts: set[Fact]) -> None:
+        for predicate, keys in self.terms.packed(facts).items():
+            self.index.remove(predicate, keys)
+
+    def read(self, facts: set[Fact]) -> set[Fact]:
+        """The facts that the module reads."""
+        return {fact for fact in facts if self.module.reads(self.terms.encode(fact[1]))}
+
+    def returning(self, own: set[Fact]) -> set[Fact]:
+        """Of its own conclusions, those that come back to it."""
+        packed = self.terms.packed(own)
+        returning = {p: [self.module.returning(p, Pairs(keys)).keys] for p, keys in packed.items()}
+        return self.read(self.terms.told(returning))
+
+
+@dataclass
+class Outside:
+    """A module that derives some facts from nothing."""
+
+    facts: TripleIndex
+    name = "outside"
+    is_waiting = False
+
+    def reads(self, predicate: int) -> bool:
+        return False
+
+    def returning(self, predicate: int, new: Pairs) -> Pairs:
+        return Pairs(np.empty(0, np.uint64))
+
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
+        return {}
+
+    def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+        return {}
+
+    def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
+        return {}
+
+    def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+        return {
+            predicate: [self.facts.relation(predicate).common(candidates.relation(predicate).pairs().keys)]
+            for predicate in candidates.all_predicates()
+        }
+
+    def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+        return {}
+
+    def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
+        pass

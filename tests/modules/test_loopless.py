@@ -1,0 +1,81 @@
+"""Transitivity with ``FILTER(?x != ?z)``: the closure but for loops, as long as no literal is a subject."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests import strategies as some
+from tests.engine import Fact, facts_of, run
+from tests.oracles import naive
+from tests.strategies import thorough
+
+from corollary.language import IRI, OWL, RDF_TYPE, XSD, Literal, parse_program
+from corollary.modules.transitive import Transitive, loopless_predicate
+from corollary.plan.program import CompiledProgram
+from corollary.terms.dictionary import TermDictionary
+
+PREFIX = f"PREFIX : <{some.EXAMPLE}>\n"
+LOOPLESS = "[?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z], FILTER(?x != ?z) ."
+SYMMETRY = "[?y, :p, ?x] :- [?x, :p, ?y] ."
+PLAIN = "[?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z] ."
+TEMPLATE = "[?x, ?p, ?z] :- [?p, a, owl:TransitiveProperty], [?x, ?p, ?y], [?y, ?p, ?z] ."
+OTHERS = (
+    SYMMETRY,
+    PLAIN,
+    TEMPLATE,
+    "owl:TransitiveProperty[:p] :- [?x, :q, ?x] .",
+    "[?x, :p, ?y] :- [?x, :q, ?y] .",
+    "[?x, :p, ?x] :- [?x, :r, ?y] .",
+    "[?y, :p, ?z] :- [?x, :q, ?y], [?x, :r, ?z] .",
+)
+P = some.PROPERTIES[0]
+
+values = st.sampled_from(
+    [Literal(text, XSD + name) for text in ("1", "01", "2") for name in ("integer", "decimal", "date")]
+)
+facts = some.sets_of(
+    st.one_of(some.plain_facts, some.plain_facts, st.tuples(some.individuals, some.properties, values)), 14
+)
+
+
+@thorough(150)
+@given(facts, st.sets(st.sampled_from(OTHERS), max_size=4))
+def test_against_the_naive_closure(facts: frozenset[Fact], others: set[str]) -> None:
+    program = parse_program(PREFIX + "\n".join((LOOPLESS, *sorted(others))))
+    result = run(facts, program)
+    assert facts_of(result.index.columns(legal=False), result.dictionary) == naive.closure(facts, program)[0]
+
+
+def module_of_the_rule(facts: list[Fact], *rules: str) -> str:
+    program = parse_program(PREFIX + "\n".join((LOOPLESS, *rules)))
+    return run(facts, program).evaluation.assignments[0].module
+
+
+def test_who_takes_the_rule() -> None:
+    """The transitive closure module, unless literals become subjects, or guards close the relation too."""
+    a, b = some.INDIVIDUALS[:2]
+    number = Literal("1", XSD + "integer")
+    transitive = [(P, RDF_TYPE, IRI(OWL + "TransitiveProperty"))]
+    assert module_of_the_rule([(a, P, b)]) == Transitive.name
+    assert module_of_the_rule([(a, P, number)]) == Transitive.name
+    assert module_of_the_rule([(a, P, number)], SYMMETRY) == "rules"
+    assert module_of_the_rule([(a, P, b)], TEMPLATE) == Transitive.name
+    assert module_of_the_rule([(a, P, b), *transitive], TEMPLATE) == "rules"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_loopless"),
+    [
+        (LOOPLESS, True),
+        ("[?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z], FILTER(?z != ?x) .", True),
+        (PLAIN, False),
+        ("[?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z], FILTER(?x != ?y) .", False),
+        ("[?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z], FILTER(?x = ?z) .", False),
+        ("[?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z], FILTER(?x != ?z), FILTER(?y != ?z) .", False),
+        ("[?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z], FILTER(!sameTerm(?x, ?z)) .", False),
+    ],
+)
+def test_which_rules_are_loopless(text: str, is_loopless: bool) -> None:
+    compiled = CompiledProgram(parse_program(PREFIX + text), TermDictionary())
+    assert (loopless_predicate(compiled.rules[0]) is not None) == is_loopless

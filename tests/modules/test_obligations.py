@@ -1,0 +1,235 @@
+"""What ``Module`` asks of every module, checked against naive evaluation of its own rules.
+
+Modules are made by the engine, for random programs; facts come and go in several steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import compress
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tests import strategies as some
+from tests.engine import Fact
+from tests.evaluate.test_against_naive import by_value, is_stratified
+from tests.modules import kinds
+from tests.modules.bench import Bench
+from tests.modules.meaning import Meaning, Terms, ground, is_virtual, module_and_meaning, plain
+from tests.modules.test_datatypes import SAME_AS
+from tests.modules.test_datatypes import facts as value_facts
+from tests.modules.test_inclusion import INCLUSIONS, punned, schema
+from tests.modules.test_transitive import edges, transitive_properties
+from tests.ontology_strategies import FIRST, NIL, REST
+from tests.oracles import naive
+from tests.strategies import thorough
+
+from corollary.algebra.execute import extend
+from corollary.evaluate.evaluation import Evaluation
+from corollary.index import TripleIndex
+from corollary.language import IRI, BlankNode, Literal, Program, Rule
+from corollary.plan.program import CompiledProgram
+from corollary.profiles import load_profile
+from corollary.terms.dictionary import TermDictionary
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of module, programs that have one, and facts for it.
+
+    Facts from outside are closed under the rules ``beside``: such rules the module takes for granted.
+    """
+
+    module: str
+    programs: st.SearchStrategy[Program]
+    facts: st.SearchStrategy[frozenset[Fact]]
+    beside: tuple[str, ...] = ()
+
+
+def sets_of(*facts: st.SearchStrategy[Fact]) -> st.SearchStrategy[frozenset[Fact]]:
+    return st.frozensets(st.one_of(*facts), min_size=10, max_size=24)
+
+
+@st.composite
+def lists(draw: st.DrawFn) -> frozenset[Fact]:
+    """Parts of lists whose cells have one rest each, and what leads to them."""
+    cells = (*map(BlankNode, ("l0", "l1", "l2")), NIL)
+    rests = [(cell, REST, draw(st.sampled_from(cells))) for cell in cells[:-1]]
+    parts: st.SearchStrategy[Fact] = st.one_of(
+        st.tuples(st.sampled_from(cells), st.just(FIRST), some.individuals),
+        st.sampled_from(rests),
+        st.tuples(some.individuals, st.just(kinds.HAS), st.sampled_from(cells)),
+    )
+    return draw(st.frozensets(parts, min_size=4, max_size=12))
+
+
+def related(*names: str) -> st.SearchStrategy[frozenset[Fact]]:
+    """Facts of some relations among four individuals, so that many follow in several ways."""
+    nodes = st.sampled_from(some.INDIVIDUALS[:4])
+    names_of = st.sampled_from([IRI(some.EXAMPLE + name) for name in names])
+    return sets_of(st.tuples(nodes, names_of, nodes))
+
+
+KINDS = {
+    "lists": Kind("lists", kinds.programs_of(*kinds.LISTS), lists()),
+    "lists, all": Kind("lists", st.just(kinds.rule_set(kinds.ANY_LIST)), lists()),
+    "datatypes": Kind("datatypes", st.just(kinds.rule_set(kinds.ALL_VALUES)), sets_of(value_facts)),
+    "transitive closure": Kind(
+        "transitive closure",
+        kinds.programs_of(*kinds.TRANSITIVITY, least=2),
+        st.one_of(sets_of(edges, edges, edges, transitive_properties), related("p", "p", "q")),
+    ),
+    "symmetric closure": Kind(
+        "transitive closure",
+        kinds.programs_of(*kinds.SYMMETRY, beside=kinds.TRANSITIVITY[:2]),
+        related("p", "p", "q"),
+    ),
+    "closure but for loops": Kind(
+        "transitive closure",
+        kinds.programs_of(*kinds.LOOPLESS, *kinds.SYMMETRY),
+        related("p", "p", "q"),
+    ),
+    "linear closure": Kind("linear closure", kinds.programs_of(*kinds.LINEAR), related("q", "r")),
+    "linear closure of edges": Kind(
+        "linear closure",
+        kinds.programs_of(*kinds.LINEAR, beside=kinds.BASES),
+        related("q", "r"),
+        kinds.BASES,
+    ),
+    "schema": Kind(
+        "schema",
+        kinds.programs_of(*kinds.SCHEMA, beside=kinds.INCLUSIONS[:6]),
+        sets_of(schema, kinds.equivalences),
+    ),
+    "inclusion": Kind(
+        "inclusion",
+        kinds.programs_of(*kinds.INCLUSIONS, *INCLUSIONS, least=2),
+        sets_of(schema, some.plain_facts, some.plain_facts, punned),
+    ),
+    "equality": Kind(
+        "equality",
+        kinds.programs_of(*kinds.EQUALITY, beside=kinds.EQUIVALENCE),
+        sets_of(some.plain_facts, some.plain_facts, kinds.same),
+        kinds.EQUIVALENCE,
+    ),
+    "rules": Kind("rules", some.programs(), some.fact_sets),
+    "rules with guards": Kind(
+        "rules", kinds.programs_of(*kinds.JOINS, *kinds.INCLUSIONS), sets_of(schema, some.plain_facts, punned)
+    ),
+}
+
+
+def bench_of(kind: Kind, program: Program) -> Bench | None:
+    """The kind's module for a program, if it gets any rules."""
+    terms = Terms(TermDictionary())
+    made = module_and_meaning(program, kind.module, terms)
+    if made is None:
+        return None
+    module, meaning = made
+    sound = (
+        Meaning((*meaning.rules, *map(plain, kinds.rule_set(frozenset(kind.beside)))))
+        if kind.beside
+        else meaning
+    )
+    return Bench(module, meaning, sound, terms)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@thorough(30)
+@given(st.data())
+def test_obligations(kind: Kind, data: st.DataObject) -> None:
+    """Every call keeps its promise, and the facts are always the closure of those from outside."""
+    bench = bench_of(kind, data.draw(kind.programs, "program"))
+    assume(bench is not None)
+    assert bench is not None
+    beside = Meaning(map(plain, kinds.rule_set(frozenset(kind.beside))))
+    pool = set(data.draw(kind.facts, "pool"))
+
+    def few(facts: set[Fact], name: str) -> set[Fact]:
+        chosen = sorted(facts, key=str)
+        return set(data.draw(st.frozensets(st.sampled_from(chosen)), name)) if chosen else set()
+
+    def half(facts: set[Fact], name: str) -> set[Fact]:
+        drawn = data.draw(st.lists(st.booleans(), min_size=len(facts), max_size=len(facts)), name)
+        return set(compress(sorted(facts, key=str), drawn))
+
+    explicit: set[Fact] = set()
+    for _ in range(data.draw(st.integers(1, 3), "rounds")):
+        explicit |= pool - few(pool, "not added")
+        outside = beside.closure(explicit)
+        bench.add(outside)
+        known = bench.facts
+        candidates = few(known, "candidates")
+        bench.check(candidates, known - candidates, half(known - candidates, "recent"))
+        explicit -= few(explicit, "removed")
+        stay = beside.closure(explicit)
+        guards = bench.meaning.guards(known)
+        # proofs end at guards: where these change, nothing can be proved
+        is_settled = guards == bench.meaning.guards(bench.meaning.closure(stay))
+        proves = is_settled and data.draw(st.booleans(), "proves")
+        certain = half(stay, "certain") | (guards if proves else set())
+        others = few({fact for fact in known if not is_virtual(fact[1])}, "derived by others until now")
+        bench.remove(outside - stay | others, stay, certain, proves=proves)
+
+
+@thorough(30)
+@given(
+    some.number_fact_sets,
+    some.number_fact_sets,
+    some.programs(st.one_of(some.rules_with_not(), some.rules_with_aggregate())),
+)
+def test_what_strata_do_not_only_add(
+    before: frozenset[Fact], after: frozenset[Fact], program: Program
+) -> None:
+    """Instances that come and go with negated facts, and with the facts that aggregates are over."""
+    assume(is_stratified(program))
+    terms = Terms(TermDictionary())
+    evaluation = Evaluation(TripleIndex(), CompiledProgram(program, terms.dictionary), None)
+    evaluation.evaluate(evaluation.stratify())
+    old, new, came, went = map(terms.index, (before, after, after - before, before - after))
+    for module in evaluation.strata:
+        rules = [rule.source for rule in module.rules]
+        had, has = (set(instances(rules, facts)) for facts in (before, after))
+        lost = module.delete(old, went, TripleIndex())
+        extend(lost, module.blocked(old, came))
+        extend(lost, module.grouped(old, came, new))
+        extend(lost, module.grouped(old, went, old))
+        assert by_value({head for _, head in had - has}) <= by_value(terms.told(lost))
+        gained = module.consequences(new, came, terms.index({head for _, head in has}))
+        extend(gained, module.unblocked(new, went))
+        extend(gained, module.grouped(new, came, new))
+        extend(gained, module.grouped(new, went, old))
+        assert by_value({head for _, head in has - had}) <= by_value(terms.told(gained))
+        assert by_value(terms.told(gained)) <= by_value({head for _, head in has})
+
+
+def instances(rules: Iterable[Rule], facts: Iterable[Fact]) -> Iterator[tuple[object, Fact]]:
+    """All ways to satisfy a body, and what they lead to."""
+    known = naive.Facts(facts, {})
+    for rule in rules:
+        for binding in naive.solutions(rule, known):
+            for head in rule.heads:
+                yield (rule, frozenset(binding.items())), ground(head, binding)
+
+
+def test_values_are_told_again() -> None:
+    """Of a literal that owl:sameAs facts mention no more, and then again, as the only literal there is."""
+    kind = KINDS["datatypes"]
+    bench = bench_of(kind, kinds.rule_set(kinds.ALL_VALUES))
+    assert bench is not None
+    facts: set[Fact] = {(some.INDIVIDUALS[0], SAME_AS, Literal("a"))}
+    for _ in range(2):
+        bench.add(facts)
+        assert len(bench.facts) > 1
+        bench.remove(facts, set(), set(), proves=False)
+        assert not bench.facts
+
+
+def test_no_kind_is_left_out() -> None:
+    """The modules that the engine makes for its largest profile, and for rules of every kind."""
+    covered = {kind.module for kind in KINDS.values()}
+    for program in (load_profile("owl2rl"), kinds.rule_set(frozenset(kinds.POSITIVE))):
+        modules = Evaluation(TripleIndex(), CompiledProgram(program, TermDictionary()), None).fixpoint.modules
+        assert {module.name for module in modules} <= covered

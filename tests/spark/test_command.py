@@ -1,0 +1,115 @@
+"""The commands from outside: what they print, and what a process that is killed leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.spark.data import read_texts, texts
+
+from corollary.language.errors import InputError
+from corollary.loaders import generate as generate_here
+from corollary.loaders.encoded import load_encoded
+from corollary.loaders.spark import archive, generate
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_universities_are_the_same(spark: SparkSession, tmp_path: Path) -> None:
+    """The generator on Spark makes what the one on this machine makes, some parts in a file."""
+    paths = generate(spark, 3, str(tmp_path / "spark"), seed=7, files=2)
+    here = generate_here(3, tmp_path / "here", seed=7)
+    names = ["university.ttl", "university-part-00000.nt", "university-part-00001.nt"]
+    assert [Path(path).name for path in paths] == names
+    found = b"".join((tmp_path / "spark" / name).read_bytes() for name in names)
+    assert found == b"".join(path.read_bytes() for path in here)
+    with pytest.raises(InputError, match="something else is there"):
+        generate(spark, 1, str(tmp_path / "here"))
+
+
+def test_the_archive_has_all_of_the_package(tmp_path: Path) -> None:
+    """Rule files and the namespace's parts are importable from it, without an installation."""
+    code = (
+        "import sys; sys.path = [sys.argv[1], *(p for p in sys.path if not p.startswith(sys.argv[2]))]; "
+        "import corollary; corollary.__path__ = [sys.argv[1] + '/corollary']; "
+        "import corollary.loaders.spark.parsing as p, corollary.profiles as q; "
+        "assert p.__file__.startswith(sys.argv[1]), p.__file__; print(len(q.load_profile('owl2rl')))"
+    )
+    project = str(Path(__file__).parents[2])
+    found = subprocess.run(
+        [sys.executable, "-c", code, archive(tmp_path), project], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stderr
+    assert int(found.stdout) > 80
+
+
+LOADS = """
+import sys
+from corollary.loaders.spark import load, session
+
+spark = session("local[2]", "1g", {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"})
+for n in range(100):
+    load(spark, [sys.argv[1]], f"{sys.argv[2]}/set-{n % 2}", files=2)  # from the third on over an older one
+    print(n, flush=True)
+"""
+
+
+@pytest.mark.parametrize("delay", [0.3, 1.2])
+def test_a_load_that_is_killed_leaves_nothing_half_written(tmp_path: Path, delay: float) -> None:
+    path = tmp_path / "a.nt"
+    path.write_text("".join(f'<http://e/{n % 999}> <http://e/p> "{n}" .\n' for n in range(20_000)))
+    target = tmp_path / "sets"
+    target.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-c", LOADS, str(path), str(target)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"PYSPARK_PYTHON": sys.executable},
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    for _ in range(2):
+        assert process.stdout.readline(), "the process ended by itself"
+    time.sleep(delay)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    accepted = 0
+    wanted = read_texts([path])
+    for folder in target.iterdir():
+        try:
+            found = load_encoded(folder)
+        except InputError:
+            continue
+        accepted += 1
+        assert texts(found.explicit, found.dictionary) == wanted
+    assert accepted >= 1  # at most one of the two was being replaced
+
+
+def test_commands(tmp_path: Path) -> None:
+    """As a user calls them."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [str(Path(sys.executable).with_name("corollary")), *arguments]
+        where = ["--master", "local[2]", "--conf", "spark.ui.enabled=false"]
+        return subprocess.run([*command, *where], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    (tmp_path / "a.nt").write_text(
+        "<http://e/a> a <http://e/b> .\n<http://e/a> <http://e/p> <http://e/b> .\n"
+    )
+    loaded = run("spark-load", "a.nt", "set", "--json")
+    assert loaded.returncode == 0, loaded.stderr
+    assert loaded.stderr.rstrip().endswith("corollary: 1 bad lines are in set/quarantine")
+    assert json.loads(loaded.stdout)["facts"] == 1
+    (tmp_path / "rules.dlog").write_text("[?y, <http://e/q>, ?x] :- [?x, <http://e/p>, ?y] .")
+    closed = run("spark-materialise", "set", "closed", "--rules", "rules.dlog")
+    assert closed.returncode == 0, closed.stderr
+    found = load_encoded(tmp_path / "closed")
+    assert texts(found.inferred, found.dictionary) == {("<http://e/b>", "<http://e/q>", "<http://e/a>")}

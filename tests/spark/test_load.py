@@ -1,0 +1,135 @@
+"""The Spark loader: the same facts as the local reader's, ids without gaps, bad lines in their table."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyoxigraph
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.spark.data import read_texts, texts, without_suffixes
+
+from corollary.language.errors import InputError
+from corollary.loaders.encoded import load_encoded
+from corollary.loaders.spark import load
+from corollary.loaders.spark.load import QUARANTINE
+from corollary.terms.dictionary import Kind
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ODD = r"""<http://e/a> <http://e/p> "\u00e9\t\\ \"" .
+<http://e/\u00e9>   <http://e/p> "a"@EN-gb . # a comment
+
+_:b <http://e/p> "5"^^<http://www.w3.org/2001/XMLSchema#integer> .
+<http://e/a> <http://e/p> "x"^^<http://www.w3.org/2001/XMLSchema#string> .
+<http://e/a> <http://e/p> _:b .
+<http://e/a> <http://e/p> _:b .
+"""
+
+
+def loaded_texts(path: Path) -> set[tuple[str, str, str]]:
+    found = load_encoded(path)
+    return texts(found.explicit, found.dictionary)
+
+
+@pytest.mark.corpus
+def test_a_university_is_what_the_local_reader_reads(
+    spark: SparkSession, corpus: Path, tmp_path: Path
+) -> None:
+    paths = [corpus / "lubm" / "lubm-1.nt.gz", corpus / "lubm" / "univ-bench.owl"]
+    found = load(spark, map(str, paths), str(tmp_path / "set"), files=3)
+    assert without_suffixes(loaded_texts(tmp_path / "set")) == read_texts(paths)
+    assert list(found.seconds) == ["parse", "terms", "facts", "manifest"]
+
+
+def test_odd_lines_and_other_formats(spark: SparkSession, tmp_path: Path) -> None:
+    """Escapes, comments, duplicates, quads, compression, Turtle; a blank node is one of its document."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a b%20é.nt").write_text(ODD)
+    (folder / "b.nt.gz").write_bytes(gzip.compress(ODD.replace("\n", "\r\n").encode()))
+    (folder / "c.nq.bz2").write_bytes(bz2.compress(b"_:b <http://e/p> _:c <http://e/graph> .\n"))
+    (folder / "d.ttl").write_text("@prefix : <http://e/> . :x :p [ :p ( 1 2 ) ] .")
+    (folder / "notes.txt").write_text("not read")
+    load(spark, [str(folder)], str(tmp_path / "set"))
+    found = loaded_texts(tmp_path / "set")
+    wanted = read_texts(path for path in sorted(folder.iterdir()) if path.suffix != ".txt")
+    assert canonical(found) == canonical(wanted)
+
+
+def canonical(triples: set[tuple[str, str, str]]) -> pyoxigraph.Dataset:
+    lines = "".join(f"{s} {p} {o} .\n" for s, p, o in triples)
+    found = pyoxigraph.Dataset(pyoxigraph.parse(lines, pyoxigraph.RdfFormat.N_TRIPLES))
+    found.canonicalize(pyoxigraph.CanonicalizationAlgorithm.RDFC_1_0)
+    return found
+
+
+terms = st.sampled_from([*(f"<http://e/{n}>" for n in range(9)), *(f'"{n}"' for n in range(4)), "_:b"])
+lines = st.tuples(terms, terms, terms).map(lambda triple: " ".join(triple) + " .")
+
+
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.lists(lines, max_size=12), min_size=1, max_size=3), st.integers(1, 3))
+def test_any_lines(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, documents: list[list[str]], files: int
+) -> None:
+    """Good lines are as read locally, bad ones are in their table; ids depend on nothing but the input."""
+    folder = tmp_path_factory.mktemp("lines")
+    paths = [folder / f"{n}.nt" for n in range(len(documents))]
+    good, bad = [], []
+    for path, document in zip(paths, documents, strict=True):
+        path.write_text("\n".join(document))
+        good.append([line for line in document if is_good(line)])
+        bad += [(f"file:{path}", n, line) for n, line in enumerate(document, 1) if not is_good(line)]
+    target = folder / "set"
+    report = load(spark, map(str, paths), str(target), files=files)
+    found = load_encoded(target)
+    for path, kept in zip(paths, good, strict=True):
+        path.write_text("\n".join(kept))
+    assert canonical(texts(found.explicit, found.dictionary)) == canonical(read_texts(paths))
+    assert report.bad_lines == len(bad)
+    if bad:
+        rows = spark.read.parquet(str(target / QUARANTINE)).collect()
+        assert sorted((row.document, row.line, row.text) for row in rows) == sorted(bad)
+    ids = [found.dictionary.decode(n) for n in range(found.dictionary.count(Kind.IRI))]
+    assert ids == sorted(ids)
+
+
+def is_good(line: str) -> bool:
+    try:
+        list(pyoxigraph.parse(line, pyoxigraph.RdfFormat.N_TRIPLES))
+    except SyntaxError:
+        return False
+    return True
+
+
+def test_too_many_bad_lines(spark: SparkSession, tmp_path: Path) -> None:
+    """The job fails, says where the first of them are, and leaves nothing."""
+    path = tmp_path / "bad.nt"
+    path.write_text("<http://e/a> <http://e/p> 1 .\n" * 7)
+    with pytest.raises(InputError, match=r"7 bad lines, where 6 are allowed:\n +file:.*bad.nt:1:\d+: "):
+        load(spark, [str(path)], str(tmp_path / "set"), most_bad_lines=6)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["bad.nt"]
+
+
+def test_what_is_there_is_replaced_only_if_it_is_a_data_set(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "a.nt"
+    path.write_text("<http://e/a> <http://e/p> <http://e/b> .")
+    for _ in range(2):
+        load(spark, [str(path)], str(tmp_path / "set"), files=1)
+    manifest = json.loads((tmp_path / "set" / "manifest.json").read_text())
+    assert manifest["facts"] == {"explicit": 1, "inferred": 0}
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "mine.txt").write_text("precious")
+    with pytest.raises(InputError, match="something else is there"):
+        load(spark, [str(path)], str(other))
+    with pytest.raises(InputError, match="no RDF files"):
+        load(spark, [str(other)], str(tmp_path / "new"))
+    assert {entry.name for entry in tmp_path.iterdir()} == {"a.nt", "set", "other"}

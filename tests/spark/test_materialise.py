@@ -1,0 +1,215 @@
+"""Materialisation on Spark against the engine on one machine: fact for fact, literal subjects included."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from tests import ontology_strategies as ontology
+from tests import strategies as some
+from tests.engine import Fact, load
+from tests.spark.data import TextTriple, texts
+
+from corollary.evaluate import materialise as materialise_here
+from corollary.index import TripleIndex
+from corollary.language import Program, RuleError, UnstratifiableError, parse_program
+from corollary.language.errors import InputError
+from corollary.loaders import read_index
+from corollary.loaders.encoded import EncodedDataSet, load_encoded, save_encoded
+from corollary.loaders.spark import closures, materialise
+from corollary.profiles import load_profile, profile_names
+from corollary.terms.dictionary import TermDictionary
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+few = settings(
+    max_examples=3,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),  # shrinking would take an hour
+)
+
+FAMILY = """
+@prefix : <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+
+:Parent rdfs:subClassOf :Person ; owl:equivalentClass [ owl:onProperty :child ; owl:someValuesFrom :Person ] .
+:Mother owl:intersectionOf ( :Parent :Woman ) . :Adult owl:unionOf ( :Parent :Elder ) .
+:Elder owl:oneOf ( :zoe :yan ) . :Woman owl:disjointWith :Man . :Pet a owl:Class .
+:Single owl:onProperty :spouse ; owl:maxCardinality "0"^^xsd:nonNegativeInteger .
+:Monogamous owl:onProperty :spouse ; owl:maxCardinality 1 . :Person rdfs:subClassOf :Monogamous .
+:Local owl:onProperty :home ; owl:hasValue :here . :Native rdfs:subClassOf :Local .
+:child rdfs:range :Person ; owl:inverseOf :parent ; rdfs:subPropertyOf :relative .
+:relative a owl:SymmetricProperty, owl:TransitiveProperty . :before a owl:TransitiveProperty .
+:grandparent owl:propertyChainAxiom ( :parent :parent ) . :Person owl:hasKey ( :number :home ) .
+:motherOf a owl:InverseFunctionalProperty . :number a owl:FunctionalProperty ; rdfs:range xsd:integer .
+:spouse a owl:SymmetricProperty . :kin owl:equivalentProperty :relative . :mate owl:sameAs :spouse .
+:earlier rdfs:subPropertyOf :before . :meta rdfs:subPropertyOf rdfs:subClassOf .
+
+:ann :child :bob . :bob :child :cid , :dan . :ann a :Woman . :zoe :motherOf :ann . :zed :motherOf :ann .
+:bob :spouse :eve . :bob :mate :eva . :eve a :Woman . :nat a :Native . :Boy :meta :Man . :cid a :Boy .
+:a :before :b . :b :earlier :c . :c :before :d . :d :before :b . :zoe owl:sameAs :zora .
+:ann :number 1 . :bob :number "01"^^xsd:integer ; :home :there . :bab :number 1 ; :home :there ; a :Person .
+:cid :size "1.0"^^xsd:decimal , "x" , "x"^^xsd:token , "x"@en , "x"@EN , "5"^^xsd:byte , "500"^^xsd:byte .
+:dan :size "2000-01-01T00:00:00Z"^^xsd:dateTime , "1"^^xsd:boolean , "true"^^xsd:boolean .
+xsd:byte :of :size .
+"""
+
+
+def closed_here(source: Path, program: Program) -> set[TextTriple]:
+    data = load_encoded(source)
+    result = materialise_here(data.explicit, program, data.dictionary)
+    return texts(result.inferred(), result.dictionary)
+
+
+def closed_on_spark(spark: SparkSession, source: Path, program: Program) -> set[TextTriple]:
+    target = source.with_name(f"{source.name}-closed")
+    materialise(spark, str(source), str(target), program, files=2)
+    found = load_encoded(target)
+    assert found.rules == program.name
+    return texts(found.inferred, found.dictionary)
+
+
+class AssertSame:
+    """Compares the two on facts, each time in a new folder."""
+
+    def __init__(self, spark: SparkSession, folders: pytest.TempPathFactory) -> None:
+        self._spark = spark
+        self._folders = folders
+
+    def __call__(self, facts: frozenset[Fact], program: Program) -> None:
+        dictionary = TermDictionary()
+        self.on_index(load(facts, dictionary), dictionary, program)
+
+    def on_index(self, explicit: TripleIndex, dictionary: TermDictionary, program: Program) -> None:
+        source = self._folders.mktemp("facts") / "set"
+        save_encoded(source, EncodedDataSet(dictionary, explicit))
+        try:
+            wanted = closed_here(source, program)
+        except UnstratifiableError:
+            with pytest.raises(UnstratifiableError):
+                closed_on_spark(self._spark, source, program)
+            return
+        assert closed_on_spark(self._spark, source, program) == wanted
+
+
+@pytest.fixture
+def assert_same(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> AssertSame:
+    return AssertSame(spark, tmp_path_factory)
+
+
+@few
+@given(some.fact_sets, some.programs())
+def test_positive_programs(assert_same: AssertSame, facts: frozenset[Fact], program: Program) -> None:
+    assert_same(facts, program)
+
+
+@few
+@given(some.number_fact_sets, some.programs(st.one_of(some.rules_with_not(), some.rules_with_filter())))
+def test_negation_and_filters(assert_same: AssertSame, facts: frozenset[Fact], program: Program) -> None:
+    assert_same(facts, program)
+
+
+@few
+@given(
+    ontology.ontologies(
+        ontology.rdfs_axioms,
+        ontology.meta_axioms,
+        ontology.property_axioms,
+        ontology.class_axioms,
+        ontology.key_axioms,
+        ontology.equality_axioms,
+        data=some.sets_of(st.one_of(some.plain_facts, some.number_facts), 12),
+    ),
+    st.sampled_from(profile_names()),
+)
+def test_ontologies(assert_same: AssertSame, facts: frozenset[Fact], profile: str) -> None:
+    assert_same(facts, load_profile(profile))
+
+
+@pytest.mark.parametrize("profile", profile_names())
+def test_family(assert_same: AssertSame, tmp_path: Path, profile: str) -> None:
+    """Something for every kind of rule: lists, keys, chains, closures, equality, literals, meta-schema."""
+    (tmp_path / "family.ttl").write_text(FAMILY)
+    dictionary = TermDictionary()
+    explicit = read_index([tmp_path / "family.ttl"], dictionary)
+    assert_same.on_index(explicit, dictionary, load_profile(profile))
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("profile", profile_names())
+def test_a_university(assert_same: AssertSame, corpus: Path, profile: str) -> None:
+    dictionary = TermDictionary()
+    paths = [corpus / "lubm" / name for name in ("lubm-1.nt.gz", "univ-bench.owl")]
+    assert_same.on_index(read_index(paths, dictionary), dictionary, load_profile(profile))
+
+
+CLOSING = """
+PREFIX : <http://e/>
+[?x, :t, ?z] :- [?x, :t, ?y], [?y, :t, ?z] .
+[?x, :t, ?y] :- [?x, :edge, ?y] .
+[?x, :s, ?z] :- [?x, :s, ?y], [?y, :s, ?z] .
+[?y, :s, ?x] :- [?x, :s, ?y] .
+[?x, :s, ?y] :- [?x, :edge, ?y] .
+[?x, :later, ?y] :- [?x, :t, ?y], NOT [?y, :t, ?x], NOT EXISTS ?z IN ([?x, :edge, ?z], [?z, :edge, ?y]) .
+:Alone[?x] :- :Node[?x], NOT EXISTS ?y IN ([?x, :s, ?y]), FILTER(?x != :n0) .
+[?x, :like, ?y] :- [?x, :size, ?n], [?y, :size, ?m], FILTER(?n < ?m && isIRI(?x)) .
+"""
+
+
+@pytest.mark.parametrize("edges_for_one", [0, closures.EDGES_FOR_ONE])
+def test_closures_of_few_edges_and_of_many(
+    assert_same: AssertSame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edges_for_one: int
+) -> None:
+    """Chains, cycles, several components, a loop; with negation and filters on top."""
+    monkeypatch.setattr(closures, "EDGES_FOR_ONE", edges_for_one)
+    edges = [(n, n + 1) for n in range(12)] + [(5, 3), (20, 21), (22, 21), (30, 30), (41, 40), (42, 41)]
+    lines = [f"<http://e/n{a}> <http://e/edge> <http://e/n{b}> .\n" for a, b in edges]
+    lines += [f"<http://e/n{n}> a <http://e/Node> ; <http://e/size> {n % 3} .\n" for n in (0, 1, 50, 51)]
+    (tmp_path / "graph.ttl").write_text("".join(lines))
+    dictionary = TermDictionary()
+    explicit = read_index([tmp_path / "graph.ttl"], dictionary)
+    assert_same.on_index(explicit, dictionary, parse_program(CLOSING))
+
+
+@few
+@given(st.sets(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=20, max_size=40))
+def test_components(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, edges: set[tuple[int, int]]
+) -> None:
+    least = {node: node for edge in edges for node in edge}
+    for _ in least:
+        for one, other in edges:
+            least[one] = least[other] = min(least[one], least[other])
+    table = spark.createDataFrame(sorted(edges), "subject long, object long")
+    found = closures.components(table, str(tmp_path_factory.mktemp("stars")))
+    stars = {node: component for node, component in found.collect()}  # noqa: C416 (rows are no pairs)
+    assert stars == {node: component for node, component in least.items() if node != component}
+
+
+def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    target = tmp_path / "closed"
+    profile = load_profile("rhodf")
+    with pytest.raises(InputError, match="no encoded data set is here"):
+        materialise(spark, str(tmp_path / "none"), str(target), profile)
+    source = tmp_path / "set"
+    dictionary = TermDictionary()
+    save_encoded(source, EncodedDataSet(dictionary, load(frozenset(), dictionary)))
+    program = parse_program("[?x, <http://e/q>, ?z] :- [?x, <http://e/p>, ?y], BIND(?y + 1 AS ?z) .")
+    with pytest.raises(RuleError, match="computes new terms"):
+        materialise(spark, str(source), str(target), program)
+    with pytest.raises(UnstratifiableError):
+        materialise(
+            spark,
+            str(source),
+            str(target),
+            parse_program("<http://e/A>[?x] :- NOT <http://e/A>[?x], <http://e/B>[?x] ."),
+        )
+    next((source / "terms").iterdir()).write_bytes(b"cut off")
+    with pytest.raises(InputError, match="is missing or cut off"):
+        materialise(spark, str(source), str(target), profile)
+    assert not target.exists()

@@ -1,0 +1,201 @@
+"""Facts, schema, rules and profiles change on a live store, in any order and together.
+
+After every transaction the store shows what the naive evaluator makes of its explicit facts and of the rules
+it has by then, from scratch. A transaction removes and adds facts, and maybe does something with rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import add
+from typing import cast
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from rdflib import Graph
+from rdflib.term import Identifier, Node
+from rdflib.util import from_n3
+from tests import ontology_strategies as ontology
+from tests import strategies as some
+from tests.evaluate.test_against_naive import by_value, is_literal_and_more, is_stratified
+from tests.oracles.integers import INTEGERS
+from tests.oracles.naive import closure, visible
+from tests.strategies import Fact, thorough
+
+from corollary.language import (
+    Program,
+    Rule,
+    Triple,
+    UnsafeRuleError,
+    UnstratifiableError,
+    Variable,
+    constant_text,
+    format_program,
+    parse_constant,
+    parse_program,
+)
+from corollary.profiles import load_profile
+from corollary.store import CorollaryStore
+
+PROFILES = ("rhodf", "rdfs", "rdfs-plus", "owl2rl")
+CIRCULAR = parse_program(
+    f"""
+    PREFIX : <{some.EXAMPLE}>
+    @name first
+    [?x, :s, ?x] :- [?x, :p, ?y], NOT [?x, :t, ?x] .
+    @name second
+    [?x, :t, ?y] :- [?x, :s, ?y] .
+    """
+)
+NOTHING_BINDS_IT = Rule((Triple(Variable("x"), some.PROPERTIES[0], Variable("nowhere")),), ())
+
+
+class Twin:
+    """A store, and what it should be: explicit facts and rules. Facts are compared as ``seen``."""
+
+    def __init__(self, rules: Program | str, seen: Callable[[set[Fact]], object] = frozenset) -> None:
+        self.store = CorollaryStore(rules=rules)
+        self.facts: set[Fact] = set()
+        self.rules = load_profile(rules) if isinstance(rules, str) else rules
+        self._graph = Graph(self.store)
+        self._seen = seen
+
+    def change(self, gone: Iterable[Fact], come: Iterable[Fact]) -> None:
+        """Remove and add facts; the store looks at them with whatever comes next."""
+        for fact in gone:
+            self._graph.remove(_triple(fact))
+            self.facts.discard(fact)
+        for fact in come:
+            self._graph.add(_triple(fact))
+            self.facts.add(fact)
+
+    def add(self, rules: Sequence[Rule], *, as_text: bool) -> None:
+        """Add rules, given as a program or as text."""
+        program = Program(tuple(dict.fromkeys(rules)))
+        new = tuple(rule for rule in program if rule not in set(self.rules))
+        added = self.store.add_rules(format_program(program) if as_text and len(program) else program)
+        assert added.rules == new
+        self.rules = replace(self.rules, rules=(*self.rules.rules, *new))
+
+    def remove(self, rules: Sequence[Rule]) -> None:
+        """Remove rules; those that are not there are harmless."""
+        removed = self.store.remove_rules(Program(tuple(rules)))
+        assert set(removed) == set(rules) & set(self.rules)
+        self.rules = replace(self.rules, rules=tuple(r for r in self.rules if r not in set(rules)))
+
+    def use(self, *names: str) -> None:
+        """Switch to profiles."""
+        self.store.use_rules(*names)
+        self.rules = reduce(add, map(load_profile, names), Program(()))
+
+    def assert_exact(self) -> None:
+        """The store shows what follows, and has the rules."""
+        wanted = closure(self.facts, self.rules, INTEGERS)[0]
+        assume(not any(map(is_literal_and_more, wanted)))
+        found = {_fact(triple) for triple, _ in self.store.triples((None, None, None))}
+        assert self._seen(found) == self._seen(visible(wanted) | self.facts), self.store.last_maintenance()
+        assert set(self.store.rules()) == set(self.rules)
+        assert set(map(_fact, self.store.explicit())) == self.facts
+
+
+def _triple(fact: Fact) -> tuple[Node, Node, Node]:
+    s, p, o = (cast(Node, from_n3(constant_text(term))) for term in fact)
+    return s, p, o
+
+
+def _fact(triple: tuple[Node, Node, Node]) -> Fact:
+    s, p, o = (parse_constant(cast(Identifier, term).n3()) for term in triple)
+    return s, p, o
+
+
+def some_of(data: st.DataObject, facts: Iterable[Fact], most: int = 3) -> list[Fact]:
+    known = sorted(facts, key=str)
+    return data.draw(st.lists(st.sampled_from(known), max_size=most, unique=True)) if known else []
+
+
+def rules_of(program: Program) -> list[Rule]:
+    """A program's rules without their names: two programs give other rules the same one."""
+    return [replace(rule, name="") for rule in program]
+
+
+schemas = ontology.ontologies(ontology.rdfs_axioms, ontology.property_axioms, ontology.class_axioms)
+
+
+@thorough(60)
+@given(st.data())
+def test_rules_schema_and_profiles_change(data: st.DataObject) -> None:
+    draw = data.draw
+    twin = Twin(draw(st.sampled_from(PROFILES)))
+    pool = draw(schemas) | draw(some.sets_of(some.plain_facts))
+    known = [rule for _ in range(2) for rule in rules_of(draw(some.programs()))]
+    for _ in range(draw(st.integers(2, 6))):
+        twin.change(some_of(data, twin.facts), some_of(data, pool, 8))
+        match draw(st.sampled_from(("facts", "add", "remove", "use"))):
+            case "add":
+                rules = draw(st.lists(st.sampled_from(known), max_size=3))
+                twin.add(rules, as_text=draw(st.booleans()))
+            case "remove":
+                present = sorted(twin.rules, key=str)
+                twin.remove(draw(st.lists(st.sampled_from(present or known), max_size=3)))
+            case "use":
+                twin.use(*draw(st.lists(st.sampled_from(PROFILES), max_size=2, unique=True)))
+        twin.assert_exact()
+
+
+special = st.one_of(
+    some.rules_with_not(), some.rules_with_filter(), some.rules_with_bind(), some.rules_with_aggregate()
+)
+
+
+@thorough(120)
+@given(st.data())
+def test_rules_of_the_whole_language_change(data: st.DataObject) -> None:
+    """Only rules that a naive evaluator finds circular may be refused; if they are not, they go again."""
+    draw = data.draw
+    twin = Twin(Program(()), by_value)
+    pool = draw(some.number_fact_sets)
+    known = [rule for _ in range(2) for rule in rules_of(draw(some.programs(special)))]
+    assume(known)
+    for _ in range(draw(st.integers(2, 6))):
+        twin.change(some_of(data, twin.facts), some_of(data, pool, 8))
+        chosen = draw(st.lists(st.sampled_from(known), max_size=3))
+        if draw(st.integers(0, 2)):
+            is_legal = is_stratified(replace(twin.rules, rules=(*twin.rules.rules, *chosen)))
+            try:
+                twin.add(chosen, as_text=draw(st.booleans()))
+            except UnstratifiableError as error:
+                assert not is_legal
+                assert " -> " in str(error)
+            if not is_legal:
+                twin.remove(chosen)
+        else:
+            twin.remove(chosen)
+        twin.assert_exact()
+
+
+@thorough(40)
+@given(st.data())
+def test_refused_rules_leave_everything_as_it_was(data: st.DataObject) -> None:
+    """Also the changes that waited for the same transaction: they are there, and the rules are not."""
+    draw = data.draw
+    twin = Twin(Program(tuple(rules_of(draw(some.programs(special))))), by_value)
+    assume(is_stratified(twin.rules))
+    pool = draw(some.number_fact_sets)
+    twin.change((), pool)
+    if draw(st.booleans()):
+        twin.assert_exact()
+    twin.change(some_of(data, pool), ())
+    more = rules_of(draw(some.programs()))
+    with pytest.raises(UnsafeRuleError, match=r"\?nowhere"):
+        twin.store.add_rules(Program((*more, replace(NOTHING_BINDS_IT, body=more[0].body))))
+    twin.assert_exact()
+    with pytest.raises(UnsafeRuleError, match=r"\?nowhere"):
+        twin.store.use_rules("rhodf", Program((NOTHING_BINDS_IT,)))
+    twin.assert_exact()
+    twin.change(some_of(data, twin.facts), ())
+    with pytest.raises(UnstratifiableError, match=r"negates what depends on its own conclusion: .* -> "):
+        twin.store.add_rules(Program((*more, *CIRCULAR)))
+    twin.assert_exact()
