@@ -25,7 +25,7 @@ def print_results(console: Console, results: Results) -> None:
     if results.demands:
         console.print(demand_table(results.demands))
     for note in results.notes:
-        console.print(f"Note. {note}", highlight=False)
+        console.print(f"Note. {note}", highlight=False, markup=False)
 
 
 def measurement_table(measurements: list[Measurement]) -> Table:

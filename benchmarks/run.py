@@ -34,6 +34,7 @@ from benchmarks.workloads import (
     queries,
     real,
     rules,
+    spark,
     store,
     transitive,
 )
@@ -54,6 +55,7 @@ WORKLOADS: dict[str, ModuleType] = {
         explain,
         rules,
         dynamic,
+        spark,
     )
 }
 """Every workload module has NAME, TITLE and run(settings)."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from corollary.cli import main
+from corollary.index import TripleIndex
+from corollary.loaders import EncodedDataSet, save_encoded
+from corollary.terms.dictionary import TermDictionary
 
 LINES = '<x:a> <x:b> <x:c> .\nbad, "line"\n<x:a> <x:b> .\n'
 
@@ -47,6 +51,42 @@ def test_every_command_can_leave_bad_lines_out(tmp_path: Path, command: str) -> 
         (str(path), "2", 'bad, "line"'),
         (str(path), "3", "<x:a> <x:b> ."),
     ]
+
+
+@pytest.mark.parametrize("command", commands(""))
+def test_every_command_reads_encoded_data_sets(tmp_path: Path, command: str) -> None:
+    path, more = tmp_path / "set", tmp_path / "more.nt"
+    more.write_text("<x:d> <x:b> _:c .\n")
+    dictionary = TermDictionary()
+    ids = [dictionary.encode(f"<x:{name}>") for name in "abc"]
+    index = TripleIndex.from_columns(*np.array(ids, np.uint32).reshape(3, 1))
+    save_encoded(path, EncodedDataSet(dictionary, index))
+    done = corollary(*commands(path)[command], *([] if command in ("explain", "update") else [more]))
+    assert done.exit_code == 0, done.output
+
+
+def test_data_sets_come_together_with_files(tmp_path: Path) -> None:
+    more = tmp_path / "more.ttl"
+    more.write_text("<x:a> <x:b> <x:d>, [] .")
+    for number in (1, 2):
+        dictionary = TermDictionary()
+        ids = [dictionary.encode(text) for text in ("<x:c>", "<x:b>", "_:same", f'"{number}"', "<x:a>")]
+        rows = np.array([[ids[4], ids[1], ids[0]], [ids[4], ids[1], ids[2]], [ids[0], ids[1], ids[3]]])
+        index = TripleIndex.from_columns(*rows.astype(np.uint32).T)
+        save_encoded(tmp_path / f"set-{number}", EncodedDataSet(dictionary, index))
+    output = tmp_path / "out.nt"
+    sets = [tmp_path / "set-1", tmp_path / "set-2"]
+    done = corollary("materialise", more, *sets, "-o", output, "--rules", "rhodf")
+    assert done.exit_code == 0, done.output
+    found = set(output.read_text().splitlines())
+    plain = {line for line in found if "_:" not in line}
+    assert plain == {
+        "<x:a> <x:b> <x:c> .",
+        "<x:a> <x:b> <x:d> .",
+        '<x:c> <x:b> "1" .',
+        '<x:c> <x:b> "2" .',
+    }
+    assert len(found - plain) == 3, "blank nodes of two data sets and a file are different ones"
 
 
 def test_a_report_is_written_even_if_all_is_well(tmp_path: Path) -> None:

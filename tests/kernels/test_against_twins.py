@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tests.kernels import twins
 from tests.kernels.forms import both_forms, form, halves, quick
 
-from corollary.kernels import sorted
+from corollary.kernels import sorted, sorting
 
 keys = st.builds(lambda first, second: first * twins.HALF + second, halves, halves)
 sorted_keys = st.lists(keys, max_size=40).map(lambda drawn: np.sort(np.array(drawn, np.uint64)))
@@ -74,3 +74,14 @@ def test_union(compiled: bool, left: NDArray[np.uint64], right: NDArray[np.uint6
     merged = np.empty(left.size + right.size, np.uint64)
     size = form(sorted.union, compiled)(left, right, merged)
     assert merged[:size].tolist() == twins.union(left.tolist(), right.tolist())
+
+
+@both_forms
+@quick
+@given(st.lists(keys, max_size=40), st.lists(st.integers(0, 15), unique=True, min_size=1))
+def test_sort_by_digits(compiled: bool, drawn: list[int], digits: list[int]) -> None:
+    shifts = [4 * digit for digit in np.sort(digits).tolist()]
+    keys, spare = np.array(drawn, np.uint64), np.zeros(len(drawn), np.uint64)
+    counts = np.zeros(16 * len(shifts), np.int64)
+    is_spare = form(sorting.sort_by_digits, compiled)(keys, spare, np.array(shifts, np.uint64), counts)
+    assert (spare if is_spare else keys).tolist() == twins.sort_by_digits(drawn, shifts)

@@ -42,6 +42,11 @@ def union(left: Sequence[int], right: Sequence[int]) -> list[int]:
     return sorted({*left, *right})
 
 
+def sort_by_digits(keys: Sequence[int], shifts: Sequence[int]) -> list[int]:
+    """Digits of four bits."""
+    return sorted(keys, key=lambda key: [key >> shift & 15 for shift in reversed(shifts)])
+
+
 def closure(edges: set[tuple[int, int]]) -> set[tuple[int, int]]:
     """All (u, v) such that a path of at least one edge leads from u to v."""
     closed = set(edges)

@@ -94,12 +94,21 @@ class Bench:
 
     def lost(self, facts: set[Fact], gone: set[Fact], certain: set[Fact]) -> set[Fact]:
         """What loses an instance in whose place certain facts and its other premises prove nothing."""
+        proved: dict[frozenset[Fact], set[Fact]] = {}  # an oracle takes its time: nothing is closed twice
+
+        def proves(others: set[Fact], head: Fact) -> bool:
+            premises = frozenset(others - closed)
+            if premises not in proved:
+                proved[premises] = self.sound.closure(closed | premises)
+            return head in proved[premises]
+
+        closed = self.sound.closure(certain)
         lost = more = gone
         while more:
             more = {
                 head
                 for head, others in self.meaning.losing(facts, lost)
-                if head not in lost and head not in self.sound.closure(certain | others)
+                if head not in lost and not proves(others, head)
             }
             lost = lost | more
         return lost

@@ -25,7 +25,7 @@ from corollary.language import (
     constant_text,
     parse_constant,
 )
-from corollary.modules.datatypes import Datatypes
+from corollary.modules.datatypes import Datatypes, Interest
 from corollary.terms.dictionary import TermDictionary
 from corollary.terms.values import SUPPORTED_DATATYPES, Value, contains, datatype_of, value_of
 
@@ -73,6 +73,7 @@ facts: st.SearchStrategy[Fact] = st.one_of(
     st.tuples(individuals, st.sampled_from((SUB_CLASS, RDF_TYPE)), datatypes),
     st.tuples(datatypes, st.just(SUB_CLASS), individuals),
     st.tuples(individuals, st.just(RANGE), datatypes),
+    st.tuples(st.just(RDF_TYPE), st.sampled_from((RANGE, SUB_CLASS)), individuals),
 )
 
 
@@ -82,13 +83,18 @@ def value(literal: Literal) -> Value | None:
     return value_of(literal.lexical, literal.datatype, literal.language)
 
 
-def expected(facts: Iterable[Fact], classes: Iterable[IRI]) -> dict[str, Pairs]:
+def expected(
+    facts: Iterable[Fact], classes: Iterable[IRI], interest: Interest = Interest.IN_NAMED
+) -> dict[str, Pairs]:
     """The four relations, by definition."""
     known = set(facts)
     used = {term for s, _, o in known for term in (s, o) if isinstance(term, Literal)}
     equated = {t for s, p, o in known if p == SAME_AS for t in (s, o) if isinstance(t, Literal)}
     shown = {t for s, p, o in known if p in TELLING for t in (s, o)} | set(classes)
     values = {literal: value(literal) for literal in used}
+    about_type = any(RDF_TYPE in (s, o) for s, p, o in known if p in (*TELLING, RANGE))
+    if interest is Interest.IN_ALL or (interest is Interest.IN_FACTS and about_type):
+        shown |= {IRI(datatype_of(literal.datatype, literal.language)) for literal in used}
     named = [t for t in shown if isinstance(t, IRI) and t.value in SUPPORTED_DATATYPES]
     return {
         "VALUE": {
@@ -109,14 +115,17 @@ def expected(facts: Iterable[Fact], classes: Iterable[IRI]) -> dict[str, Pairs]:
     }
 
 
-def told(batches: Iterable[Iterable[Fact]], classes: Iterable[IRI]) -> dict[str, Pairs]:
+def told(
+    batches: Iterable[Iterable[Fact]], classes: Iterable[IRI], interest: Interest = Interest.IN_NAMED
+) -> dict[str, Pairs]:
     """The four relations as the module tells them."""
     dictionary = TermDictionary()
 
     def ids(terms: Iterable[IRI]) -> list[int]:
         return [dictionary.encode(constant_text(term)) for term in terms]
 
-    index = feed([Datatypes(dictionary, ids((*TELLING, RANGE)), ids(classes))], batches, dictionary)
+    module = Datatypes(dictionary, ids((*TELLING, RANGE)), ids(classes), interest)
+    index = feed([module], batches, dictionary)
 
     def term(term_id: int) -> Constant:
         return parse_constant(dictionary.decode(term_id))
@@ -134,9 +143,11 @@ def told(batches: Iterable[Iterable[Fact]], classes: Iterable[IRI]) -> dict[str,
 @given(
     st.lists(st.lists(facts, max_size=10), min_size=1, max_size=4),
     st.lists(st.sampled_from((INTEGER, STRING)), max_size=1),
+    st.sampled_from(Interest),
 )
-def test_all_relations(batches: list[list[Fact]], classes: list[IRI]) -> None:
-    assert told(batches, classes) == expected([fact for batch in batches for fact in batch], classes)
+def test_all_relations(batches: list[list[Fact]], classes: list[IRI], interest: Interest) -> None:
+    wanted = expected([fact for batch in batches for fact in batch], classes, interest)
+    assert told(batches, classes, interest) == wanted
 
 
 def test_one_value_in_many_forms() -> None:
@@ -152,7 +163,7 @@ def test_literals_that_only_the_dictionary_has_are_not_used() -> None:
     dictionary = TermDictionary()
     for literal in LITERALS:
         dictionary.encode(constant_text(literal))
-    index = feed([Datatypes(dictionary, (), ())], [[]], dictionary)
+    index = feed([Datatypes(dictionary, (), (), Interest.IN_NAMED)], [[]], dictionary)
     assert not index.all_predicates()
 
 
@@ -162,7 +173,7 @@ def test_list_members_show_datatypes() -> None:
     integer, one, union, member, value = map(
         dictionary.encode, (constant_text(INTEGER), constant_text(LITERALS[7]), "_:l", "MEMBER", "VALUE")
     )
-    module = Datatypes(dictionary, (), ())
+    module = Datatypes(dictionary, (), (), Interest.IN_NAMED)
     assert module.reads(member)
     fixpoint = Fixpoint(TripleIndex(), [module], None)
     for predicate, subject, object_ in ((union, union, one), (member, union, integer)):

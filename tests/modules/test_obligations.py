@@ -48,8 +48,8 @@ class Kind:
     beside: tuple[str, ...] = ()
 
 
-def sets_of(*facts: st.SearchStrategy[Fact]) -> st.SearchStrategy[frozenset[Fact]]:
-    return st.frozensets(st.one_of(*facts), min_size=10, max_size=24)
+def sets_of(*facts: st.SearchStrategy[Fact], most: int = 24) -> st.SearchStrategy[frozenset[Fact]]:
+    return st.frozensets(st.one_of(*facts), min_size=min(10, most // 2), max_size=most)
 
 
 @st.composite
@@ -111,7 +111,7 @@ KINDS = {
     "equality": Kind(
         "equality",
         kinds.programs_of(*kinds.EQUALITY, beside=kinds.EQUIVALENCE),
-        sets_of(some.plain_facts, some.plain_facts, kinds.same),
+        sets_of(some.plain_facts, some.plain_facts, kinds.same, most=14),  # much follows, slowly
         kinds.EQUIVALENCE,
     ),
     "rules": Kind("rules", some.programs(), some.fact_sets),

@@ -1,4 +1,4 @@
-"""One Spark for all tests of this folder, on two cores; without PySpark or Java they are skipped."""
+"""One Spark for all tests of this folder, on two cores; what needs PySpark or Java is skipped without."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.strategies import MORE_EXAMPLES
 
 from corollary.loaders.spark.session import has_java, session
 
@@ -17,27 +18,26 @@ SETTINGS = {
     "spark.default.parallelism": "2",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.files.minPartitionNum": "1",
-    # Tests are made of many queries about little: planning them is what costs, and compiling them most.
+    # Tests are made of many queries about little: what they cost is planning and compiling.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.planChangeValidation": "false",
-    "spark.driver.extraJavaOptions": "-Dspark.testing=true -XX:+UseSerialGC "
-    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
+    "-XX:ReservedCodeCacheSize=240m",
 }
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _needs_spark() -> None:
+@pytest.fixture(scope="session")
+def needs_spark() -> None:
+    """Skips what needs PySpark and Java where they are not."""
     pytest.importorskip("pyspark", reason="needs PySpark: pip install 'corollary[spark]'")
     if not has_java():
         pytest.skip("needs Java 17 or 21: install it, or set JAVA_HOME")
 
 
 @pytest.fixture(scope="session")
-def spark(_needs_spark: None) -> Iterator[SparkSession]:
+def spark(needs_spark: None) -> Iterator[SparkSession]:
     """A session on this machine."""
-    found = session("local[2]", "2g", SETTINGS)
+    found = session("local[2]", "2g" if MORE_EXAMPLES == 1 else "6g", SETTINGS)
     yield found
     found.stop()

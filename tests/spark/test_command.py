@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.spark.data import read_texts, texts
+from tests.strategies import MORE_EXAMPLES
 
 from corollary.language.errors import InputError
 from corollary.loaders import generate as generate_here
 from corollary.loaders.encoded import load_encoded
-from corollary.loaders.spark import archive, generate
+from corollary.loaders.spark import generate
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,21 +36,8 @@ def test_universities_are_the_same(spark: SparkSession, tmp_path: Path) -> None:
         generate(spark, 1, str(tmp_path / "here"))
 
 
-def test_the_archive_has_all_of_the_package(tmp_path: Path) -> None:
-    """Rule files and the namespace's parts are importable from it, without an installation."""
-    code = (
-        "import sys; sys.path = [sys.argv[1], *(p for p in sys.path if not p.startswith(sys.argv[2]))]; "
-        "import corollary; corollary.__path__ = [sys.argv[1] + '/corollary']; "
-        "import corollary.loaders.spark.parsing as p, corollary.profiles as q; "
-        "assert p.__file__.startswith(sys.argv[1]), p.__file__; print(len(q.load_profile('owl2rl')))"
-    )
-    project = str(Path(__file__).parents[2])
-    found = subprocess.run(
-        [sys.executable, "-c", code, archive(tmp_path), project], capture_output=True, text=True, check=False
-    )
-    assert found.returncode == 0, found.stderr
-    assert int(found.stdout) > 80
-
+DELAYS = (0.7, 0.1, 0.3, 1.2, 1.6, 2.1)
+"""Seconds after which a process is killed, which is in the middle of one load after the other."""
 
 LOADS = """
 import sys
@@ -62,7 +50,8 @@ for n in range(100):
 """
 
 
-@pytest.mark.parametrize("delay", [0.3, 1.2])
+@pytest.mark.usefixtures("needs_spark")
+@pytest.mark.parametrize("delay", DELAYS if MORE_EXAMPLES > 1 else DELAYS[:1])
 def test_a_load_that_is_killed_leaves_nothing_half_written(tmp_path: Path, delay: float) -> None:
     path = tmp_path / "a.nt"
     path.write_text("".join(f'<http://e/{n % 999}> <http://e/p> "{n}" .\n' for n in range(20_000)))
@@ -93,12 +82,14 @@ def test_a_load_that_is_killed_leaves_nothing_half_written(tmp_path: Path, delay
     assert accepted >= 1  # at most one of the two was being replaced
 
 
+@pytest.mark.usefixtures("needs_spark")
 def test_commands(tmp_path: Path) -> None:
     """As a user calls them."""
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [str(Path(sys.executable).with_name("corollary")), *arguments]
-        where = ["--master", "local[2]", "--conf", "spark.ui.enabled=false"]
+        settings = ("spark.ui.enabled=false", "spark.sql.shuffle.partitions=2")
+        where = ["--master", "local[2]", *(part for setting in settings for part in ("--conf", setting))]
         return subprocess.run([*command, *where], cwd=tmp_path, capture_output=True, text=True, check=False)
 
     (tmp_path / "a.nt").write_text(

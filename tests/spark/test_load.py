@@ -12,7 +12,7 @@ import pyoxigraph
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.spark.data import read_texts, texts, without_suffixes
+from tests.spark.data import canonical, read_texts, texts, without_suffixes
 
 from corollary.language.errors import InputError
 from corollary.loaders.encoded import load_encoded
@@ -61,13 +61,6 @@ def test_odd_lines_and_other_formats(spark: SparkSession, tmp_path: Path) -> Non
     found = loaded_texts(tmp_path / "set")
     wanted = read_texts(path for path in sorted(folder.iterdir()) if path.suffix != ".txt")
     assert canonical(found) == canonical(wanted)
-
-
-def canonical(triples: set[tuple[str, str, str]]) -> pyoxigraph.Dataset:
-    lines = "".join(f"{s} {p} {o} .\n" for s, p, o in triples)
-    found = pyoxigraph.Dataset(pyoxigraph.parse(lines, pyoxigraph.RdfFormat.N_TRIPLES))
-    found.canonicalize(pyoxigraph.CanonicalizationAlgorithm.RDFC_1_0)
-    return found
 
 
 terms = st.sampled_from([*(f"<http://e/{n}>" for n in range(9)), *(f'"{n}"' for n in range(4)), "_:b"])

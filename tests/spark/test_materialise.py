@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from tests import ontology_strategies as ontology
 from tests import strategies as some
 from tests.engine import Fact, load
-from tests.spark.data import TextTriple, texts
+from tests.spark.data import TextTriple, assert_equal_facts, texts
+from tests.strategies import MORE_EXAMPLES
 
 from corollary.evaluate import materialise as materialise_here
 from corollary.index import TripleIndex
@@ -27,11 +28,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 few = settings(
-    max_examples=3,
+    max_examples=2 * MORE_EXAMPLES,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=(Phase.explicit, Phase.reuse, Phase.generate),  # shrinking would take an hour
 )
+
+IS_LONG = MORE_EXAMPLES > 1
+"""Whether tests take all profiles, or the largest of the two families."""
 
 FAMILY = """
 @prefix : <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -131,7 +135,7 @@ def test_ontologies(assert_same: AssertSame, facts: frozenset[Fact], profile: st
     assert_same(facts, load_profile(profile))
 
 
-@pytest.mark.parametrize("profile", profile_names())
+@pytest.mark.parametrize("profile", profile_names() if IS_LONG else ("rdfs", "owl2rl-full"))
 def test_family(assert_same: AssertSame, tmp_path: Path, profile: str) -> None:
     """Something for every kind of rule: lists, keys, chains, closures, equality, literals, meta-schema."""
     (tmp_path / "family.ttl").write_text(FAMILY)
@@ -141,11 +145,19 @@ def test_family(assert_same: AssertSame, tmp_path: Path, profile: str) -> None:
 
 
 @pytest.mark.corpus
-@pytest.mark.parametrize("profile", profile_names())
-def test_a_university(assert_same: AssertSame, corpus: Path, profile: str) -> None:
+@pytest.mark.parametrize("profile", profile_names() if IS_LONG else ("rdfs", "owl2rl"))
+def test_a_university(spark: SparkSession, corpus: Path, tmp_path: Path, profile: str) -> None:
     dictionary = TermDictionary()
     paths = [corpus / "lubm" / name for name in ("lubm-1.nt.gz", "univ-bench.owl")]
-    assert_same.on_index(read_index(paths, dictionary), dictionary, load_profile(profile))
+    explicit = read_index(paths, dictionary)
+    if profile == "owl2rl-full":  # it derives a fact for every pair of literals
+        explicit = TripleIndex.from_columns(*(column[::10] for column in explicit.columns()))
+    save_encoded(tmp_path / "set", EncodedDataSet(dictionary, explicit))
+    program = load_profile(profile)
+    materialise(spark, str(tmp_path / "set"), str(tmp_path / "closed"), program, files=2)
+    found = load_encoded(tmp_path / "closed")
+    wanted = materialise_here(explicit, program, dictionary)
+    assert_equal_facts((found.inferred, found.dictionary), (wanted.inferred(), dictionary))
 
 
 CLOSING = """
@@ -161,26 +173,54 @@ PREFIX : <http://e/>
 """
 
 
-@pytest.mark.parametrize("edges_for_one", [0, closures.EDGES_FOR_ONE])
+EQUALITY = """
+PREFIX : <http://e/>
+PREFIX owl: <http://www.w3.org/2002/07/owl#>
+[?y, owl:sameAs, ?x] :- [?x, owl:sameAs, ?y] .
+[?x, owl:sameAs, ?z] :- [?x, owl:sameAs, ?y], [?y, owl:sameAs, ?z] .
+[?y, ?p, ?o] :- [?x, owl:sameAs, ?y], [?x, ?p, ?o] .
+[?s, ?q, ?o] :- [?p, owl:sameAs, ?q], [?s, ?p, ?o] .
+[?s, ?p, ?y] :- [?x, owl:sameAs, ?y], [?s, ?p, ?x] .
+[?x, owl:sameAs, ?y] :- [?z, :edge, ?x], [?z, :edge, ?y], [?z, a, :Node] .
+"""
+
+Edges = set[tuple[int, int]]
+
+CHAINS_AND_CYCLES = {(n, n + 1) for n in range(12)} | {
+    *((5, 3), (20, 21), (22, 21), (30, 30), (41, 40), (42, 41))
+}
+
+
+@few
+@example(CHAINS_AND_CYCLES, CLOSING, 0)
+@example(CHAINS_AND_CYCLES, EQUALITY, 0)
+@given(
+    st.sets(st.tuples(*[st.integers(0, 12)] * 2), max_size=14),
+    st.sampled_from((CLOSING, EQUALITY)),
+    st.sampled_from((0, closures.EDGES_FOR_ONE)),
+)
 def test_closures_of_few_edges_and_of_many(
-    assert_same: AssertSame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edges_for_one: int
+    assert_same: AssertSame,
+    tmp_path_factory: pytest.TempPathFactory,
+    edges: Edges,
+    program: str,
+    edges_for_one: int,
 ) -> None:
-    """Chains, cycles, several components, a loop; with negation and filters on top."""
-    monkeypatch.setattr(closures, "EDGES_FOR_ONE", edges_for_one)
-    edges = [(n, n + 1) for n in range(12)] + [(5, 3), (20, 21), (22, 21), (30, 30), (41, 40), (42, 41)]
+    """Transitive and symmetric closures with negation and filters on top, and equality."""
     lines = [f"<http://e/n{a}> <http://e/edge> <http://e/n{b}> .\n" for a, b in edges]
     lines += [f"<http://e/n{n}> a <http://e/Node> ; <http://e/size> {n % 3} .\n" for n in (0, 1, 50, 51)]
-    (tmp_path / "graph.ttl").write_text("".join(lines))
+    path = tmp_path_factory.mktemp("graph") / "graph.ttl"
+    path.write_text("".join(lines))
     dictionary = TermDictionary()
-    explicit = read_index([tmp_path / "graph.ttl"], dictionary)
-    assert_same.on_index(explicit, dictionary, parse_program(CLOSING))
+    explicit = read_index([path], dictionary)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(closures, "EDGES_FOR_ONE", edges_for_one)
+        assert_same.on_index(explicit, dictionary, parse_program(program))
 
 
 @few
 @given(st.sets(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=20, max_size=40))
-def test_components(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, edges: set[tuple[int, int]]
-) -> None:
+def test_components(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, edges: Edges) -> None:
     least = {node: node for edge in edges for node in edge}
     for _ in least:
         for one, other in edges:

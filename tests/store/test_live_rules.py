@@ -26,6 +26,11 @@ from tests.oracles.naive import closure, visible
 from tests.strategies import Fact, thorough
 
 from corollary.language import (
+    IRI,
+    RDF_TYPE,
+    RDFS,
+    XSD,
+    Literal,
     Program,
     Rule,
     Triple,
@@ -199,3 +204,74 @@ def test_refused_rules_leave_everything_as_it_was(data: st.DataObject) -> None:
     with pytest.raises(UnstratifiableError, match=r"negates what depends on its own conclusion: .* -> "):
         twin.store.add_rules(Program((*more, *CIRCULAR)))
     twin.assert_exact()
+
+
+CLOSURES = rules_of(
+    parse_program(
+        f"""
+        PREFIX : <{some.EXAMPLE}>
+        [?x, :p, ?y] :- [?y, :p, ?x] .
+        [?x, :p, ?y] :- [?x, :p, ?z], [?z, :p, ?y] .
+        [?x, :p, ?y] :- [?x, :p, ?z], [?z, :p, ?y], FILTER(?x != ?y) .
+        [?x, :p, ?y] :- [?x, :q, ?y] .
+        [?x, :q, ?y] :- [?x, :q, ?z], [?z, :p, ?y] .
+        """
+    )
+)
+nodes = st.sampled_from(some.INDIVIDUALS[:4])
+edges = st.tuples(nodes, st.sampled_from([IRI(some.EXAMPLE + "p"), IRI(some.EXAMPLE + "q")]), nodes)
+
+
+@thorough(100)
+@given(st.data())
+def test_closures_change_with_their_edges(data: st.DataObject) -> None:
+    """Edges come and go in the transaction that gives a closure other rules."""
+    draw = data.draw
+    twin = Twin(Program(()))
+    pool = draw(st.frozensets(edges, min_size=3, max_size=10))
+    for _ in range(draw(st.integers(2, 5))):
+        twin.change(some_of(data, twin.facts), some_of(data, pool, 6))
+        chosen = draw(st.lists(st.sampled_from(CLOSURES), max_size=3, unique=True))
+        if draw(st.booleans()):
+            twin.add(chosen, as_text=False)
+        else:
+            twin.remove(chosen)
+        twin.assert_exact()
+
+
+TYPES = parse_program(
+    """
+    PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+    [?v, a, ?d] :- VALUE(?v, ?d) .
+    [?y, a, ?c] :- [?p, rdfs:range, ?c], [?x, ?p, ?y] .
+    [?x, ?q, ?y] :- [?p, rdfs:subPropertyOf, ?q], [?x, ?p, ?y] .
+    """
+)
+ANY_PROPERTY = rules_of(parse_program(f"[?y, <{some.EXAMPLE}valueOf>, ?x] :- [?x, ?p, ?y] ."))
+IS, CLASS = IRI(some.EXAMPLE + "is"), IRI(some.EXAMPLE + "Class")
+about_types = st.sampled_from(
+    [
+        (RDF_TYPE, IRI(RDFS + "range"), CLASS),
+        (RDF_TYPE, IRI(RDFS + "subPropertyOf"), IS),
+        (IS, IRI(RDFS + "range"), CLASS),
+    ]
+)
+numbers = [Literal(n, XSD + datatype, None) for n in "12" for datatype in ("integer", "nonNegativeInteger")]
+valued = st.tuples(nodes, st.sampled_from(some.PROPERTIES), st.sampled_from(numbers))
+
+
+@thorough(60)
+@given(st.data())
+def test_types_of_literals_are_seen_where_anybody_looks(data: st.DataObject) -> None:
+    """A rule reads facts of any property, or a fact is about rdf:type: what literals are of may show."""
+    draw = data.draw
+    twin = Twin(TYPES)
+    pool = draw(st.frozensets(st.one_of(about_types, valued), min_size=2, max_size=7))
+    for _ in range(draw(st.integers(1, 5))):
+        twin.change(some_of(data, twin.facts), some_of(data, pool, 4))
+        match draw(st.sampled_from(("facts", "add", "remove"))):
+            case "add":
+                twin.add(ANY_PROPERTY, as_text=False)
+            case "remove":
+                twin.remove(ANY_PROPERTY)
+        twin.assert_exact()

@@ -59,6 +59,11 @@ class EncodedDataSet:
     prefixes: Mapping[str, str] = field(default_factory=dict)
 
 
+def is_encoded(path: str | os.PathLike[str]) -> bool:
+    """Whether a folder is, or was meant to be, an encoded data set."""
+    return (Path(path) / MANIFEST).is_file() and (Path(path) / TERMS).is_dir()
+
+
 def save_encoded(path: str | os.PathLike[str], data: EncodedDataSet) -> None:
     """Write a data set; ``inferred`` are facts that are not explicit. The folder appears whole or not at all.
 

@@ -17,7 +17,7 @@ from typing import BinaryIO, TypeVar
 import numpy as np
 
 from corollary.kernels.texts import Bytes
-from corollary.loaders.encoded import MANIFEST, TERMS
+from corollary.loaders.encoded import is_encoded
 from corollary.loaders.formats import FORMATS, STANDARD_STREAM, FileKind, input_error
 
 CHUNK = 1 << 20
@@ -39,7 +39,7 @@ def files_in(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
         if path == STANDARD_STREAM or not Path(path).is_dir():
             names.append(path)
             continue
-        if (Path(path) / MANIFEST).is_file() and (Path(path) / TERMS).is_dir():
+        if is_encoded(path):
             raise input_error(f"{path}: this is an encoded data set", "load it with store.load_encoded(...)")
         found = sorted(
             str(file)

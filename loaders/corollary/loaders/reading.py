@@ -22,11 +22,13 @@ from corollary.index.triples import TripleIndex
 from corollary.kernels.ntriples import find_terms
 from corollary.loaders.bulk import bulk_rows
 from corollary.loaders.documents import Document
+from corollary.loaders.encoded import is_encoded, load_encoded
 from corollary.loaders.files import files_in
 from corollary.loaders.formats import LINE_FORMATS, STANDARD_STREAM, input_error
 from corollary.loaders.gathering import Gathering
 from corollary.loaders.labels import free_label
 from corollary.loaders.ntriples import BadLine, parse_line, unsupported
+from corollary.loaders.translating import Translation
 from corollary.terms.dictionary import Ids, TermDictionary
 
 Columns = tuple[Ids, Ids, Ids]
@@ -99,7 +101,8 @@ def read(
 
     The format goes by suffix (``.nt .ttl .rdf .owl .jsonld`` ..., then maybe ``.gz``, ``.bz2`` or ``.zst``);
     ``-`` is standard input, N-Triples unless ``format`` says otherwise, as it also does for names without a
-    known suffix. A folder stands for the RDF files in it. Of quads the graph name is dropped. Duplicates
+    known suffix. A folder stands for the RDF files in it, or for the explicit facts of an encoded data set,
+    which come first. Of quads the graph name is dropped. Duplicates
     stay. Blank nodes of different files are different. ``progress`` is called at least every 65,536 triples.
 
     Raises InputError, with the place and a remedy, for what cannot be found, read or parsed; but if a list
@@ -136,12 +139,24 @@ def _rows(
     format: str | None,
     skipped: list[BadLine] | None,
 ) -> Iterator[Ids]:
-    documents = [Document.in_file_told(name, format) for name in files_in(paths)]
+    paths = list(paths)
+    documents = [
+        Document.in_file_told(name, format)
+        for name in files_in(path for path in paths if not is_encoded(path))
+    ]
 
     def read(document: Document, small: int) -> Iterator[tuple[Ids, int]]:
         return document_rows(document, dictionary, skipped=skipped, small=small)
 
-    return in_turn(documents, read, progress)
+    return chain(data_set_rows(filter(is_encoded, paths), dictionary), in_turn(documents, read, progress))
+
+
+def data_set_rows(paths: Iterable[str | os.PathLike[str]], dictionary: TermDictionary) -> Iterator[Ids]:
+    """The explicit facts of encoded data sets, as arrays of shape (triples, 3)."""
+    for path in paths:
+        data = load_encoded(path, inferred=False)
+        translation = Translation(data.dictionary, dictionary)
+        yield np.stack([translation.column(ids) for ids in data.explicit.columns(legal=False)], axis=1)
 
 
 Reader = Callable[[Document, int], Iterator[tuple[Ids, int]]]

@@ -1,9 +1,9 @@
 """AGGREGATE over batches of bindings.
 
 The idea: groups get numbers, and (group, value) pairs are packed and sorted, so that a group is a
-run. Counting is arithmetic on runs; the other functions decode every distinct value once and then
-work through the runs in Python. Results do not depend on the order of rows or of ids. Invariant: a
-group has a row iff all of its aggregates have a value.
+run. Counting is arithmetic on runs; the other functions decode every distinct value once. A median is
+read off a run of the values' places in order; the other runs are worked through in Python. Results do not
+depend on the order of rows or of ids. Invariant: a group has a row iff all of its aggregates have a value.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from corollary.algebra.bindings import Batch
 from corollary.algebra.expressions import number_rows, values
 from corollary.algebra.operators import (
+    EXACT,
     ExpressionError,
     Number,
     Orderable,
@@ -27,13 +28,15 @@ from corollary.algebra.operators import (
     add,
     as_result,
     divide,
+    find_number,
     literal_of,
     orderable,
     precedes,
+    promote,
     promote_all,
 )
-from corollary.index.pairs import firsts, pack, seconds, sorted_unique
-from corollary.kernels.sorted import Column, Mask, Rows
+from corollary.index.pairs import distinct, firsts, pack, seconds, sort_keys, sorted_unique
+from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.language import AggregateBinding, constant_text, parse_constant
 from corollary.plan.compile import CompiledRule, Grouping
 from corollary.terms.dictionary import TermDictionary
@@ -72,11 +75,13 @@ def _aggregate(
         return _encoded_counts(np.bincount(numbers, minlength=size), dictionary), complete
     ids, valid = values(inner, binding.argument, rule, dictionary)
     keys = pack(numbers[valid].astype(np.uint32), ids[valid])
-    keys = sorted_unique(keys) if binding.distinct else np.sort(keys)
+    keys = sorted_unique(keys) if binding.distinct else sort_keys(keys)
     counts = np.bincount(firsts(keys), minlength=size)
     if binding.function == "count":
         return _encoded_counts(counts, dictionary), complete
     complete[numbers[~valid]] = False
+    if binding.function == "median":
+        return _medians(keys, counts, complete, dictionary)
     column: Column = np.zeros(size, np.uint32)
     all_items = _Items(dictionary)
     ids_of_groups = seconds(keys).tolist()
@@ -98,6 +103,65 @@ def _encoded_counts(counts: Rows, dictionary: TermDictionary) -> Column:
         dictionary.encode(constant_text(literal_of(Number(Rank.INTEGER, count)))) for count in used.tolist()
     ]
     return np.array(ids, np.uint32)[np.searchsorted(used, counts)]
+
+
+def _medians(keys: Keys, counts: Rows, complete: Mask, dictionary: TermDictionary) -> tuple[Column, Mask]:
+    """The middle number of every group, or the mean of the two in the middle; a decimal if all are integers.
+
+    ``keys`` are group << 32 | id, sorted; ``counts`` tells how many of them every group has, and ``complete``
+    which groups may have a median. All distinct values are ordered once, exactly: promoting a group's numbers
+    to the highest rank among them keeps the order. NaN comes after all other numbers and makes the median
+    NaN; what is no number comes last and leaves the group without one.
+    """
+    ids = distinct(seconds(keys))
+    given = [find_number(parse_constant(dictionary.decode(term_id))) for term_id in ids.tolist()]
+    order = sorted(range(ids.size), key=lambda row: _order(given[row]))
+    numbers = [number for row in order if (number := given[row]) is not None]
+    ordinary = sum(not _is_nan(number) for number in numbers)
+    ranks = np.array([number.rank for number in numbers] + [0] * (ids.size - len(numbers)), np.int64)
+    places: Column = np.empty(ids.size, np.uint32)
+    places[order] = np.arange(ids.size, dtype=np.uint32)
+    runs = seconds(sort_keys(pack(firsts(keys), places[np.searchsorted(ids, seconds(keys))])))
+    groups = np.flatnonzero(counts)
+    ends = np.cumsum(counts)[groups]
+    starts = ends - counts[groups]
+    highest = np.maximum.reduceat(ranks[runs], starts) if groups.size else groups
+    last = runs[ends - 1]
+    lower, upper = (np.where(last < ordinary, runs[(starts + ends - odd) // 2], last) for odd in (1, 0))
+    complete &= counts > 0
+    complete[groups] &= last < len(numbers)
+    column: Column = np.zeros(counts.size, np.uint32)
+    known: dict[tuple[int, int, int], int] = {}
+    middles = zip(highest.tolist(), lower.tolist(), upper.tolist(), strict=True)
+    for position, middle in zip(groups.tolist(), middles, strict=True):
+        if complete[position]:
+            if middle not in known:
+                rank, *pair = middle
+                known[middle] = dictionary.encode(_halfway(Rank(rank), *(numbers[place] for place in pair)))
+            column[position] = known[middle]
+    return column, complete
+
+
+def _halfway(rank: Rank, lower: Number, upper: Number) -> str:
+    """The mean of two numbers of that rank or a lower one; a decimal of integers."""
+    one, other = promote(lower, rank), promote(upper, rank)
+    if rank < Rank.FLOAT:
+        return _text(Rank.DECIMAL, EXACT.multiply(EXACT.add(Decimal(one), Decimal(other)), HALF))
+    return _text(rank, one if lower is upper else total(rank, (one, other)) / 2)
+
+
+def _is_nan(number: Number) -> bool:
+    return number.value != number.value
+
+
+def _order(number: Number | None) -> tuple[int, Real]:
+    """What values are ordered by: numbers, then NaN, then what is no number."""
+    if number is None:
+        return 2, 0
+    return (1, 0) if _is_nan(number) else (0, number.value)
+
+
+HALF = Decimal("0.5")
 
 
 class Item(NamedTuple):
@@ -151,15 +215,6 @@ def average(items: Sequence[Item]) -> str:
     return _mean(*_numbers(items))
 
 
-def median(items: Sequence[Item]) -> str:
-    """The middle number, or the mean of the two in the middle; a decimal if all are integers."""
-    rank, numbers = _numbers(items)
-    if any(map(math.isnan, numbers)):
-        return _text(rank, math.nan)
-    numbers.sort()
-    return _mean(rank, numbers[(len(numbers) - 1) // 2 : len(numbers) // 2 + 1])
-
-
 def _mean(rank: Rank, numbers: Sequence[Real]) -> str:
     summed = total(rank, numbers)
     if rank < Rank.FLOAT:
@@ -193,5 +248,4 @@ FUNCTIONS: dict[str, Callable[[Sequence[Item]], str]] = {
     "avg": average,
     "min": least,
     "max": greatest,
-    "median": median,
 }

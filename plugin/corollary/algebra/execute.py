@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import is_
 
 import numpy as np
 
@@ -10,7 +11,8 @@ from corollary.algebra.aggregates import group
 from corollary.algebra.bindings import Batch, distinct_values, join, join_for
 from corollary.algebra.expressions import number_rows, select
 from corollary.index.pairs import join as join_keys
-from corollary.index.pairs import pack
+from corollary.index.pairs import pack, sort_keys
+from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex, grouped
 from corollary.kernels.sorted import Column, Keys
 from corollary.plan.compile import Atom, CompiledRule, Grouping, Negation
@@ -123,21 +125,46 @@ def _join_groups(
 
     If the rows say which groups are asked for, and these are few, only they are computed.
     """
-    start = Batch.start()
-    if grouping.group and all(map(batch.knows, grouping.group)):
+    groups = _last_groups(grouping, facts)
+    if groups is None and grouping.group and all(map(batch.knows, grouping.group)):
         asked = distinct_rows(batch, grouping.group)
         if CROWDED * asked.size < min(map(sizes(facts), grouping.atoms)):
-            start = asked
+            groups = _groups(asked, grouping, facts, rule, dictionary)
+    if groups is None:
+        groups = _groups(Batch.start(), grouping, facts, rule, dictionary)
+        grouping.last[:] = [(_relations(grouping, facts), groups.size, groups.columns)]
+    return natural_join(batch, groups) if groups.size else groups
+
+
+def _relations(grouping: Grouping, facts: TripleIndex) -> tuple[Relation, ...]:
+    """What the groups depend on, if no predicate is open."""
+    return tuple(facts.relation(atom.p) for atom in grouping.atoms)
+
+
+def _last_groups(grouping: Grouping, facts: TripleIndex) -> Batch | None:
+    """All groups, if they were the last to be computed and these facts have the same.
+
+    That is told by the relations: they are immutable, so the same ones have the same groups.
+    """
+    if any(atom.p < 0 for atom in grouping.atoms):
+        return None
+    for relations, size, columns in grouping.last:
+        if all(map(is_, relations, _relations(grouping, facts))):
+            return Batch(size, columns)
+    return None
+
+
+def _groups(
+    start: Batch, grouping: Grouping, facts: TripleIndex, rule: CompiledRule, dictionary: TermDictionary
+) -> Batch:
+    """The groups of the inner body's matches that the start leads to."""
     inner = _matches(start, grouping.atoms, facts)
     waiting = list(grouping.conditions)
     while waiting and inner.size:  # bodies have no order: a binding may be written after its use
         ready = next(condition for condition in waiting if condition.needs <= inner.columns.keys())
         waiting.remove(ready)
         inner = select(inner, ready, rule, dictionary)
-    if not inner.size:
-        return Batch.none()
-    groups = group(inner, grouping, rule, dictionary)
-    return natural_join(batch, groups)
+    return group(inner, grouping, rule, dictionary) if inner.size else inner
 
 
 def distinct_rows(batch: Batch, variables: Sequence[int]) -> Batch:
@@ -152,7 +179,7 @@ def natural_join(left: Batch, right: Batch) -> Batch:
     both = {v: np.concatenate((left.columns[v], right.columns[v])) for v in shared}
     _, numbers = number_rows(Batch(left.size + right.size, both), shared)
     codes = numbers.astype(np.uint32)
-    right_keys = np.sort(pack(codes[left.size :], np.arange(right.size, dtype=np.uint32)))
+    right_keys = sort_keys(pack(codes[left.size :], np.arange(right.size, dtype=np.uint32)))
     rows, right_rows = join_keys(right_keys, codes[: left.size])
     joined = left.take(rows)
     for variable, column in right.columns.items():

@@ -122,9 +122,12 @@ def number_rows(batch: Batch, variables: Sequence[int]) -> tuple[Rows, Rows]:
 
 
 def _number_keys(keys: Column | Keys) -> tuple[Rows, Rows]:
+    fresh = np.ones(keys.size, np.bool_)
+    if (keys[1:] >= keys[:-1]).all():  # as rows often come
+        np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
+        return np.flatnonzero(fresh), np.cumsum(fresh) - 1
     order = np.argsort(keys)
     ordered = keys[order]
-    fresh = np.ones(keys.size, np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
     numbers: Rows = np.empty(keys.size, np.int64)
     numbers[order] = np.cumsum(fresh) - 1

@@ -55,7 +55,8 @@ def main() -> None:
     """Find everything that follows from RDF data: RDFS, OWL 2 RL and your own rules.
 
     A FILE is RDF in any usual format, told by its suffix: .nt .nq .ttl .trig .rdf .owl .xml .n3 .jsonld, each
-    also with .gz, .bz2 or .zst after it. A folder stands for such files in it; a single - is standard input.
+    also with .gz, .bz2 or .zst after it. A folder stands for such files in it, or is an encoded data set; a
+    single - is standard input.
 
     \b
     Try it:

@@ -63,14 +63,16 @@ class Reading:
     def load(self, files: Sequence[str], store: CorollaryStore, progress: Progress | None = None) -> int:
         """Load some files into a store. How many triples were new."""
         from corollary.loaders.documents import Document
+        from corollary.loaders.encoded import is_encoded
         from corollary.loaders.files import files_in
         from corollary.loaders.formats import STANDARD_STREAM
 
         sources = [
             Document.in_file_told(name, self.format) if self.format or name == STANDARD_STREAM else name
-            for name in files_in(files)
+            for name in files_in(name for name in files if not is_encoded(name))
         ]
-        count = store.load(*sources, on_error="skip" if self.report else "stop", progress=progress)
+        count = sum(map(store.load_encoded, filter(is_encoded, files)))
+        count += store.load(*sources, on_error="skip" if self.report else "stop", progress=progress)
         self._bad_lines += store.bad_lines()
         return count
 

@@ -62,13 +62,15 @@ def update_files(sources: Sources, reading: Reading, strategy: str) -> Update:
     with stage("prepare", seconds):
         from corollary.evaluate import materialise
         from corollary.loaders.documents import size_of
+        from corollary.loaders.encoded import is_encoded
         from corollary.loaders.files import files_in
         from corollary.maintain import Strategy, maintain
         from corollary.maintain.facts import all_of, collected, less, put, without
         from corollary.terms.dictionary import TermDictionary
 
         program = load_program(sources.rules)
-        for name in files_in((*sources.files, *sources.remove, *sources.add)):
+        names = (*sources.files, *sources.remove, *sources.add)
+        for name in files_in(name for name in names if not is_encoded(name)):
             size_of(name)
     with stage("load", seconds) as current:
         dictionary = TermDictionary()

@@ -19,11 +19,11 @@ import numpy as np
 from corollary.algebra.bindings import Batch
 from corollary.algebra.execute import Candidates, emit, extend, family_rows
 from corollary.evaluate.fixpoint import Fixpoint, Progress
-from corollary.index.pairs import Pairs, difference
+from corollary.index.pairs import Pairs, difference, union
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column
 from corollary.language import Rule
-from corollary.modules.datatypes import Datatypes
+from corollary.modules.datatypes import Datatypes, Interest
 from corollary.modules.equality import Equality, replaced_end
 from corollary.modules.guards import Guards
 from corollary.modules.inclusion import Inclusion, inclusion_shape
@@ -62,14 +62,45 @@ class Assignment:
     module: str
 
 
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The predicates (ids, or guard variables) that a rule closes, closes but for loops, or makes symmetric,
+    and the one by which it replaces terms; None where it does not.
+    """
+
+    closed: int | None
+    loopless: int | None
+    mirrored: int | None
+    replacing: int | None
+
+
 def tables(compiled: CompiledProgram, facts: TripleIndex) -> Tables:
     """What gives the rows of the program's families, given these facts."""
 
     def rows(rule: CompiledRule) -> tuple[int, dict[int, Column]]:
+        if not rule.guards and all(condition.needs for condition in rule.conditions):
+            return 1, {}
         batch = family_rows(rule, facts, compiled.dictionary)
         return batch.size, batch.columns
 
     return rows
+
+
+def interest_in_types(compiled: CompiledProgram) -> Interest:
+    """Whose types rules look for, if they give types to literals of any datatype.
+
+    A rule that replaces terms by equal ones passes types on, and does not look at them.
+    """
+    if not compiled.types_literals():
+        return Interest.IN_NAMED
+    is_open = any(
+        (atom.p < 0 and atom.p not in rule.guarded)
+        or (atom.p == compiled.rdf_type and atom.o < 0 and atom.o not in rule.guarded)
+        for rule in compiled.rules
+        if rule.heads and replaced_end(rule) is None
+        for atom in (rule.atoms[position] for position in rule.data)
+    )
+    return Interest.IN_ALL if is_open else Interest.IN_FACTS
 
 
 class Evaluation:
@@ -98,15 +129,18 @@ class Evaluation:
         self._linear: dict[int, Linear] = {}
         self._rules = SemiNaive("rules", dictionary)
         self._constants = compiled.predicates() | compiled.classes()
+        self._interest = Interest.IN_NAMED
         modules: list[Module] = [self._lists] if self._lists else []
         if compiled.uses(VALUE_BUILTINS):
-            modules.append(Datatypes(dictionary, compiled.predicates(), compiled.classes()))
+            self._interest = interest_in_types(compiled)
+            modules.append(Datatypes(dictionary, compiled.predicates(), compiled.classes(), self._interest))
         modules += [self._transitive, self._schema, self._inclusion, self._equality]
         index = explicit.snapshot()
         facts: Candidates = {}
         self._transitive_constants: set[int] = set()
         self._same: int | None = None
         self._linear_shapes: dict[int, LinearShape] = {}
+        self._forms: dict[int, Form] = {}
         self._look_over()
         for rule in compiled.rules:
             self._assign(rule, facts)
@@ -145,16 +179,11 @@ class Evaluation:
         Equality is a closed and symmetric predicate by which rules replace terms. The schema are all guards,
         and what rules without guards derive them from.
         """
-        closed = {
-            predicate
-            for rule in self.compiled.rules
-            if (predicate := closed_predicate(rule)) is not None and predicate >= 0
-        }
-        loopless = {self._loopless(rule) for rule in self.compiled.rules}
-        self._transitive_constants = closed | {predicate for predicate in loopless if predicate is not None}
-        mirrored = {mirrored_predicate(rule) for rule in self.compiled.rules}
-        replacing = {end[0] for end in map(replaced_end, self.compiled.rules) if end is not None}
-        self._same = min(replacing & mirrored & closed, default=None)
+        forms = [self._form(rule) for rule in self.compiled.rules]
+        closed = {form.closed for form in forms if form.closed is not None and form.closed >= 0}
+        self._transitive_constants = closed | {form.loopless for form in forms if form.loopless is not None}
+        replacing = {form.replacing for form in forms if form.replacing is not None}
+        self._same = min(replacing & {form.mirrored for form in forms} & closed, default=None)
         self.schema = Guards(self.compiled.rdf_type)
         deriving = [rule for rule in self.compiled.rules if rule.heads and rule.source.body]
         for rule in deriving:
@@ -190,24 +219,33 @@ class Evaluation:
         ):
             raise NewModules("the rules need lists, and other modules for that")
         more_constants = not self.compiled.predicates() | self.compiled.classes() <= known
-        if self.compiled.uses(VALUE_BUILTINS) and (more_constants or not uses_values):
+        more_interest = interest_in_types(self.compiled) is not self._interest
+        if self.compiled.uses(VALUE_BUILTINS) and (more_constants or more_interest or not uses_values):
             raise NewModules("the rules ask for values, and need other modules for that")
-        schema = self.schema
+        schema, before = self.schema, (self._transitive_constants, self._same, self._linear_shapes)
         self._look_over()
+        is_seen_alike = before == (self._transitive_constants, self._same, self._linear_shapes)
+        is_seen_alike = is_seen_alike and schema.is_as(self.schema)
         numbers = {rule.number for rule in gone}
+        self._forms = {number: form for number, form in self._forms.items() if number not in numbers}
         kept = [a for a in self.assignments if a.rule.number not in numbers]
         emptied = self._worth_emptying(gone, explicit) if wholesale else set()
         again = [a.rule for a in kept if a.module != "fact" and any(h.p in emptied for h in a.rule.heads)]
         numbers |= {rule.number for rule in again}
-        moved = [a.rule for a in kept if a.rule.number not in numbers and a.module != self._module_of(a.rule)]
+        moved = [
+            a.rule
+            for a in kept
+            if not is_seen_alike and a.rule.number not in numbers and a.module != self._module_of(a.rule)
+        ]
         lost = self._unassign([*gone, *again], TripleIndex() if emptied else self.fixpoint.index)
         extend(lost, self._unassign(moved, self.fixpoint.index))
         for predicate in emptied:
             lost.pop(predicate, None)
-            derived = self.fixpoint.index.relation(predicate)
-            for given in (explicit.relation(predicate), self.axioms.relation(predicate)):
-                derived = derived.minus(given.pairs().keys)
-            self.fixpoint.exclude(predicate, derived.pairs().keys)
+            relation = self.fixpoint.index.relation(predicate)
+            given = (facts.relation(predicate).pairs().keys for facts in (explicit, self.axioms))
+            staying = relation.common(union(*given))
+            self.fixpoint.exclude(predicate, relation.pairs().keys)
+            self.fixpoint.index.add(predicate, Pairs(staying))  # who reads it is applied to all facts again
         stated: Candidates = {}
         for rule in [*came, *again, *moved]:
             self._assign(rule, stated)
@@ -224,6 +262,8 @@ class Evaluation:
 
         There are none if a rule leaves open what it reads or derives.
         """
+        if not gone:
+            return set()
         rules = [rule for rule in (*self.compiled.rules, *gone) if rule.heads]
         is_open = any(rule.guards or min(atom.p for atom in (*rule.read, *rule.heads)) < 0 for rule in rules)
         if is_open or self._lists is not None or self.compiled.uses(VALUE_BUILTINS):
@@ -231,13 +271,15 @@ class Evaluation:
         index = self.fixpoint.index
         found = {head.p for rule in gone for head in rule.heads}
         fed = {*explicit.all_predicates(), *self.axioms.all_predicates()}
+        parts = [[{atom.p for atom in atoms} for atoms in (r.read, r.atoms, r.heads)] for r in rules]
+        left = len(rules) - sum(bool(rule.heads) for rule in gone)
         size = -1
         while size != (size := len(found) + len(fed)):
-            for rule in rules:
-                if any(atom.p in found for atom in rule.read):
-                    found.update(head.p for head in rule.heads)
-                if rule not in gone and all(atom.p in fed for atom in rule.atoms):
-                    fed.update(head.p for head in rule.heads)
+            for position, (read, needed, derived) in enumerate(parts):
+                if not found.isdisjoint(read):
+                    found |= derived
+                if position < left and needed <= fed:
+                    fed |= derived
         lost = sum(len(index.relation(p)) for p in found - fed)
         for rule in gone:
             most = sum(len(index.relation(head.p)) for head in rule.heads)
@@ -379,11 +421,12 @@ class Evaluation:
             return "stratified"
         if not self.modular:
             return self._rules.name
-        if closed_predicate(rule) is not None or self._loopless(rule) is not None:
+        form = self._form(rule)
+        if form.closed is not None or form.loopless is not None:
             return self._transitive.name
-        if mirrored_predicate(rule) in self._transitive_constants:
+        if form.mirrored in self._transitive_constants:
             return self._transitive.name
-        if (end := replaced_end(rule)) is not None and end[0] == self._same:
+        if form.replacing is not None and form.replacing == self._same:
             return self._equality.name
         if self._is_schema(rule):
             return self._schema.name
@@ -391,9 +434,17 @@ class Evaluation:
             return self._inclusion.name
         return Linear.name if rule.number in self._linear_shapes else self._rules.name
 
-    def _loopless(self, rule: CompiledRule) -> int | None:
-        """The predicate that the transitive closure module closes but for loops, by this rule."""
-        return None if rule.source in self._unfit else loopless_predicate(rule)
+    def _form(self, rule: CompiledRule) -> Form:
+        """What a rule by itself may be to modules. Numbers are given once, so it is found once for each."""
+        if rule.number not in self._forms:
+            end = replaced_end(rule)
+            self._forms[rule.number] = Form(
+                closed_predicate(rule),
+                None if rule.source in self._unfit else loopless_predicate(rule),
+                mirrored_predicate(rule),
+                None if end is None else end[0],
+            )
+        return self._forms[rule.number]
 
     def _assign(self, rule: CompiledRule, facts: Candidates) -> None:
         """Hand a rule to the module that evaluates it; a rule without body states facts."""
@@ -401,13 +452,12 @@ class Evaluation:
         if module == "fact":
             emit(rule.heads, Batch.start(), facts)
         elif module == self._transitive.name:
-            closed, mirrored = closed_predicate(rule), mirrored_predicate(rule)
-            if closed is None:
-                closed = loopless_predicate(rule)
+            form = self._form(rule)
+            closed = form.loopless if form.closed is None else form.closed
             if closed is not None:
                 self._transitive.add_rule(rule, closed)
-            elif mirrored is not None:
-                self._transitive.add_symmetry(rule, mirrored)
+            elif form.mirrored is not None:
+                self._transitive.add_symmetry(rule, form.mirrored)
         elif module == self._equality.name:
             self._equality.add_rule(rule)
         elif module == self._schema.name:

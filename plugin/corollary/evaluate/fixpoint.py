@@ -20,7 +20,7 @@ from time import perf_counter
 import numpy as np
 
 from corollary.algebra.execute import Candidates
-from corollary.index.pairs import Pairs, sorted_unique, union
+from corollary.index.pairs import Pairs, sort_keys, sorted_unique, union
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Keys
@@ -124,9 +124,9 @@ def _joined(parts: list[Keys]) -> Keys:
 
 
 def _unknown(keys: Keys, known: Relation) -> Keys:
-    """The keys that are not known, sorted and unique. Large arrays: the keys are sorted where they are."""
+    """The keys that are not known, sorted and unique. The array that is given may be overwritten."""
     if not (keys[1:] > keys[:-1]).all():
-        keys.sort()
+        keys = sort_keys(keys)
     fresh = ~known.contains(keys)
     if keys.size:
         fresh[1:] &= keys[1:] != keys[:-1]
@@ -139,6 +139,4 @@ def _merged(parts: list[Relation], whole: Relation) -> Relation:
         return parts[0]
     if sum(map(len, parts)) == len(whole):
         return whole
-    keys = np.concatenate([part.pairs().keys for part in parts])
-    keys.sort()
-    return Relation(Pairs(keys))
+    return Relation(Pairs(sort_keys(np.concatenate([part.pairs().keys for part in parts]))))

@@ -25,6 +25,7 @@ from corollary.index.pairs import (
     intersection,
     pack,
     seconds,
+    sort_keys,
     swap,
 )
 from corollary.index.relation import Relation
@@ -60,8 +61,7 @@ def close_keys(edges: Keys, known: Keys = NO_KEYS) -> Keys:
     if words > WORDS_AN_EDGE * edges.size:
         paths = components.lists(nodes.astype(np.uint64), PAIRS_A_WORD * words)
         if paths is not None:
-            paths.sort()
-            return difference(paths, known)
+            return difference(sort_keys(paths), known)
     return _written(components.bits(), components.of_node, nodes, nodes, known)
 
 
@@ -92,7 +92,7 @@ def close_from(edges: Relation, sources: Column, *, mirrored: bool = False) -> K
         _written(components.bits(first, last), rows, sources, part.nodes[first:last])
         for first, last in part.blocks()
     ]
-    return np.sort(np.concatenate(blocks))
+    return sort_keys(np.concatenate(blocks))
 
 
 def pairs_on_paths(pairs: Keys, edges: Relation, *, mirrored: bool = False) -> Keys:
@@ -160,7 +160,7 @@ class Part:
             bits &= with_all.bits(first, last)[with_all.of_node]
             changed = np.flatnonzero(bits.any(axis=1))
             blocks.append(_written(bits, changed, self.nodes[changed], self.nodes[first:last]))
-        return np.sort(np.concatenate(blocks))
+        return sort_keys(np.concatenate(blocks))
 
     def components(self) -> Components:
         return Components.of(self.nodes.size, self.start, self.end)
@@ -182,9 +182,7 @@ class Part:
             if room == most:
                 return None
             room = min(4 * room, most)
-        paths = pack(np.repeat(sources, np.diff(closed)), self.nodes[reached[: closed[-1]]])
-        paths.sort()
-        return paths
+        return sort_keys(pack(np.repeat(sources, np.diff(closed)), self.nodes[reached[: closed[-1]]]))
 
 
 def nodes_met(edges: Relation, starts: Column, *, backward: bool = False, mirrored: bool = False) -> Column:

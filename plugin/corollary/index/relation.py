@@ -23,6 +23,7 @@ from corollary.index.pairs import (
     join,
     pack,
     read_only,
+    sort_keys,
 )
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.terms.dictionary import FIRST_LITERAL
@@ -63,9 +64,12 @@ class Relation:
     def plus_new(self, new: Pairs) -> Relation:
         """As ``plus``, for facts known not to be there."""
         base, added, removed = self._parts
-        if len(removed):
-            return self.plus(new.keys)
-        return Relation(base, added.plus(new), removed) if len(new) else self
+        if not len(new):
+            return self
+        returning = Pairs(intersection(new.keys, removed.keys))
+        if len(returning):
+            removed, new = removed.minus(returning), new.minus(returning)
+        return Relation(base, added.plus(new), removed)
 
     def minus(self, keys: Keys) -> Relation:
         """The relation without these facts (sorted, unique); those it does not have are harmless."""
@@ -121,7 +125,7 @@ class Relation:
         rows, objects = _overlaid_join(base.keys, added.keys, removed.keys, subjects)
         keys = pack(subjects[rows], objects)
         if len(added):
-            keys.sort()  # they come last
+            keys = sort_keys(keys)  # they come last
         return keys
 
     def objects_of(self, subjects: Column) -> tuple[Rows, Column]:

@@ -1,9 +1,9 @@
 """Loops over sorted arrays: search, join, membership, union.
 
 *Keys* are pairs packed as ``uint64``, first << 32 | second, sorted and unique. Probes need not be
-sorted, but ascending probes are found by galloping on from the last hit, in time linear in the
-distance; a join of two sorted columns is therefore a merge, and a few probes into a large relation
-are binary searches, with the same code.
+sorted, but are found by galloping from the last hit, in time logarithmic in the distance; a join of
+two sorted columns is therefore a merge, and a few probes into a large relation are binary searches,
+with the same code.
 """
 
 from __future__ import annotations
@@ -41,12 +41,17 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
             total += counts[row]
             continue
         target = np.uint64(probe) << shift
-        if probe < last:
-            position = 0
-        # gallop from the last hit to a window that holds the first key >= target
+        # gallop from the last hit, on or back, to a window that holds the first key >= target
         low = position
+        high = position
         step = 1
-        high = low
+        if probe < last:
+            low = high - 1
+            while low >= 0 and keys[low] >= target:
+                high = low
+                low = low - step
+                step = step * 2
+            low = 0 if low < 0 else low + 1
         while high < size and keys[high] < target:
             low = high + 1
             high = high + step
@@ -153,11 +158,16 @@ def contains(keys: Keys, probes: Keys, found: Mask) -> None:
     last = np.uint64(0)
     for row in range(probes.size):
         target = probes[row]
-        if target < last:
-            position = 0
         low = position
+        high = position
         step = 1
-        high = low
+        if target < last:
+            low = high - 1
+            while low >= 0 and keys[low] >= target:
+                high = low
+                low = low - step
+                step = step * 2
+            low = 0 if low < 0 else low + 1
         while high < size and keys[high] < target:
             low = high + 1
             high = high + step

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary.algebra.execute import Candidates, extend
-from corollary.index.pairs import Pairs, difference, sorted_unique
+from corollary.algebra.execute import Candidates
+from corollary.index.pairs import Pairs, difference, sorted_unique, union
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Keys
@@ -14,8 +14,11 @@ Facts = dict[int, Keys]
 """Facts by predicate, sorted and unique; no predicate without facts."""
 
 
-def collected(candidates: Candidates, among: TripleIndex) -> Facts:
-    """The candidates that are among some facts."""
+NO_FACTS = TripleIndex()
+
+
+def collected(candidates: Candidates, among: TripleIndex, known: TripleIndex = NO_FACTS) -> Facts:
+    """The candidates that are among some facts, and not among those that are known."""
     found: Facts = {}
     for predicate, parts in candidates.items():
         relation = among.relation(predicate)
@@ -23,6 +26,9 @@ def collected(candidates: Candidates, among: TripleIndex) -> Facts:
             keys = np.concatenate(parts) if len(parts) > 1 else parts[0]
             if not (keys[1:] > keys[:-1]).all():
                 keys = sorted_unique(keys)
+            others = known.relation(predicate)
+            if len(others):
+                keys = keys[~others.contains(keys)]
             keys = relation.common(keys)
             if keys.size:
                 found[predicate] = keys
@@ -78,9 +84,7 @@ def united(left: Facts, right: Facts) -> Facts:
     """Both sets of facts as one."""
     if not left or not right:
         return left or right
-    candidates: Candidates = {predicate: [keys] for predicate, keys in left.items()}
-    extend(candidates, {predicate: [keys] for predicate, keys in right.items()})
-    return {
-        predicate: sorted_unique(np.concatenate(parts)) if len(parts) > 1 else parts[0]
-        for predicate, parts in candidates.items()
-    }
+    both = dict(left)
+    for predicate, keys in right.items():
+        both[predicate] = union(both[predicate], keys) if predicate in both else keys
+    return both

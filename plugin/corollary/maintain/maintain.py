@@ -101,7 +101,7 @@ def maintain(
     result, reason = None, None
     if strategy is not Strategy.START_OVER:
         change = evaluation.compiled.changed(wanted) if wanted != before.program else None
-        if change is not None and any(not rule.is_monotone for rule in change.program.rules):
+        if change is not None and change.came and any(not rule.is_monotone for rule in change.program.rules):
             refuse_static_cycles(change.program)
         evaluation.version += 1
         run = _Run(before, explicit, strategy, report)
@@ -249,8 +249,9 @@ class _Run:
         put(without(all_of(self._went), universe), universe)
         gone = TripleIndex()
         origin: Module | None = None
+        self._candidates[layer] = without(self._candidates.get(layer, {}), certain)
         while True:
-            candidates = without(self._candidates.pop(layer, {}), certain)
+            candidates = self._candidates.pop(layer, {})
             if candidates:
                 self._judge(stage, layer, origin, candidates, prover, gone)
             number = next((n for n, pending in enumerate(self._pending) if pending), None)
@@ -260,7 +261,7 @@ class _Run:
             recent, self._pending[number] = as_index(self._pending[number]), {}
             with self._report.timed(stage, origin.name):
                 facts = self._before if origin in self._evaluation.strata else universe
-                self._queue(collected(origin.delete(facts, recent, certain), self._index), layer)
+                self._queue(collected(origin.delete(facts, recent, certain), self._index, certain), layer)
         lost = all_of(gone)
         if not lost:
             return

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from corollary.algebra.execute import Candidates, extend
+from corollary.index.pairs import Pairs
 from corollary.index.triples import TripleIndex
 from corollary.maintain.facts import Facts, as_index, collected, count, less, put, united, without
 from corollary.modules.module import Module
@@ -58,40 +59,40 @@ class Prover:
         return checked
 
     def _prove(self, frontier: Facts, checked: Facts) -> Facts:
-        """What can be proved of the frontier, and what follows from that among the checked facts."""
-        proved = self._derivable(frontier)
-        recent = proved
-        while recent:
-            checked = less(checked, recent)
-            if not checked:
+        """What can be proved of the frontier, and what follows from that among the checked facts.
+
+        Every module is asked for the frontier, and then told what others have proved that it reads; of what
+        it has proved itself only what is to be ``returning``. It is asked again for all that is checked where
+        that is less than what it would be told.
+        """
+        proved: Facts = {}
+        news: list[Facts] = [{} for _ in self._modules]
+        asked = 0
+        everything = as_index(checked)
+        wanted = as_index(frontier) if count(frontier) < count(checked) else everything
+        while checked:
+            number = next((n for n, told in enumerate(news) if told or n >= asked), None)
+            if number is None:
                 break
-            if count(checked) < count(recent):  # the fewer facts ask for the others
-                recent = self._derivable(checked)
+            module, told, news[number] = self._modules[number], news[number], {}
+            if number >= asked:
+                asked += 1
+                found = collected(module.rederive(wanted, self.certain), wanted)
+                if told and wanted.fact_count() < everything.fact_count():
+                    news[number] = told
+            elif count(told) > everything.fact_count():
+                found = collected(module.rederive(everything, self.certain), everything)
             else:
-                recent = self._carried(recent, checked)
-            proved = united(proved, recent)
+                found = collected(module.consequences(self.certain, as_index(told), everything), everything)
+            if not found:
+                continue
+            put(found, self.certain)
+            proved, checked, frontier = united(proved, found), less(checked, found), less(frontier, found)
+            everything = as_index(checked)
+            wanted = as_index(frontier) if count(frontier) < count(checked) else everything
+            for number, other in enumerate(self._modules):
+                part = {p: keys for p, keys in found.items() if other.reads(p)}
+                if other is module:
+                    part = {p: other.returning(p, Pairs(keys)).keys for p, keys in part.items()}
+                news[number] = united(news[number], {p: keys for p, keys in part.items() if keys.size})
         return proved
-
-    def _derivable(self, wanted: Facts) -> Facts:
-        """What some rule derives from certain facts; that is certain too now."""
-        derivable: Facts = {}
-        index = as_index(wanted)
-        for module in self._modules:
-            found = collected(module.rederive(index, self.certain), index)
-            if found:
-                put(found, self.certain)
-                derivable, wanted = united(derivable, found), less(wanted, found)
-                if not wanted:
-                    break
-                index = as_index(wanted)
-        return derivable
-
-    def _carried(self, recent: Facts, checked: Facts) -> Facts:
-        """What follows among the checked facts from facts that have just become certain."""
-        index, news = as_index(checked), as_index(recent)
-        derived: Candidates = {}
-        for module in self._modules:
-            extend(derived, module.consequences(self.certain, news, index))
-        carried = collected(derived, index)
-        put(carried, self.certain)
-        return carried

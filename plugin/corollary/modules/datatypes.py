@@ -11,13 +11,16 @@ Every literal has many datatypes and differs from almost every other, so two of 
 kept to what can show. VALUE is told for the datatypes that some fact is about (a datatype that is only
 the range of a property, or only what owl:allValuesFrom asks for, has no instances that anybody looks
 for), and for all datatypes of literals in owl:sameAs facts, since what is the same as a literal has
-its types. DIFFERENT_VALUE is told among the literals in owl:sameAs facts. Literals of unsupported
-datatypes have no known value and occur in none of them.
+its types. If anybody looks at types whatever they are of (a rule that reads facts of any property, or a
+fact about rdf:type itself), it is told for the literals' own datatypes too. DIFFERENT_VALUE is told
+among the literals in owl:sameAs facts. Literals of unsupported datatypes have no known value and occur
+in none of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
+from enum import Enum
 
 import numpy as np
 
@@ -36,7 +39,7 @@ from corollary.index.pairs import (
 )
 from corollary.index.triples import FIRST_VIRTUAL, TripleIndex
 from corollary.kernels.sorted import Column, Keys, Mask
-from corollary.language import IRI, OWL, RDFS, Literal, constant_text, parse_constant
+from corollary.language import IRI, OWL, RDF_TYPE, RDFS, Literal, constant_text, parse_constant
 from corollary.terms.dictionary import FIRST_LITERAL, TermDictionary
 from corollary.terms.values import (
     LITERAL,
@@ -55,15 +58,32 @@ ALL_STRINGS = frozenset((STRING, PLAIN_LITERAL, LITERAL))
 """The datatypes that every plain literal is of."""
 
 
+class Interest(Enum):
+    """Where types of literals are looked for."""
+
+    IN_NAMED = "for datatypes that facts or rules name"
+    IN_FACTS = "for others too if a fact is about rdf:type"
+    IN_ALL = "for others too"
+
+
 class Datatypes:
     """Values of the literals in the facts."""
 
     name = "datatypes"
     is_waiting = False
 
-    def __init__(self, dictionary: TermDictionary, predicates: Iterable[int], classes: Iterable[int]) -> None:
+    def __init__(
+        self,
+        dictionary: TermDictionary,
+        predicates: Iterable[int],
+        classes: Iterable[int],
+        interest: Interest,
+    ) -> None:
         """``predicates`` and ``classes`` are the constants of the program: where datatypes matter."""
         self._dictionary = dictionary
+        self._interest = interest
+        self._rdf_type = dictionary.encode(f"<{RDF_TYPE.value}>")
+        self._predicates = sorted(p for p in predicates if p < FIRST_VIRTUAL)
         self._same_as = dictionary.encode(f"<{OWL}sameAs>")
         silent = {dictionary.encode(f"<{RDFS}range>"), dictionary.encode(f"<{OWL}allValuesFrom>")}
         self._telling = sorted(p for p in set(predicates) - silent if p < FIRST_VIRTUAL)
@@ -72,6 +92,8 @@ class Datatypes:
         self._used: Keys = np.empty(0, np.uint64)
         self._values: dict[int, Value | None] = {}
         self._by_value: dict[Value, list[int]] = {}
+        self._datatypes: dict[int, str] = {}
+        self._looked_up = 0
         self._shown: set[str] = set()
         self._equated: Keys = np.empty(0, np.uint64)
         self._scanned = False
@@ -87,7 +109,7 @@ class Datatypes:
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """What the literals that are new in the facts denote, and new datatypes of all literals."""
         found: dict[str, list[Keys]] = {}
-        shown = self._shown_datatypes(facts)
+        shown = self._all_shown(facts)
         if self._dictionary.marked_literals or shown:  # as long as there are none, plain literals
             literals = difference(_literals(recent if self._scanned else facts), self._used)
             self._scanned = True  # denote themselves, and nobody asks for their datatypes
@@ -104,13 +126,14 @@ class Datatypes:
     def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
         """What was told of the literals in the gone facts, and of datatypes that those showed."""
         literals = _literals(gone).astype(np.uint32)
+        is_wide = self._looks_at_all(facts)
         told: Candidates = {}
         for name in RELATIONS:
             predicate = self._dictionary.encode(name)
             relation = facts.relation(predicate)
             if not len(relation):
                 continue
-            if self._shown_datatypes(gone) or len(gone.relation(self._same_as)):
+            if is_wide or self._shown_datatypes(gone) or len(gone.relation(self._same_as)):
                 told[predicate] = [relation.pairs().keys]
                 continue
             rows, others = relation.objects_of(literals)
@@ -136,7 +159,7 @@ class Datatypes:
             kept = _occur(firsts(keys), facts)
             if name == "VALUE":
                 if shown is None:
-                    ids = [self._id(datatype) for datatype in self._shown_datatypes(facts)]
+                    ids = [self._id(datatype) for datatype in self._all_shown(facts)]
                     shown = np.sort(np.array(ids, np.uint32))
                 kept &= np.isin(seconds(keys), shown) | np.isin(firsts(keys), self._ends_of_same_as(facts))
             elif name != "ILL_TYPED":
@@ -153,7 +176,8 @@ class Datatypes:
         keys = np.concatenate([relation.pairs().keys for relation in told])
         if not keys.size:
             return {}
-        ends = distinct(np.concatenate((firsts(keys), seconds(keys))))
+        more = [self._rdf_type, *(_literals(facts) if self._looks_at_all(facts) else ())]
+        ends = distinct(np.concatenate((firsts(keys), seconds(keys), np.array(more, np.uint32))))
         read: Candidates = {}
         for predicate in facts.predicates():
             relation = facts.relation(predicate)
@@ -166,8 +190,8 @@ class Datatypes:
 
     def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
         """Forget literals and datatypes of which nothing is told any more: they are new when they return."""
-        if self._shown_datatypes(gone):
-            self._shown &= self._shown_datatypes(facts)
+        if self._shown_datatypes(gone) or self._looks_at_all(gone) or self._looks_at_all(facts):
+            self._shown &= self._all_shown(facts)
         if len(gone.relation(self._same_as)):
             self._equated = intersection(self._equated, self._ends_of_same_as(facts).astype(np.uint64))
         literals = intersection(_literals(gone), self._used)
@@ -256,8 +280,12 @@ class Datatypes:
 
     def _shown_datatypes(self, facts: TripleIndex) -> set[str]:
         """The datatypes that facts of the program's predicates, or its rules, are about."""
-        ids = {self._dictionary.find(f"<{name}>"): name for name in SUPPORTED_DATATYPES}
-        known = np.sort(np.array([i for i in ids if i is not None], np.uint32))
+        if len(self._dictionary) > self._looked_up:  # a term keeps its id, and others may have come
+            self._looked_up = len(self._dictionary)
+            found = {self._dictionary.find(f"<{name}>"): name for name in SUPPORTED_DATATYPES}
+            self._datatypes = {number: name for number, name in found.items() if number is not None}
+        ids = self._datatypes
+        known = np.sort(np.array(list(ids), np.uint32))
         shown = {ids[i] for i in known.tolist() if i in self._in_rules}
         for predicate in self._telling:
             relation = facts.relation(predicate)
@@ -266,6 +294,21 @@ class Datatypes:
                 shown |= {ids[i] for i in distinct(known[rows]).tolist()}
                 rows, _ = relation.subjects_of(known)
                 shown |= {ids[i] for i in distinct(known[rows]).tolist()}
+        return shown
+
+    def _looks_at_all(self, facts: TripleIndex) -> bool:
+        """Whether types are looked at whatever they are of."""
+        if self._interest is not Interest.IN_FACTS:
+            return self._interest is Interest.IN_ALL
+        relations = map(facts.relation, self._predicates)
+        return any(r.has_subject(self._rdf_type) or r.has_object(self._rdf_type) for r in relations)
+
+    def _all_shown(self, facts: TripleIndex) -> set[str]:
+        """The datatypes that VALUE is told for, but of literals in owl:sameAs facts."""
+        shown = self._shown_datatypes(facts)
+        if self._looks_at_all(facts):
+            constants = map(self._constant, _literals(facts).tolist())
+            shown |= {datatype_of(c.datatype, c.language) for c in constants} & SUPPORTED_DATATYPES
         return shown
 
     def _tell_equated(self, facts: TripleIndex, found: dict[str, list[Keys]]) -> None:

@@ -28,7 +28,12 @@ def touched(grouping: Grouping, facts: TripleIndex, changed: TripleIndex) -> Bat
 def _groups(grouping: Grouping, position: int, facts: TripleIndex, changed: TripleIndex) -> Batch:
     """The groups in which the atom at a position matches a changed fact."""
     rest = list(grouping.atoms)
-    batch = join(Batch.start(), rest.pop(position), changed)
+    atom = rest.pop(position)
+    if atom.p >= 0 and len(atom.variables) == 2 and grouping.group in ((atom.s,), (atom.o,)):
+        pairs = changed.relation(atom.p).pairs()
+        values = pairs.distinct_firsts() if grouping.group == (atom.s,) else pairs.distinct_seconds()
+        return Batch(int(values.size), {grouping.group[0]: values})
+    batch = join(Batch.start(), atom, changed)
     while batch.size and not all(map(batch.knows, grouping.group)):
         following = max(rest, key=lambda atom: sum(map(batch.knows, atom.terms)))
         rest.remove(following)

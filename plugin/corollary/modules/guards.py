@@ -35,6 +35,14 @@ class Guards:
             else:
                 self.has_any_class = True
 
+    def is_as(self, other: Guards) -> bool:
+        """Whether another has the same guards."""
+        return (
+            self.predicates == other.predicates
+            and self.has_any_class == other.has_any_class
+            and np.array_equal(self._classes, other._classes)
+        )
+
     def beyond(self, other: Guards) -> Guards:
         """What guards there are that another does not know."""
         more = Guards(self._rdf_type)

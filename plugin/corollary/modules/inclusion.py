@@ -30,12 +30,15 @@ from corollary.index.pairs import (
     NO_KEYS,
     NO_PAIRS,
     Pairs,
+    counts,
     distinct,
+    distinct_of_sorted,
     firsts,
     follow,
     join,
     pack,
     seconds,
+    sort_keys,
     sorted_unique,
     swap,
 )
@@ -209,17 +212,17 @@ class Inclusion:
             found = derived.setdefault(self._rdf_type, [])
             subjects = types.pairs().distinct_firsts()
             rows, classes = facts.relation(self._rdf_type).objects_of(subjects)
-            targets = follow(np.sort(pack(classes, subjects[rows])), self._included.classes.keys)
+            targets = follow(sort_keys(pack(classes, subjects[rows])), self._included.classes.keys)
             by_class = sorted_unique(targets[types.contains(targets)])
             found.append(by_class)
             for source, turned, keys in self._ends(types.minus(by_class), facts):
                 relation, ends = facts.relation(source), firsts(keys)
-                counts = relation.object_counts(ends) if turned else relation.subject_counts(ends)
-                found.append(keys[counts > 0])
+                sizes = relation.object_counts(ends) if turned else relation.subject_counts(ends)
+                found.append(keys[sizes > 0])
         return derived
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
-        """The facts that have a candidate for a target (among types, all those of the same subjects)."""
+        """The facts that have a candidate for a target."""
         read: Candidates = {}
         for target, source, turned in self._copies(candidates, facts):
             pairs = candidates.relation(target).pairs()
@@ -227,9 +230,13 @@ class Inclusion:
             read.setdefault(source, []).append(found)
         types = candidates.relation(self._rdf_type)
         if len(types):
-            subjects = types.pairs().distinct_firsts()
+            within = self._included.classes
+            includes = counts(within.swapped, seconds(types.keys())) > 0
+            subjects = distinct_of_sorted(firsts(types.keys()[includes]))
             rows, classes = facts.relation(self._rdf_type).objects_of(subjects)
-            read.setdefault(self._rdf_type, []).append(pack(subjects[rows], classes))
+            steps, targets = join(within.keys, classes)
+            steps = steps[types.contains(pack(subjects[rows[steps]], targets))]
+            read.setdefault(self._rdf_type, []).append(pack(subjects[rows[steps]], classes[steps]))
             for source, turned, keys in self._ends(types, facts):
                 relation, ends = facts.relation(source), distinct(firsts(keys))
                 rows, others = relation.subjects_of(ends) if turned else relation.objects_of(ends)
@@ -285,7 +292,7 @@ class Inclusion:
             properties,
             inverses,
             *(
-                Pairs.of(np.concatenate((ends, follow(np.sort(swap(ends)), classes))))
+                Pairs.of(np.concatenate((ends, follow(sort_keys(swap(ends)), classes))))
                 for ends in (domains, ranges)
             ),
         )
@@ -339,4 +346,4 @@ def _close_turning(straight: Keys, turned: Keys) -> tuple[Pairs, Pairs]:
     wanted = (from_state % 2 == 0) & (from_state != to_state)
     from_state, to_state = from_state[wanted], to_state[wanted]
     pairs, is_turned = pack(nodes[from_state // 2], nodes[to_state // 2]), to_state % 2 == 1
-    return Pairs(np.sort(pairs[~is_turned])), Pairs(np.sort(pairs[is_turned]))
+    return Pairs(sort_keys(pairs[~is_turned])), Pairs(sort_keys(pairs[is_turned]))

@@ -38,6 +38,7 @@ from corollary.index.pairs import (
     intersection,
     pack,
     seconds,
+    sort_keys,
     sorted_unique,
     swap,
     union,
@@ -245,7 +246,7 @@ class Linear:
                 self._external.minus(self._edges.pairs().keys).pairs().keys,
             )
         (others,) = self._told(_followed(rest, self._edges))[self.shape.closed]
-        return union(paths, np.sort(others) if self.shape.is_turned else others)
+        return union(paths, sort_keys(others) if self.shape.is_turned else others)
 
     def _both(self, facts: TripleIndex) -> tuple[Relation, Relation]:
         """The closed relation and the edges, such that edges go on from the former's objects."""

@@ -142,6 +142,7 @@ class Transitive:
         self._gone: dict[int, Keys] = {}
         self._doubtful: dict[int, Keys] = {}
         self._restored: dict[int, Keys] = {}
+        self._unclosed: set[int] = set()  # until the next turn their edges are followed as they were
         self._waiting = False
 
     def add_rule(self, rule: CompiledRule, predicate: int) -> None:
@@ -149,7 +150,7 @@ class Transitive:
         self.rules.append(rule)
         self._predicates.append(predicate)
         if predicate in self._loopless - self._without_loops():  # the loops are to come
-            self._external.pop(predicate, None)
+            self._unclosed.add(predicate)
         self._loopless = self._without_loops()
         self._guards.add(rule)
         guards = tuple(rule.atoms[i] for i in sorted(rule.guards))
@@ -163,7 +164,7 @@ class Transitive:
         self.rules.append(rule)
         self._predicates.append(predicate)
         self._symmetric.add(predicate)
-        self._external.pop(predicate, None)
+        self._unclosed.add(predicate)
         self._waiting = True
 
     def remove_rule(self, number: int, facts: TripleIndex) -> list[int]:
@@ -216,14 +217,15 @@ class Transitive:
             paths = closure_difference(external, external.minus(edges), starts, mirrored=mirrored)
             candidates[predicate] = [self._told(predicate, paths)]
         self._restored.clear()
-        known = list(self._external)
+        known = [predicate for predicate in self._external if predicate not in self._unclosed]
         if self._waiting or self._guards.are_among(recent):
             self._waiting = False
             for predicate in self._rows(facts):
-                if predicate not in self._external:
+                if predicate not in known:
                     self._external[predicate] = facts.relation(predicate)
                     self._refuse_literals(predicate, facts.relation(predicate).pairs().keys)
                     candidates[predicate] = [self._told(predicate, self._close(predicate))]
+            self._unclosed.clear()
         for predicate in known:
             new = recent.relation(predicate).pairs().keys
             if new.size:

@@ -74,13 +74,19 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """An aggregate: its inner body, the group variables, and the variables its results go to."""
+    """An aggregate: its inner body, the group variables, and the variables its results go to.
+
+    ``last`` is whatever evaluates it to remember the groups by: see ``algebra.execute``.
+    """
 
     element: Aggregate
     atoms: tuple[Atom, ...]
     conditions: tuple[Condition, ...]
     group: tuple[int, ...]
     targets: tuple[int, ...]
+    last: list[tuple[tuple[object, ...], int, dict[int, Column]]] = field(
+        default_factory=list, repr=False, compare=False
+    )
 
 
 @dataclass(frozen=True, slots=True)

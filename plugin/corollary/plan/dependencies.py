@@ -107,14 +107,16 @@ def dependency_graph(program: CompiledProgram, facts: TripleIndex, tables: Table
     return _components(tuple(listed))
 
 
-def static_graph(rules: Iterable[CompiledRule], rdf_type: int) -> DependencyGraph:
+def static_graph(program: CompiledProgram) -> DependencyGraph:
     """The graph of what rules say by name, whether their bodies ever hold or not.
 
     Of rules with guards, or with a variable for a predicate, only the edges between names count.
     """
+    rdf_type = program.rdf_type
     edges = [
         edge
-        for rule in rules
+        for rule in program.rules
+        if rule.heads and rule.source.body
         for edge in _rule_edges(rule, lambda _: (1, {}), rdf_type, None)
         if not (rule.guards or edge.source in _OPEN_PROPERTIES or edge.target in _OPEN_PROPERTIES)
         or not OPEN_NODES.keys() & {edge.source, edge.target}
@@ -139,13 +141,14 @@ def _rule_edges(rule: CompiledRule, tables: Tables, rdf_type: int, known: set[No
     negative = [a for n in rule.negations for a in n.atoms]
     reads = len(positive) + len(negative)
     aggregated = {len(rule.atoms) + i for i in range(len(positive) - len(rule.atoms))}
-    for row in _rows(rule, (*positive, *negative), columns, size, rdf_type):
+    read = (*positive, *negative)
+    for row in _rows(rule, read, columns, size, rdf_type):
         if known is not None and not known.issuperset({*row[: len(positive)]} - OPEN_NODES.keys()):
             continue
         for target_position, target in enumerate(row[reads:]):
             head = rule.heads[target_position]
             for position, source in enumerate(row[:reads]):
-                atom = (*positive, *negative)[position]
+                atom = read[position]
                 if atom.p < 0 and atom.p == head.p and source == READ_PROPERTY:
                     yield Edge(COPIED_PROPERTY, COPIED_PROPERTY, rule, False)
                     continue  # the property of the fact read: it depends on itself only

@@ -11,7 +11,17 @@ from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
 
-from corollary.language import RDF_TYPE, Builtin, Program, Rule, Variable, check, constant_text, substitute
+from corollary.language import (
+    RDF_TYPE,
+    Builtin,
+    Program,
+    Rule,
+    Triple,
+    Variable,
+    check,
+    constant_text,
+    substitute,
+)
 from corollary.ontology.unroll import has_list_pattern, list_predicates, unroll
 from corollary.plan.compile import CompiledRule, compile_rule
 from corollary.terms.dictionary import TermDictionary
@@ -65,17 +75,25 @@ class CompiledProgram:
     def changed(self, program: Program) -> ProgramChange:
         """Another program over the ids of the same dictionary; rules that stay keep their numbers.
 
-        Raises what ``check`` raises. Rules are the same if heads and bodies are.
+        Raises what ``check`` raises. Rules are the same if heads and bodies are; most that stay are so as
+        objects, and heads and bodies are looked at only where they are not.
         """
-        kept, known = set(program), set(self.source)
-        new = [rule for rule in program if rule not in known]
+        present = [*(self._origins[rule.number] for rule in self.rules), *self._templates]
+        shared = set(map(id, present)) & set(map(id, program))
+        others = [rule for rule in program if id(rule) not in shared]
+        known, wanted = {rule for rule in present if id(rule) not in shared}, set(others)
+        new = [rule for rule in others if rule not in known]
         check(Program(tuple(new)))
+
+        def is_kept(rule: Rule) -> bool:
+            return id(rule) in shared or rule in wanted
+
         other = copy(self)
-        gone = [rule for rule in self.rules if self._origins[rule.number] not in kept]
-        left = {rule.number for rule in gone}
-        other.rules = [rule for rule in self.rules if rule.number not in left]
-        other._templates = [rule for rule in self._templates if rule in kept]
-        other._origins, other._lengths, other.source = dict(self._origins), set(self._lengths), program
+        other.rules = [rule for rule in self.rules if is_kept(self._origins[rule.number])]
+        other._templates = [rule for rule in self._templates if is_kept(rule)]
+        other._origins = {rule.number: self._origins[rule.number] for rule in other.rules}
+        other._lengths, other.source = set(self._lengths), program
+        gone = [rule for rule in self.rules if rule.number not in other._origins]
         return ProgramChange(other, gone, other._take(new))
 
     @property
@@ -115,6 +133,17 @@ class CompiledProgram:
             for rule in self.source
             for element in rule.body
         )
+
+    def types_literals(self) -> bool:
+        """Whether a rule asks for the VALUE of literals without a triple that names the datatype."""
+        for rule in self.source:
+            named = {term for element in rule.body if isinstance(element, Triple) for term in element.terms}
+            for element in rule.body:
+                if isinstance(element, Builtin) and element.name == "VALUE":
+                    datatype = element.arguments[1]
+                    if isinstance(datatype, Variable) and datatype not in named:
+                        return True
+        return False
 
     def list_predicates(self) -> frozenset[int] | None:
         """The predicates whose objects are taken for lists; None if any cell may be."""

@@ -112,8 +112,7 @@ def refuse_static_cycles(program: CompiledProgram) -> None:
     Such a program is wrong whatever the facts are. What rules do through guards and variable
     predicates depends on the facts, and is checked when they are there.
     """
-    rules = [rule for rule in program.rules if rule.heads and rule.source.body]
-    refuse_cycles(static_graph(rules, program.rdf_type), program.dictionary)
+    refuse_cycles(static_graph(program), program.dictionary)
 
 
 def refuse_cycles(graph: DependencyGraph, dictionary: TermDictionary) -> None:

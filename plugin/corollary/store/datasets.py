@@ -12,23 +12,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import numpy as np
 from rdflib.graph import Graph
 from rdflib.namespace import NamespaceManager
-from rdflib.term import BNode, Node, URIRef
+from rdflib.term import Node, URIRef
 
-from corollary.index.pairs import Pairs, firsts, pack, seconds
 from corollary.index.triples import TripleIndex
-from corollary.kernels.sorted import Column
 from corollary.language import CorollaryError
 from corollary.store.quads import Quads
-from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Ids, Kind, TermDictionary
-from corollary.terms.texts import Texts, TextTable
+from corollary.terms.dictionary import Kind, TermDictionary
 
 if TYPE_CHECKING:
     from corollary.store.store import CorollaryStore
-
-TERMS_AT_ONCE = 1 << 18
 
 
 def save(store: CorollaryStore, path: str | os.PathLike[str]) -> None:
@@ -58,6 +52,7 @@ def save(store: CorollaryStore, path: str | os.PathLike[str]) -> None:
 def load(store: CorollaryStore, path: str | os.PathLike[str], graph: Graph | Node | str | None) -> int:
     """Add the explicit facts of a data set, those of its default graph to ``graph``. How many were new."""
     from corollary.loaders.encoded import load_encoded
+    from corollary.loaders.translating import Translation, new_labels
 
     data = load_encoded(path, inferred=False)
     for name in data.graphs or ():
@@ -66,11 +61,11 @@ def load(store: CorollaryStore, path: str | os.PathLike[str], graph: Graph | Nod
     with store._lock:
         if _is_new(store):
             tables = data.dictionary.tables()
-            tables[Kind.BLANK_NODE] = _new_labels(len(tables[Kind.BLANK_NODE]))
+            tables[Kind.BLANK_NODE] = new_labels(len(tables[Kind.BLANK_NODE]))
             _take_terms(store, TermDictionary.of_tables(tables))
             translated = None
         else:
-            translated = _Translation(data.dictionary, store._terms.dictionary)
+            translated = Translation(data.dictionary, store._terms.dictionary)
         target = store._target(graph)
         facts = {}
         for source, index in (data.graphs or {_UNNAMED: data.explicit}).items():
@@ -113,45 +108,3 @@ def _take_terms(store: CorollaryStore, dictionary: TermDictionary) -> None:
     for prefix, namespace in prefixes:
         store._namespaces.bind(prefix, namespace)
     store._named.update(map(store._terms.id_of, graphs))
-
-
-def _new_labels(count: int) -> TextTable:
-    """Labels of blank nodes that are unique everywhere."""
-    prefix = f"_:{BNode()}n"
-    texts = Texts.of_strings([f"{prefix}{number}" for number in range(count)])
-    return TextTable.of_parts([texts.data], [texts.lengths])
-
-
-class _Translation:
-    """From the ids of one dictionary to those of another, which takes in the terms that it lacks."""
-
-    def __init__(self, source: TermDictionary, target: TermDictionary) -> None:
-        self._ids: list[Ids] = []
-        for kind, table in zip(BULK_KINDS, source.tables(), strict=True):
-            if kind == Kind.BLANK_NODE:
-                table = _new_labels(len(table))
-            offsets, content = table.offsets(), table.content()
-            ids: Ids = np.empty(len(table), np.uint32)
-            for start in range(0, len(table), TERMS_AT_ONCE):
-                some = offsets[start : start + TERMS_AT_ONCE + 1]
-                texts = Texts.of(content, some[:-1], np.diff(some))
-                target.encode_texts(texts, ids[start : start + TERMS_AT_ONCE], (kind,))
-            self._ids.append(ids)
-
-    def id(self, term: int) -> int:
-        """One id, translated."""
-        return int(self._ids[term >> KIND_SHIFT][term & INDEX_MASK])
-
-    def pairs(self, pairs: Pairs) -> Pairs:
-        """Facts, translated."""
-        return Pairs.of(pack(self._column(firsts(pairs.keys)), self._column(seconds(pairs.keys))))
-
-    def _column(self, column: Column) -> Column:
-        translated: Column = np.empty_like(column)
-        kinds = column >> np.uint32(KIND_SHIFT)
-        for kind, ids in zip(BULK_KINDS, self._ids, strict=True):
-            chosen = kinds == kind
-            if chosen.all():
-                return np.take(ids, column & np.uint32(INDEX_MASK))
-            translated[chosen] = ids[column[chosen] & np.uint32(INDEX_MASK)]
-        return translated

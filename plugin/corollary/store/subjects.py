@@ -13,7 +13,7 @@ from itertools import repeat
 
 import numpy as np
 
-from corollary.index.pairs import LOW_HALF, NO_KEYS, distinct_of_sorted, firsts, seconds
+from corollary.index.pairs import LOW_HALF, NO_KEYS, distinct_of_sorted, firsts, seconds, sort_keys
 from corollary.index.triples import TripleIndex
 
 FACTS_A_LOOK_UP = 256
@@ -29,7 +29,7 @@ class BySubject:
         predicates = np.array([predicate for predicate, _ in relations], np.uint32)
         by_subject = keys & ~LOW_HALF
         by_subject |= np.arange(keys.size, dtype=np.uint64)  # where the rest of the fact stands
-        by_subject.sort()
+        by_subject = sort_keys(by_subject)
         order, subjects = seconds(by_subject), firsts(by_subject)
         distinct = distinct_of_sorted(subjects)
         self._subjects = distinct.data

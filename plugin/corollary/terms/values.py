@@ -20,6 +20,7 @@ from calendar import monthrange
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import NamedTuple
 from xml.etree import ElementTree
 
@@ -30,6 +31,9 @@ LANG_STRING = RDF + "langString"
 XML_LITERAL = RDF + "XMLLiteral"
 LITERAL = RDFS + "Literal"
 STRING = XSD + "string"
+
+KNOWN_NUMBERS = 4096
+"""So many texts of numbers are read only once."""
 
 
 class Value(NamedTuple):
@@ -336,10 +340,12 @@ def datatype_clash(lexical: str, datatype: str | None, language: str | None, oth
     return value is not None and not contains(other, value)
 
 
+@lru_cache(KNOWN_NUMBERS)
 def numeric_value(lexical: str, datatype: str | None) -> int | Decimal | float | None:
     """The number that a literal denotes, to compute with; None if it is none or ill-typed.
 
-    Integers are int, other decimals Decimal, xsd:float and xsd:double float.
+    Integers are int, other decimals Decimal, xsd:float and xsd:double float. All of these are immutable, and
+    the same for the same text: the last ones are remembered.
     """
     if datatype == XSD + "double":
         return _read_double(lexical)

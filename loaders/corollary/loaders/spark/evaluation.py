@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
+FEW_PARTS = 8
+"""A round after which less than one part in so many is recent is taken to derive little."""
+
+
 class DistributedEvaluation:
     """A program at work on the facts of a data set."""
 
@@ -75,19 +79,24 @@ class DistributedEvaluation:
         self._applied: dict[CompiledRule, GuardTable | None] = {}
         self._active: list[CompiledRule] = []
         self._closed: dict[int, int] = {}
+        self._is_first = True
         news = self.schema.news()
         if news is not None:
-            self._add([news])
+            self._add([news], may_be_many=False)
 
     def run(self) -> None:
         """Take rounds until nothing is new."""
         changed = True
         while changed:
-            changed = self._add(list(self._candidates()))
+            recent, everything = len(self.facts.recent_summary), len(self.facts.summary)
+            may_be_many = self._is_first or FEW_PARTS * recent > everything
+            changed = self._add(list(self._candidates()), may_be_many=may_be_many)
+            self._is_first = False
 
     def join_in(self, stratum: tuple[int, ...]) -> None:
         """Let rules with negation join in, by their numbers."""
         self._active += [rule for rule in self.schema.rules.stratified if rule.number in stratum]
+        self._is_first = True
         self.run()
 
     @property
@@ -100,11 +109,11 @@ class DistributedEvaluation:
         index = self._outline()
         return stratify(self.schema.compiled, index, tables(self.schema.compiled, index))
 
-    def _add(self, candidates: list[DataFrame]) -> bool:
-        """Add candidates and what the schema engine makes of them; whether anything is new."""
+    def _add(self, candidates: list[DataFrame], *, may_be_many: bool) -> bool:
+        """Add candidates; whether anything is new."""
         if not candidates:
             return False
-        changed = self.facts.add(reduce(_union, candidates)) > 0
+        changed = self.facts.add(reduce(_union, candidates), may_be_many=may_be_many) > 0
         self._tell(f"round {self.facts.rounds}: {len(self.facts.recent_summary):,} new facts")
         return changed
 
@@ -186,7 +195,7 @@ class DistributedEvaluation:
                 continue
             everywhere = self.border.atom(atom)
             summary = self.facts.recent_summary if position == trigger else self.facts.summary
-            if not _may_match(everywhere, summary, self._rdf_type):
+            if not summary.most(everywhere, self._rdf_type):
                 return False, guards
             if guards is not None:
                 guards = guards.matching(everywhere, summary, self._rdf_type)
@@ -225,15 +234,6 @@ class DistributedEvaluation:
         names = sorted({*summary.predicates, *summary.classes})
         known = facts.sparkSession.createDataFrame(pa.table({"subject": pa.array(names, pa.int64())}))
         return facts.join(F.broadcast(known), "subject", "left_semi")
-
-
-def _may_match(atom: Atom, summary: Summary, rdf_type: int) -> bool:
-    """Whether some of the facts that are counted may match an atom, as far as its constants tell."""
-    if atom.p < 0:
-        return len(summary) > 0
-    if atom.p == rdf_type and atom.o >= 0:
-        return summary.classes[atom.o] > 0
-    return summary.predicates[atom.p] > 0
 
 
 def _steps(plan: DeltaPlan) -> tuple[Step, ...]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from corollary.index.triples import FIRST_VIRTUAL
 from corollary.loaders.encoded import COLUMNS
 from corollary.loaders.spark.dataset import DistributedDataSet, read_facts
+from corollary.plan.compile import Atom
 from corollary.plan.order import Age
 
 if TYPE_CHECKING:
@@ -36,6 +37,14 @@ class Summary:
 
     def __add__(self, other: Summary) -> Summary:
         return Summary(self.predicates + other.predicates, self.classes + other.classes)
+
+    def most(self, atom: Atom, rdf_type: int) -> int:
+        """How many of the facts may match an atom (with global constants), as far as its constants tell."""
+        if atom.p < 0:
+            return len(self)
+        if atom.p == rdf_type and atom.o >= 0:
+            return self.classes[atom.o]
+        return self.predicates[atom.p]
 
     @staticmethod
     def of(facts: DataFrame, rdf_type: int) -> Summary:
@@ -83,14 +92,27 @@ class Facts:
         """The facts that are not explicit, without those of virtual relations."""
         return read_facts(self._spark, self._rounds).where(f"predicate < {FIRST_VIRTUAL}")
 
-    def add(self, candidates: DataFrame) -> int:
-        """Let what is new among the candidates be the recent facts; how many these are."""
-        known = self.ages()[Age.ALL]
+    def add(self, candidates: DataFrame, *, may_be_many: bool = False) -> int:
+        """Let what is new among the candidates be the recent facts; how many these are.
+
+        All facts are shuffled for that if there ``may_be_many`` candidates. Else the candidates are written
+        down first, and if they turn out to be few, all executors get them, and facts stay where they are.
+        """
+        from pyspark.sql import functions as F
+
         columns = list(COLUMNS)
+        known = self.ages()[Age.ALL]
+        path = f"{self._folder}/round-{len(self._rounds) + 1:03}"
         if len(self.summary) <= FEW:  # many joins of little: what costs is the number of tasks
             candidates = candidates.coalesce(self._spark.sparkContext.defaultParallelism)
-        new = candidates.distinct().join(known, columns, "left_anti")
-        path = f"{self._folder}/round-{len(self._rounds) + 1:03}"
+        candidates = candidates.distinct()
+        if len(self.summary) > FEW and not may_be_many:
+            candidates.write.parquet(f"{path}-candidates")
+            candidates = read_facts(self._spark, [f"{path}-candidates"])
+            if candidates.count() <= FEW:
+                candidates = F.broadcast(candidates)
+                known = F.broadcast(known.join(candidates, columns, "left_semi"))
+        new = candidates.join(known, columns, "left_anti")
         new.sortWithinPartitions(*columns).write.parquet(path)
         self._rounds.append(path)
         self.recent_summary = Summary.of(read_facts(self._spark, [path]), self._rdf_type)

@@ -56,6 +56,14 @@ class GuardTable:
             kept &= _among(self.columns[atom.o], summary.classes)
         return self if kept.all() else self.take(kept)
 
+    def most(self, atom: Atom, summary: Summary, rdf_type: int) -> int:
+        """How many rows the join with an atom (with global constants) may have, by the facts counted."""
+        if atom.p in self.columns:
+            return sum(summary.predicates[predicate] for predicate in self.columns[atom.p].tolist())
+        if atom.p == rdf_type and atom.o in self.columns:
+            return sum(summary.classes[class_] for class_ in self.columns[atom.o].tolist())
+        return self.size * summary.most(atom, rdf_type)
+
     def _rows(self) -> list[tuple[int, ...]]:
         return list(zip(*(column.tolist() for column in self.columns.values()), strict=True))
 

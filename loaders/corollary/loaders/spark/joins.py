@@ -33,12 +33,17 @@ LISTED = 64
 
 @dataclass(slots=True)
 class Bindings:
-    """A table, its variables, whether it is small enough for every executor, and if it is none yet."""
+    """A table, its variables, and the most rows that it may have; ``is_start`` if it is none yet."""
 
     table: DataFrame
     variables: frozenset[int]
-    is_small: bool
+    most: int
     is_start: bool = False
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the table may be sent to every executor."""
+        return self.most <= FEW
 
 
 class Joins:
@@ -47,7 +52,7 @@ class Joins:
     def __init__(self, facts: Facts, border: Border, rdf_type: int) -> None:
         self._ages = facts.ages()
         self._predicates = sorted(p for p in facts.summary.predicates if p < FIRST_VIRTUAL)
-        self._has_few_recent = len(facts.recent_summary) <= FEW
+        self._facts = facts
         self._border = border
         self._rdf_type = rdf_type
         self._spark: SparkSession = self._ages[Age.ALL].sparkSession
@@ -60,20 +65,23 @@ class Joins:
     def _run(self, rule: CompiledRule, steps: Iterable[Step], guards: GuardTable | None) -> Bindings:
         guard_atoms = set() if guards is None else {rule.atoms[i] for i in rule.guards}
         bindings = self._start()
+        rows = None  # the guards' matches, while there is nothing else in the bindings
         for step in steps:
             match step:
                 case Distinct():
                     pass  # an entrance is where the guards' matches are restricted, which is done
                 case Join() if step.atom in guard_atoms:
                     if guards is not None:
+                        rows = guards if bindings.is_start else None
                         bindings = self._with_guards(bindings, guards)
                         guards = None
                 case Join():
-                    bindings = self._joined(bindings, step.atom, step.age, rule)
+                    bindings = self._joined(bindings, step.atom, step.age, rule, rows)
+                    rows = None
                 case Select():
                     if not (guard_atoms and step.condition.needs <= rule.guarded):  # those are settled
                         table = filtered(bindings.table, step.condition, rule, self._border)
-                        bindings = Bindings(table, bindings.variables, bindings.is_small)
+                        bindings = Bindings(table, bindings.variables, bindings.most)
                 case AntiJoin():
                     bindings = self._without(bindings, step.negation, rule)
                 case Group():
@@ -84,17 +92,26 @@ class Joins:
         if not guards.columns:
             return bindings
         rows = pa.table({name_of(v): column for v, column in guards.columns.items()})
-        return _join(bindings, Bindings(self._spark.createDataFrame(rows), frozenset(guards.columns), True))
+        table = self._spark.createDataFrame(rows)
+        return _join(bindings, Bindings(table, frozenset(guards.columns), guards.size))
 
     def _start(self) -> Bindings:
         """The one empty binding."""
-        return Bindings(self._spark.range(1).select(), frozenset(), True, is_start=True)
+        return Bindings(self._spark.range(1).select(), frozenset(), 1, is_start=True)
 
-    def _joined(self, bindings: Bindings, atom: Atom, age: Age, rule: CompiledRule) -> Bindings:
-        """The bindings extended by the matches of an atom."""
-        matches = self._matches(atom, age, rule)
-        is_small = age == Age.RECENT and self._has_few_recent
-        return _join(bindings, Bindings(matches, atom.variables, is_small))
+    def _joined(
+        self, bindings: Bindings, atom: Atom, age: Age, rule: CompiledRule, guards: GuardTable | None = None
+    ) -> Bindings:
+        """The bindings extended by the matches of an atom; ``guards`` if they are the bindings so far."""
+        summary = self._facts.recent_summary if age == Age.RECENT else self._facts.summary
+        everywhere = self._border.atom(atom)
+        matches = Bindings(
+            self._matches(atom, age, rule), atom.variables, summary.most(everywhere, self._rdf_type)
+        )
+        joined = _join(bindings, matches)
+        if guards is not None:
+            joined.most = min(joined.most, guards.most(everywhere, summary, self._rdf_type))
+        return joined
 
     def _matches(self, atom: Atom, age: Age, rule: CompiledRule) -> DataFrame:
         """The facts that match an atom: a column a variable."""
@@ -131,7 +148,7 @@ class Joins:
 
         shared = sorted(negation.shared)
         names = [name_of(v) for v in shared]
-        matches = Bindings(bindings.table.select(*names).distinct(), negation.shared, bindings.is_small)
+        matches = Bindings(bindings.table.select(*names).distinct(), negation.shared, bindings.most)
         if not shared:
             matches = self._start()
         rest = list(negation.atoms)
@@ -142,7 +159,7 @@ class Joins:
         on: list[str] | Column = names or F.lit(True)
         found = matches.table.select(*names).distinct() if shared else matches.table.limit(1)
         table = bindings.table.join(found, on, "left_anti")
-        return Bindings(table, bindings.variables, bindings.is_small)
+        return Bindings(table, bindings.variables, bindings.most)
 
 
 def _join(left: Bindings, right: Bindings) -> Bindings:
@@ -154,7 +171,7 @@ def _join(left: Bindings, right: Bindings) -> Bindings:
     names = [name_of(v) for v in sorted(left.variables & right.variables)]
     one, other = (F.broadcast(side.table) if side.is_small else side.table for side in (left, right))
     table = one.join(other, names) if names else one.crossJoin(other)
-    return Bindings(table, left.variables | right.variables, left.is_small and right.is_small)
+    return Bindings(table, left.variables | right.variables, left.most * right.most)
 
 
 def _head(head: Atom) -> list[Column]:

@@ -33,11 +33,17 @@ class FileStatus:
 
 
 class Storage:
-    """Hadoop's file systems as Spark's driver sees them. Paths without a scheme are of the default one."""
+    """Hadoop's file systems as Spark's driver sees them. Paths without a scheme are of the default one.
+
+    InputError for a session of Spark Connect, which has no driver here.
+    """
 
     def __init__(self, spark: SparkSession) -> None:
-        assert spark._jvm is not None and spark._jsc is not None
-        self._jvm: Java = spark._jvm
+        self._jvm: Java = getattr(spark, "_jvm", None)
+        if self._jvm is None:
+            raise input_error(
+                "this Spark session is a remote one (Spark Connect)", "use one whose driver is this process"
+            )
         self._configuration: Java = spark._jsc.hadoopConfiguration()
 
     def _path(self, path: str) -> tuple[Java, Java]:

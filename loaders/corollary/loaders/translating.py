@@ -1,0 +1,59 @@
+"""From the terms of a data set to those of a dictionary that has some already.
+
+Blank nodes get new labels, as those of every document do: two data sets never mean the same one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from rdflib.term import BNode
+
+from corollary.index.pairs import Pairs, firsts, pack, seconds
+from corollary.kernels.sorted import Column
+from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Ids, Kind, TermDictionary
+from corollary.terms.texts import Texts, TextTable
+
+TERMS_AT_ONCE = 1 << 18
+
+
+def new_labels(count: int) -> TextTable:
+    """Labels of blank nodes that are unique everywhere."""
+    prefix = f"_:{BNode()}n"
+    texts = Texts.of_strings([f"{prefix}{number}" for number in range(count)])
+    return TextTable.of_parts([texts.data], [texts.lengths])
+
+
+class Translation:
+    """From the ids of one dictionary to those of another, which takes in the terms that it lacks."""
+
+    def __init__(self, source: TermDictionary, target: TermDictionary) -> None:
+        self._ids: list[Ids] = []
+        for kind, table in zip(BULK_KINDS, source.tables(), strict=True):
+            if kind == Kind.BLANK_NODE:
+                table = new_labels(len(table))
+            offsets, content = table.offsets(), table.content()
+            ids: Ids = np.empty(len(table), np.uint32)
+            for start in range(0, len(table), TERMS_AT_ONCE):
+                some = offsets[start : start + TERMS_AT_ONCE + 1]
+                texts = Texts.of(content, some[:-1], np.diff(some))
+                target.encode_texts(texts, ids[start : start + TERMS_AT_ONCE], (kind,))
+            self._ids.append(ids)
+
+    def id(self, term: int) -> int:
+        """One id, translated."""
+        return int(self._ids[term >> KIND_SHIFT][term & INDEX_MASK])
+
+    def pairs(self, pairs: Pairs) -> Pairs:
+        """Facts, translated."""
+        return Pairs.of(pack(self.column(firsts(pairs.keys)), self.column(seconds(pairs.keys))))
+
+    def column(self, column: Column) -> Column:
+        """A column of ids, translated."""
+        translated: Column = np.empty_like(column)
+        kinds = column >> np.uint32(KIND_SHIFT)
+        for kind, ids in zip(BULK_KINDS, self._ids, strict=True):
+            chosen = kinds == kind
+            if chosen.all():
+                return np.take(ids, column & np.uint32(INDEX_MASK))
+            translated[chosen] = ids[column[chosen] & np.uint32(INDEX_MASK)]
+        return translated

@@ -1,0 +1,147 @@
+"""What executors do with batches, without Spark: parsing, values of literals, the archive of our code."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.spark.data import TextTriple
+
+from corollary.loaders.spark import archive, encoding, parsing
+from corollary.loaders.spark.values import value_text
+from corollary.terms.dictionary import TermDictionary
+from corollary.terms.values import SUPPORTED_DATATYPES, value_of
+
+LINES = [
+    "<http://e/a> <http://e/p> <http://e/b> .\n",
+    '<http://e/a> <http://e/p> "1" . # one\r\n',
+    '<http://e/\\u00e9> <http://e/p> "\u00e9"@EN .\n',
+    "_:x <http://e/p> _:y .\n",
+    "\n",
+    "no statement\n",
+]
+numbered_lines = st.lists(
+    st.tuples(st.integers(1, 3), st.integers(0, 1), st.sampled_from(LINES)), max_size=40
+)
+
+
+def batches(rows: list[tuple[int, int, str]], size: int) -> Iterator[pa.RecordBatch]:
+    """Lines of documents and blocks, in order, in batches of some size."""
+    rows = sorted(rows, key=lambda row: row[:2])
+    for start in range(0, len(rows), size):
+        keys, blocks, lines = zip(*rows[start : start + size], strict=True)
+        yield pa.RecordBatch.from_pydict({"text": lines, "document": keys, "block": blocks})
+
+
+@settings(max_examples=60, deadline=None)
+@given(numbered_lines, st.integers(1, 7), st.integers(1, 9))
+def test_chunks_have_all_statements_once(rows: list[tuple[int, int, str]], size: int, chunk: int) -> None:
+    """However lines come in batches, and however large chunks are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parsing, "STATEMENTS_A_CHUNK", chunk)
+        task = parsing._Task(7, {n: n for n in (1, 2, 3)}, dict.fromkeys((1, 2, 3), "nt"))
+        found = pa.Table.from_batches(task.rows(batches(rows, size)), parsing._ARROW).to_pylist()
+    names: dict[int, dict[int, str]] = {}
+    for row in found:
+        if row["what"] == "term":
+            names.setdefault(row["chunk"], {})[row["number"]] = row["text"]
+    statements: list[TextTriple] = []
+    for row in found:
+        if row["what"] == "facts":
+            ids = np.frombuffer(row["statements"], np.uint32).reshape(-1, 3)
+            assert len(ids) == row["number"]
+            own = names[row["chunk"]]
+            statements += [(own[s], own[p], own[o]) for s, p, o in ids.tolist()]
+    assert sorted(statements) == sorted(triple for row in rows for triple in triples(row))
+    bad = [(row["document"], row["block"], row["number"]) for row in found if row["what"] == "bad"]
+    blocks = [(row["document"], row["block"], row["number"]) for row in found if row["what"] == "block"]
+    wanted_bad, wanted_blocks = places(rows)
+    assert (sorted(bad), sorted(blocks)) == (wanted_bad, wanted_blocks)
+
+
+def triples(row: tuple[int, int, str]) -> list[TextTriple]:
+    """What a line says; blank nodes have the document's number."""
+    document, _, line = row
+    return {
+        0: [("<http://e/a>", "<http://e/p>", "<http://e/b>")],
+        1: [("<http://e/a>", "<http://e/p>", '"1"')],
+        2: [("<http://e/\u00e9>", "<http://e/p>", '"\u00e9"@en')],
+        3: [(f"_:x-{document}", "<http://e/p>", f"_:y-{document}")],
+    }.get(LINES.index(line), [])
+
+
+def places(rows: list[tuple[int, int, str]]) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]]:
+    """Where bad lines are, and how many lines each block has."""
+    lines: dict[tuple[int, int], list[str]] = {}
+    for document, block, line in sorted(rows, key=lambda row: row[:2]):
+        lines.setdefault((document, block), []).append(line)
+    bad = [
+        (*where, n) for where, found in lines.items() for n, line in enumerate(found, 1) if line == LINES[5]
+    ]
+    return sorted(bad), sorted((*where, len(found)) for where, found in lines.items())
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=1, max_size=30), st.randoms())
+def test_statements_are_looked_up(triples: list[tuple[int, int, int]], random: object) -> None:
+    """Numbers of a chunk become ids, in whatever order the terms come."""
+    own = TermDictionary()
+    texts_of = [f"<e:{n}>" if n < 4 else f'"{n}"' if n < 8 else f"_:{n}" for n in range(10)]
+    packed = np.array([[own.encode(texts_of[n]) for n in triple] for triple in triples], np.uint32)
+    numbers = {own.encode(text): 100 + n for n, text in enumerate(texts_of)}
+    pairs = list(numbers.items())
+    random.shuffle(pairs)  # type: ignore[attr-defined]
+    found = encoding._encoded(
+        pa.table({"chunk": [1], "statements": pa.array([packed.tobytes()], pa.binary())}),
+        pa.table({"number": [n for n, _ in pairs], "id": [i for _, i in pairs]}),
+    )
+    columns = [found.column(name).to_pylist() for name in ("subject", "predicate", "object")]
+    assert list(zip(*columns, strict=True)) == [tuple(100 + n for n in triple) for triple in triples]
+
+
+lexical = st.text("0123456789+-.eE:TZ abtrufs", max_size=9) | st.sampled_from(
+    [
+        "1",
+        "01",
+        "1.0",
+        "1.00",
+        "-0",
+        "0",
+        "true",
+        "1e0",
+        "2000-01-01T00:00:00Z",
+        "2000-01-01T00:00:00.0Z",
+        "x",
+    ]
+)
+datatypes = st.sampled_from(sorted(name for name in SUPPORTED_DATATYPES if "langString" not in name))
+
+
+@settings(max_examples=400)
+@given(lexical, datatypes, lexical, datatypes)
+def test_equal_values_have_one_text(one: str, its: str, other: str, others: str) -> None:
+    values = value_of(one, its), value_of(other, others)
+    if values[0] is not None and values[1] is not None:
+        assert (value_text(values[0]) == value_text(values[1])) == (values[0] == values[1])
+
+
+def test_the_archive_has_all_of_the_package(tmp_path: Path) -> None:
+    """Rule files and the namespace's parts are importable from it, without an installation."""
+    code = (
+        "import sys; sys.path = [sys.argv[1], *(p for p in sys.path if not p.startswith(sys.argv[2]))]; "
+        "import corollary; corollary.__path__ = [sys.argv[1] + '/corollary']; "
+        "import corollary.loaders.spark.parsing as p, corollary.profiles as q; "
+        "assert p.__file__.startswith(sys.argv[1]), p.__file__; print(len(q.load_profile('owl2rl')))"
+    )
+    project = str(Path(__file__).parents[2])
+    found = subprocess.run(
+        [sys.executable, "-c", code, archive(tmp_path), project], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stderr
+    assert int(found.stdout) > 80
