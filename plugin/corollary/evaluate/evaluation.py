@@ -18,25 +18,22 @@ import numpy as np
 
 from corollary.algebra.bindings import Batch
 from corollary.algebra.execute import Candidates, emit, extend, family_rows
+from corollary.evaluate import overview
 from corollary.evaluate.fixpoint import Fixpoint, Progress
+from corollary.evaluate.overview import FACT, RULES, SCHEMA, Overview, interest_in_types
 from corollary.index.pairs import Pairs, difference, union
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column
 from corollary.language import Rule
 from corollary.modules.datatypes import Datatypes, Interest
-from corollary.modules.equality import Equality, replaced_end
+from corollary.modules.equality import Equality
 from corollary.modules.guards import Guards
 from corollary.modules.inclusion import Inclusion, inclusion_shape
-from corollary.modules.linear import Linear, LinearShape, linear_shapes
+from corollary.modules.linear import Linear
 from corollary.modules.lists import Lists
 from corollary.modules.module import Module
 from corollary.modules.semi_naive import SemiNaive
-from corollary.modules.transitive import (
-    Transitive,
-    closed_predicate,
-    loopless_predicate,
-    mirrored_predicate,
-)
+from corollary.modules.transitive import Transitive
 from corollary.plan.compile import CompiledRule, Tables
 from corollary.plan.dependencies import dependency_graph
 from corollary.plan.program import LIST_BUILTINS, VALUE_BUILTINS, CompiledProgram, ProgramChange
@@ -62,18 +59,6 @@ class Assignment:
     module: str
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """The predicates (ids, or guard variables) that a rule closes, closes but for loops, or makes symmetric,
-    and the one by which it replaces terms; None where it does not.
-    """
-
-    closed: int | None
-    loopless: int | None
-    mirrored: int | None
-    replacing: int | None
-
-
 def tables(compiled: CompiledProgram, facts: TripleIndex) -> Tables:
     """What gives the rows of the program's families, given these facts."""
 
@@ -84,23 +69,6 @@ def tables(compiled: CompiledProgram, facts: TripleIndex) -> Tables:
         return batch.size, batch.columns
 
     return rows
-
-
-def interest_in_types(compiled: CompiledProgram) -> Interest:
-    """Whose types rules look for, if they give types to literals of any datatype.
-
-    A rule that replaces terms by equal ones passes types on, and does not look at them.
-    """
-    if not compiled.types_literals():
-        return Interest.IN_NAMED
-    is_open = any(
-        (atom.p < 0 and atom.p not in rule.guarded)
-        or (atom.p == compiled.rdf_type and atom.o < 0 and atom.o not in rule.guarded)
-        for rule in compiled.rules
-        if rule.heads and replaced_end(rule) is None
-        for atom in (rule.atoms[position] for position in rule.data)
-    )
-    return Interest.IN_ALL if is_open else Interest.IN_FACTS
 
 
 class Evaluation:
@@ -118,16 +86,16 @@ class Evaluation:
         """Rules that are ``unfit`` for the transitive closure module get semi-naive evaluation."""
         dictionary, rdf_type = compiled.dictionary, compiled.rdf_type
         self.compiled = compiled
-        self.modular = modular
+        self._modular = modular
         self._unfit = unfit
         self.assignments: list[Assignment] = []
         self._lists = Lists(dictionary, compiled.list_predicates()) if compiled.uses(LIST_BUILTINS) else None
         self._transitive = Transitive(dictionary, rdf_type)
-        self._schema = SemiNaive("schema", dictionary)
+        self._schema = SemiNaive(SCHEMA, dictionary)
         self._inclusion = Inclusion(dictionary, rdf_type)
         self._equality = Equality(dictionary)
         self._linear: dict[int, Linear] = {}
-        self._rules = SemiNaive("rules", dictionary)
+        self._rules = SemiNaive(RULES, dictionary)
         self._constants = compiled.predicates() | compiled.classes()
         self._interest = Interest.IN_NAMED
         modules: list[Module] = [self._lists] if self._lists else []
@@ -137,11 +105,7 @@ class Evaluation:
         modules += [self._transitive, self._schema, self._inclusion, self._equality]
         index = explicit.snapshot()
         facts: Candidates = {}
-        self._transitive_constants: set[int] = set()
-        self._same: int | None = None
-        self._linear_shapes: dict[int, LinearShape] = {}
-        self._forms: dict[int, Form] = {}
-        self._look_over()
+        self._overview = self._look_over()
         for rule in compiled.rules:
             self._assign(rule, facts)
         modules += [*self._linear.values(), self._rules]
@@ -173,32 +137,17 @@ class Evaluation:
         modules: tuple[Module, ...] = (self._transitive, self._schema)
         return modules if self._lists is None else (self._lists, *modules)
 
-    def _look_over(self) -> None:
-        """What all rules together tell: constant predicates that are closed, one for equality, the schema.
+    @property
+    def schema(self) -> Guards:
+        """Which facts are schema."""
+        return self._overview.schema
 
-        Equality is a closed and symmetric predicate by which rules replace terms. The schema are all guards,
-        and what rules without guards derive them from.
-        """
-        forms = [self._form(rule) for rule in self.compiled.rules]
-        closed = {form.closed for form in forms if form.closed is not None and form.closed >= 0}
-        self._transitive_constants = closed | {form.loopless for form in forms if form.loopless is not None}
-        replacing = {form.replacing for form in forms if form.replacing is not None}
-        self._same = min(replacing & {form.mirrored for form in forms} & closed, default=None)
-        self.schema = Guards(self.compiled.rdf_type)
-        deriving = [rule for rule in self.compiled.rules if rule.heads and rule.source.body]
-        for rule in deriving:
-            self.schema.add(rule)
-        if self._lists is not None:
-            self.schema.predicates |= self._lists.sources
-        plain = [rule for rule in deriving if not rule.guards]
-        size = -1
-        while size != (size := len(plain)):
-            for rule in [rule for rule in plain if self._is_schema(rule)]:
-                plain.remove(rule)
-                self.schema.add_atoms(rule.atoms)
-        self._linear_shapes = linear_shapes(plain, self.compiled.rdf_type, self._transitive_constants)
+    def _look_over(self, before: Overview | None = None) -> Overview:
+        sources = () if self._lists is None else self._lists.sources
+        overview = Overview(self.compiled, sources, modular=self._modular, unfit=self._unfit, before=before)
         for number, module in self._linear.items():
-            module.shape = self._linear_shapes.get(number, module.shape)
+            module.shape = overview.linear_shapes.get(number, module.shape)
+        return overview
 
     def change(
         self, change: ProgramChange, explicit: TripleIndex, *, wholesale: bool
@@ -222,20 +171,19 @@ class Evaluation:
         more_interest = interest_in_types(self.compiled) is not self._interest
         if self.compiled.uses(VALUE_BUILTINS) and (more_constants or more_interest or not uses_values):
             raise NewModules("the rules ask for values, and need other modules for that")
-        schema, before = self.schema, (self._transitive_constants, self._same, self._linear_shapes)
-        self._look_over()
-        is_seen_alike = before == (self._transitive_constants, self._same, self._linear_shapes)
-        is_seen_alike = is_seen_alike and schema.is_as(self.schema)
+        before, self._overview = self._overview, self._look_over(self._overview)
+        is_seen_alike = self._overview.is_as(before)
         numbers = {rule.number for rule in gone}
-        self._forms = {number: form for number, form in self._forms.items() if number not in numbers}
         kept = [a for a in self.assignments if a.rule.number not in numbers]
         emptied = self._worth_emptying(gone, explicit) if wholesale else set()
-        again = [a.rule for a in kept if a.module != "fact" and any(h.p in emptied for h in a.rule.heads)]
+        again = [a.rule for a in kept if a.module != FACT and any(h.p in emptied for h in a.rule.heads)]
         numbers |= {rule.number for rule in again}
         moved = [
             a.rule
             for a in kept
-            if not is_seen_alike and a.rule.number not in numbers and a.module != self._module_of(a.rule)
+            if not is_seen_alike
+            and a.rule.number not in numbers
+            and a.module != self._overview.module_of(a.rule)
         ]
         lost = self._unassign([*gone, *again], TripleIndex() if emptied else self.fixpoint.index)
         extend(lost, self._unassign(moved, self.fixpoint.index))
@@ -254,7 +202,7 @@ class Evaluation:
                 self.fixpoint.add_module(module, before=self._rules)
         self._state(stated)
         if not self.is_entangled:
-            self.is_entangled = self._has_inferred(self.schema.beyond(schema), explicit)
+            self.is_entangled = self._has_inferred(self.schema.beyond(before.schema), explicit)
         return lost, stated, emptied
 
     def _worth_emptying(self, gone: Sequence[CompiledRule], explicit: TripleIndex) -> set[int]:
@@ -293,7 +241,7 @@ class Evaluation:
         included: list[int] = []
         for rule in gone:
             match module_of[rule.number]:
-                case "fact":
+                case overview.FACT:
                     emit(rule.heads, Batch.start(), lost)
                 case self._transitive.name:
                     for predicate in self._transitive.remove_rule(rule.number, index):
@@ -316,7 +264,7 @@ class Evaluation:
         self.assignments = [a for a in self.assignments if a.rule.number not in numbers]
         stated: Candidates = {}
         for assignment in self.assignments:
-            if assignment.module == "fact":
+            if assignment.module == FACT:
                 emit(assignment.rule.heads, Batch.start(), stated)
         self.axioms = TripleIndex()
         self._state(stated)
@@ -365,7 +313,7 @@ class Evaluation:
         if not self.is_entangled:
             is_schema = bool(self.schema.mask(predicate, new).any())
             if origin is self._transitive:  # what data makes transitive is no schema
-                self.is_entangled = is_schema and predicate not in self._transitive_constants
+                self.is_entangled = is_schema and predicate not in self._overview.transitive_constants
             elif origin not in self.schema_modules:
                 self.is_entangled = is_schema
 
@@ -395,7 +343,7 @@ class Evaluation:
             facts: Candidates = {}
             new = self.compiled.unroll(self._lists.lengths)
             if new:
-                self._look_over()
+                self._overview = self._look_over(self._overview)
             for rule in new:
                 self._assign(rule, facts)
 
@@ -411,48 +359,13 @@ class Evaluation:
             self.fixpoint.add_module(module)
             self.run()
 
-    def _module_of(self, rule: CompiledRule) -> str:
-        """The module that evaluates a rule, given all other rules."""
-        if not rule.heads:
-            return "constraint"
-        if not rule.source.body:
-            return "fact"
-        if not rule.is_monotone:
-            return "stratified"
-        if not self.modular:
-            return self._rules.name
-        form = self._form(rule)
-        if form.closed is not None or form.loopless is not None:
-            return self._transitive.name
-        if form.mirrored in self._transitive_constants:
-            return self._transitive.name
-        if form.replacing is not None and form.replacing == self._same:
-            return self._equality.name
-        if self._is_schema(rule):
-            return self._schema.name
-        if inclusion_shape(rule, self.compiled.rdf_type) is not None:
-            return self._inclusion.name
-        return Linear.name if rule.number in self._linear_shapes else self._rules.name
-
-    def _form(self, rule: CompiledRule) -> Form:
-        """What a rule by itself may be to modules. Numbers are given once, so it is found once for each."""
-        if rule.number not in self._forms:
-            end = replaced_end(rule)
-            self._forms[rule.number] = Form(
-                closed_predicate(rule),
-                None if rule.source in self._unfit else loopless_predicate(rule),
-                mirrored_predicate(rule),
-                None if end is None else end[0],
-            )
-        return self._forms[rule.number]
-
     def _assign(self, rule: CompiledRule, facts: Candidates) -> None:
         """Hand a rule to the module that evaluates it; a rule without body states facts."""
-        module = self._module_of(rule)
-        if module == "fact":
+        module = self._overview.module_of(rule)
+        if module == FACT:
             emit(rule.heads, Batch.start(), facts)
         elif module == self._transitive.name:
-            form = self._form(rule)
+            form = self._overview.form(rule)
             closed = form.loopless if form.closed is None else form.closed
             if closed is not None:
                 self._transitive.add_rule(rule, closed)
@@ -470,16 +383,7 @@ class Evaluation:
             for variant in self.compiled.about_rdf_type(rule, ends):
                 self._rules.add_rule(variant)
         elif module == Linear.name:
-            self._linear[rule.number] = Linear(rule, self._linear_shapes[rule.number])
+            self._linear[rule.number] = Linear(rule, self._overview.linear_shapes[rule.number])
         elif module == self._rules.name:
             self._rules.add_rule(rule)
         self.assignments.append(Assignment(rule, module))
-
-    def _is_schema(self, rule: CompiledRule) -> bool:
-        """Whether a rule leads from constant predicates to schema facts, and to nothing else."""
-        return (
-            not rule.guards
-            and rule.is_monotone
-            and all(atom.p >= 0 for atom in rule.atoms)
-            and all(head.p >= 0 and self.schema.has(head) for head in rule.heads)
-        )

@@ -45,6 +45,7 @@ from corollary.terms.values import (
     LITERAL,
     PLAIN_LITERAL,
     STRING,
+    STRING_DATATYPES,
     SUPPORTED_DATATYPES,
     Value,
     datatype_of,
@@ -92,6 +93,7 @@ class Datatypes:
         self._used: Keys = np.empty(0, np.uint64)
         self._values: dict[int, Value | None] = {}
         self._by_value: dict[Value, list[int]] = {}
+        self._marked: Keys = np.empty(0, np.uint64)
         self._datatypes: dict[int, str] = {}
         self._looked_up = 0
         self._shown: set[str] = set()
@@ -228,10 +230,9 @@ class Datatypes:
 
     def _compare(self, literals: Keys, found: dict[str, list[Keys]]) -> None:
         """ILL_TYPED and SAME_VALUE for new literals. Plain ones differ from each other."""
-        marked = np.sort(np.array(self._dictionary.marked_literals, np.uint64))
         same: list[int] = []
         ill_typed: list[int] = []
-        for literal in literals[contains(marked, literals)].tolist():
+        for literal in literals[contains(self._marked_literals(), literals)].tolist():
             value = self.value(literal)
             if value is None:
                 datatype = self._constant(literal).datatype
@@ -260,13 +261,20 @@ class Datatypes:
             return None
         return self._dictionary.find(constant_text(Literal(value.key)))
 
+    def _marked_literals(self) -> Keys:
+        """The literals that are not plain, ascending; those that have come are put to those known."""
+        marked = self._dictionary.marked_literals
+        if len(marked) > self._marked.size:
+            self._marked = union(self._marked, np.sort(np.array(marked[self._marked.size :], np.uint64)))
+        return self._marked
+
     def _tell_datatypes(self, literals: Keys, datatypes: Set[str], found: dict[str, list[Keys]]) -> None:
         """VALUE of some literals for some datatypes."""
-        marked = np.sort(np.array(self._dictionary.marked_literals, np.uint64))
-        is_marked = contains(marked, literals)
+        is_marked = contains(self._marked_literals(), literals)
         for datatype in sorted(datatypes):
             name = self._id(datatype)
-            candidates = literals[is_marked] if datatype in ALL_STRINGS else literals
+            is_for_some = datatype in STRING_DATATYPES - ALL_STRINGS
+            candidates = literals if is_for_some else literals[is_marked]
             members = [
                 literal
                 for literal in candidates.tolist()

@@ -297,6 +297,9 @@ _DATATYPES: dict[str, Datatype] = {
     **{name: _derived_integer(*bounds) for name, bounds in _INTEGERS.items()},
 }
 
+STRING_DATATYPES: frozenset[str] = frozenset(_STRINGS)
+"""Those that have some plain strings for values, and none but strings."""
+
 SUPPORTED_DATATYPES: frozenset[str] = frozenset(_DATATYPES)
 """The datatypes of OWL 2 RL, and rdf:langString, whose values language-tagged literals are."""
 
