@@ -37,13 +37,14 @@ FIRST_LITERAL_KEY = FIRST_LITERAL << 32
 class Relation:
     """An immutable set of facts (subject, object) of one predicate, readable by either end."""
 
-    __slots__ = ("_parts", "_size")
+    __slots__ = ("_legal", "_parts", "_size")
 
     def __init__(self, base: Pairs = NO_PAIRS, added: Pairs = NO_PAIRS, removed: Pairs = NO_PAIRS) -> None:
         if FOLD_FRACTION * (len(added) + len(removed)) > len(base):
             base, added, removed = base.minus(removed).plus(added), NO_PAIRS, NO_PAIRS
         self._parts = (base, added, removed)  # one attribute: who folds it does not disturb who reads it
         self._size = len(base) + len(added) - len(removed)
+        self._legal = -1  # not counted yet
 
     def __len__(self) -> int:
         return self._size
@@ -176,8 +177,10 @@ class Relation:
 
     def legal_count(self) -> int:
         """How many facts have a legal subject, that is no literal: a prefix of the sorted facts."""
-        base, added, removed = (part.count_below(FIRST_LITERAL_KEY) for part in self._parts)
-        return base + added - removed
+        if self._legal < 0:
+            base, added, removed = (part.count_below(FIRST_LITERAL_KEY) for part in self._parts)
+            self._legal = base + added - removed
+        return self._legal
 
 
 def _overlaid(base: list[int], added: list[int], removed: list[int]) -> list[int]:

@@ -50,7 +50,8 @@ class TripleIndex:
 
     def snapshot(self) -> TripleIndex:
         """The index as it is now, for good."""
-        copy = TripleIndex(dict(self._relations))
+        copy = TripleIndex()
+        copy._relations, copy._fact_count = dict(self._relations), self._fact_count
         copy._by_subject, copy._by_object = self._by_subject, self._by_object
         return copy
 

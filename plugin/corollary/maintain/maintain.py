@@ -63,6 +63,10 @@ class Strategy(Enum):
 MANY = 1000
 """So many removed facts tell how long one takes."""
 
+PATIENCE = 8
+"""A removal of many facts that was given up counts as so many times as long as starting over: as what is
+believed halves from one start to the next, it is tried again after a few of them."""
+
 SECONDS_A_CHECK = 1.5e-6
 """How long a look at one fact takes, about; by that and the time of materialising proofs are limited."""
 
@@ -112,10 +116,11 @@ def maintain(
             report.reason = str(reason)
             report.stages.clear()
     seconds_per_removal = evaluation.seconds_per_removal
-    if result is not None and report.removed > MANY:
+    are_many = report.removed >= MANY
+    if result is not None and are_many:
         seconds_per_removal = (perf_counter() - started) / report.removed
     elif isinstance(reason, TooMuch) and report.removed:  # so many are too many the next time too
-        seconds_per_removal = evaluation.seconds / report.removed
+        seconds_per_removal = (PATIENCE if are_many else 1) * evaluation.seconds / report.removed
     elif result is None:  # what was measured may have been bad luck
         seconds_per_removal = (seconds_per_removal + FIRST_GUESS) / 2
     if result is None:

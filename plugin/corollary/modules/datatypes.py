@@ -84,7 +84,7 @@ class Datatypes:
         self._dictionary = dictionary
         self._interest = interest
         self._rdf_type = dictionary.encode(f"<{RDF_TYPE.value}>")
-        self._predicates = sorted(p for p in predicates if p < FIRST_VIRTUAL)
+        self._predicates = {p for p in predicates if p < FIRST_VIRTUAL}
         self._same_as = dictionary.encode(f"<{OWL}sameAs>")
         silent = {dictionary.encode(f"<{RDFS}range>"), dictionary.encode(f"<{OWL}allValuesFrom>")}
         self._telling = sorted(p for p in set(predicates) - silent if p < FIRST_VIRTUAL)
@@ -99,6 +99,8 @@ class Datatypes:
         self._shown: set[str] = set()
         self._equated: Keys = np.empty(0, np.uint64)
         self._scanned = False
+        self._is_started = False
+        self._is_wide = False  # whether types are looked at whatever they are of
 
     def reads(self, predicate: int) -> bool:
         """Whether facts of that predicate can make a difference."""
@@ -111,7 +113,14 @@ class Datatypes:
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """What the literals that are new in the facts denote, and new datatypes of all literals."""
         found: dict[str, list[Keys]] = {}
-        shown = self._all_shown(facts)
+        news = recent if self._is_started else facts
+        self._is_started = True
+        shown = self._shown | self._shown_datatypes(news)
+        if not self._is_wide and self._looks_at_all(news):
+            self._is_wide = True
+            shown |= self._own_datatypes(facts)
+        elif self._is_wide:
+            shown |= self._own_datatypes(news)
         if self._dictionary.marked_literals or shown:  # as long as there are none, plain literals
             literals = difference(_literals(recent if self._scanned else facts), self._used)
             self._scanned = True  # denote themselves, and nobody asks for their datatypes
@@ -128,14 +137,13 @@ class Datatypes:
     def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
         """What was told of the literals in the gone facts, and of datatypes that those showed."""
         literals = _literals(gone).astype(np.uint32)
-        is_wide = self._looks_at_all(facts)
         told: Candidates = {}
         for name in RELATIONS:
             predicate = self._dictionary.encode(name)
             relation = facts.relation(predicate)
             if not len(relation):
                 continue
-            if is_wide or self._shown_datatypes(gone) or len(gone.relation(self._same_as)):
+            if self._is_wide or self._shown_datatypes(gone) or len(gone.relation(self._same_as)):
                 told[predicate] = [relation.pairs().keys]
                 continue
             rows, others = relation.objects_of(literals)
@@ -192,8 +200,9 @@ class Datatypes:
 
     def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
         """Forget literals and datatypes of which nothing is told any more: they are new when they return."""
-        if self._shown_datatypes(gone) or self._looks_at_all(gone) or self._looks_at_all(facts):
+        if self._is_wide or self._shown_datatypes(gone):
             self._shown &= self._all_shown(facts)
+            self._is_wide = self._looks_at_all(facts)
         if len(gone.relation(self._same_as)):
             self._equated = intersection(self._equated, self._ends_of_same_as(facts).astype(np.uint64))
         literals = intersection(_literals(gone), self._used)
@@ -295,7 +304,7 @@ class Datatypes:
         ids = self._datatypes
         known = np.sort(np.array(list(ids), np.uint32))
         shown = {ids[i] for i in known.tolist() if i in self._in_rules}
-        for predicate in self._telling:
+        for predicate in self._telling if known.size else ():
             relation = facts.relation(predicate)
             if len(relation):
                 rows, _ = relation.objects_of(known)
@@ -308,16 +317,18 @@ class Datatypes:
         """Whether types are looked at whatever they are of."""
         if self._interest is not Interest.IN_FACTS:
             return self._interest is Interest.IN_ALL
-        relations = map(facts.relation, self._predicates)
+        relations = (facts.relation(p) for p in facts.all_predicates() if p in self._predicates)
         return any(r.has_subject(self._rdf_type) or r.has_object(self._rdf_type) for r in relations)
 
     def _all_shown(self, facts: TripleIndex) -> set[str]:
         """The datatypes that VALUE is told for, but of literals in owl:sameAs facts."""
         shown = self._shown_datatypes(facts)
-        if self._looks_at_all(facts):
-            constants = map(self._constant, _literals(facts).tolist())
-            shown |= {datatype_of(c.datatype, c.language) for c in constants} & SUPPORTED_DATATYPES
-        return shown
+        return shown | self._own_datatypes(facts) if self._looks_at_all(facts) else shown
+
+    def _own_datatypes(self, facts: TripleIndex) -> set[str]:
+        """The supported ones among the datatypes of the literals in facts."""
+        constants = map(self._constant, _literals(facts).tolist())
+        return {datatype_of(c.datatype, c.language) for c in constants} & SUPPORTED_DATATYPES
 
     def _tell_equated(self, facts: TripleIndex, found: dict[str, list[Keys]]) -> None:
         """Of literals that some owl:sameAs fact mentions: all their datatypes, and DIFFERENT_VALUE."""
