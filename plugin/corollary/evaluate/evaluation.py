@@ -39,7 +39,7 @@ from corollary.plan.dependencies import dependency_graph
 from corollary.plan.program import LIST_BUILTINS, VALUE_BUILTINS, CompiledProgram, ProgramChange
 from corollary.plan.stratify import Strata, stratify
 
-FIRST_GUESS = 1.8e-6
+FIRST_GUESS = 1.6e-6
 """Seconds that maintenance takes for a removed fact, until there is a measurement."""
 
 
