@@ -16,6 +16,7 @@ from benchmarks.measure import Outcome, Task
 from corollary.evaluate import Materialisation, materialise
 from corollary.index import Columns, TripleIndex
 from corollary.index.pairs import Pairs, pack
+from corollary.index.triples import grouped
 from corollary.language import Program
 from corollary.maintain import Strategy, maintain
 from corollary.maintain.facts import Facts as Change
@@ -41,7 +42,7 @@ def rows_of(columns: Columns, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) 
     """Some facts as a transaction takes them: sorted by predicate."""
     subjects, predicates, objects = (column[rows] for column in columns)
     keys = pack(subjects, objects)
-    return {int(p): Pairs.of(keys[predicates == p]).keys for p in np.unique(predicates)}
+    return {predicate: Pairs.of(part).keys for predicate, part in grouped(predicates, keys)}
 
 
 def without(explicit: TripleIndex, change: Change) -> TripleIndex:

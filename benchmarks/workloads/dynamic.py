@@ -20,7 +20,6 @@ from benchmarks.programs import ADD, REMOVE, RuleTrack, without
 from benchmarks.workloads.lubm import files
 
 from corollary.index import Columns
-from corollary.index.pairs import seconds
 from corollary.kernels.sorted import Column
 from corollary.language.model import OWL, RDF, RDFS
 from corollary.profiles import load_profile
@@ -142,7 +141,8 @@ def follow_axiom(universities: Universities, settings: Settings, results: Result
     """A class with few instances gets another one above it."""
     dictionary = universities.facts.dictionary
     types = universities.facts.index().relation(dictionary.encode(f"<{RDF}type>"))
-    classes, instances = np.unique(seconds(types.pairs().keys), return_counts=True)
+    classes = types.pairs().distinct_seconds()
+    instances = types.object_counts(classes)
     few = instances >= LEAST_INSTANCES
     rare = classes[few][np.argmin(instances[few])].reshape(1)
     facts = universities.with_facts(rare, f"<{RDFS}subClassOf>", named(dictionary, "Above", 1))

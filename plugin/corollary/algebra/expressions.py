@@ -112,16 +112,17 @@ def number_rows(batch: Batch, variables: Sequence[int]) -> tuple[Rows, Rows]:
     Gives a row of every combination, and for every row of the batch the number of its own.
     """
     if not variables:
-        return _number_keys(np.zeros(batch.size, np.uint32))
+        return number_keys(np.zeros(batch.size, np.uint32))
     keys: Column | Keys = batch.columns[variables[0]]
     for position, variable in enumerate(variables[1:]):
         # Two columns fit in a key, and the numbers of its values are one column again.
-        column = keys if position == 0 else _number_keys(keys)[1]
+        column = keys if position == 0 else number_keys(keys)[1]
         keys = pack(column.astype(np.uint32), batch.columns[variable])
-    return _number_keys(keys)
+    return number_keys(keys)
 
 
-def _number_keys(keys: Column | Keys) -> tuple[Rows, Rows]:
+def number_keys(keys: Column | Keys) -> tuple[Rows, Rows]:
+    """As ``number_rows``, for single values."""
     fresh = np.ones(keys.size, np.bool_)
     if (keys[1:] >= keys[:-1]).all():  # as rows often come
         np.not_equal(keys[1:], keys[:-1], out=fresh[1:])

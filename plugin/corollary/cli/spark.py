@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import asdict, dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -23,8 +24,47 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 LONGEST_COMPLAINT = 1500
 
 
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Where Spark is, and how much it may take."""
+
+    master: str | None
+    memory: str | None
+    settings: tuple[str, ...]
+
+    @contextmanager
+    def session(self) -> Iterator[SparkSession]:
+        """Spark with our code on it; what goes wrong in it becomes a message."""
+        from corollary.loaders.spark import session, ship
+
+        pairs = [setting.partition("=") for setting in self.settings]
+        for name, equals, _ in pairs:
+            if not equals:
+                raise click.UsageError(f"--conf {name}: write NAME=VALUE")
+        spark = session(self.master, self.memory, {name: value for name, _, value in pairs})
+
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        try:
+            ship(spark)
+            yield spark
+        except (PySparkException, Py4JError) as error:
+            complaint = str(error)[:LONGEST_COMPLAINT]
+            raise Mistake(f"Spark failed, and nothing was written: {complaint}") from error
+        finally:
+            spark.stop()
+
+
 def _on_spark(command: Command) -> Command:
-    """The options that say where Spark is, and how much it may take."""
+    """Decorator: add the options; the command gets them as ``cluster``, ``files`` and ``as_json``."""
+
+    @wraps(command)
+    def with_cluster(
+        *args: Any, master: str | None, memory: str | None, settings: tuple[str, ...], **options: Any
+    ) -> Any:
+        return command(*args, cluster=Cluster(master, memory, settings), **options)
+
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
         click.option(
@@ -36,8 +76,8 @@ def _on_spark(command: Command) -> Command:
         click.option("--memory", metavar="SIZE", help="Memory of the driver, such as 8g. Default: 1g."),
         click.option("--master", metavar="URL", help="Where Spark runs. Default: this machine, all cores."),
     ):
-        command = option(command)
-    return command
+        with_cluster = option(with_cluster)
+    return cast(Command, with_cluster)
 
 
 @main.command("spark-load", short_help="Read files into an encoded data set, on Spark.")
@@ -56,9 +96,7 @@ def spark_load(
     output: str,
     input_format: str | None,
     most_bad_lines: int,
-    master: str | None,
-    memory: str | None,
-    settings: tuple[str, ...],
+    cluster: Cluster,
     files: int | None,
     as_json: bool,
 ) -> None:
@@ -75,7 +113,7 @@ def spark_load(
     """
     from corollary.loaders.spark import load
 
-    with _session(master, memory, settings) as spark:
+    with cluster.session() as spark:
         done = load(
             spark,
             inputs,
@@ -99,9 +137,7 @@ def spark_materialise(
     source: str,
     output: str,
     rules: tuple[str, ...],
-    master: str | None,
-    memory: str | None,
-    settings: tuple[str, ...],
+    cluster: Cluster,
     files: int | None,
     as_json: bool,
 ) -> None:
@@ -115,7 +151,7 @@ def spark_materialise(
     from corollary.loaders.spark import materialise
 
     program = load_program(rules or (DEFAULT_RULES,))
-    with _session(master, memory, settings) as spark:
+    with cluster.session() as spark:
         done = materialise(spark, source, output, program, files=files, tell=_tell)
     _print(asdict(done), as_json)
 
@@ -131,9 +167,7 @@ def spark_generate(
     number: int,
     output: str,
     seed: int,
-    master: str | None,
-    memory: str | None,
-    settings: tuple[str, ...],
+    cluster: Cluster,
     files: int | None,
     as_json: bool,
 ) -> None:
@@ -148,35 +182,12 @@ def spark_generate(
     """
     from corollary.loaders.spark import generate
 
-    with _session(master, memory, settings) as spark:
+    with cluster.session() as spark:
         paths = generate(spark, number, output, kind, seed=seed, files=files)
     if as_json:
         print_json({"files": paths}, to_stderr=False)
     else:
         click.echo("\n".join(paths))
-
-
-@contextmanager
-def _session(master: str | None, memory: str | None, settings: tuple[str, ...]) -> Iterator[SparkSession]:
-    """Spark, as the options say; what goes wrong in it becomes a message."""
-    from corollary.loaders.spark import session, ship
-
-    pairs = [setting.partition("=") for setting in settings]
-    for name, equals, _ in pairs:
-        if not equals:
-            raise click.UsageError(f"--conf {name}: write NAME=VALUE")
-    spark = session(master, memory, {name: value for name, _, value in pairs})
-
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    try:
-        ship(spark)
-        yield spark
-    except (PySparkException, Py4JError) as error:
-        raise Mistake(f"Spark failed, and nothing was written: {str(error)[:LONGEST_COMPLAINT]}") from error
-    finally:
-        spark.stop()
 
 
 def _tell(stage: str) -> None:

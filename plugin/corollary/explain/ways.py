@@ -21,7 +21,7 @@ from corollary.explain.backward import Backward, leading_to
 from corollary.explain.lists import ListReader
 from corollary.explain.paths import Paths, Weights
 from corollary.explain.proof import FALSE, Application, Fact, Group, Meaning, Reading
-from corollary.index.pairs import Pairs, pack
+from corollary.index.pairs import Pairs, distinct, pack
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys, Rows
@@ -184,7 +184,7 @@ class Ways:
             if _is_constant(predicates):
                 count += ~self._explicit.relation(int(predicates[0])).contains(keys)
                 continue
-            for predicate in np.unique(predicates).tolist():
+            for predicate in distinct(predicates).tolist():
                 rows = predicates == predicate
                 count[rows] += ~self._explicit.relation(predicate).contains(keys[rows])
         return count

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from functools import cache
 from timeit import repeat
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ from corollary.kernels.sorting import sort_by_digits
 
 HALF = np.uint64(32)
 LOW_HALF = np.uint64(0xFFFFFFFF)
+
+Integer = TypeVar("Integer", bound=np.integer[Any])
 
 NO_KEYS: Keys = np.empty(0, np.uint64)
 
@@ -118,13 +121,13 @@ def sorted_unique(keys: Keys) -> Keys:
     return keys
 
 
-def distinct(column: Column) -> Column:
+def distinct(column: NDArray[Integer]) -> NDArray[Integer]:
     """The distinct values of a column, ascending."""
     column = np.sort(column)
     return distinct_of_sorted(column)
 
 
-def distinct_of_sorted(column: Column) -> Column:
+def distinct_of_sorted(column: NDArray[Integer]) -> NDArray[Integer]:
     """The distinct values of an ascending column."""
     if column.size < 2:
         return column
@@ -132,6 +135,15 @@ def distinct_of_sorted(column: Column) -> Column:
     fresh[0] = True
     np.not_equal(column[1:], column[:-1], out=fresh[1:])
     return column[fresh]
+
+
+def among(column: NDArray[Integer], known: NDArray[Integer]) -> Mask:
+    """Which values of a column are among some that ascend. (``np.isin`` would sort both.)"""
+    if not known.size:
+        return np.zeros(column.size, np.bool_)
+    places = np.minimum(np.searchsorted(known, column), known.size - 1)
+    found: Mask = known[places] == column
+    return found
 
 
 def contains(keys: Keys, probes: Keys) -> Mask:

@@ -66,7 +66,7 @@ class Layers:
             if isinstance(layers, int):
                 found.setdefault(layers, {})[predicate] = keys
             else:
-                for layer in np.unique(layers).tolist():
+                for layer in (np.flatnonzero(np.bincount(layers - SCHEMA)) + SCHEMA).tolist():
                     found.setdefault(layer, {})[predicate] = keys[layers == layer]
         return found
 

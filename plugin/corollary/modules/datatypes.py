@@ -28,6 +28,7 @@ from corollary.algebra.execute import Candidates
 from corollary.index.pairs import (
     NO_PAIRS,
     Pairs,
+    among,
     contains,
     difference,
     distinct,
@@ -171,12 +172,12 @@ class Datatypes:
                 if shown is None:
                     ids = [self._id(datatype) for datatype in self._all_shown(facts)]
                     shown = np.sort(np.array(ids, np.uint32))
-                kept &= np.isin(seconds(keys), shown) | np.isin(firsts(keys), self._ends_of_same_as(facts))
+                kept &= among(seconds(keys), shown) | among(firsts(keys), self._ends_of_same_as(facts))
             elif name != "ILL_TYPED":
                 kept &= _occur(seconds(keys), facts)
             if name == "DIFFERENT_VALUE":
                 equated = self._ends_of_same_as(facts)
-                kept &= np.isin(firsts(keys), equated) & np.isin(seconds(keys), equated)
+                kept &= among(firsts(keys), equated) & among(seconds(keys), equated)
             found[predicate] = [keys[kept]]
         return found
 

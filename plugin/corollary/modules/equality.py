@@ -24,6 +24,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corollary.algebra.execute import Candidates, extend
+from corollary.algebra.expressions import number_keys
 from corollary.index.closure import close_from
 from corollary.index.pairs import NO_KEYS, NO_PAIRS, Pairs, distinct, firsts, join, pack, seconds
 from corollary.index.relation import Relation
@@ -200,7 +201,7 @@ class Equality:
         parts = [candidates.relation(predicate).pairs().keys for predicate in group]
         keys = np.concatenate(parts)
         names = pack(self._named(0, firsts(keys), cliques), self._named(2, seconds(keys), cliques))
-        _, first, number = np.unique(names, return_index=True, return_inverse=True)
+        first, number = number_keys(names)
         rows = np.arange(first.size)
         subjects, objects = firsts(keys[first]), seconds(keys[first])
         for place in (0, 2):
@@ -228,7 +229,7 @@ class Equality:
         """A name for each term's clique, the least member; the term itself where nothing is replaced."""
         if place not in self._places:
             return terms
-        known, starts = np.unique(firsts(cliques), return_index=True)
-        rows = np.minimum(np.searchsorted(known, terms), known.size - 1)
-        least = np.minimum(seconds(cliques[starts[rows]]), terms)
+        known = firsts(cliques)
+        rows = np.minimum(np.searchsorted(known, terms), known.size - 1)  # where the members of a term begin
+        least = np.minimum(seconds(cliques[rows]), terms)
         return np.where(known[rows] == terms, least, terms).astype(np.uint32)

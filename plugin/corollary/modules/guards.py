@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from corollary.index.pairs import NO_PAIRS, Pairs, pack, seconds
+from corollary.index.pairs import NO_PAIRS, Pairs, among, pack, seconds
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Mask
 from corollary.plan.compile import Atom, CompiledRule
@@ -86,8 +86,7 @@ class Guards:
         if predicate == self._rdf_type and self._classes.size:
             classes = seconds(facts.keys)
             near = np.flatnonzero((classes >= self._classes[0]) & (classes <= self._classes[-1]))
-            places = np.searchsorted(self._classes, classes[near])  # none is beyond the last
-            found[near] = self._classes[places] == classes[near]
+            found[near] = among(classes[near], self._classes)
         return found
 
     def part_of(self, predicate: int, facts: Pairs) -> Pairs:

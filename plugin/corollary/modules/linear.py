@@ -31,6 +31,7 @@ from corollary.index.closure import close_from, close_keys, edges_beyond, nodes_
 from corollary.index.pairs import (
     NO_KEYS,
     Pairs,
+    among,
     difference,
     distinct,
     distinct_of_sorted,
@@ -274,7 +275,7 @@ def _led_to(pairs: Keys, seeds: Keys, edges: Relation) -> Keys:
     starts, graph = _rooted(seeds, edges)
     sources, rank = _ranked(firsts(pairs))
     root = np.searchsorted(starts, sources)
-    asked = np.isin(sources, starts)[rank]
+    asked = among(sources, starts)[rank]
     pairs, root = pairs[asked], root[rank[asked]]
     found = pairs_on_paths(pack((root + FIRST_VIRTUAL).astype(np.uint32), seconds(pairs)), graph)
     return pack(starts[firsts(found) - FIRST_VIRTUAL], seconds(found))

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corollary.algebra.execute import Candidates
-from corollary.index.pairs import firsts, pack, seconds
+from corollary.index.pairs import distinct, firsts, pack, seconds
 from corollary.index.triples import FIRST_VIRTUAL, grouped
 from corollary.kernels.sorted import Column
 from corollary.loaders.encoded import COLUMNS
@@ -53,13 +53,13 @@ class Border:
 
     def outward(self, column: Column) -> GlobalIds:
         """Global ids of local ones."""
-        names = np.unique(column).tolist()
+        names = distinct(column).tolist()
         self._settle(names)
         return _mapped(column, names, self._global)
 
     def inward(self, column: NDArray[np.integer]) -> Column:
         """Local ids of global ones."""
-        names = np.unique(column).tolist()
+        names = distinct(column).tolist()
         self._learn(names)
         return _mapped(column, names, self._local).astype(np.uint32)
 
@@ -96,7 +96,7 @@ class Border:
         if not table.num_rows:
             return {}
         columns = [table.column(name).to_numpy() for name in COLUMNS]
-        self._learn(np.unique(np.concatenate(columns)).tolist())
+        self._learn(distinct(np.concatenate(columns)).tolist())
         predicates, subjects, objects = map(self.inward, columns)
         return {predicate: [keys] for predicate, keys in grouped(predicates, pack(subjects, objects))}
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.algebra.bindings import Batch
+from corollary.algebra.execute import distinct_rows
+from corollary.index.pairs import among
 from corollary.kernels.sorted import Mask
 from corollary.loaders.spark.border import Border, GlobalIds
 from corollary.loaders.spark.facts import Summary
@@ -31,9 +33,8 @@ class GuardTable:
         names = sorted(needed & rows.columns.keys())
         if not rows.size or not names:
             return GuardTable(min(rows.size, 1), {})
-        distinct = np.unique(np.stack([rows.columns[v] for v in names]), axis=1)
-        columns = {v: border.outward(column) for v, column in zip(names, distinct, strict=True)}
-        return GuardTable(distinct.shape[1], columns)
+        distinct = distinct_rows(rows, names)
+        return GuardTable(distinct.size, {v: border.outward(distinct.columns[v]) for v in names})
 
     def take(self, rows: Mask) -> GuardTable:
         """The rows where a mask is true."""
@@ -51,9 +52,9 @@ class GuardTable:
         """The rows for which some of the facts that are counted may match an atom (with global constants)."""
         kept: Mask = np.ones(self.size, np.bool_)
         if atom.p in self.columns:
-            kept &= _among(self.columns[atom.p], summary.predicates)
+            kept &= among_ids(self.columns[atom.p], summary.predicates)
         if atom.p == rdf_type and atom.o in self.columns:
-            kept &= _among(self.columns[atom.o], summary.classes)
+            kept &= among_ids(self.columns[atom.o], summary.classes)
         return self if kept.all() else self.take(kept)
 
     def most(self, atom: Atom, summary: Summary, rdf_type: int) -> int:
@@ -68,6 +69,6 @@ class GuardTable:
         return list(zip(*(column.tolist() for column in self.columns.values()), strict=True))
 
 
-def _among(column: GlobalIds, known: Collection[int]) -> Mask:
-    found: Mask = np.isin(column, np.fromiter(known, np.int64, len(known)))
-    return found
+def among_ids(column: GlobalIds, known: Collection[int]) -> Mask:
+    """Which global ids are among some."""
+    return among(column, np.sort(np.fromiter(known, np.int64, len(known))))

@@ -15,6 +15,7 @@ import pyarrow as pa
 from corollary.index.pairs import Pairs, firsts, seconds
 from corollary.loaders.spark.border import Border, GlobalIds
 from corollary.loaders.spark.facts import Summary
+from corollary.loaders.spark.guards import among_ids
 from corollary.modules.inclusion import Inclusions
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ Rows = tuple[GlobalIds, GlobalIds]
 def _rows(pairs: Pairs, known: Collection[int], border: Border) -> Rows:
     """Sources that have facts, and their targets, as global ids."""
     sources = border.outward(firsts(pairs.keys))
-    kept = np.isin(sources, np.fromiter(known, np.int64, len(known)))
+    kept = among_ids(sources, known)
     return sources[kept], border.outward(seconds(pairs.keys)[kept])
 
 
