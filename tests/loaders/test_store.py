@@ -164,6 +164,22 @@ def test_a_plain_graph_shows_what_its_store_has_loaded(tmp_path: Path) -> None:
     assert not len(named.default_graph)
 
 
+@pytest.mark.parametrize("is_new", [True, False])
+def test_graphs_that_go_to_one_graph_come_together(tmp_path: Path, is_new: bool) -> None:
+    """The default graph of the data set, and one that is named as the graph it is loaded into."""
+    source = Dataset(plain())
+    source.default_graph.add((EX.a, EX.p, EX.b))
+    source.graph(EX.g).add((EX.c, EX.p, EX.d))
+    store_of(source).save_encoded(tmp_path / "set")
+    target = Dataset(plain())
+    if not is_new:
+        target.graph(EX.g).add((EX.e, EX.p, EX.f))
+    assert store_of(target).load_encoded(tmp_path / "set", graph=EX.g) == 2
+    loaded = {(EX.a, EX.p, EX.b), (EX.c, EX.p, EX.d)}
+    assert set(target.graph(EX.g)) == loaded | (set() if is_new else {(EX.e, EX.p, EX.f)})
+    assert not len(target.default_graph)
+
+
 def test_a_data_set_that_is_none_changes_nothing(tmp_path: Path) -> None:
     graph = Graph(plain())
     graph.add((EX.a, EX.p, EX.b))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corollary.index.pairs import Pairs
+from corollary.index.pairs import Pairs, ascending
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Keys
@@ -265,4 +265,4 @@ def _pack_into(keys: Keys, subjects: Ids, objects: Ids) -> None:
 def _pairs(parts: list[Keys]) -> Pairs:
     """Facts that should be, but need not be, in order."""
     keys = np.concatenate(parts) if len(parts) > 1 else parts[0]
-    return Pairs(keys) if bool((keys[1:] > keys[:-1]).all()) else Pairs.of(keys)
+    return Pairs(ascending(keys))

@@ -17,6 +17,7 @@ from itertools import chain, compress, cycle, islice
 import numpy as np
 import pyoxigraph
 
+from corollary.index.pairs import firsts, seconds
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.ntriples import find_terms
@@ -156,7 +157,11 @@ def data_set_rows(paths: Iterable[str | os.PathLike[str]], dictionary: TermDicti
     for path in paths:
         data = load_encoded(path, inferred=False)
         translation = Translation(data.dictionary, dictionary)
-        yield np.stack([translation.column(ids) for ids in data.explicit.columns(legal=False)], axis=1)
+        for predicate, relation in data.explicit.relations():
+            keys = relation.pairs().keys
+            names = np.full(keys.size, translation.id(predicate), np.uint32)
+            ends = map(translation.column, (firsts(keys), seconds(keys)))
+            yield np.stack([next(ends), names, next(ends)], axis=1)
 
 
 Reader = Callable[[Document, int], Iterator[tuple[Ids, int]]]

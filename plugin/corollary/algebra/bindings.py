@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corollary.index.pairs import compose, firsts, pack, seconds, slice_of, sorted_unique
+from corollary.index.pairs import ascending, compose, firsts, pack, seconds, slice_of
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Mask, Rows
@@ -84,9 +84,7 @@ def join_for(batch: Batch, atom: Atom, facts: TripleIndex, wanted: Collection[in
     if ways < WAYS_A_PAIR * (batch.size + len(relation)):
         return join(batch, atom, facts)
     (start,) = others
-    ways_to = pack(batch.columns[start], batch.columns[bound])
-    if not (ways_to[1:] > ways_to[:-1]).all():
-        ways_to = sorted_unique(ways_to)
+    ways_to = ascending(pack(batch.columns[start], batch.columns[bound]))
     keys = compose(ways_to, relation.pairs())
     return Batch(int(keys.size), {start: firsts(keys), free: seconds(keys)})
 

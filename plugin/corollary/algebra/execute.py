@@ -132,7 +132,8 @@ def _join_groups(
             groups = _groups(asked, grouping, facts, rule, dictionary)
     if groups is None:
         groups = _groups(Batch.start(), grouping, facts, rule, dictionary)
-        grouping.last[:] = [(_relations(grouping, facts), groups.size, groups.columns)]
+        if all(atom.p >= 0 for atom in grouping.atoms):
+            grouping.last[:] = [(_relations(grouping, facts), groups.size, groups.columns)]
     return natural_join(batch, groups) if groups.size else groups
 
 

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -234,8 +234,10 @@ class Evaluation:
             lost += min(most, len(index.relation(rule.atoms[0].p))) if len(rule.atoms) == 1 else most
         return found if MOST_KEPT * lost >= sum(len(index.relation(p)) for p in found) else set()
 
-    def _unassign(self, gone: Iterable[CompiledRule], index: TripleIndex) -> Candidates:
+    def _unassign(self, gone: Collection[CompiledRule], index: TripleIndex) -> Candidates:
         """Take rules from their modules; everything that they may have derived from the facts of an index."""
+        if not gone:
+            return {}
         lost: Candidates = {}
         module_of = {assignment.rule.number: assignment.module for assignment in self.assignments}
         included: list[int] = []
@@ -258,9 +260,10 @@ class Evaluation:
                     )
             for module in (self._schema, self._rules, *self.strata):
                 extend(lost, module.conclusions(rule.number, index))
-                module.remove_rule(rule.number)
-        extend(lost, self._inclusion.remove_rules(included, index))
         numbers = {rule.number for rule in gone}
+        for module in (self._schema, self._rules, *self.strata):
+            module.remove_rules(numbers)
+        extend(lost, self._inclusion.remove_rules(included, index))
         self.assignments = [a for a in self.assignments if a.rule.number not in numbers]
         stated: Candidates = {}
         for assignment in self.assignments:
@@ -349,15 +352,8 @@ class Evaluation:
 
     def evaluate(self, strata: Strata) -> None:
         """Let the rules that are not monotone join in, stratum by stratum: each is a module of its own."""
-        by_number = {rule.number: rule for rule in self.compiled.rules}
-        for position, stratum in enumerate(strata.rules, 1):
-            module = SemiNaive(f"stratum {position}", self.compiled.dictionary)
-            for number in stratum:
-                if number in by_number:
-                    module.add_rule(by_number[number])
-            self.strata.append(module)
-            self.fixpoint.add_module(module)
-            self.run()
+        self.restratify(strata)
+        self.run()
 
     def _assign(self, rule: CompiledRule, facts: Candidates) -> None:
         """Hand a rule to the module that evaluates it; a rule without body states facts."""

@@ -20,7 +20,7 @@ from time import perf_counter
 import numpy as np
 
 from corollary.algebra.execute import Candidates
-from corollary.index.pairs import Pairs, sort_keys, sorted_unique, union
+from corollary.index.pairs import Pairs, ascending, sort_keys, union
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Keys
@@ -119,8 +119,7 @@ def _joined(parts: list[Keys]) -> Keys:
     """All keys: few parts merged (they mostly are ascending), many one after the other, as they are."""
     if len(parts) > FEW_PARTS:
         return np.concatenate(parts)
-    ascending = [part if (part[1:] > part[:-1]).all() else sorted_unique(part) for part in parts]
-    return reduce(union, sorted(ascending, key=len))
+    return reduce(union, sorted(map(ascending, parts), key=len))
 
 
 def _unknown(keys: Keys, known: Relation) -> Keys:

@@ -97,6 +97,8 @@ def close_from(edges: Relation, sources: Column, *, mirrored: bool = False) -> K
 
 def pairs_on_paths(pairs: Keys, edges: Relation, *, mirrored: bool = False) -> Keys:
     """Those of some pairs (sorted) that a path over edges joins; both ways if ``mirrored``."""
+    if not pairs.size:
+        return pairs
     sources = distinct_of_sorted(firsts(pairs))
     part = Part.beyond(edges, sources, mirrored=mirrored)
     walked = part.walked(sources)

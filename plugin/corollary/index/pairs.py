@@ -121,6 +121,11 @@ def sorted_unique(keys: Keys) -> Keys:
     return keys
 
 
+def ascending(keys: Keys) -> Keys:
+    """The keys sorted and unique: these themselves if they are that already."""
+    return keys if (keys[1:] > keys[:-1]).all() else sorted_unique(keys)
+
+
 def distinct(column: NDArray[Integer]) -> NDArray[Integer]:
     """The distinct values of a column, ascending."""
     column = np.sort(column)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.algebra.execute import Candidates
-from corollary.index.pairs import Pairs, difference, sorted_unique, union
+from corollary.index.pairs import Pairs, ascending, difference, union
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Keys
@@ -24,8 +24,7 @@ def collected(candidates: Candidates, among: TripleIndex, known: TripleIndex = N
         relation = among.relation(predicate)
         if len(relation):
             keys = np.concatenate(parts) if len(parts) > 1 else parts[0]
-            if not (keys[1:] > keys[:-1]).all():
-                keys = sorted_unique(keys)
+            keys = ascending(keys)
             others = known.relation(predicate)
             if len(others):
                 keys = keys[~others.contains(keys)]

@@ -76,7 +76,7 @@ class Equality:
     def remove_rule(self, number: int, facts: TripleIndex) -> Candidates:
         """Let go of a rule; all that it derived in one step, given the facts."""
         derived = self._one_step.conclusions(number, facts)
-        self._one_step.remove_rule(number)
+        self._one_step.remove_rules({number})
         self.rules = [rule for rule in self.rules if rule.number != number]
         self._places = {end[1] for end in map(replaced_end, self.rules) if end is not None}
         return derived

@@ -143,7 +143,7 @@ class Inclusion:
             return derived
         for number in numbers:
             extend(derived, self._by_guards.conclusions(number, facts))
-            self._by_guards.remove_rule(number)
+        self._by_guards.remove_rules(numbers)
         kept = [(r, s) for r, s in zip(self.rules, self._shapes, strict=True) if r.number not in numbers]
         self.rules, self._shapes = [rule for rule, _ in kept], [shape for _, shape in kept]
         self._guards = Guards(self._rdf_type)
@@ -188,8 +188,7 @@ class Inclusion:
         self._apply(self._included, gone, candidates)
         if self._guards.are_among(gone):
             direct = self._by_guards.delete(facts, gone, certain)
-            for predicate, parts in direct.items():
-                candidates.setdefault(predicate, []).extend(parts)
+            extend(candidates, direct)
             included = {p: Relation(Pairs.of(np.concatenate(parts))) for p, parts in direct.items()}
             self._apply(self._included, TripleIndex(included), candidates)
         return candidates

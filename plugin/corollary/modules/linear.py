@@ -300,4 +300,4 @@ def _ranked(column: Column) -> tuple[Column, Rows]:
 
 def _without_detour(edges: Keys, others: Relation) -> Keys:
     """The edges (sorted) whose ends no path over the others joins: all that make a difference beside them."""
-    return difference(edges, pairs_on_paths(edges, others)) if edges.size else edges
+    return difference(edges, pairs_on_paths(edges, others))

@@ -68,18 +68,18 @@ class SemiNaive:
                     (apart, Trigger(open_to_all, position), Trigger(replace(rule, atoms=atoms), position))
                 )
 
-    def remove_rule(self, number: int) -> None:
-        """Let go of a rule and its variants."""
-        self.rules = [rule for rule in self.rules if rule.number != number]
-        self._unstarted = [rule for rule in self._unstarted if rule.number != number]
+    def remove_rules(self, numbers: Collection[int]) -> None:
+        """Let go of rules and their variants."""
+        self.rules = [rule for rule in self.rules if rule.number not in numbers]
+        self._unstarted = [rule for rule in self._unstarted if rule.number not in numbers]
         for triggers in (self._triggers, self._heads):
             for predicate in list(triggers):
-                triggers[predicate] = [t for t in triggers[predicate] if t.rule.number != number]
+                triggers[predicate] = [t for t in triggers[predicate] if t.rule.number not in numbers]
                 if not triggers[predicate]:
                     del triggers[predicate]
-        self._open_triggers = [t for t in self._open_triggers if t.rule.number != number]
-        self._open_heads = [t for t in self._open_heads if t.rule.number != number]
-        self._blocking = [entry for entry in self._blocking if entry[1].rule.number != number]
+        self._open_triggers = [t for t in self._open_triggers if t.rule.number not in numbers]
+        self._open_heads = [t for t in self._open_heads if t.rule.number not in numbers]
+        self._blocking = [entry for entry in self._blocking if entry[1].rule.number not in numbers]
 
     def unstarted(self) -> list[int]:
         """The numbers of the rules that were not applied yet."""

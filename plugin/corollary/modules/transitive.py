@@ -147,11 +147,15 @@ class Transitive:
 
     def add_rule(self, rule: CompiledRule, predicate: int) -> None:
         """Take in a rule that closes that predicate."""
+        if rule.conditions:  # it closes but for loops
+            others = zip(self.rules, self._predicates, strict=True)
+            if not any(p == predicate and len(r.data) == 2 and not r.conditions for r, p in others):
+                self._loopless.add(predicate)
+        elif predicate in self._loopless:  # the loops are to come
+            self._loopless.remove(predicate)
+            self._unclosed.add(predicate)
         self.rules.append(rule)
         self._predicates.append(predicate)
-        if predicate in self._loopless - self._without_loops():  # the loops are to come
-            self._unclosed.add(predicate)
-        self._loopless = self._without_loops()
         self._guards.add(rule)
         guards = tuple(rule.atoms[i] for i in sorted(rule.guards))
         marked = Atom(predicate, self._rdf_type, predicate)
@@ -174,7 +178,7 @@ class Transitive:
         self.rules, self._predicates = [rule for rule, _ in kept], [predicate for _, predicate in kept]
         self._symmetric = {p for rule, p in kept if mirrored_predicate(rule) is not None}
         self._loopless = self._without_loops()
-        self._by_guards.remove_rule(number)
+        self._by_guards.remove_rules({number})
         self._guards = Guards(self._rdf_type)
         for rule in self.rules:
             self._guards.add(rule)
@@ -196,10 +200,6 @@ class Transitive:
         return (
             predicate in self._external or predicate in self._guards.predicates or predicate == self._rdf_type
         )
-
-    def predicates(self) -> list[int]:
-        """The predicates that are closed at present."""
-        return list(self._external)
 
     def returning(self, predicate: int, new: Pairs) -> Pairs:
         """The guards among its own conclusions come back to it, and edges from outside that go with them."""

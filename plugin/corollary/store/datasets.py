@@ -16,6 +16,7 @@ from rdflib.graph import Graph
 from rdflib.namespace import NamespaceManager
 from rdflib.term import Node, URIRef
 
+from corollary.index.pairs import NO_PAIRS, Pairs
 from corollary.index.triples import TripleIndex
 from corollary.language import CorollaryError
 from corollary.store.quads import Quads
@@ -67,16 +68,16 @@ def load(store: CorollaryStore, path: str | os.PathLike[str], graph: Graph | Nod
         else:
             translated = Translation(data.dictionary, store._terms.dictionary)
         target = store._target(graph)
-        facts = {}
+        facts: dict[tuple[int, int], Pairs] = {}
         for source, index in (data.graphs or {_UNNAMED: data.explicit}).items():
             name = source if translated is None or source == _UNNAMED else translated.id(source)
             to = target if name in (_UNNAMED, store._default) else name
             for predicate, relation in index.relations():
                 pairs = relation.pairs()
-                if translated is None:
-                    facts[to, predicate] = pairs
-                else:
-                    facts[to, translated.id(predicate)] = translated.pairs(pairs)
+                if translated is not None:
+                    predicate, pairs = translated.id(predicate), translated.pairs(pairs)
+                known = facts.get((to, predicate), NO_PAIRS)  # two graphs may go to the same one
+                facts[to, predicate] = known.plus(pairs)
         count = store._log_facts(facts)
         if graph is None:
             store._home.fill()

@@ -43,7 +43,7 @@ from corollary.ontology.computing import (
     joined,
     without_case,
 )
-from corollary.ontology.terms import constant
+from corollary.ontology.terms import constant, variable
 
 SWRL = Namespace("http://www.w3.org/2003/11/swrl#")
 SWRLB = "http://www.w3.org/2003/11/swrlb#"
@@ -240,12 +240,7 @@ class _Reader:
         if (node, RDF.type, SWRL.Variable) not in self._graph:
             return self._constant(node)
         if node not in self._names:
-            label = (
-                "node" if isinstance(node, BNode) else re.sub(r"\W", "_", re.split(r"[#/:]", str(node))[-1])
-            )
-            taken = {variable.name for variable in self._names.values()}
-            fresh = [label, *(f"{label}{i}" for i in range(len(taken) + 1))]
-            self._names[node] = Variable(next(name for name in fresh if name not in taken))
+            self._names[node] = variable(node, self._names.values())
         return self._names[node]
 
     def _only(self, atom: Node, predicate: Node) -> Node:

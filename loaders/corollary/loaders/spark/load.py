@@ -86,7 +86,7 @@ def load(
     graph name is dropped; duplicates count once; blank nodes of different documents are different.
 
     Bad lines are put into the table ``quarantine`` (document, line, column, reason, text) of the data set;
-    more than ``most_bad_lines`` of them, or none but bad ones, are an InputError that names the first.
+    more than ``most_bad_lines`` of them are an InputError that names the first.
     ``files`` says how many files facts and terms are written to each. ``output`` appears when it is
     complete; an older data set there is replaced, anything else refused (InputError).
     """

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 STATEMENTS_A_CHUNK = 1 << 18
 
+BYTES_A_CHUNK = 1 << 28
+"""Nor does a chunk grow on once it has come of so many bytes: long literals would outgrow a string column."""
+
 COLUMNS = (
     ("what", "string", pa.string()),
     ("chunk", "long", pa.int64()),
@@ -183,6 +186,7 @@ class _Task:
         self._dictionary = TermDictionary()
         self._statements: list[Ids] = []
         self._size = 0
+        self._bytes = 0
 
     def rows(self, batches: Batches) -> Batches:
         """All rows that come of some lines."""
@@ -195,7 +199,7 @@ class _Task:
                 yield from self._enter(self._keys[int(keys[start])], int(blocks[start]))
                 text = _content(batch.column("text").slice(start, end - start))
                 yield from self._parse(text, FORMATS[self._formats[int(keys[start])]])
-                if self._size >= STATEMENTS_A_CHUNK:
+                if self._size >= STATEMENTS_A_CHUNK or self._bytes >= BYTES_A_CHUNK:
                     yield from self._flush()
         yield from self._enter(0, 0)
 
@@ -217,6 +221,7 @@ class _Task:
         self._dictionary.encode_texts(texts, ids)
         self._statements.append(ids.reshape(-1, TERMS)[:, : TERMS - 1])
         self._size += len(statements)
+        self._bytes += text.size
         if statements.bad:
             yield self._bad(statements.bad)
         self._lines += statements.lines
@@ -239,12 +244,10 @@ class _Task:
             return
         for kind, table in zip(BULK_KINDS, self._dictionary.tables(), strict=True):
             if len(table):
-                buffers = [
-                    None,
-                    pa.py_buffer(table.offsets().astype(np.int32)),
-                    pa.py_buffer(table.content()),
-                ]
-                texts = pa.StringArray.from_buffers(len(table), *buffers[1:])
+                offsets = table.offsets().astype(np.int32)  # BYTES_A_CHUNK is far from its end
+                texts = pa.StringArray.from_buffers(
+                    len(table), pa.py_buffer(offsets), pa.py_buffer(table.content())
+                )
                 if kind == Kind.BLANK_NODE and self._many:
                     texts = compute.binary_join_element_wise(texts, f"-{self._document}", "")
                 numbers = np.arange(len(table), dtype=np.int64) + (kind << KIND_SHIFT)
@@ -252,7 +255,7 @@ class _Task:
         packed = np.concatenate(self._statements).tobytes()
         yield _rows(1, what="facts", chunk=self._next_chunk, number=[self._size], statements=[packed])
         self._next_chunk += 1
-        self._dictionary, self._statements, self._size = TermDictionary(), [], 0
+        self._dictionary, self._statements, self._size, self._bytes = TermDictionary(), [], 0, 0
 
 
 def _content(texts: pa.StringArray) -> Bytes:

@@ -5,6 +5,7 @@ Invariant: a session that somebody else made is left as it is, but for the archi
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import sys
@@ -33,7 +34,7 @@ SETTINGS = {
 def session(
     master: str | None = None, memory: str | None = None, settings: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """The session that is there, or a new one.
+    """The session that is there, as it is, or a new one.
 
     ``master`` is as in Spark (None: what spark-submit or the environment says, else ``local[*]``);
     ``memory`` is that of the driver, which in local mode does all the work; ``settings`` are Spark's own.
@@ -46,12 +47,15 @@ def session(
         raise _missing("PySpark is not installed", "install it: pip install 'corollary[spark]'") from None
     if not has_java():
         raise _missing("Java is not installed", "Spark 4 needs Java 17 or 21 on the PATH, or JAVA_HOME set")
+    present = SparkSession.getActiveSession()
+    if present is not None:
+        return present
     builder = SparkSession.builder.appName("corollary")
     if master is not None:
         builder = builder.master(master)
     if memory is not None:
         builder = builder.config("spark.driver.memory", memory)
-    if (master or "local").startswith("local"):
+    if _is_local(master or "local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers have what we have
     for name, value in {**SETTINGS, **(settings or {})}.items():
         builder = builder.config(name, value)
@@ -73,12 +77,18 @@ def ship(spark: SparkSession) -> None:
     """Give the executors this package: one archive of it, added to the session.
 
     Needed once a session, and not at all in local mode or where executors have it installed. What it
-    needs itself (numpy, numba, pyarrow, pyoxigraph, lark) must be in the executors' Python.
+    needs itself (numpy, numba, pyarrow, pandas, pyoxigraph, lark, rdflib) must be in the executors' Python.
     """
-    if str(spark.sparkContext.master).startswith("local"):
+    if _is_local(str(spark.sparkContext.master)):
         return
-    with tempfile.TemporaryDirectory() as folder:
-        spark.sparkContext.addPyFile(archive(Path(folder)))
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # executors that come later ask for it too
+    spark.sparkContext.addPyFile(archive(Path(folder)))
+
+
+def _is_local(master: str) -> bool:
+    """Whether the driver does all the work (``local-cluster[...]`` has executors of its own)."""
+    return master == "local" or master.startswith("local[")
 
 
 def archive(folder: Path) -> str:
