@@ -15,7 +15,7 @@ from time import perf_counter
 
 from benchmarks.changes import ADD, METHODS, REMOVE, Track, drawn
 from benchmarks.engine import ENGINE, Facts
-from benchmarks.measure import Demand, Measurement, Results, Settings, measure
+from benchmarks.measure import Demand, Measurement, Outcome, Results, Settings, Task, measure
 from benchmarks.peers import content, owlrl_task, reasonable_tasks
 from benchmarks.workloads.lubm import files
 from rdflib import Graph
@@ -33,6 +33,7 @@ UPDATES = 200
 PERCENT = (1, 5, 10, 50)
 
 MATERIALISE = METHODS[Strategy.START_OVER]
+FROM_SCRATCH = "index and materialise"
 REMOVE_ONE, ADD_ONE = "remove one triple", "add one triple"
 
 MOST_MS = 2.0
@@ -118,6 +119,7 @@ def measure_shares(size: str, paths: Sequence[Path], settings: Settings) -> list
     facts = Facts.of_files(paths)
     data = read(paths[1:], facts.dictionary)
     found: list[Measurement] = []
+    scratch = Task(ENGINE, FROM_SCRATCH, lambda: None, lambda _: Outcome(len(facts.close().index)), size)
     for percent in PERCENT:
         changes = drawn(data, data[0].size * percent // 100, settings.repeat + 1)
         tracks = (
@@ -125,6 +127,8 @@ def measure_shares(size: str, paths: Sequence[Path], settings: Settings) -> list
             for strategy in (Strategy.AUTOMATIC, Strategy.START_OVER)
         )
         tasks = [task for track in tracks for task in track.tasks(size, f"{percent} %")]
+        if percent == PERCENT[0]:
+            tasks.append(scratch)
         found += measure(NAME, tasks, settings.repeat)
     return found
 
@@ -157,15 +161,23 @@ def single_demands(measured: Sequence[Measurement]) -> list[Demand]:
 
 
 def share_demands(measured: Sequence[Measurement]) -> list[Demand]:
-    """Against starting over, and removal against addition."""
+    """Against materialising from scratch, from columns on; against starting over, where the index of explicit
+    facts is there; and removal against addition."""
     seconds = {(m.engine, m.what): m.median for m in measured}
+    scratch = seconds[ENGINE, FROM_SCRATCH]
 
     def over(what: str) -> float:
         return seconds[ENGINE, what] / seconds[MATERIALISE, what]
 
     removal, addition = f"{REMOVE} {PERCENT[0]} %", f"{ADD} {PERCENT[0]} %"
     demands = [
-        Demand(NAME, f"{what}: faster than starting over", 1 / over(what), LEAST_FASTER, at_least=True)
+        Demand(
+            NAME,
+            f"{what}: faster than from scratch",
+            scratch / seconds[ENGINE, what],
+            LEAST_FASTER,
+            at_least=True,
+        )
         for what in (removal, addition)
     ]
     ratio = seconds[ENGINE, removal] / seconds[ENGINE, addition]

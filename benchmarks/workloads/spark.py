@@ -14,6 +14,7 @@ from corollary.evaluate import materialise as materialise_here
 from corollary.language.errors import InputError
 from corollary.loaders import generate, read_index
 from corollary.loaders.encoded import EncodedDataSet, load_encoded, save_encoded
+from corollary.loaders.spark import load, materialise, session
 from corollary.profiles import load_profile
 from corollary.terms.dictionary import TermDictionary
 
@@ -33,21 +34,19 @@ def run(settings: Settings) -> Results:
     """Both stages on Spark (with the seconds of each part), and here."""
     results = Results()
     try:
-        from corollary.loaders.spark import session
-
         spark = session("local[2]", MEMORY, {"spark.ui.enabled": "false"})
-    except (ImportError, InputError) as error:
+    except InputError as error:  # PySpark or Java is missing
         results.notes.append(f"spark: left out: {error}")
         return results
-    with TemporaryDirectory() as folder:
-        results.measurements += measure(NAME, _tasks(spark, Path(folder), settings), settings.repeat)
-    spark.stop()
+    try:
+        with TemporaryDirectory() as folder:
+            results.measurements += measure(NAME, _tasks(spark, Path(folder), settings), settings.repeat)
+    finally:
+        spark.stop()
     return results
 
 
 def _tasks(spark: SparkSession, folder: Path, settings: Settings) -> list[Task]:
-    from corollary.loaders.spark import load, materialise
-
     universities = 1 if settings.small else 10
     paths = [str(path) for path in generate(universities, folder / "in")]
     size = f"{universities} universities"

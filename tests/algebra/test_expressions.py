@@ -544,6 +544,26 @@ def test_a_binding_adds_a_column_and_drops_errors() -> None:
     assert bound == [(ONE, TWO, THREE), (ONE, ONE, TWO), (ONE, TWO, THREE)]
 
 
+@pytest.mark.parametrize("element", [Filter(expression_of("?x > ?y")), Bind(expression_of("?x + ?y"), Z)])
+def test_answers_are_remembered(element: Filter | Bind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a condition said of some terms, values and errors alike, it says again, and of others anew."""
+    dictionary = TermDictionary()
+    rule = compiled(dictionary, element)
+    (condition,) = rule.conditions
+    rows: list[tuple[str, ...]] = list(product((ONE, TWO, '"a"'), repeat=2))
+
+    def selected(rows: list[tuple[str, ...]]) -> dict[int, list[int]]:
+        batch = select(batch_of(rows, [X, Y], rule, dictionary), condition, rule, dictionary)
+        return {variable: column.tolist() for variable, column in batch.columns.items()}
+
+    first = selected(rows[:6])
+    assert 0 < len(condition.known) <= 6
+    both = selected(rows)
+    assert selected(rows[:6]) == first
+    monkeypatch.setattr("corollary.algebra.expressions.MOST_KNOWN", 0)
+    assert selected(rows) == both, "what is forgotten is looked for again"
+
+
 def test_a_binding_of_a_bound_variable_compares_terms() -> None:
     rows: list[tuple[str, ...]] = [
         (ONE, TWO, THREE),

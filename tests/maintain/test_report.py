@@ -71,3 +71,31 @@ def test_a_store_keeps_the_last_one() -> None:
     report = store.last_maintenance()
     assert report is not None and report.strategy == "starting over", "lists and values need modules"
     assert "modules" in report.reason
+
+
+def test_modules_tell_what_became_of_their_candidates() -> None:
+    """Of what a module names some is proved and some goes; proofs may find more that has none."""
+    graph = Graph(CorollaryStore(rules="rdfs"))
+    store = graph.store
+    assert isinstance(store, CorollaryStore)
+    store.use_rules(
+        """PREFIX : <http://example.org/>
+        :B[?x] :- :A[?x] .
+        :C[?x] :- :B[?x] .
+        :C[?x] :- :D[?x], :E[?x] ."""
+    )
+    for name in (EX.x, EX.y):
+        graph.add((name, RDF.type, EX.A))
+    graph.add((EX.y, RDF.type, EX.D))
+    graph.add((EX.y, RDF.type, EX.E))
+    len(graph)
+    graph.update(
+        "PREFIX : <http://example.org/> DELETE DATA { :x a :A . :y a :A }",
+    )
+    assert set(graph.subject_objects(RDF.type)) == {(EX.y, EX.C), (EX.y, EX.D), (EX.y, EX.E)}
+    report = store.last_maintenance()
+    assert report is not None and report.strategy == "backward/forward"
+    lines = {line.module: (line.candidates, line.proved, line.deleted) for line in report.stages}
+    assert lines["explicit"] == (2, 0, 2)
+    assert lines["inclusion"] == (4, 1, 3)
+    assert lines["proofs"] == (0, 0, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rdflib import Graph, URIRef
 from tests import strategies as some
 from tests.engine import Fact, facts_of, run
 from tests.oracles import naive
@@ -13,6 +14,7 @@ from tests.strategies import thorough
 from corollary.language import IRI, OWL, RDF_TYPE, XSD, Literal, parse_program
 from corollary.modules.transitive import Transitive, loopless_predicate
 from corollary.plan.program import CompiledProgram
+from corollary.store import CorollaryStore
 from corollary.terms.dictionary import TermDictionary
 
 PREFIX = f"PREFIX : <{some.EXAMPLE}>\n"
@@ -79,3 +81,16 @@ def test_who_takes_the_rule() -> None:
 def test_which_rules_are_loopless(text: str, is_loopless: bool) -> None:
     compiled = CompiledProgram(parse_program(PREFIX + text), TermDictionary())
     assert (loopless_predicate(compiled.rules[0]) is not None) == is_loopless
+
+
+def test_loops_go_with_the_rule_that_derives_them() -> None:
+    """A symmetric relation goes on without loops: the rule for symmetry by itself closes nothing."""
+    symmetry, closure = "[?y, :p, ?x] :- [?x, :p, ?y] .", "[?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z]"
+    guarded = "[?y, a, ?c] :- [?p, <urn:range>, ?c], [?x, ?p, ?y] ."
+    store = CorollaryStore(rules=parse_program(f"{PREFIX}{symmetry} {closure} . {guarded}"))
+    graph = Graph(store)
+    a, c, p = (URIRef(some.EXAMPLE + name) for name in "acp")
+    graph.add((a, p, c))
+    assert set(graph.subject_objects(p)) == {(a, c), (c, a), (a, a), (c, c)}
+    store.use_rules(f"{PREFIX}{symmetry} {closure}, FILTER(?x != ?z) . {guarded}")
+    assert set(graph.subject_objects(p)) == {(a, c), (c, a)}

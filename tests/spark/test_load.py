@@ -56,11 +56,13 @@ def test_odd_lines_and_other_formats(spark: SparkSession, tmp_path: Path) -> Non
     (folder / "b.nt.gz").write_bytes(gzip.compress(ODD.replace("\n", "\r\n").encode()))
     (folder / "c.nq.bz2").write_bytes(bz2.compress(b"_:b <http://e/p> _:c <http://e/graph> .\n"))
     (folder / "d.ttl").write_text("@prefix : <http://e/> . :x :p [ :p ( 1 2 ) ] .")
+    (folder / "e.ttl").write_text("@prefix : <http://f/> . @prefix e: <http://e/> . e:x e:p e:y .")
     (folder / "notes.txt").write_text("not read")
     load(spark, [str(folder)], str(tmp_path / "set"))
     found = loaded_texts(tmp_path / "set")
     wanted = read_texts(path for path in sorted(folder.iterdir()) if path.suffix != ".txt")
     assert canonical(found) == canonical(wanted)
+    assert load_encoded(tmp_path / "set").prefixes == {"": "http://e/", "e": "http://e/"}
 
 
 terms = st.sampled_from([*(f"<http://e/{n}>" for n in range(9)), *(f'"{n}"' for n in range(4)), "_:b"])

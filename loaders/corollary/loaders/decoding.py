@@ -20,6 +20,7 @@ from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Keys
 from corollary.kernels.texts import Bytes, Places
+from corollary.language.errors import InputError
 from corollary.loaders.encoded import (
     COLUMNS,
     EXPLICIT,
@@ -43,12 +44,31 @@ if TYPE_CHECKING:
 _NO_GRAPH = 0
 
 
+def bad_data_set(folder: str | Path, what: str) -> InputError:
+    """What is wrong with the data set in a folder."""
+    return input_error(f"{folder}: {what}", "write the data set again")
+
+
+def checked_manifest(text: str | bytes, folder: str | Path) -> dict[str, Any]:
+    """What a manifest says. InputError if it is none, or of a version that is not known."""
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise bad_data_set(folder, f"{MANIFEST} is damaged: {error}") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise bad_data_set(folder, f"{MANIFEST} is not that of an encoded data set")
+    if content["version"] != FORMAT_VERSION:
+        complaint = f"{folder}: version {content['version']} of the format is not known"
+        raise input_error(complaint, "a newer Corollary may read it")
+    return content
+
+
 class Reader:
     """A data set on the way in."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._manifest = self._read_manifest()
+        self._manifest = checked_manifest(self._read_manifest(), folder)
         counts = [self._manifest["terms"][KIND_NAMES[kind]] for kind in BULK_KINDS]
         self._counts = np.array([*counts, 0], np.uint32)
 
@@ -70,25 +90,17 @@ class Reader:
             self._manifest.get("prefixes", {}),
         )
 
-    def _bad(self, what: str) -> Exception:
-        return input_error(f"{self._folder}: {what}", "write the data set again")
+    def _bad(self, what: str) -> InputError:
+        return bad_data_set(self._folder, what)
 
-    def _read_manifest(self) -> dict[str, Any]:
+    def _read_manifest(self) -> bytes:
         try:
-            content = json.loads((self._folder / MANIFEST).read_bytes())
+            return (self._folder / MANIFEST).read_bytes()
         except OSError as error:
             complaint = f"{self._folder}: no encoded data set is here: {MANIFEST}: {error.strerror}"
             raise input_error(
                 complaint, "a data set that was not written to the end has no manifest"
             ) from None
-        except ValueError as error:
-            raise self._bad(f"{MANIFEST} is damaged: {error}") from None
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise self._bad(f"{MANIFEST} is not that of an encoded data set")
-        if content["version"] != FORMAT_VERSION:
-            complaint = f"{self._folder}: version {content['version']} of the format is not known"
-            raise input_error(complaint, "a newer Corollary may read it")
-        return content
 
     def _check_file(self, name: str, about: Mapping[str, Any]) -> None:
         path = self._folder / name
@@ -140,7 +152,7 @@ class Reader:
         tables = [_Table(int(count), _bytes_of_texts(files)) for count in self._counts[: len(BULK_KINDS)]]
         for batch in self._batches(TERMS, files, ("id", "text")):
             ids = _ids(batch.column("id"))
-            content, offsets = _texts(batch.column("text"))
+            content, offsets = content_of(batch.column("text"))
             bounds = np.searchsorted(ids, [kind << KIND_SHIFT for kind in Kind]).tolist()
             for kind, table in zip(BULK_KINDS, tables, strict=True):
                 start, end = bounds[kind], bounds[kind + 1]
@@ -240,8 +252,8 @@ def _bytes_of_texts(files: list[parquet.ParquetFile]) -> int:
     )
 
 
-def _texts(column: Any) -> tuple[Bytes, Places]:
-    """The bytes of a column of texts, and its offsets into them."""
+def content_of(column: pyarrow.Array) -> tuple[Bytes, Places]:
+    """The bytes of a column of texts, and its offsets into them. They are read-only."""
     import pyarrow as pa
 
     texts = column.cast(pa.large_string())

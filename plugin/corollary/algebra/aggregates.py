@@ -36,7 +36,7 @@ from corollary.algebra.operators import (
     promote_all,
 )
 from corollary.index.pairs import distinct, firsts, pack, seconds, sort_keys, sorted_unique
-from corollary.kernels.sorted import Column, Keys, Mask, Rows
+from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.language import AggregateBinding, constant_text, parse_constant
 from corollary.plan.compile import CompiledRule, Grouping
 from corollary.terms.dictionary import TermDictionary
@@ -74,17 +74,19 @@ def _aggregate(
     if binding.argument is None:  # rows are distinct, so count(distinct *) is count(*)
         return _encoded_counts(np.bincount(numbers, minlength=size), dictionary), complete
     ids, valid = values(inner, binding.argument, rule, dictionary)
-    keys = pack(numbers[valid].astype(np.uint32), ids[valid])
-    keys = sorted_unique(keys) if binding.distinct else sort_keys(keys)
-    counts = np.bincount(firsts(keys), minlength=size)
+    complete[numbers[~valid]] = binding.function == "count"
+    owners, ids = numbers[valid].astype(np.uint32), ids[valid]
+    if binding.distinct:
+        keys = sorted_unique(pack(owners, ids))
+        owners, ids = firsts(keys), seconds(keys)
+    counts = np.bincount(owners, minlength=size)
     if binding.function == "count":
         return _encoded_counts(counts, dictionary), complete
-    complete[numbers[~valid]] = False
     if binding.function == "median":
-        return _medians(keys, counts, complete, dictionary)
+        return _medians(owners, ids, counts, complete, dictionary)
     column: Column = np.zeros(size, np.uint32)
     all_items = _Items(dictionary)
-    ids_of_groups = seconds(keys).tolist()
+    ids_of_groups = seconds(sort_keys(pack(owners, ids))).tolist()
     ends = np.cumsum(counts)
     function = FUNCTIONS[binding.function]
     for position in np.flatnonzero(complete).tolist():
@@ -105,15 +107,17 @@ def _encoded_counts(counts: Rows, dictionary: TermDictionary) -> Column:
     return np.array(ids, np.uint32)[np.searchsorted(used, counts)]
 
 
-def _medians(keys: Keys, counts: Rows, complete: Mask, dictionary: TermDictionary) -> tuple[Column, Mask]:
+def _medians(
+    owners: Column, terms: Column, counts: Rows, complete: Mask, dictionary: TermDictionary
+) -> tuple[Column, Mask]:
     """The middle number of every group, or the mean of the two in the middle; a decimal if all are integers.
 
-    ``keys`` are group << 32 | id, sorted; ``counts`` tells how many of them every group has, and ``complete``
-    which groups may have a median. All distinct values are ordered once, exactly: promoting a group's numbers
-    to the highest rank among them keeps the order. NaN comes after all other numbers and makes the median
-    NaN; what is no number comes last and leaves the group without one.
+    ``owners`` are the groups of the ``terms``; ``counts`` tells how many terms every group has, and
+    ``complete`` which groups may have a median. All distinct values are ordered once, exactly: promoting a
+    group's numbers to the highest rank among them keeps the order. NaN comes after all other numbers and
+    makes the median NaN; what is no number comes last and leaves the group without one.
     """
-    ids = distinct(seconds(keys))
+    ids = distinct(terms)
     given = [find_number(parse_constant(dictionary.decode(term_id))) for term_id in ids.tolist()]
     order = sorted(range(ids.size), key=lambda row: _order(given[row]))
     numbers = [number for row in order if (number := given[row]) is not None]
@@ -121,7 +125,7 @@ def _medians(keys: Keys, counts: Rows, complete: Mask, dictionary: TermDictionar
     ranks = np.array([number.rank for number in numbers] + [0] * (ids.size - len(numbers)), np.int64)
     places: Column = np.empty(ids.size, np.uint32)
     places[order] = np.arange(ids.size, dtype=np.uint32)
-    runs = seconds(sort_keys(pack(firsts(keys), places[np.searchsorted(ids, seconds(keys))])))
+    runs = seconds(sort_keys(pack(owners, places[np.searchsorted(ids, terms)])))
     groups = np.flatnonzero(counts)
     ends = np.cumsum(counts)[groups]
     starts = ends - counts[groups]

@@ -40,6 +40,15 @@ Row = Sequence[Constant]
 Evaluator = Callable[[Row], Constant]
 """An expression made ready: its value for a row, or ``ExpressionError``."""
 
+Known = dict[tuple[int, ...], int]
+"""What was found of an expression: whether it is true, or its value's id, by the ids of what it reads."""
+
+MOST_KNOWN = 1 << 16
+"""With more answers than this a condition begins to forget."""
+
+NO_VALUE = -1
+"""Stands for the id of a value where there is none."""
+
 Decided = tuple[Mask, Mask]
 """The rows known to be true, and those known to be false; the rest is open."""
 
@@ -54,46 +63,60 @@ def select(batch: Batch, condition: Condition, rule: CompiledRule, dictionary: T
     binding drops rows with errors, and compares terms if its variable has a column already. New
     terms are added to the dictionary.
     """
+    known = condition.known
+    if len(known) > MOST_KNOWN:
+        known.clear()
     if isinstance(condition.element, Filter):
-        return batch.take(true_rows(batch, condition.element.expression, rule, dictionary))
+        return batch.take(true_rows(batch, condition.element.expression, rule, dictionary, known))
     assert isinstance(condition.element, Bind) and condition.target is not None
-    ids, valid = values(batch, condition.element.expression, rule, dictionary)
+    ids, valid = values(batch, condition.element.expression, rule, dictionary, known)
     if condition.target in batch.columns:
         return batch.take(valid & (ids == batch.columns[condition.target]))
     extended = Batch(batch.size, {**batch.columns, condition.target: ids})
     return extended if valid.all() else extended.take(valid)
 
 
-def true_rows(batch: Batch, expression: Expression, rule: CompiledRule, dictionary: TermDictionary) -> Mask:
-    """Which rows make the expression true."""
+def true_rows(
+    batch: Batch,
+    expression: Expression,
+    rule: CompiledRule,
+    dictionary: TermDictionary,
+    known: Known | None = None,
+) -> Mask:
+    """Which rows make the expression true; answers that are ``known`` are not looked for again."""
     expression = core(expression)
     true, false = _Ids(batch, rule, dictionary).decide(expression)
     undecided = np.flatnonzero(~(true | false))
     if undecided.size:
-        rows, numbers, evaluate = _distinct_evaluation(batch.take(undecided), expression, rule, dictionary)
-        answers = np.fromiter((_is_true(evaluate, row) for row in rows), np.bool_, len(rows))
-        true[undecided] = answers[numbers]
+        true[undecided] = _answers(batch.take(undecided), expression, rule, dictionary, _is_true, known)
     return true
 
 
 def values(
-    batch: Batch, expression: Expression, rule: CompiledRule, dictionary: TermDictionary
+    batch: Batch,
+    expression: Expression,
+    rule: CompiledRule,
+    dictionary: TermDictionary,
+    known: Known | None = None,
 ) -> tuple[Column, Mask]:
-    """The value of the expression for every row, as a term id, and which rows have one."""
+    """The value of the expression for every row, as a term id, and which rows have one.
+
+    Answers that are ``known`` are not looked for again.
+    """
     if not isinstance(expression, Call):
         column = _Ids(batch, rule, dictionary).column(expression)
         if column is None:
             return np.zeros(batch.size, np.uint32), np.zeros(batch.size, np.bool_)
         return column, np.ones(batch.size, np.bool_)
-    rows, numbers, evaluate = _distinct_evaluation(batch, core(expression), rule, dictionary)
-    ids = np.zeros(len(rows), np.uint32)
-    valid = np.ones(len(rows), np.bool_)
-    for position, row in enumerate(rows):
+
+    def value(evaluate: Evaluator, row: Row) -> int:
         try:
-            ids[position] = dictionary.encode(constant_text(evaluate(row)))
+            return dictionary.encode(constant_text(evaluate(row)))
         except ExpressionError:
-            valid[position] = False
-    return ids[numbers], valid[numbers]
+            return NO_VALUE
+
+    found = _answers(batch, core(expression), rule, dictionary, value, known)
+    return found.astype(np.uint32), found != NO_VALUE
 
 
 def _is_true(evaluate: Evaluator, row: Row) -> bool:
@@ -146,17 +169,31 @@ class Terms(dict[int, Constant]):
         return constant
 
 
-def _distinct_evaluation(
-    batch: Batch, expression: Expression, rule: CompiledRule, dictionary: TermDictionary
-) -> tuple[list[Row], Rows, Evaluator]:
-    """The distinct rows of constants that the expression reads, which is whose, and the evaluator."""
+def _answers(
+    batch: Batch,
+    expression: Expression,
+    rule: CompiledRule,
+    dictionary: TermDictionary,
+    answer: Callable[[Evaluator, Row], int],
+    known: Known | None,
+) -> Rows:
+    """What is said of every row: once for those that agree on what the expression reads.
+
+    Answers that are not ``known`` yet become known.
+    """
+    known = {} if known is None else known
     read = {variable: rule.slot(variable) for variable in occurrences(expression)}
     read = {variable: slot for variable, slot in read.items() if slot in batch.columns}
     first_rows, numbers = number_rows(batch, tuple(read.values()))
-    terms = Terms(dictionary)
-    columns = [map(terms.__getitem__, batch.columns[slot][first_rows].tolist()) for slot in read.values()]
-    rows: list[Row] = list(zip(*columns, strict=True)) if columns else [()] * first_rows.size
-    return rows, numbers, evaluator(expression, list(read))
+    columns = [batch.columns[slot][first_rows].tolist() for slot in read.values()]
+    keys: list[tuple[int, ...]] = list(zip(*columns, strict=True)) if columns else [()] * first_rows.size
+    found = [known.get(key) for key in keys]
+    if None in found:
+        evaluate, terms = evaluator(expression, list(read)), Terms(dictionary)
+        for position, key in enumerate(keys):
+            if found[position] is None:
+                found[position] = known[key] = answer(evaluate, tuple(map(terms.__getitem__, key)))
+    return np.array(found, np.int64)[numbers]
 
 
 # Expressions over constants

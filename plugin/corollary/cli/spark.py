@@ -80,6 +80,22 @@ def _on_spark(command: Command) -> Command:
     return cast(Command, with_cluster)
 
 
+def _most_bad_lines() -> int:
+    """The loader's own limit; the loader is imported when it is asked for."""
+    from corollary.loaders.spark.load import MOST_BAD_LINES
+
+    return MOST_BAD_LINES
+
+
+def _check_kind(_: click.Context, parameter: click.Parameter, value: str) -> str:
+    """Refuse what nothing is generated of; the generators are imported when they are asked for."""
+    from corollary.loaders.generating import GENERATORS
+
+    if value not in GENERATORS:
+        raise click.BadParameter(f"{value!r} is not one of {', '.join(GENERATORS)}.", param=parameter)
+    return value
+
+
 @main.command("spark-load", short_help="Read files into an encoded data set, on Spark.")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.argument("output")
@@ -87,9 +103,10 @@ def _on_spark(command: Command) -> Command:
 @click.option("--input-format", metavar="SUFFIX", help="Format of files whose names do not tell: nt or nq.")
 @click.option(
     "--most-bad-lines",
-    default=1000,
-    show_default=True,
-    help="More bad lines than that, and the load fails.",
+    type=click.IntRange(min=0),
+    default=_most_bad_lines,
+    metavar="N",
+    help="More bad lines than that, and the load fails. Default: 1,000.",
 )
 def spark_load(
     inputs: tuple[str, ...],
@@ -125,7 +142,8 @@ def spark_load(
         )
     _print(asdict(done), as_json)
     if done.bad_lines:
-        click.echo(f"corollary: {done.bad_lines:,} bad lines are in {output}/quarantine", err=True)
+        lines = "1 bad line is" if done.bad_lines == 1 else f"{done.bad_lines:,} bad lines are"
+        click.echo(f"corollary: {lines} in {output}/quarantine", err=True)
 
 
 @main.command("spark-materialise", short_help="Close an encoded data set under rules, on Spark.")
@@ -157,7 +175,7 @@ def spark_materialise(
 
 
 @main.command("spark-generate", short_help="Make data to try things on, on Spark.")
-@click.argument("kind", type=click.Choice(["university", "encyclopaedia"]))
+@click.argument("kind", callback=_check_kind)
 @click.argument("number", type=click.IntRange(min=1), metavar="N")
 @click.argument("output")
 @click.option("--seed", default=0, show_default=True, help="The same seed gives the same data.")
@@ -173,7 +191,7 @@ def spark_generate(
 ) -> None:
     """Make N parts of some 100,000 triples each, and their ontology, in the new folder OUTPUT.
 
-    The parts are those of `corollary generate`, several in a file.
+    KIND, the parts and their ontology are those of `corollary generate`; there are several parts in a file.
 
     \b
     Example:

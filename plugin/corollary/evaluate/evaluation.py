@@ -35,7 +35,7 @@ from corollary.modules.module import Module
 from corollary.modules.semi_naive import SemiNaive
 from corollary.modules.transitive import Transitive
 from corollary.plan.compile import CompiledRule, Tables
-from corollary.plan.dependencies import dependency_graph
+from corollary.plan.dependencies import live_edges
 from corollary.plan.program import LIST_BUILTINS, VALUE_BUILTINS, CompiledProgram, ProgramChange
 from corollary.plan.stratify import Strata, stratify
 
@@ -96,7 +96,7 @@ class Evaluation:
         self._equality = Equality(dictionary)
         self._linear: dict[int, Linear] = {}
         self._rules = SemiNaive(RULES, dictionary)
-        self._constants = compiled.predicates() | compiled.classes()
+        self._constants = compiled.constants()
         self._interest = Interest.IN_NAMED
         modules: list[Module] = [self._lists] if self._lists else []
         if compiled.uses(VALUE_BUILTINS):
@@ -160,19 +160,21 @@ class Evaluation:
         third result, and what is still derived of them comes back in the modules' next turns. Raises
         ``NewModules`` if the program needs modules that are not there.
         """
-        lists, uses_values = self.compiled.list_predicates(), self.compiled.uses(VALUE_BUILTINS)
-        known = self._constants | self.compiled.predicates() | self.compiled.classes()  # of list items too
-        self.compiled, gone, came = change.program, change.gone, change.came
+        known, self.compiled, gone, came = self.compiled, change.program, change.gone, change.came
         if self.compiled.uses(LIST_BUILTINS) and (
-            self._lists is None or self.compiled.list_predicates() != lists
+            self._lists is None or self.compiled.list_predicates() != known.list_predicates()
         ):
             raise NewModules("the rules need lists, and other modules for that")
-        more_constants = not self.compiled.predicates() | self.compiled.classes() <= known
-        more_interest = interest_in_types(self.compiled) is not self._interest
-        if self.compiled.uses(VALUE_BUILTINS) and (more_constants or more_interest or not uses_values):
+        if self.compiled.uses(VALUE_BUILTINS) and (
+            not known.uses(VALUE_BUILTINS)
+            or not self.compiled.constants() <= self._constants | known.constants()  # those of list items too
+            or interest_in_types(self.compiled) is not self._interest
+        ):
             raise NewModules("the rules ask for values, and need other modules for that")
-        before, self._overview = self._overview, self._look_over(self._overview)
-        is_seen_alike = self._overview.is_as(before)
+        before = self._overview
+        if not all(map(before.is_indifferent_to, (*gone, *came))):
+            self._overview = self._look_over(before)
+        is_seen_alike = self._overview is before or self._overview.is_as(before)
         numbers = {rule.number for rule in gone}
         kept = [a for a in self.assignments if a.rule.number not in numbers]
         emptied = self._worth_emptying(gone, explicit) if wholesale else set()
@@ -201,7 +203,7 @@ class Evaluation:
             if module not in self.fixpoint.modules:
                 self.fixpoint.add_module(module, before=self._rules)
         self._state(stated)
-        if not self.is_entangled:
+        if not (is_seen_alike or self.is_entangled):
             self.is_entangled = self._has_inferred(self.schema.beyond(before.schema), explicit)
         return lost, stated, emptied
 
@@ -212,22 +214,22 @@ class Evaluation:
         """
         if not gone:
             return set()
-        rules = [rule for rule in (*self.compiled.rules, *gone) if rule.heads]
-        is_open = any(rule.guards or min(atom.p for atom in (*rule.read, *rule.heads)) < 0 for rule in rules)
+        staying = [rule for rule in self.compiled.rules if rule.heads]
+        rules = [*staying, *(rule for rule in gone if rule.heads)]
+        is_open = any(rule.guards or min(rule.reads | rule.derives) < 0 for rule in rules)
         if is_open or self._lists is not None or self.compiled.uses(VALUE_BUILTINS):
             return set()
         index = self.fixpoint.index
         found = {head.p for rule in gone for head in rule.heads}
         fed = {*explicit.all_predicates(), *self.axioms.all_predicates()}
-        parts = [[{atom.p for atom in atoms} for atoms in (r.read, r.atoms, r.heads)] for r in rules]
-        left = len(rules) - sum(bool(rule.heads) for rule in gone)
         size = -1
         while size != (size := len(found) + len(fed)):
-            for position, (read, needed, derived) in enumerate(parts):
-                if not found.isdisjoint(read):
-                    found |= derived
-                if position < left and needed <= fed:
-                    fed |= derived
+            for rule in rules:
+                if not found.isdisjoint(rule.reads):
+                    found |= rule.derives
+            for rule in staying:
+                if rule.needs <= fed:
+                    fed |= rule.derives
         lost = sum(len(index.relation(p)) for p in found - fed)
         for rule in gone:
             most = sum(len(index.relation(head.p)) for head in rule.heads)
@@ -265,12 +267,13 @@ class Evaluation:
             module.remove_rules(numbers)
         extend(lost, self._inclusion.remove_rules(included, index))
         self.assignments = [a for a in self.assignments if a.rule.number not in numbers]
-        stated: Candidates = {}
-        for assignment in self.assignments:
-            if assignment.module == FACT:
-                emit(assignment.rule.heads, Batch.start(), stated)
-        self.axioms = TripleIndex()
-        self._state(stated)
+        if FACT in {module_of[number] for number in numbers}:
+            stated: Candidates = {}
+            for assignment in self.assignments:
+                if assignment.module == FACT:
+                    emit(assignment.rule.heads, Batch.start(), stated)
+            self.axioms = TripleIndex()
+            self._state(stated)
         return lost
 
     def _state(self, facts: Candidates) -> None:
@@ -291,13 +294,15 @@ class Evaluation:
 
     def restratify(self, strata: Strata) -> None:
         """Group the rules that are not monotone anew; only those that are new are applied to all facts."""
+        if [{rule.number for rule in module.rules} for module in self.strata] == list(map(set, strata.rules)):
+            return
+        by_number = {rule.number: rule for rule in self.compiled.rules}
         started = {rule.number for module in self.strata for rule in module.rules} - {
             number for module in self.strata for number in module.unstarted()
         }
         for module in self.strata:
             self.fixpoint.remove_module(module)
         self.strata = []
-        by_number = {rule.number: rule for rule in self.compiled.rules}
         for position, stratum in enumerate(strata.rules, 1):
             module = SemiNaive(f"stratum {position}", self.compiled.dictionary)
             rules = [by_number[number] for number in stratum if number in by_number]
@@ -338,7 +343,7 @@ class Evaluation:
     def is_ordered_by(self, strata: Strata) -> bool:
         """Whether strata are in order, given the facts so far."""
         index = self.fixpoint.index
-        return strata.hold_for(dependency_graph(self.compiled, index, tables(self.compiled, index)))
+        return strata.hold_for(live_edges(self.compiled, index, tables(self.compiled, index)))
 
     def _unroll(self) -> None:
         """Take in the rules for list lengths that are new."""

@@ -15,7 +15,7 @@ from corollary.modules.datatypes import Interest
 from corollary.modules.equality import Equality, replaced_end
 from corollary.modules.guards import Guards
 from corollary.modules.inclusion import Inclusion, inclusion_shape
-from corollary.modules.linear import Linear, linear_shapes
+from corollary.modules.linear import Linear, linear_shape, linear_shapes
 from corollary.modules.transitive import (
     Transitive,
     closed_predicate,
@@ -61,7 +61,7 @@ class Overview:
         before: Overview | None = None,
     ) -> None:
         """Facts of ``list_sources`` are schema too; what was found of single rules ``before`` is kept."""
-        self._compiled = compiled
+        self._rdf_type = compiled.rdf_type
         self._modular = modular
         self._unfit = unfit
         self._forms: dict[int, Form] = {}
@@ -96,6 +96,16 @@ class Overview:
             and self.schema.is_as(other.schema)
         )
 
+    def is_indifferent_to(self, rule: CompiledRule) -> bool:
+        """Whether what all rules tell together is the same with a rule and without it."""
+        return (
+            len(rule.atoms) > 1  # it is no copy that a linear rule starts from
+            and not rule.guards
+            and self.form(rule) == Form(None, None, None, None)
+            and linear_shape(rule, self._rdf_type) is None
+            and not self._is_schema(rule)
+        )
+
     def module_of(self, rule: CompiledRule) -> str:
         """The module that evaluates a rule, by name."""
         if not rule.heads:
@@ -115,7 +125,7 @@ class Overview:
             return Equality.name
         if self._is_schema(rule):
             return SCHEMA
-        if inclusion_shape(rule, self._compiled.rdf_type) is not None:
+        if inclusion_shape(rule, self._rdf_type) is not None:
             return Inclusion.name
         return Linear.name if rule.number in self.linear_shapes else RULES
 

@@ -40,10 +40,11 @@ class Relation:
     __slots__ = ("_legal", "_parts", "_size")
 
     def __init__(self, base: Pairs = NO_PAIRS, added: Pairs = NO_PAIRS, removed: Pairs = NO_PAIRS) -> None:
-        if FOLD_FRACTION * (len(added) + len(removed)) > len(base):
+        overlay = added.keys.size + removed.keys.size
+        if FOLD_FRACTION * overlay > base.keys.size:
             base, added, removed = base.minus(removed).plus(added), NO_PAIRS, NO_PAIRS
         self._parts = (base, added, removed)  # one attribute: who folds it does not disturb who reads it
-        self._size = len(base) + len(added) - len(removed)
+        self._size = base.keys.size + added.keys.size - removed.keys.size
         self._legal = -1  # not counted yet
 
     def __len__(self) -> int:
@@ -94,9 +95,9 @@ class Relation:
         """Which of the packed facts are there."""
         base, added, removed = self._parts
         found = contains(base.keys, keys)
-        if len(removed):
+        if removed.keys.size:
             found &= ~contains(removed.keys, keys)
-        if len(added):
+        if added.keys.size:
             found |= contains(added.keys, keys)
         return found
 
@@ -168,12 +169,12 @@ class Relation:
     def has_subject(self, subject: int) -> bool:
         """Whether any fact has that subject."""
         base, added, removed = self._parts
-        return base.count_first(subject) + added.count_first(subject) > removed.count_first(subject)
+        return base.count_first(subject) > removed.count_first(subject) or added.count_first(subject) > 0
 
     def has_object(self, value: int) -> bool:
         """Whether any fact has that object."""
         base, added, removed = self._parts
-        return base.count_second(value) + added.count_second(value) > removed.count_second(value)
+        return base.count_second(value) > removed.count_second(value) or added.count_second(value) > 0
 
     def legal_count(self) -> int:
         """How many facts have a legal subject, that is no literal: a prefix of the sorted facts."""

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corollary.index.pairs import (
     NO_KEYS,
+    Integer,
     Pairs,
     difference,
     distinct,
@@ -167,8 +169,8 @@ class TripleIndex:
         return f"TripleIndex({len(self):,} facts, {len(self.predicates()):,} predicates)"
 
 
-def grouped(groups: Column, keys: Keys) -> Iterator[tuple[int, Keys]]:
-    """The keys of every group, by a stable counting sort on the (few) distinct groups."""
+def grouped(groups: Column, keys: NDArray[Integer]) -> Iterator[tuple[int, NDArray[Integer]]]:
+    """The keys (or rows) of every group, by a stable counting sort on the (few) distinct groups."""
     if not groups.size:
         return
     names = distinct(groups)

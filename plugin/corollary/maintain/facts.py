@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.algebra.execute import Candidates
-from corollary.index.pairs import Pairs, ascending, difference, union
+from corollary.index.pairs import Pairs, ascending, difference, intersection, union
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Keys
@@ -17,21 +17,32 @@ Facts = dict[int, Keys]
 NO_FACTS = TripleIndex()
 
 
-def collected(candidates: Candidates, among: TripleIndex, known: TripleIndex = NO_FACTS) -> Facts:
-    """The candidates that are among some facts, and not among those that are known."""
+def gathered(candidates: Candidates) -> Facts:
+    """The candidates, sorted and unique."""
     found: Facts = {}
     for predicate, parts in candidates.items():
+        keys = ascending(np.concatenate(parts) if len(parts) > 1 else parts[0])
+        if keys.size:
+            found[predicate] = keys
+    return found
+
+
+def within(facts: Facts, among: TripleIndex) -> Facts:
+    """The facts that are among others."""
+    found: Facts = {}
+    for predicate, keys in facts.items():
         relation = among.relation(predicate)
         if len(relation):
-            keys = np.concatenate(parts) if len(parts) > 1 else parts[0]
-            keys = ascending(keys)
-            others = known.relation(predicate)
-            if len(others):
-                keys = keys[~others.contains(keys)]
             keys = relation.common(keys)
             if keys.size:
                 found[predicate] = keys
     return found
+
+
+def collected(candidates: Candidates, among: TripleIndex, known: TripleIndex = NO_FACTS) -> Facts:
+    """The candidates that are among some facts, and not among those that are known."""
+    possible = {p: parts for p, parts in candidates.items() if len(among.relation(p))}
+    return within(without(gathered(possible), known), among)
 
 
 def without(facts: Facts, *others: TripleIndex) -> Facts:
@@ -53,6 +64,16 @@ def less(facts: Facts, others: Facts) -> Facts:
     for predicate, keys in facts.items():
         if predicate in others:
             keys = difference(keys, others[predicate])
+        if keys.size:
+            found[predicate] = keys
+    return found
+
+
+def shared(facts: Facts, others: Facts) -> Facts:
+    """The facts that are among the others too."""
+    found: Facts = {}
+    for predicate in facts.keys() & others.keys():
+        keys = intersection(facts[predicate], others[predicate])
         if keys.size:
             found[predicate] = keys
     return found

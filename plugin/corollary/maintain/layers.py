@@ -72,13 +72,15 @@ class Layers:
 
     def _of(self, predicate: int, keys: Keys) -> int | Rows:
         """The layer of all facts of a predicate, or of each."""
+        if predicate != self._rdf_type:
+            if not self._is_entangled and predicate in self._evaluation.schema.predicates:
+                return SCHEMA
+            return self._properties.get(predicate, self._other_property)
         schema = None
         if not self._is_entangled:
             schema = self._evaluation.schema.mask(predicate, Pairs(keys))
             if schema.all():
                 return SCHEMA
-        if predicate != self._rdf_type:
-            return self._properties.get(predicate, self._other_property)
         layers: Rows = np.full(keys.size, self._other_class, np.int64)
         if self._classes.size:
             classes = seconds(keys)

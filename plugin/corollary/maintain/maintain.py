@@ -18,6 +18,7 @@ removed fact has taken so far, and where a change alters the order of the strata
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from time import perf_counter
 
@@ -26,9 +27,8 @@ import numpy as np
 from corollary.algebra.execute import Candidates, extend
 from corollary.evaluate import Materialisation, materialise
 from corollary.evaluate.evaluation import FIRST_GUESS, NewModules
-from corollary.index.pairs import Pairs, difference, intersection, union
+from corollary.index.pairs import Pairs, difference, union
 from corollary.index.triples import TripleIndex
-from corollary.kernels.sorted import Keys
 from corollary.language import Program
 from corollary.maintain.facts import (
     Facts,
@@ -36,15 +36,16 @@ from corollary.maintain.facts import (
     as_index,
     collected,
     count,
-    less,
+    gathered,
     put,
+    shared,
     united,
+    within,
     without,
 )
 from corollary.maintain.layers import DATA, SCHEMA, Layers
 from corollary.maintain.proof import Prover, TooMuch
 from corollary.maintain.report import Report
-from corollary.modules.module import Module
 from corollary.modules.semi_naive import SemiNaive
 from corollary.modules.transitive import Unfit
 from corollary.plan.program import ProgramChange
@@ -74,6 +75,9 @@ SECONDS_A_DELETION = 3e-6
 """How long DRed takes for a fact that it deletes, about: it is limited too, unless it was asked for."""
 
 LEAST_BUDGET = 10_000
+
+EXPLICIT, PROOFS = "explicit", "proofs"
+"""What reports call looking for proofs of what is no longer explicit, and of what modules have named."""
 
 
 class Entangled(Exception):
@@ -171,7 +175,8 @@ class _Run:
         self._report.strategy = (Strategy.DRED if self._dred else Strategy.BACKWARD_FORWARD).value
         self._layers = Layers(self._evaluation, strata)
         self._pending: list[Facts] = [{} for _ in self._fixpoint.modules]
-        self._queue(without(united(removed, collected(lost, self._index)), self._evaluation.axioms), None)
+        unsupported = without(collected(lost, self._index), self._explicit)
+        self._queue(without(united(removed, unsupported), self._evaluation.axioms), None)
         if self._evaluation.strata:
             self._fixpoint.journal = {}
         for layer in self._layers.all:
@@ -203,7 +208,8 @@ class _Run:
             found = module.blocked(self._before, came)
             extend(found, module.grouped(self._before, came, self._index))
             extend(found, module.grouped(self._before, went, self._before))
-            self._queue(collected(found, self._index), self._layers.level(number))
+            lost = without(collected(found, self._index), self._explicit, self._evaluation.axioms)
+            self._queue(lost, self._layers.level(number))
 
     def _unblock(self, number: int) -> None:
         """Add what a stratum derives from the absence of facts that went, and from groups as they are now."""
@@ -222,12 +228,17 @@ class _Run:
         went = {p: keys for p, keys in all_of(self._went).items() if module.is_closed_to(p)}
         return as_index(without(came, self._before)), as_index(without(went, self._index))
 
-    def _queue(self, facts: Facts, layer: int | None) -> None:
-        """Keep candidates for their layers; raise ``Entangled`` if one is of an earlier layer than this."""
-        for found, part in self._layers.split(facts).items():
+    def _queue(self, facts: Facts, layer: int | None) -> Facts:
+        """Keep candidates for their layers, and return those of this one.
+
+        ``Entangled`` if one is of an earlier layer.
+        """
+        parts = self._layers.split(facts)
+        for found, part in parts.items():
             if layer is not None and found < layer:
                 raise Entangled("data leads to schema facts, or a stratum to facts of an earlier one")
             self._candidates[found] = united(self._candidates.get(found, {}), part)
+        return {} if layer is None else parts.get(layer, {})
 
     def _certain(self, layer: int) -> TripleIndex:
         """What is certain at first: explicit facts, what rules state, and for data the schema."""
@@ -253,20 +264,23 @@ class _Run:
         universe = self._index.snapshot()
         put(without(all_of(self._went), universe), universe)
         gone = TripleIndex()
-        origin: Module | None = None
-        self._candidates[layer] = without(self._candidates.get(layer, {}), certain)
+        staying = [certain] if layer > SCHEMA else [certain, self._explicit, self._evaluation.axioms]
+        named: dict[int, Facts] = {}
         while True:
             candidates = self._candidates.pop(layer, {})
             if candidates:
-                self._judge(stage, layer, origin, candidates, prover, gone)
-            number = next((n for n, pending in enumerate(self._pending) if pending), None)
-            if number is None:
+                self._judge(stage, layer, named, candidates, prover, gone)
+            if not any(self._pending):
                 break
-            origin = self._fixpoint.modules[number]
-            recent, self._pending[number] = as_index(self._pending[number]), {}
-            with self._report.timed(stage, origin.name):
-                facts = self._before if origin in self._evaluation.strata else universe
-                self._queue(collected(origin.delete(facts, recent, certain), self._index, certain), layer)
+            named = {}
+            for number, module in enumerate(self._fixpoint.modules):
+                if not self._pending[number]:
+                    continue
+                recent, self._pending[number] = as_index(self._pending[number]), {}
+                with self._report.timed(stage, module.name):
+                    facts = self._before if module in self._evaluation.strata else universe
+                    found = gathered(module.delete(facts, recent, certain))
+                    named[number] = self._queue(without(found, gone, self._went, *staying), layer)
         lost = all_of(gone)
         if not lost:
             return
@@ -283,42 +297,48 @@ class _Run:
         self,
         stage: str,
         layer: int,
-        origin: Module | None,
+        named: Mapping[int, Facts],
         candidates: Facts,
         prover: Prover | None,
         gone: TripleIndex,
     ) -> None:
-        """Let candidates go that are not proved, and tell the modules."""
-        with self._report.timed(stage, origin.name if origin else "explicit") as line:
+        """Let candidates go that are not proved, and tell the modules.
+
+        Those that a module ``named`` itself come back to it only as far as they are ``returning``.
+        """
+        with self._report.timed(stage, PROOFS if named else EXPLICIT) as line:
             lost = candidates if prover is None else prover.unproved(candidates, self._index)
+            if named:  # what else there is to judge was looked up
+                lost = within(lost, self._index)
             if self._dred and self._strategy is Strategy.AUTOMATIC and layer <= DATA:
                 self._deletable -= count(lost)
                 if self._deletable < 0:
                     raise TooMuch("too many facts would be deleted, and most derived again")
             if self._layers.split(lost).keys() - {layer}:
                 raise Entangled("data leads to schema facts, or a stratum to facts of an earlier one")
-            line.candidates += count(candidates)
-            line.deleted += count(lost)
-            line.proved += count(less(candidates, lost))
+            own = {number: shared(facts, lost) for number, facts in named.items()}
+            for number, facts in named.items():
+                module = self._fixpoint.modules[number]
+                self._report.at(stage, module.name).judged(count(facts), count(own[number]))
+            found = shared(candidates, lost)
+            if not named:
+                line.judged(count(candidates), count(found))
+            line.deleted += count(lost) - count(found)
             for predicate, keys in lost.items():
                 self._fixpoint.exclude(predicate, keys)
-                self._tell(origin, predicate, keys, candidates.get(predicate))
+            self._tell(lost, own)
             put(lost, gone)
 
-    def _tell(self, origin: Module | None, predicate: int, lost: Keys, named: Keys | None) -> None:
-        """Hand facts that went to the modules that read them.
-
-        Those that a module ``named`` itself come back to it only as far as they are ``returning``.
-        """
+    def _tell(self, lost: Facts, own: Mapping[int, Facts]) -> None:
+        """Hand facts that went to the modules that read them."""
         for number, module in enumerate(self._fixpoint.modules):
-            if not module.reads(predicate):
-                continue
-            told = lost
-            if module is origin and named is not None:
-                own = intersection(lost, named)
-                told = union(difference(lost, own), module.returning(predicate, Pairs(own)).keys)
-            if told.size:
-                self._pending[number] = united(self._pending[number], {predicate: told})
+            told = {predicate: keys for predicate, keys in lost.items() if module.reads(predicate)}
+            for predicate, keys in own.get(number, {}).items():
+                if predicate in told:
+                    returning = module.returning(predicate, Pairs(keys)).keys
+                    told[predicate] = union(difference(told[predicate], keys), returning)
+            told = {predicate: keys for predicate, keys in told.items() if keys.size}
+            self._pending[number] = united(self._pending[number], told)
 
     def _refuse_other_proofs(self, lost: Facts) -> None:
         """Raise ``Entangled`` if data could prove a schema fact that goes."""

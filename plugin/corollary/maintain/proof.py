@@ -17,7 +17,18 @@ from collections.abc import Sequence
 from corollary.algebra.execute import Candidates, extend
 from corollary.index.pairs import Pairs
 from corollary.index.triples import TripleIndex
-from corollary.maintain.facts import Facts, as_index, collected, count, less, put, united, without
+from corollary.maintain.facts import (
+    Facts,
+    as_index,
+    collected,
+    count,
+    gathered,
+    less,
+    put,
+    united,
+    within,
+    without,
+)
 from corollary.modules.module import Module
 
 
@@ -55,7 +66,7 @@ class Prover:
             index = as_index(frontier)
             for module in self._modules:
                 extend(read, module.premises(index, facts))
-            frontier = without(less(collected(read, facts), checked), self.certain)
+            frontier = within(less(without(gathered(read), self.certain), checked), facts)
         return checked
 
     def _prove(self, frontier: Facts, checked: Facts) -> Facts:

@@ -17,7 +17,9 @@ class Stage:
 
     ``candidates`` are facts that lost a derivation, ``proved`` those of them that another one proved,
     ``deleted`` those that went (under DRed: before rederivation), ``rederived`` those that came back,
-    ``inserted`` new facts.
+    ``inserted`` new facts. What several modules named is a candidate of each. The steps ``explicit`` and
+    ``proofs`` look for proofs, of facts that are no longer explicit and of candidates of modules; what they
+    have deleted beyond those, they found to be without a proof on the way.
     """
 
     stage: str
@@ -28,6 +30,12 @@ class Stage:
     rederived: int = 0
     inserted: int = 0
     seconds: float = 0.0
+
+    def judged(self, candidates: int, deleted: int) -> None:
+        """Some candidates were looked at, and so many of them went."""
+        self.candidates += candidates
+        self.deleted += deleted
+        self.proved += candidates - deleted
 
 
 @dataclass(slots=True)

@@ -30,6 +30,7 @@ from corollary.index.pairs import (
     NO_KEYS,
     NO_PAIRS,
     Pairs,
+    contains,
     counts,
     distinct,
     distinct_of_sorted,
@@ -44,7 +45,7 @@ from corollary.index.pairs import (
 )
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex, grouped
-from corollary.kernels.sorted import Keys
+from corollary.kernels.sorted import Keys, Mask, Rows
 from corollary.modules.guards import Guards
 from corollary.modules.semi_naive import SemiNaive
 from corollary.plan.compile import Atom, CompiledRule
@@ -208,16 +209,7 @@ class Inclusion:
             derived.setdefault(target, []).append(swap(there) if turned else there)
         types = candidates.relation(self._rdf_type)
         if len(types):
-            found = derived.setdefault(self._rdf_type, [])
-            subjects = types.pairs().distinct_firsts()
-            rows, classes = facts.relation(self._rdf_type).objects_of(subjects)
-            targets = follow(sort_keys(pack(classes, subjects[rows])), self._included.classes.keys)
-            by_class = sorted_unique(targets[types.contains(targets)])
-            found.append(by_class)
-            for source, turned, keys in self._ends(types.minus(by_class), facts):
-                relation, ends = facts.relation(source), firsts(keys)
-                sizes = relation.object_counts(ends) if turned else relation.subject_counts(ends)
-                found.append(keys[sizes > 0])
+            derived.setdefault(self._rdf_type, []).append(self._supported(types.pairs().keys, facts))
         return derived
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
@@ -236,8 +228,9 @@ class Inclusion:
             steps, targets = join(within.keys, classes)
             steps = steps[types.contains(pack(subjects[rows[steps]], targets))]
             read.setdefault(self._rdf_type, []).append(pack(subjects[rows[steps]], classes[steps]))
-            for source, turned, keys in self._ends(types, facts):
-                relation, ends = facts.relation(source), distinct(firsts(keys))
+            swapped = types.pairs().swapped
+            for source, turned, rows in self._ends(swapped, facts):
+                relation, ends = facts.relation(source), distinct(seconds(swapped[rows]))
                 rows, others = relation.subjects_of(ends) if turned else relation.objects_of(ends)
                 near = ends[rows]
                 read.setdefault(source, []).append(pack(others, near) if turned else pack(near, others))
@@ -257,14 +250,31 @@ class Inclusion:
                     if len(facts.relation(source)):
                         yield target, source, turned
 
-    def _ends(self, types: Relation, facts: TripleIndex) -> Iterator[tuple[int, bool, Keys]]:
-        """Properties whose subjects (``turned``: objects) are of a class, and the types to ask them for."""
-        swapped = types.pairs().swapped
+    def _supported(self, types: Keys, facts: TripleIndex) -> Keys:
+        """Those of some types (sorted) that follow from a fact: another type, or one with a property."""
+        rows, classes = facts.relation(self._rdf_type).objects_of(firsts(types))
+        steps = pack(classes, seconds(types)[rows])
+        left: Mask = np.ones(types.size, np.bool_)
+        left[rows[contains(self._included.classes.keys, steps)]] = False
+        by_class, swapped = types[~left], Pairs(types[left]).swapped
+        left = np.ones(swapped.size, np.bool_)
+        for source, turned, rows in self._ends(swapped, facts):
+            rows = rows[left[rows]]
+            relation, ends = facts.relation(source), seconds(swapped[rows])
+            sizes = relation.object_counts(ends) if turned else relation.subject_counts(ends)
+            left[rows[sizes > 0]] = False
+        return np.concatenate((by_class, swap(swapped[~left])))
+
+    def _ends(self, types: Keys, facts: TripleIndex) -> Iterator[tuple[int, bool, Rows]]:
+        """Properties whose subjects (``turned``: objects) are of a class, and the rows to ask them for.
+
+        ``types`` are pairs (class, subject), sorted.
+        """
         for included, turned in ((self._included.domains, False), (self._included.ranges, True)):
-            rows, sources = join(included.swapped, firsts(swapped))
-            for source, keys in grouped(sources, swap(swapped[rows])):
+            rows, sources = join(included.swapped, firsts(types))
+            for source, part in grouped(sources, rows):
                 if len(facts.relation(source)):
-                    yield source, turned, keys
+                    yield source, turned, part
 
     def closure(self, facts: TripleIndex) -> Inclusions:
         """The closed inclusions of the present schema, kind by kind."""

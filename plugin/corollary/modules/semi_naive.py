@@ -7,7 +7,7 @@ all = old + recent holds whatever other modules did in between.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from corollary.algebra.bindings import Batch
@@ -27,6 +27,21 @@ class Trigger:
     rule: CompiledRule
     position: int
     plan: DeltaPlan | None = None
+    needs: list[Atom] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.needs = needs(self.rule, self.position)
+
+    def is_viable(self, ages: Mapping[Age, TripleIndex]) -> bool:
+        """As ``viable``, for the rule and the atom. What was missing is asked for first the next time."""
+        if not _has_match(self.rule.atoms[self.position], ages[Age.RECENT]):
+            return False
+        for place, atom in enumerate(self.needs):
+            if not _has_match(atom, ages[Age.ALL]):
+                if place:
+                    self.needs.insert(0, self.needs.pop(place))
+                return False
+        return True
 
 
 class SemiNaive:
@@ -219,7 +234,7 @@ class SemiNaive:
     ) -> Iterator[tuple[Trigger, Batch]]:
         """The bindings that each trigger leads to, if any: those of its heads, or of the ``whole`` rule."""
         for trigger in triggers:
-            if not viable(trigger.rule, ages, trigger.position):
+            if not trigger.is_viable(ages):
                 continue
             if trigger.plan is None:
                 trigger.plan = delta_plan(trigger.rule, trigger.position, sizes(ages[Age.ALL]))
@@ -234,30 +249,38 @@ class SemiNaive:
         yield from self._open_triggers
 
 
+def needs(rule: CompiledRule, but: int | None = None) -> list[Atom]:
+    """Atoms that a rule needs a match for, ``but`` for the atom with that number.
+
+    Guards and facts stand for themselves, of other atoms only the predicate.
+    """
+    found: dict[Atom, None] = {}
+    for position, atom in enumerate(rule.atoms):
+        if position != but and atom.p >= 0:
+            is_whole = position in rule.guards or (atom.s >= 0 and atom.o >= 0)
+            found[atom if is_whole else Atom(-1, atom.p, -2)] = None
+    return list(found)
+
+
 def viable(rule: CompiledRule, ages: Mapping[Age, TripleIndex], trigger: int | None = None) -> bool:
     """Whether no body atom rules itself out at a glance: by an empty relation, or an absent constant.
 
     The atom number ``trigger`` reads the recent facts, all others read all facts.
     """
-    facts = ages[Age.ALL]
     if trigger is not None and not _has_match(rule.atoms[trigger], ages[Age.RECENT]):
         return False
-    for position, atom in enumerate(rule.atoms):
-        if position != trigger and (
-            (position in rule.guards and not _has_match(atom, facts))
-            or (atom.p >= 0 and not len(facts.relation(atom.p)))
-        ):
-            return False
-    return True
+    return all(_has_match(atom, ages[Age.ALL]) for atom in needs(rule, trigger))
 
 
 def _has_match(atom: Atom, facts: TripleIndex) -> bool:
-    """Whether an atom with a constant end matches anything; others are not looked into."""
+    """Whether an atom with a constant predicate matches anything; variables are taken for different."""
     if atom.p < 0:
         return True
     relation = facts.relation(atom.p)
     if not len(relation):
         return False
+    if atom.s >= 0 and atom.o >= 0:
+        return relation.has(atom.s, atom.o)
     if atom.s >= 0:
         return relation.has_subject(atom.s)
     if atom.o >= 0:

@@ -183,7 +183,7 @@ class Transitive:
         for rule in self.rules:
             self._guards.add(rule)
         rows = set(self._rows(facts))
-        affected = (closed - rows) | (symmetric - self._symmetric) | (self._loopless - loopless)
+        affected = closed & ((closed - rows) | (symmetric - self._symmetric) | (self._loopless - loopless))
         for predicate in affected:
             del self._external[predicate]
             if predicate in rows:
@@ -222,8 +222,12 @@ class Transitive:
             self._waiting = False
             for predicate in self._rows(facts):
                 if predicate not in known:
-                    self._external[predicate] = facts.relation(predicate)
-                    self._refuse_literals(predicate, facts.relation(predicate).pairs().keys)
+                    external = facts.relation(predicate)
+                    if predicate in self._external:  # the rest follows from these
+                        new = recent.relation(predicate).pairs().keys
+                        external = self._external[predicate].plus(new)
+                    self._external[predicate] = external
+                    self._refuse_literals(predicate, external.pairs().keys)
                     candidates[predicate] = [self._told(predicate, self._close(predicate))]
             self._unclosed.clear()
         for predicate in known:
@@ -283,8 +287,8 @@ class Transitive:
             lost = self._doubtful.get(predicate, NO_KEYS)
             if contains(keys, lost).all():
                 keys = difference(keys, lost)  # proofs of these start from another of them
-            edges = self._beyond(predicate, distinct_of_sorted(firsts(keys)), self._external[predicate])
-            read[predicate] = [edges[facts.relation(predicate).contains(edges)]]
+            sources = distinct_of_sorted(firsts(keys))
+            read[predicate] = [self._beyond(predicate, sources, self._external[predicate])]
         if read:
             for rule in self.rules:
                 rows_of_rule = family_rows(rule, facts, self._dictionary)
@@ -301,7 +305,7 @@ class Transitive:
                 continue
             external = self._external[predicate].minus(gone.relation(predicate).pairs().keys)
             doubtful = self._doubtful.get(predicate, NO_KEYS)
-            doubtful = facts.relation(predicate).common(doubtful)
+            doubtful = difference(doubtful, gone.relation(predicate).pairs().keys)
             edges = difference(doubtful, self._on_paths(predicate, doubtful, external))
             if edges.size:
                 self._restored[predicate] = union(edges, self._restored.get(predicate, NO_KEYS))
@@ -373,6 +377,8 @@ class Transitive:
         """The predicates that the rules close, given the present schema."""
         found: dict[int, None] = {}
         for rule, predicate in zip(self.rules, self._predicates, strict=True):
+            if mirrored_predicate(rule) is not None:
+                continue  # another rule closes it
             if predicate >= 0:
                 found[predicate] = None
                 continue

@@ -65,11 +65,15 @@ class Negation:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A filter or, with ``target``, a binding; ``needs`` are the variables it reads."""
+    """A filter or, with ``target``, a binding; ``needs`` are the variables it reads.
+
+    ``known`` is for whatever evaluates it to remember answers in: see ``algebra.expressions``.
+    """
 
     element: Filter | Bind
     needs: frozenset[int]
     target: int | None = None
+    known: dict[tuple[int, ...], int] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,11 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class CompiledRule:
-    """A rule over ids. ``number`` tells rules apart and orders them; ``guards`` index ``atoms``."""
+    """A rule over ids. ``number`` tells rules apart and orders them; ``guards`` index ``atoms``.
+
+    ``needs`` are the predicates of its atoms, ``reads`` those of the whole body, ``derives`` those of the
+    heads.
+    """
 
     number: int
     source: Rule
@@ -104,12 +112,17 @@ class CompiledRule:
     names: tuple[str, ...]
     guarded: frozenset[int] = field(init=False, repr=False, compare=False)
     concluded: frozenset[int] = field(init=False, repr=False, compare=False)
+    needs: frozenset[int] = field(init=False, repr=False, compare=False)
+    reads: frozenset[int] = field(init=False, repr=False, compare=False)
+    derives: frozenset[int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(
             self, "guarded", frozenset(v for i in self.guards for v in self.atoms[i].variables)
         )
         object.__setattr__(self, "concluded", frozenset(v for head in self.heads for v in head.variables))
+        for name, atoms in (("needs", self.atoms), ("reads", self.read), ("derives", self.heads)):
+            object.__setattr__(self, name, frozenset(atom.p for atom in atoms))
 
     @property
     def label(self) -> str:

@@ -11,8 +11,9 @@ all others. Where an open property may be rdf:type, the rule counts once more wi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,54 +75,91 @@ class DependencyGraph:
     components: tuple[tuple[Node, ...], ...]
 
 
+class OwnEdges(NamedTuple):
+    """The edges of a rule by itself, their targets, and what nodes it needs to have facts.
+
+    A rule with guards, or with a condition on nothing, is known only by its instances. ``variants`` are the
+    rules with rdf:type in the place of a variable.
+    """
+
+    needs: frozenset[Node]
+    targets: frozenset[Node]
+    edges: tuple[Edge, ...]
+    has_instances: bool
+    variants: tuple[CompiledRule, ...]
+
+
 def dependency_graph(program: CompiledProgram, facts: TripleIndex, tables: Tables) -> DependencyGraph:
-    """The graph of the rule instances whose bodies may ever hold, given these facts.
+    """The graph of the ``live_edges``."""
+    return with_components(live_edges(program, facts, tables))
+
+
+def live_edges(program: CompiledProgram, facts: TripleIndex, tables: Tables) -> tuple[Edge, ...]:
+    """The edges of the rule instances whose bodies may ever hold, given these facts.
 
     The facts must be closed under the program's monotone rules; ``tables`` gives the rows of a family.
     """
-    rules = [rule for rule in program.rules if rule.heads and rule.source.body]
-    open_rules = [rule for rule in rules if any(a.p < 0 and a.p not in rule.guarded for a in rule.atoms)]
-    for rule in open_rules:
-        free = {a.p for a in rule.atoms if a.p < 0} - rule.guarded
-        rules += program.about_rdf_type(rule, sorted(free))
-    known = _nodes_with_facts(facts, program.rdf_type)
-    edges: dict[tuple[Node, Node, int, bool], Edge] = {}
-    waiting = rules
-    progress = True
-    while progress:
-        progress = False
-        dead = []
-        for rule in waiting:
-            found = list(_rule_edges(rule, tables, program.rdf_type, known))
-            if not found:
-                dead.append(rule)
+    rdf_type = program.rdf_type
+    waiting: list[tuple[CompiledRule, OwnEdges | None]] = []
+    for rule in program.rules:
+        if rule.heads and rule.source.body:
+            by_itself = own_edges(program, rule)
+            waiting.append((rule, None if by_itself.has_instances else by_itself))
+            waiting += [(variant, None) for variant in by_itself.variants]
+    known = _nodes_with_facts(facts, rdf_type)
+    found: list[Edge] = []
+    of_instances: dict[tuple[Node, Node, int, bool], Edge] = {}
+    size = -1
+    while size != (size := len(known)):
+        left: list[tuple[CompiledRule, OwnEdges | None]] = []
+        for rule, own in waiting:
+            if own is not None and own.needs <= known:
+                found += own.edges
+                known |= own.targets
                 continue
-            for edge in found:
-                key = (edge.source, edge.target, rule.number, edge.negative)
-                if key not in edges:
-                    edges[key] = edge
-                    progress = progress or edge.target not in known
+            left.append((rule, own))
+            if own is None:
+                for edge in _rule_edges(rule, tables, rdf_type, known):
+                    of_instances.setdefault((edge.source, edge.target, rule.number, edge.negative), edge)
                     known.add(edge.target)
-        waiting = rules if progress else dead
-    listed = [*edges.values(), *_open_edges(edges.values(), program.rdf_type)]
-    return _components(tuple(listed))
+        waiting = left
+    found += of_instances.values()
+    return (*found, *_open_edges(found, rdf_type))
 
 
-def static_graph(program: CompiledProgram) -> DependencyGraph:
-    """The graph of what rules say by name, whether their bodies ever hold or not.
+def static_edges(program: CompiledProgram) -> tuple[Edge, ...]:
+    """The edges of what rules say by name, whether their bodies ever hold or not.
 
     Of rules with guards, or with a variable for a predicate, only the edges between names count.
     """
-    rdf_type = program.rdf_type
     edges = [
         edge
         for rule in program.rules
         if rule.heads and rule.source.body
-        for edge in _rule_edges(rule, lambda _: (1, {}), rdf_type, None)
+        for edge in own_edges(program, rule).edges
         if not (rule.guards or edge.source in _OPEN_PROPERTIES or edge.target in _OPEN_PROPERTIES)
         or not OPEN_NODES.keys() & {edge.source, edge.target}
     ]
-    return _components((*edges, *_open_edges(edges, rdf_type)))
+    return (*edges, *_open_edges(edges, program.rdf_type))
+
+
+def own_edges(program: CompiledProgram, rule: CompiledRule) -> OwnEdges:
+    """The edges of one of the program's rules; what its guards bind is left open. Found once."""
+    known = program.own_edges.get(rule.number)
+    if known is None:
+        found = _rule_edges(rule, lambda _: (1, {}), program.rdf_type, None)
+        edges = tuple({(edge.source, edge.target, edge.negative): edge for edge in found}.values())
+        positive = (*rule.atoms, *(atom for grouping in rule.groupings for atom in grouping.atoms))
+        needs = {_node(atom, program.rdf_type, READ_CLASS, READ_PROPERTY) for atom in positive}
+        free = {atom.p for atom in rule.atoms if atom.p < 0} - rule.guarded
+        known = program.own_edges[rule.number] = OwnEdges(
+            frozenset(needs - OPEN_NODES.keys()),
+            frozenset(edge.target for edge in edges),
+            edges,
+            bool(rule.guards) or not all(condition.needs for condition in rule.conditions),
+            tuple(program.about_rdf_type(rule, sorted(free))),
+        )
+    return known
 
 
 def _nodes_with_facts(facts: TripleIndex, rdf_type: int) -> set[Node]:
@@ -199,10 +237,11 @@ def _column(
     return np.full(size, _node(atom, rdf_type, any_class, any_property), np.int64)
 
 
-def _open_edges(edges: Iterable[Edge], rdf_type: int) -> Iterator[Edge]:
+def _open_edges(edges: Sequence[Edge], rdf_type: int) -> Iterator[Edge]:
     """What connects the four open nodes with all others, as far as any rule mentions them."""
-    edges = list(edges)
     mentioned = {node for edge in edges for node in (edge.source, edge.target)}
+    if max(mentioned, default=0) < READ_CLASS:
+        return
     by = {node: edge.rule for edge in edges for node in (edge.source, edge.target)}
     classes = sorted(node for node in mentioned if CLASS <= node < READ_CLASS)
     properties = sorted(node for node in mentioned if node < CLASS and node != rdf_type)
@@ -221,7 +260,8 @@ def _open_edges(edges: Iterable[Edge], rdf_type: int) -> Iterator[Edge]:
         yield Edge(DERIVED_PROPERTY, READ_PROPERTY, by[DERIVED_PROPERTY], False, True)
 
 
-def _components(edges: tuple[Edge, ...]) -> DependencyGraph:
+def with_components(edges: tuple[Edge, ...]) -> DependencyGraph:
+    """The graph of some edges."""
     ends = np.array([(edge.source, edge.target) for edge in edges], np.int64).reshape(-1, 2)
     nodes = np.array(sorted(set(ends.ravel().tolist())), np.int64)
     offsets, targets = compressed(

@@ -126,7 +126,7 @@ class _Printer(Names):
         for step in plan:
             match step:
                 case Join(atom, age):
-                    lines.append(f"join {self.atom(rule, atom)} in {age.value}")
+                    lines.append(f"join {self.atom(rule, atom)} in {age.name.lower()}")
                 case Distinct(atom, variable):
                     name = rule.names[-1 - variable]
                     lines.append(f"distinct ?{name} of {self.atom(rule, atom)} in recent")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from corollary.language import (
     RDF_TYPE,
@@ -25,6 +26,9 @@ from corollary.language import (
 from corollary.ontology.unroll import has_list_pattern, list_predicates, unroll
 from corollary.plan.compile import CompiledRule, compile_rule
 from corollary.terms.dictionary import TermDictionary
+
+if TYPE_CHECKING:
+    from corollary.plan.dependencies import OwnEdges
 
 LIST_BUILTINS = frozenset(("MEMBER", "REPEATED"))
 VALUE_BUILTINS = frozenset(("VALUE", "ILL_TYPED", "SAME_VALUE", "DIFFERENT_VALUE"))
@@ -46,6 +50,7 @@ class CompiledProgram:
         """Raises what ``check`` raises if the program is unsafe."""
         check(program)
         self.source = program
+        self._builtins = _builtins(program)
         self.dictionary = dictionary
         self.rdf_type = dictionary.encode(constant_text(RDF_TYPE))
         self._count = 0
@@ -53,6 +58,7 @@ class CompiledProgram:
         self._templates: list[Rule] = []
         self._lengths: set[int] = set()
         self.rules: list[CompiledRule] = []
+        self.own_edges: dict[int, OwnEdges] = {}  # see plan.dependencies
         self._take(program)
 
     def _take(self, rules: Iterable[Rule]) -> list[CompiledRule]:
@@ -92,8 +98,9 @@ class CompiledProgram:
         other.rules = [rule for rule in self.rules if is_kept(self._origins[rule.number])]
         other._templates = [rule for rule in self._templates if is_kept(rule)]
         other._origins = {rule.number: self._origins[rule.number] for rule in other.rules}
-        other._lengths, other.source = set(self._lengths), program
+        other._lengths, other.source, other._builtins = set(self._lengths), program, _builtins(program)
         gone = [rule for rule in self.rules if rule.number not in other._origins]
+        other.own_edges = {n: edges for n, edges in self.own_edges.items() if n in other._origins}
         return ProgramChange(other, gone, other._take(new))
 
     @property
@@ -128,11 +135,7 @@ class CompiledProgram:
         """Whether a rule mentions any of these virtual relations, or a list pattern for those of lists."""
         if builtins & LIST_BUILTINS and self._templates:
             return True
-        return any(
-            isinstance(element, Builtin) and element.name in builtins
-            for rule in self.source
-            for element in rule.body
-        )
+        return not builtins.isdisjoint(self._builtins)
 
     def types_literals(self) -> bool:
         """Whether a rule asks for the VALUE of literals without a triple that names the datatype."""
@@ -165,3 +168,12 @@ class CompiledProgram:
         return {
             atom.o for rule in self.rules for atom in rule.atoms if atom.p == self.rdf_type and atom.o >= 0
         }
+
+    def constants(self) -> set[int]:
+        """The constant predicates and classes of all bodies."""
+        return self.predicates() | self.classes()
+
+
+def _builtins(rules: Iterable[Rule]) -> set[str]:
+    """The names of the virtual relations that rules mention."""
+    return {element.name for rule in rules for element in rule.body if isinstance(element, Builtin)}

@@ -8,7 +8,8 @@ order, and the program is refused with the cycle named (Apt, Blair, Walker 1988)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from corollary.index.triples import TripleIndex
@@ -21,9 +22,10 @@ from corollary.plan.dependencies import (
     DependencyGraph,
     Edge,
     Node,
-    dependency_graph,
+    live_edges,
     node_text,
-    static_graph,
+    static_edges,
+    with_components,
 )
 from corollary.plan.program import CompiledProgram
 from corollary.terms.dictionary import TermDictionary
@@ -48,10 +50,10 @@ class Strata:
     def __bool__(self) -> bool:
         return bool(self.rules)
 
-    def hold_for(self, graph: DependencyGraph) -> bool:
+    def hold_for(self, edges: Iterable[Edge]) -> bool:
         """Whether these are strata of other instances too: every fact is complete where it has to be."""
         level_of = {n: level for group, level in zip(self.rules, self.levels, strict=True) for n in group}
-        for edge in graph.edges:
+        for edge in edges:
             reached = self._height(edge.source) + edge.negative
             level = reached if edge.link else level_of.get(edge.rule.number, reached)
             if not reached <= level <= self._height(edge.target):
@@ -70,25 +72,11 @@ def stratify(program: CompiledProgram, facts: TripleIndex, tables: Tables) -> St
 
     A rule joins in when the last of its instances may, so all that it derives is as high as that.
     """
-    graph = dependency_graph(program, facts, tables)
-    refuse_cycles(graph, program.dictionary)
-    height = [0] * len(graph.components)
-    incoming: dict[int, list[Edge]] = {}
-    for edge in graph.edges:
-        incoming.setdefault(graph.component_of[edge.target], []).append(edge)
+    edges = live_edges(program, facts, tables)
     stratum = {rule.number: 0 for rule in program.rules if not rule.is_monotone and rule.heads}
-    for _ in range(len(stratum) + 1):
-        before = dict(stratum)
-        for component in range(len(graph.components)):
-            for edge in incoming.get(component, ()):
-                reached = height[graph.component_of[edge.source]] + edge.negative
-                number = edge.rule.number
-                if number in stratum and not edge.link:
-                    stratum[number] = reached = max(stratum[number], reached)
-                height[component] = max(height[component], reached)
-        if stratum == before:
-            break
-    else:
+    heights = _heights(edges, stratum)
+    if heights is None:
+        refuse_cycles(edges, program.dictionary)
         raise UnstratifiableError(
             (
                 Diagnostic(
@@ -98,12 +86,42 @@ def stratify(program: CompiledProgram, facts: TripleIndex, tables: Tables) -> St
             )
         )
     levels = sorted(set(stratum.values()))
-    above = {node: height[component] for node, component in graph.component_of.items() if height[component]}
     return Strata(
         tuple(tuple(n for n, s in stratum.items() if s == level) for level in levels),
         tuple(levels),
-        above,
+        heights,
     )
+
+
+def _heights(edges: Sequence[Edge], stratum: dict[int, int]) -> dict[Node, int] | None:
+    """The least heights that suit the edges, but for those that are 0; None if there are none.
+
+    Rules that have a ``stratum`` (by number, 0 at first) are raised to the greatest of their instances.
+    """
+    following: dict[Node, list[Edge]] = {}
+    of_rule: dict[int, list[Edge]] = {number: [] for number in stratum}
+    for edge in edges:
+        following.setdefault(edge.source, []).append(edge)
+        if edge.rule.number in of_rule and not edge.link:
+            of_rule[edge.rule.number].append(edge)
+    waiting = deque(edge for edge in edges if edge.negative)
+    greatest = len(waiting)  # no way without a cycle goes over an edge twice
+    heights: dict[Node, int] = {}
+    while waiting:
+        edge = waiting.popleft()
+        number = edge.rule.number
+        reached = heights.get(edge.source, 0) + edge.negative
+        if number in of_rule and not edge.link:
+            if reached > stratum[number]:
+                stratum[number] = reached
+                waiting += of_rule[number]
+            reached = stratum[number]
+        if reached > greatest:
+            return None
+        if reached > heights.get(edge.target, 0):
+            heights[edge.target] = reached
+            waiting += following.get(edge.target, ())
+    return heights
 
 
 def refuse_static_cycles(program: CompiledProgram) -> None:
@@ -112,11 +130,14 @@ def refuse_static_cycles(program: CompiledProgram) -> None:
     Such a program is wrong whatever the facts are. What rules do through guards and variable
     predicates depends on the facts, and is checked when they are there.
     """
-    refuse_cycles(static_graph(program), program.dictionary)
+    edges = static_edges(program)
+    if _heights(edges, {}) is None:
+        refuse_cycles(edges, program.dictionary)
 
 
-def refuse_cycles(graph: DependencyGraph, dictionary: TermDictionary) -> None:
+def refuse_cycles(edges: tuple[Edge, ...], dictionary: TermDictionary) -> None:
     """Raise ``UnstratifiableError`` if an edge through negation stays inside its component."""
+    graph = with_components(edges)
     complaints = []
     seen: set[int] = set()
     for edge in graph.edges:

@@ -6,22 +6,12 @@ before a job begins.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from corollary.loaders.encoded import (
-    EXPLICIT,
-    FORMAT,
-    FORMAT_VERSION,
-    GRAPHS,
-    INFERRED,
-    KIND_NAMES,
-    MANIFEST,
-    TERMS,
-    manifest,
-)
+from corollary.loaders.decoding import bad_data_set, checked_manifest
+from corollary.loaders.encoded import EXPLICIT, GRAPHS, INFERRED, KIND_NAMES, MANIFEST, TERMS, manifest
 from corollary.loaders.formats import input_error
 from corollary.loaders.spark.encoding import FACT_SCHEMA
 from corollary.loaders.spark.storage import Storage
@@ -62,21 +52,12 @@ def open_encoded(spark: SparkSession, path: str) -> DistributedDataSet:
             f"{path}: no encoded data set is here: there is no {MANIFEST}",
             "make one with corollary spark-load; one that was not written to the end has no manifest",
         )
-    try:
-        content = json.loads(storage.read(f"{folder}/{MANIFEST}"))
-    except ValueError as error:
-        raise _damaged(path, f"{MANIFEST} is damaged: {error}") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise _damaged(path, f"{MANIFEST} is not that of an encoded data set")
-    if content["version"] != FORMAT_VERSION:
-        complaint = f"{path}: version {content['version']} of the format is not known"
-        raise input_error(complaint, "a newer Corollary may read it")
+    content = checked_manifest(storage.read(f"{folder}/{MANIFEST}"), path)
     files: Files = content["files"]
     sizes = {file.path: file.size for file in storage.files(folder)}
     for name, about in files.items():
         if sizes.get(f"{folder}/{name}") != about["bytes"]:
-            raise _damaged(path, f"{name} is missing or cut off")
-
+            raise bad_data_set(path, f"{name} is missing or cut off")
     counts = {kind: int(content["terms"][KIND_NAMES[kind]]) for kind in BULK_KINDS}
     return DistributedDataSet(
         folder,
@@ -101,10 +82,6 @@ def read_facts(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     if not paths:
         return spark.createDataFrame([], FACT_SCHEMA)
     return spark.read.schema(FACT_SCHEMA).parquet(*paths)
-
-
-def _damaged(path: str, what: str) -> Exception:
-    return input_error(f"{path}: {what}", "write the data set again")
 
 
 def described(spark: SparkSession, folder: str, parts: tuple[str, ...]) -> Files:

@@ -16,6 +16,7 @@ the driver's engine or on the cluster.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -130,7 +131,7 @@ class DistributedEvaluation:
         for rule in (*self.schema.rules.joins, *self._active):
             yield from self._by_rule(rule, joins)
         if self._values is not None:
-            yield from self._values.told(ages, self.schema.index)
+            yield from self._by_values(self._values)
 
     def _by_inclusions(self, ages: dict[Age, DataFrame]) -> Iterator[DataFrame]:
         included = self.schema.rules.inclusion.closure(self.schema.index)
@@ -185,6 +186,15 @@ class DistributedEvaluation:
             may_hold, rows = self._restricted(rule, applied, position)
             if may_hold:
                 yield from joins.heads(rule, _steps(delta_plan(rule, position, self._size)), rows)
+
+    def _by_values(self, values: Values) -> Iterator[DataFrame]:
+        """What literals denote, by all names that inclusions give it."""
+        for relation, told in values.told(self.facts, self.schema.index):
+            if relation not in self.schema.region.passed_on:
+                yield told
+                continue
+            summary = Summary(Counter({self.border.id(relation): 1}))
+            yield from targets(told, self._included, summary, self.border, self._rdf_type)
 
     def _restricted(
         self, rule: CompiledRule, guards: GuardTable | None, trigger: int | None

@@ -131,6 +131,8 @@ class Joins:
                     facts = facts.where(F.col(name) < FIRST_VIRTUAL)  # no variable stands for the others
                 if name != "predicate" and any(other.p == term for other in rule.atoms):
                     facts = self._where_listed(facts, name)
+        if atom.s < 0 and atom.o < 0 and _is_idle(rule, atom.s, atom.o):
+            facts = facts.where(F.col("subject") != F.col("object"))
         return facts.select(*(column.alias(name_of(term)) for term, column in columns.items()))
 
     def _where_listed(self, facts: DataFrame, name: str) -> DataFrame:
@@ -160,6 +162,18 @@ class Joins:
         found = matches.table.select(*names).distinct() if shared else matches.table.limit(1)
         table = bindings.table.join(found, on, "left_anti")
         return Bindings(table, bindings.variables, bindings.most)
+
+
+def _is_idle(rule: CompiledRule, one: int, other: int) -> bool:
+    """Whether a rule concludes nothing but its premises where two variables are equal.
+
+    So it is with the rules of equality: of what is the same as itself, as everything may be, nothing follows.
+    """
+
+    def merged(atom: Atom) -> Atom:
+        return Atom(*(one if term == other else term for term in atom.terms))
+
+    return {merged(head) for head in rule.heads} <= {merged(atom) for atom in rule.atoms}
 
 
 def _join(left: Bindings, right: Bindings) -> Bindings:

@@ -95,7 +95,8 @@ def load(
     with storage.output(storage.full(output)) as folder:
         stages.enter("parse")
         documents = sources(storage, inputs, format)
-        parsed(spark, documents).write.parquet(f"{scratch(folder)}/chunks")
+        prefixes: dict[str, str] = {}
+        parsed(spark, documents, prefixes).write.parquet(f"{scratch(folder)}/chunks")
         chunks = spark.read.parquet(f"{scratch(folder)}/chunks")
         counts = Counts.of(chunks)
         if counts.bad:
@@ -111,7 +112,7 @@ def load(
         encode(chunks, terms, folder, files_for(counts.statements, chunks, files))
         stages.enter("manifest")
         parts = described(spark, folder, (TERMS, EXPLICIT, QUARANTINE))
-        facts = write_manifest(storage, folder, kinds, parts)
+        facts = write_manifest(storage, folder, kinds, parts, prefixes=prefixes)
     stages.enter("")
     return Loaded(
         len(documents),
@@ -145,6 +146,6 @@ def _refused(bad: DataFrame, count: int, most: int) -> Exception:
     lines = "\n".join(f"    {line}" for line in first)
     more = f"\n    ... and {count - len(first):,} more" if count > len(first) else ""
     return input_error(
-        f"{count:,} bad lines, where {most:,} are allowed:\n{lines}{more}",
+        f"{count:,} bad line{'s' * (count > 1)}, where {most:,} are allowed:\n{lines}{more}",
         "mend the files, or allow more; nothing was written",
     )

@@ -30,6 +30,7 @@ from pyoxigraph import RdfFormat
 
 from corollary.kernels.ntriples import TERMS
 from corollary.kernels.texts import Bytes
+from corollary.loaders.decoding import content_of
 from corollary.loaders.documents import Document
 from corollary.loaders.formats import FORMATS, LINE_FORMATS, FileKind, format_of, input_error
 from corollary.loaders.ntriples import BadLine, parse_chunk
@@ -100,10 +101,11 @@ def _format_name(path: str, format: str | None) -> str:
     return next(name for name, known in FORMATS.items() if known == named)
 
 
-def parsed(spark: SparkSession, documents: list[Source]) -> DataFrame:
+def parsed(spark: SparkSession, documents: list[Source], prefixes: dict[str, str]) -> DataFrame:
     """The rows described above, yet to be read; but other formats than N-Triples and N-Quads are parsed here.
 
-    That is done on the driver: they are meant to be ontologies. InputError if one is faulty.
+    That is done on the driver: they are meant to be ontologies. What they declare first is put into
+    ``prefixes``. InputError if one is faulty.
     """
     from pyspark.sql import functions as F
 
@@ -128,14 +130,14 @@ def parsed(spark: SparkSession, documents: list[Source]) -> DataFrame:
         )
     if others:
         key_of = {number: key for key, number in keys.items()}
-        tables = [_converted(spark, source, key_of[source.number]) for source in others]
+        tables = [_converted(spark, source, key_of[source.number], prefixes) for source in others]
         formats.update({key_of[source.number]: "nt" for source in others})
         parts.append(spark.createDataFrame(pa.concat_tables(tables)))
     lines = parts[0] if len(parts) == 1 else parts[0].unionAll(parts[1])
     return lines.mapInArrow(_parser(keys, formats), SCHEMA)
 
 
-def _converted(spark: SparkSession, source: Source, key: int) -> pa.Table:
+def _converted(spark: SparkSession, source: Source, key: int, prefixes: dict[str, str]) -> pa.Table:
     """A document in another format as lines of N-Triples, with the key of its address."""
     content = spark.read.format("binaryFile").load(source.file.path).select("content").first()
     assert content is not None
@@ -144,9 +146,12 @@ def _converted(spark: SparkSession, source: Source, key: int) -> pa.Table:
     )
     dictionary = TermDictionary()
     lines: list[str] = []
-    for rows, _ in document_rows(document, dictionary):
+    declared: dict[str, str] = {}
+    for rows, _ in document_rows(document, dictionary, prefixes=declared):
         texts = dictionary.decode_all(rows.ravel().tolist())
         lines += [f"{s} {p} {o} .\n" for s, p, o in zip(*[iter(texts)] * 3, strict=True)]
+    for prefix, namespace in declared.items():
+        prefixes.setdefault(prefix, namespace)
     return pa.table(
         {
             "text": pa.array(lines, pa.string()),
@@ -197,7 +202,8 @@ class _Task:
                 if start == end:
                     continue
                 yield from self._enter(self._keys[int(keys[start])], int(blocks[start]))
-                text = _content(batch.column("text").slice(start, end - start))
+                content, offsets = content_of(batch.column("text").slice(start, end - start))
+                text = content[offsets[0] : offsets[-1]].copy()  # the loops want bytes that may be written
                 yield from self._parse(text, FORMATS[self._formats[int(keys[start])]])
                 if self._size >= STATEMENTS_A_CHUNK or self._bytes >= BYTES_A_CHUNK:
                     yield from self._flush()
@@ -256,13 +262,6 @@ class _Task:
         yield _rows(1, what="facts", chunk=self._next_chunk, number=[self._size], statements=[packed])
         self._next_chunk += 1
         self._dictionary, self._statements, self._size, self._bytes = TermDictionary(), [], 0, 0
-
-
-def _content(texts: pa.StringArray) -> Bytes:
-    """The bytes of some strings, end to end, writable."""
-    _, offsets_buffer, content = texts.buffers()
-    offsets = np.frombuffer(offsets_buffer, np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    return np.frombuffer(content, np.uint8)[offsets[0] : offsets[-1]].copy()
 
 
 def _rows(size: int, **columns: object) -> pa.RecordBatch:

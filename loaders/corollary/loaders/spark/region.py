@@ -4,6 +4,9 @@ They are all that guards of rules match (see ``plan.compile``), the cells of lis
 guards derive such facts from. Rules that read nothing else are *local*: the engine on the driver has seen
 to them. All other rules are evaluated on the cluster, with the rows of their guards for a small table.
 
+Virtual relations of values that rules only include in others (``dt-diff``) go by the others' names at once:
+they are *passed on*, and never written down.
+
 Equivalence relations (``owl:sameAs``) are no schema even where they are guards: most of what is the same
 is data. Rules with such guards read them on the cluster like any other facts.
 """
@@ -14,6 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from corollary.language import Program
+from corollary.modules.inclusion import inclusion_shape
 from corollary.modules.lists import Lists
 from corollary.modules.transitive import closed_predicate, mirrored_predicate
 from corollary.plan.compile import Atom, CompiledRule, is_virtual
@@ -23,11 +27,15 @@ from corollary.terms.dictionary import TermDictionary
 
 @dataclass(slots=True)
 class Region:
-    """Predicates whose facts are all schema, and the classes whose members are. Ids are the engine's."""
+    """Predicates whose facts are all schema, and the classes whose members are. Ids are the engine's.
+
+    ``values`` are the virtual relations of values, ``passed_on`` some of them.
+    """
 
     rdf_type: int
     values: frozenset[int]
     equivalences: frozenset[int]
+    passed_on: frozenset[int]
     predicates: set[int] = field(default_factory=set)
     classes: set[int] = field(default_factory=set)
 
@@ -41,7 +49,11 @@ class Region:
         mirrored = {mirrored_predicate(rule) for rule in rules}
         values = frozenset(map(program.dictionary.encode, VALUE_BUILTINS))
         equivalences = frozenset(p for p in closed & mirrored if p is not None and p >= 0)
-        region = Region(program.rdf_type, values, equivalences)
+        inclusions = {
+            rule for rule in rules if not rule.guards and inclusion_shape(rule, program.rdf_type) is not None
+        }
+        looked_at = {atom.p for rule in rules if rule not in inclusions for atom in rule.read}
+        region = Region(program.rdf_type, values, equivalences, values - looked_at)
         if program.uses(LIST_BUILTINS):
             region.predicates |= Lists(program.dictionary, program.list_predicates()).sources
         for rule in rules:

@@ -24,8 +24,7 @@ from corollary.modules.inclusion import Inclusion, inclusion_shape
 from corollary.modules.transitive import closed_predicate, mirrored_predicate
 from corollary.plan.compile import CompiledRule, is_virtual
 from corollary.plan.order import Age
-from corollary.plan.program import VALUE_BUILTINS, CompiledProgram
-from corollary.terms.dictionary import FIRST_LITERAL
+from corollary.plan.program import CompiledProgram
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -88,7 +87,6 @@ class Schema:
         self.compiled = CompiledProgram(program, border.dictionary)
         self.compiled.unroll(lengths)
         self.region = Region.of(program, border.dictionary)
-        self._tells_values = self.compiled.uses(VALUE_BUILTINS)
         border.settle_all()
         given = border.facts_inward(explicit.where(self._condition()))
         index = TripleIndex()
@@ -159,31 +157,24 @@ class Schema:
         self.rules = Distributed.of(self.compiled, self.region)
         self._rules = len(self.compiled.rules)
 
-    def _names(self) -> tuple[list[int], list[int], list[int]]:
-        """The region's predicates, classes and equivalences as global ids."""
-        region, identify = self.region, self.border.id
-        sets = (region.predicates, region.classes, region.equivalences)
-        predicates, classes, equivalences = (sorted(map(identify, names)) for names in sets)
-        return predicates, classes, equivalences if self._tells_values else []
+    def _names(self) -> tuple[list[int], list[int]]:
+        """The region's predicates and classes as global ids."""
+        predicates, classes = (
+            sorted(map(self.border.id, names)) for names in (self.region.predicates, self.region.classes)
+        )
+        return predicates, classes
 
     def _condition(self) -> Column:
-        """What tells schema facts on the cluster; facts that equate literals are wanted here, too."""
+        """What tells schema facts on the cluster."""
         from pyspark.sql import functions as F
 
-        predicates, classes, equivalences = self._names()
-        predicate, subject, object_ = F.col("predicate"), F.col("subject"), F.col("object")
-        is_type = predicate == self.border.id(self.region.rdf_type)
-        of_literal = (subject >= FIRST_LITERAL) | (object_ >= FIRST_LITERAL)
-        return (
-            predicate.isin(predicates)
-            | (is_type & object_.isin(classes))
-            | (predicate.isin(equivalences) & of_literal)
-        )
+        predicates, classes = self._names()
+        is_type = F.col("predicate") == self.border.id(self.region.rdf_type)
+        return F.col("predicate").isin(predicates) | (is_type & F.col("object").isin(classes))
 
     def _has_any(self, facts: Facts) -> bool:
-        predicates, classes, equivalences = self._names()
+        predicates, classes = self._names()
         summary = facts.recent_summary
         return not (
-            summary.predicates.keys().isdisjoint([*predicates, *equivalences])
-            and summary.classes.keys().isdisjoint(classes)
+            summary.predicates.keys().isdisjoint(predicates) and summary.classes.keys().isdisjoint(classes)
         )
