@@ -161,8 +161,10 @@ def single_demands(measured: Sequence[Measurement]) -> list[Demand]:
 
 
 def share_demands(measured: Sequence[Measurement]) -> list[Demand]:
-    """Against materialising from scratch, from columns on; against starting over, where the index of explicit
-    facts is there; and removal against addition."""
+    """Against materialising from scratch, index included; removal against addition; against starting over.
+
+    Whoever starts over has the index of explicit facts already.
+    """
     seconds = {(m.engine, m.what): m.median for m in measured}
     scratch = seconds[ENGINE, FROM_SCRATCH]
 

@@ -1,7 +1,7 @@
 """The long form: ten universities and an encyclopaedia of two million triples, against the local engine.
 
 It takes half an hour on two cores, and runs if MORE_EXAMPLES is more than 1. owl2rl-full is left out: it
-derives a fact for every pair of literals.
+derives a fact for every pair of literals, for which ten universities are too many.
 """
 
 from __future__ import annotations

@@ -239,6 +239,19 @@ def test_closures_change_with_their_edges(data: st.DataObject) -> None:
         twin.assert_exact()
 
 
+def test_edges_go_when_symmetry_comes() -> None:
+    """What the edges would have led to with the new rule never was there, so nothing of it stays."""
+    symmetry, closure = CLOSURES[:2]
+    twin = Twin(Program(()))
+    a, p, b = (IRI(some.EXAMPLE + name) for name in "apb")
+    twin.change([], [(a, p, a), (a, p, b)])
+    twin.add([closure], as_text=False)
+    twin.assert_exact()
+    twin.change([(a, p, a), (a, p, b)], [])
+    twin.add([symmetry], as_text=False)
+    twin.assert_exact()
+
+
 TYPES = parse_program(
     """
     PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>

@@ -306,6 +306,7 @@ class Transitive:
             external = self._external[predicate].minus(gone.relation(predicate).pairs().keys)
             doubtful = self._doubtful.get(predicate, NO_KEYS)
             doubtful = difference(doubtful, gone.relation(predicate).pairs().keys)
+            doubtful = facts.relation(predicate).common(doubtful)  # new rules may have made paths of no facts
             edges = difference(doubtful, self._on_paths(predicate, doubtful, external))
             if edges.size:
                 self._restored[predicate] = union(edges, self._restored.get(predicate, NO_KEYS))
