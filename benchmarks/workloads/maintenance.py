@@ -166,7 +166,6 @@ def share_demands(measured: Sequence[Measurement]) -> list[Demand]:
     Whoever starts over has the index of explicit facts already.
     """
     seconds = {(m.engine, m.what): m.median for m in measured}
-    scratch = seconds[ENGINE, FROM_SCRATCH]
 
     def over(what: str) -> float:
         return seconds[ENGINE, what] / seconds[MATERIALISE, what]
@@ -174,13 +173,13 @@ def share_demands(measured: Sequence[Measurement]) -> list[Demand]:
     removal, addition = f"{REMOVE} {PERCENT[0]} %", f"{ADD} {PERCENT[0]} %"
     demands = [
         Demand(
-            NAME,
-            f"{what}: faster than from scratch",
-            scratch / seconds[ENGINE, what],
-            LEAST_FASTER,
-            at_least=True,
+            NAME, f"{what}: faster than {than}", others / seconds[ENGINE, what], LEAST_FASTER, at_least=True
         )
         for what in (removal, addition)
+        for than, others in (
+            ("starting over", seconds[MATERIALISE, what]),
+            ("from scratch", seconds[ENGINE, FROM_SCRATCH]),
+        )
     ]
     ratio = seconds[ENGINE, removal] / seconds[ENGINE, addition]
     demands.append(Demand(NAME, f"{removal}, over adding them back", ratio, MOST_REMOVAL_OVER_ADDITION))

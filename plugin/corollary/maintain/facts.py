@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from corollary.algebra.execute import Candidates
@@ -14,35 +16,28 @@ Facts = dict[int, Keys]
 """Facts by predicate, sorted and unique; no predicate without facts."""
 
 
-NO_FACTS = TripleIndex()
+def _filled(facts: Iterable[tuple[int, Keys]]) -> Facts:
+    """The predicates that have facts, with these."""
+    return {predicate: keys for predicate, keys in facts if keys.size}
 
 
 def gathered(candidates: Candidates) -> Facts:
     """The candidates, sorted and unique."""
-    found: Facts = {}
-    for predicate, parts in candidates.items():
-        keys = ascending(np.concatenate(parts) if len(parts) > 1 else parts[0])
-        if keys.size:
-            found[predicate] = keys
-    return found
+    return _filled(
+        (predicate, ascending(np.concatenate(parts) if len(parts) > 1 else parts[0]))
+        for predicate, parts in candidates.items()
+    )
 
 
 def within(facts: Facts, among: TripleIndex) -> Facts:
     """The facts that are among others."""
-    found: Facts = {}
-    for predicate, keys in facts.items():
-        relation = among.relation(predicate)
-        if len(relation):
-            keys = relation.common(keys)
-            if keys.size:
-                found[predicate] = keys
-    return found
+    relations = ((predicate, among.relation(predicate), keys) for predicate, keys in facts.items())
+    return _filled((predicate, known.common(keys)) for predicate, known, keys in relations if len(known))
 
 
-def collected(candidates: Candidates, among: TripleIndex, known: TripleIndex = NO_FACTS) -> Facts:
-    """The candidates that are among some facts, and not among those that are known."""
-    possible = {p: parts for p, parts in candidates.items() if len(among.relation(p))}
-    return within(without(gathered(possible), known), among)
+def collected(candidates: Candidates, among: TripleIndex) -> Facts:
+    """The candidates that are among some facts."""
+    return within(gathered({p: parts for p, parts in candidates.items() if len(among.relation(p))}), among)
 
 
 def without(facts: Facts, *others: TripleIndex) -> Facts:
@@ -60,23 +55,12 @@ def without(facts: Facts, *others: TripleIndex) -> Facts:
 
 def less(facts: Facts, others: Facts) -> Facts:
     """The facts that are not among the others."""
-    found: Facts = {}
-    for predicate, keys in facts.items():
-        if predicate in others:
-            keys = difference(keys, others[predicate])
-        if keys.size:
-            found[predicate] = keys
-    return found
+    return _filled((p, difference(keys, others[p]) if p in others else keys) for p, keys in facts.items())
 
 
 def shared(facts: Facts, others: Facts) -> Facts:
     """The facts that are among the others too."""
-    found: Facts = {}
-    for predicate in facts.keys() & others.keys():
-        keys = intersection(facts[predicate], others[predicate])
-        if keys.size:
-            found[predicate] = keys
-    return found
+    return _filled((p, intersection(keys, others[p])) for p, keys in facts.items() if p in others)
 
 
 def as_index(facts: Facts) -> TripleIndex:
