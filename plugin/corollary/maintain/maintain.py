@@ -229,7 +229,7 @@ class _Run:
         return as_index(without(came, self._before)), as_index(without(went, self._index))
 
     def _queue(self, facts: Facts, layer: int | None) -> Facts:
-        """Keep candidates for their layers, and return those of this one.
+        """Keep candidates for their layers, and return those of this one, which are looked up when judged.
 
         ``Entangled`` if one is of an earlier layer.
         """
@@ -237,6 +237,8 @@ class _Run:
         for found, part in parts.items():
             if layer is not None and found < layer:
                 raise Entangled("data leads to schema facts, or a stratum to facts of an earlier one")
+            if layer is not None and found > layer:  # a layer begins with facts that are there
+                part = within(part, self._index)
             self._candidates[found] = united(self._candidates.get(found, {}), part)
         return {} if layer is None else parts.get(layer, {})
 
