@@ -4,7 +4,8 @@ This is where everything is put together, so it may import every other folder; t
 inside the functions that need them, so that ``corollary --help`` answers at once.
 
 Invariant: a mistake of the user ends in one message on standard error and exit code 2, and leaves no
-output; exit code 1 means that ``check`` found inconsistencies, or that ``query`` answers ASK with no.
+output; exit code 1 means that ``check`` found inconsistencies, that ``query`` answers ASK with no, or that
+the fact to ``explain`` does not hold.
 """
 
 from corollary.cli.commands import main

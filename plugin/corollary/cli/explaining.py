@@ -14,6 +14,7 @@ import click
 
 from corollary.cli.commands import _rules as rules_option
 from corollary.cli.commands import main
+from corollary.cli.group import EXIT_NO
 from corollary.cli.pipeline import DEFAULT_RULES, load_program
 from corollary.cli.progress import stage
 from corollary.cli.reading import Reading, reading_options
@@ -43,7 +44,9 @@ TRIPLES = {"subject": "{} a 0 .", "predicate": "<urn:s> {} 0 .", "object": "<urn
     show_default=True,
     help="So many proofs, if there are; or so many inconsistencies.",
 )
+@click.pass_context
 def explain(
+    ctx: click.Context,
     words: tuple[str, ...],
     rules: tuple[str, ...],
     reading: Reading,
@@ -54,7 +57,8 @@ def explain(
     """Say why SUBJECT PREDICATE OBJECT follows from FILE...: by which rules, from which facts.
 
     Terms are written as in Turtle, with the prefixes of the files: :ann, a, 5, '"text"@en', '<http://...>'.
-    A fact that the files state themselves is proved from the others, if it follows from them.
+    A fact that the files state themselves is proved from the others, if it follows from them. The exit code
+    is 1 if the fact does not hold.
 
     \b
     Examples:
@@ -78,6 +82,7 @@ def explain(
         explanations = [store.explain((s, p, o), limit=limit)]
     for printed in _printed(explanations, format, as_list=inconsistencies):
         click.echo(printed)
+    ctx.exit(EXIT_NO if any(found.is_absent for found in explanations) else 0)
 
 
 def _printed(explanations: Sequence[Explanation], format: str, as_list: bool) -> Iterator[str]:

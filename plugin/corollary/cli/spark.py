@@ -191,7 +191,8 @@ def spark_generate(
 ) -> None:
     """Make N parts of some 100,000 triples each, and their ontology, in the new folder OUTPUT.
 
-    KIND, the parts and their ontology are those of `corollary generate`; there are several parts in a file.
+    KIND is university or encyclopaedia. The parts and their ontology are those of `corollary generate`,
+    several parts in a file.
 
     \b
     Example:

@@ -48,6 +48,11 @@ class Explanation:
     dictionary: TermDictionary = field(repr=False)
     prefixes: Prefixes = field(default=(), repr=False)
 
+    @property
+    def is_absent(self) -> bool:
+        """Whether the fact does not hold."""
+        return self.status is Status.ABSENT
+
     def __str__(self) -> str:
         from corollary.explain.text import text
 
