@@ -532,6 +532,14 @@ def test_damage_is_noticed(sound: tuple[Path, State], data: st.DataObject) -> No
             reopened.close()
 
 
+def test_damaged_text_is_noticed(sound: tuple[Path, State], tmp_path: Path) -> None:
+    file, _ = sound
+    content = file.read_bytes()
+    (tmp_path / DATABASE).write_bytes(content.replace(b"CREATE TABLE terms", b"CR\xe5ATE TABLE terms"))
+    with pytest.raises(CorollaryError, match=r"is damaged .its own text is not UTF-8"):
+        opened(tmp_path)
+
+
 # Options, copies, and the end
 
 

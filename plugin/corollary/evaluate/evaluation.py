@@ -20,6 +20,7 @@ from corollary.algebra.bindings import Batch
 from corollary.algebra.execute import Candidates, emit, extend, family_rows
 from corollary.evaluate import overview
 from corollary.evaluate.fixpoint import Fixpoint, Progress
+from corollary.evaluate.loss import derived_at_least
 from corollary.evaluate.overview import FACT, RULES, SCHEMA, Overview, interest_in_types
 from corollary.index.pairs import Pairs, difference, union
 from corollary.index.triples import TripleIndex
@@ -178,17 +179,17 @@ class Evaluation:
         numbers = {rule.number for rule in gone}
         kept = [a for a in self.assignments if a.rule.number not in numbers]
         emptied = self._worth_emptying(gone, explicit) if wholesale else set()
-        again = [a.rule for a in kept if a.module != FACT and any(h.p in emptied for h in a.rule.heads)]
+        again = [a.rule for a in kept if a.module != FACT and not emptied.isdisjoint(a.rule.derives)]
         numbers |= {rule.number for rule in again}
-        moved = [
-            a.rule
-            for a in kept
-            if not is_seen_alike
-            and a.rule.number not in numbers
-            and a.module != self._overview.module_of(a.rule)
-        ]
+        moved: list[CompiledRule] = []
+        passed: list[CompiledRule] = []  # between modules that remember no derivations: nothing is lost
+        for assignment in () if is_seen_alike else kept:
+            ends = {assignment.module, self._overview.module_of(assignment.rule)}
+            if assignment.rule.number not in numbers and len(ends) > 1:
+                (passed if ends == {SCHEMA, RULES} else moved).append(assignment.rule)
         lost = self._unassign([*gone, *again], TripleIndex() if emptied else self.fixpoint.index)
         extend(lost, self._unassign(moved, self.fixpoint.index))
+        self._unassign(passed, TripleIndex())
         for predicate in emptied:
             lost.pop(predicate, None)
             relation = self.fixpoint.index.relation(predicate)
@@ -197,7 +198,7 @@ class Evaluation:
             self.fixpoint.exclude(predicate, relation.pairs().keys)
             self.fixpoint.index.add(predicate, Pairs(staying))  # who reads it is applied to all facts again
         stated: Candidates = {}
-        for rule in [*came, *again, *moved]:
+        for rule in [*came, *again, *moved, *passed]:
             self._assign(rule, stated)
         for module in self._linear.values():
             if module not in self.fixpoint.modules:
@@ -206,6 +207,11 @@ class Evaluation:
         if not (is_seen_alike or self.is_entangled):
             self.is_entangled = self._has_inferred(self.schema.beyond(before.schema), explicit)
         return lost, stated, emptied
+
+    def lost_at_least(self, gone: Collection[CompiledRule], explicit: TripleIndex) -> int:
+        """How many facts lose a derivation if rules go: no more than that for certain."""
+        counts = (derived_at_least(rule, self.compiled, self.fixpoint.index, explicit) for rule in gone)
+        return max(counts, default=0) - self.axioms.fact_count()
 
     def _worth_emptying(self, gone: Sequence[CompiledRule], explicit: TripleIndex) -> set[int]:
         """What rules that go have derived, and all that depends on it, as predicates, if much of that may go.
@@ -216,7 +222,7 @@ class Evaluation:
             return set()
         staying = [rule for rule in self.compiled.rules if rule.heads]
         rules = [*staying, *(rule for rule in gone if rule.heads)]
-        is_open = any(rule.guards or min(rule.reads | rule.derives) < 0 for rule in rules)
+        is_open = any(rule.guards or rule.is_open for rule in rules)
         if is_open or self._lists is not None or self.compiled.uses(VALUE_BUILTINS):
             return set()
         index = self.fixpoint.index
@@ -333,7 +339,7 @@ class Evaluation:
     @property
     def has_strata(self) -> bool:
         """Whether there are rules with negation or aggregates."""
-        return any(not rule.is_monotone and rule.heads for rule in self.compiled.rules)
+        return self.compiled.has_strata
 
     def stratify(self) -> Strata:
         """The strata, given the facts so far."""

@@ -58,6 +58,10 @@ class Fixpoint:
         position = self.modules.index(module)
         del self.modules[position], self._pending[position]
 
+    def skip(self, module: Module) -> None:
+        """Take all facts so far for seen by a module."""
+        self._pending[self.modules.index(module)] = {}
+
     def run(self, after: Callable[[], None] = lambda: None, modules: int | None = None) -> None:
         """Take turns until nothing is new; ``after`` is called after every turn that found something.
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.evaluate.evaluation import Evaluation
-from corollary.index.pairs import Pairs, seconds
+from corollary.index.pairs import NO_PAIRS, Pairs, among, difference, seconds
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.maintain.facts import Facts
+from corollary.plan.compile import Atom
 from corollary.plan.dependencies import CLASS, DERIVED_CLASS, DERIVED_PROPERTY
 from corollary.plan.stratify import Strata
 
@@ -91,15 +92,37 @@ class Layers:
             layers[schema] = SCHEMA
         return layers
 
+    def of(self, atom: Atom) -> int | None:
+        """The last layer of the facts that an atom matches; None if it leaves open what they say."""
+        if atom.p < 0 or (atom.p == self._rdf_type and atom.o < 0):
+            return None
+        heights = self.strata.heights
+        if atom.p == self._rdf_type:
+            return heights.get(CLASS + atom.o, self._other_class)
+        return heights.get(atom.p, self._other_property)
+
+    def whole(self, layer: int) -> list[Atom]:
+        """What all facts of the last stratum's layer match; nothing for other layers, or if that is open."""
+        if layer != self.strata.levels[-1] or layer in (self._other_property, self._other_class):
+            return []
+        nodes = [node for node, height in self.strata.heights.items() if height == layer]
+        types = [Atom(-1, self._rdf_type, node - CLASS) for node in nodes if CLASS <= node < 2 * CLASS]
+        return [*types, *(Atom(-1, node, -2) for node in nodes if node < CLASS)]
+
     def may_have_changed(self, before: TripleIndex) -> bool:
-        """Whether other rule instances may be there than before: schema, predicates or classes changed."""
+        """Whether other rule instances may be there than before: for more schema, predicates or classes."""
         now = self._evaluation.fixpoint.index
-        if set(before.all_predicates()) != set(now.all_predicates()):
+        derived = self.strata.derived
+        if not {*now.all_predicates()} <= {*before.all_predicates(), self._rdf_type, *derived}:
             return True
         schema, known = (self._evaluation.schema.of(facts) for facts in (now, before))
-        if schema.keys() != known.keys():
-            return True
+        for predicate, pairs in schema.items():
+            old = known.get(predicate, NO_PAIRS)
+            if pairs is not old and difference(pairs.keys, old.keys).size:
+                return True
         types, earlier = now.relation(self._rdf_type), before.relation(self._rdf_type)
-        return any(
-            schema[p] is not known[p] and not np.array_equal(schema[p].keys, known[p].keys) for p in schema
-        ) or not np.array_equal(types.pairs().distinct_seconds(), earlier.pairs().distinct_seconds())
+        if types is earlier:
+            return False
+        classes, known_classes = (each.pairs().distinct_seconds() for each in (types, earlier))
+        new = classes[~among(classes, known_classes)]
+        return any(CLASS + class_ not in derived for class_ in new.tolist())

@@ -9,7 +9,7 @@
    what is certain, or it goes too. Under **DRed** it goes unless it is explicit, and when nothing more
    does, what the remaining facts derive comes back (algorithm 3 of Hu, Motik, Horrocks 2019; a fact with
    a derivation from certain facts alone is what their counters of nonrecursive derivations spare). The
-   strata are followed by DRed.
+   strata are followed by DRed; one that reads nothing but settled facts, much of it new, is evaluated anew.
 3. Then the layer's additions are one more batch for the fixpoint.
 
 Starting over is chosen where it is cheaper, by the time that materialising took and the time that each
@@ -18,13 +18,14 @@ removed fact has taken so far, and where a change alters the order of the strata
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from time import perf_counter
 
 import numpy as np
 
-from corollary.algebra.execute import Candidates, extend
+from corollary.algebra.bindings import Batch, join
+from corollary.algebra.execute import Candidates, emit, extend
 from corollary.evaluate import Materialisation, materialise
 from corollary.evaluate.evaluation import FIRST_GUESS, NewModules
 from corollary.index.pairs import Pairs, difference, union
@@ -48,6 +49,7 @@ from corollary.maintain.proof import Prover, TooMuch
 from corollary.maintain.report import Report
 from corollary.modules.semi_naive import SemiNaive
 from corollary.modules.transitive import Unfit
+from corollary.plan.compile import Atom
 from corollary.plan.program import ProgramChange
 from corollary.plan.stratify import Strata, refuse_static_cycles
 
@@ -75,6 +77,12 @@ SECONDS_A_DELETION = 3e-6
 """How long DRed takes for a fact that it deletes, about: it is limited too, unless it was asked for."""
 
 LEAST_BUDGET = 10_000
+
+MUCH = 3
+"""If at least one in so many facts changed, what a stratum makes of all of them is found anew."""
+
+MOST_EMPTIED = 2
+"""The last layer is emptied if its facts are at most so many times those that its stratum lost."""
 
 EXPLICIT, PROOFS = "explicit", "proofs"
 """What reports call looking for proofs of what is no longer explicit, and of what modules have named."""
@@ -109,7 +117,7 @@ def maintain(
     result, reason = None, None
     if strategy is not Strategy.START_OVER:
         change = evaluation.compiled.changed(wanted) if wanted != before.program else None
-        if change is not None and change.came and any(not rule.is_monotone for rule in change.program.rules):
+        if change is not None and change.came and not change.are_leaves and change.program.has_strata:
             refuse_static_cycles(change.program)
         evaluation.version += 1
         run = _Run(before, explicit, strategy, report)
@@ -153,20 +161,28 @@ class _Run:
         self._before = self._index.snapshot()
         self._candidates: dict[int, Facts] = {}
         self._went = TripleIndex()
+        self._concluded: dict[int, TripleIndex] = {}
+        self._emptied: int | None = None
         self._deletable = max(LEAST_BUDGET, int(evaluation.seconds / SECONDS_A_DELETION))
 
     def follow(self, removed: Facts, added: Facts, change: ProgramChange | None) -> Materialisation:
         """Follow removals and additions, and other rules, to the end."""
-        strata = self._earlier.strata
+        strata, ordered = self._earlier.strata, self._before
         lost: Candidates = {}
         if change is not None:
             wholesale = self._strategy is Strategy.AUTOMATIC
+            if wholesale and self._evaluation.is_entangled and not self._evaluation.strata:
+                self._allow(self._evaluation.lost_at_least(change.gone, self._explicit))
             with self._report.timed("rules", "rules") as line:
                 size = self._index.fact_count()
                 lost, stated, emptied = self._evaluation.change(change, self._explicit, wholesale=wholesale)
                 line.deleted = size - self._index.fact_count()
                 removed = {p: keys for p, keys in removed.items() if p not in emptied}
-                strata = self._evaluation.stratify() if self._evaluation.has_strata else Strata.none()
+                if change.are_leaves:
+                    strata = strata.with_leaves(change.came)
+                else:
+                    strata = self._evaluation.stratify() if self._evaluation.has_strata else Strata.none()
+                    ordered = self._index.snapshot()
                 self._evaluation.restratify(strata)
                 added = united(
                     added, {p: Pairs.of(np.concatenate(parts)).keys for p, parts in stated.items()}
@@ -196,37 +212,81 @@ class _Run:
                     line.inserted = self._index.fact_count() - size
         if self._evaluation.strata:
             self._fixpoint.journal = None
-            if self._layers.may_have_changed(self._before) and not self._evaluation.is_ordered_by(strata):
+            if self._layers.may_have_changed(ordered) and not self._evaluation.is_ordered_by(strata):
                 raise Entangled("the order of the strata has changed")
         return self._earlier.followed_by(self._explicit, strata)
 
     def _block(self, stage: str, number: int) -> None:
-        """Queue what a stratum derived from the absence of facts that came, or from groups that changed."""
-        module = self._evaluation.strata[number - 1]
-        came, went = self._changes(module)
+        """Queue what a stratum derived from the absence of facts that came, or from groups that changed.
+
+        What it makes of facts that are settled, and changed much, is found once and for all; then what else
+        there is of its conclusions is queued.
+        """
+        module, level = self._evaluation.strata[number - 1], self._layers.level(number)
+        self._groups, self._unblocking = [], TripleIndex()
+        closed, journal = module.closed_to(), self._fixpoint.journal
+        assert journal is not None
+        if closed.isdisjoint((*journal, *self._went.all_predicates())) and min(closed, default=0) >= 0:
+            return
         with self._report.timed(stage, module.name):
-            found = module.blocked(self._before, came)
-            extend(found, module.grouped(self._before, came, self._index))
-            extend(found, module.grouped(self._before, went, self._before))
-            lost = without(collected(found, self._index), self._explicit, self._evaluation.axioms)
-            self._queue(lost, self._layers.level(number))
+            if self._is_worth_concluding(module, level):
+                concluded = gathered(module.conclusions(None, self._index))
+                self._concluded[level] = as_index(concluded)
+                module.start(self._index)
+                self._fixpoint.skip(module)
+                self._candidates[level] = without(self._candidates.get(level, {}), self._concluded[level])
+                lost = self._matching({head for rule in module.rules for head in rule.heads})
+                lost = without(lost, self._concluded[level])
+                whole = without(self._matching(self._layers.whole(level)), self._concluded[level])
+                if whole and count(whole) <= MOST_EMPTIED * count(lost):
+                    lost, self._emptied = whole, level
+            else:
+                came, self._unblocking = self._changes(closed, journal)
+                self._groups = module.touched(self._index, came)
+                self._groups += module.touched(self._before, self._unblocking)
+                found = module.blocked(self._before, came)
+                extend(found, module.grouped(self._before, self._groups))
+                lost = collected(found, self._index)
+            self._queue(without(lost, self._explicit, self._evaluation.axioms), level)
+
+    def _matching(self, atoms: Iterable[Atom]) -> Facts:
+        """The facts there are that match any of the atoms."""
+        found: Candidates = {}
+        for atom in atoms:
+            emit((atom,), join(Batch.start(), atom, self._index), found)
+        return gathered(found)
 
     def _unblock(self, number: int) -> None:
         """Add what a stratum derives from the absence of facts that went, and from groups as they are now."""
-        module = self._evaluation.strata[number - 1]
-        came, went = self._changes(module)
-        found = module.unblocked(self._index, went)
-        extend(found, module.grouped(self._index, came, self._index))
-        extend(found, module.grouped(self._index, went, self._before))
+        module, level = self._evaluation.strata[number - 1], self._layers.level(number)
+        if level in self._concluded:
+            found: Candidates = {p: [keys] for p, keys in all_of(self._concluded[level]).items()}
+        else:
+            found = module.unblocked(self._index, self._unblocking)
+            extend(found, module.grouped(self._index, self._groups))
         self._fixpoint.include(found, module)
 
-    def _changes(self, module: SemiNaive) -> tuple[TripleIndex, TripleIndex]:
-        """The facts there are now and were not before, and the other way round, as far as they count here."""
-        journal = self._fixpoint.journal
-        assert journal is not None
-        came = collected({p: parts for p, parts in journal.items() if module.is_closed_to(p)}, self._index)
-        went = {p: keys for p, keys in all_of(self._went).items() if module.is_closed_to(p)}
+    def _is_worth_concluding(self, module: SemiNaive, level: int) -> bool:
+        """Whether a stratum reads nothing but settled facts, and much of what it is closed to changed."""
+        heads = {self._layers.of(head) for rule in module.rules for head in rule.heads}
+        read = {atom: self._layers.of(atom) for rule in module.rules for atom in rule.read}
+        if heads != {level} or any(layer is None or layer >= level for layer in read.values()):
+            return False
+        now, before = self._index.relation, self._before.relation
+        changed = sum(abs(len(now(p)) - len(before(p))) for p in module.closed_to())
+        return changed > 0 and MUCH * changed >= sum(len(now(p)) for p in {atom.p for atom in read})
+
+    def _changes(self, closed: set[int], journal: Candidates) -> tuple[TripleIndex, TripleIndex]:
+        """The facts there are now and were not before, and the other way round, of closed predicates."""
+        is_open = min(closed) < 0
+        came = collected({p: parts for p, parts in journal.items() if is_open or p in closed}, self._index)
+        went = {p: keys for p, keys in all_of(self._went).items() if is_open or p in closed}
         return as_index(without(came, self._before)), as_index(without(went, self._index))
+
+    def _allow(self, number: int) -> None:
+        """Raise ``TooMuch`` if DRed may not delete so many more facts."""
+        if number > self._deletable:
+            raise TooMuch("too many facts would be deleted, and most derived again")
 
     def _queue(self, facts: Facts, layer: int | None) -> Facts:
         """Keep candidates for their layers, and return those of this one, which are looked up when judged.
@@ -251,6 +311,7 @@ class _Run:
             return certain
         certain = self._explicit.snapshot()
         put(without(stated, certain), certain)
+        put(without(all_of(self._concluded.get(layer, TripleIndex())), certain), certain)
         if layer == DATA and not self._evaluation.is_entangled and not self._dred:
             put(without({p: pairs.keys for p, pairs in schema.of(self._index).items()}, certain), certain)
         return certain
@@ -272,6 +333,8 @@ class _Run:
             candidates = self._candidates.pop(layer, {})
             if candidates:
                 self._judge(stage, layer, named, candidates, prover, gone)
+            if layer == self._emptied:
+                self._forget_pending()
             if not any(self._pending):
                 break
             named = {}
@@ -313,9 +376,8 @@ class _Run:
             if named:  # what else there is to judge was looked up
                 lost = within(lost, self._index)
             if self._dred and self._strategy is Strategy.AUTOMATIC and layer <= DATA:
+                self._allow(count(lost))
                 self._deletable -= count(lost)
-                if self._deletable < 0:
-                    raise TooMuch("too many facts would be deleted, and most derived again")
             if self._layers.split(lost).keys() - {layer}:
                 raise Entangled("data leads to schema facts, or a stratum to facts of an earlier one")
             own = {number: shared(facts, lost) for number, facts in named.items()}
@@ -342,6 +404,12 @@ class _Run:
             told = {predicate: keys for predicate, keys in told.items() if keys.size}
             self._pending[number] = united(self._pending[number], told)
 
+    def _forget_pending(self) -> None:
+        """Leave out what modules that remember nothing would name: all of it is gone, or certain."""
+        for number, module in enumerate(self._fixpoint.modules):
+            if isinstance(module, SemiNaive):
+                self._pending[number] = {}
+
     def _refuse_other_proofs(self, lost: Facts) -> None:
         """Raise ``Entangled`` if data could prove a schema fact that goes."""
         candidates = as_index(lost)
@@ -355,6 +423,8 @@ class _Run:
         """Bring back what the remaining facts derive."""
         number = self._layers.stratum(layer)
         for module in self._fixpoint.modules:
+            if layer in self._concluded and module is self._evaluation.strata[number - 1]:
+                continue
             candidates = as_index(without(lost, self._index))
             with self._report.timed(stage, module.name) as line:
                 size = self._index.fact_count()

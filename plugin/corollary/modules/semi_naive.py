@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 from corollary.algebra.bindings import Batch
 from corollary.algebra.execute import Candidates, emit, run, run_delta, sizes
@@ -85,6 +84,8 @@ class SemiNaive:
 
     def remove_rules(self, numbers: Collection[int]) -> None:
         """Let go of rules and their variants."""
+        if not any(rule.number in numbers for rule in self.rules):
+            return
         self.rules = [rule for rule in self.rules if rule.number not in numbers]
         self._unstarted = [rule for rule in self._unstarted if rule.number not in numbers]
         for triggers in (self._triggers, self._heads):
@@ -105,11 +106,11 @@ class SemiNaive:
         self._unstarted = []
         self._old = facts.snapshot()
 
-    def conclusions(self, number: int, facts: TripleIndex) -> Candidates:
-        """All that a rule and its variants derive from the facts."""
+    def conclusions(self, number: int | None, facts: TripleIndex) -> Candidates:
+        """All that a rule and its variants derive from the facts; all rules if there is no number."""
         candidates: Candidates = {}
         for rule in self.rules:
-            if rule.number == number and viable(rule, {Age.ALL: facts}):
+            if number in (None, rule.number) and viable(rule, {Age.ALL: facts}):
                 self._conclude(rule, {Age.ALL: facts}, candidates)
         return candidates
 
@@ -168,11 +169,11 @@ class SemiNaive:
             emit(trigger.rule.atoms[: trigger.position], batch, read)
         return read
 
-    def is_closed_to(self, predicate: int) -> bool:
-        """Whether a rule negates facts of that predicate, or aggregates over them."""
+    def closed_to(self) -> set[int]:
+        """The predicates of what rules negate or aggregate over; a negative one if they leave one open."""
         negated = (atom.p for atom, _, _ in self._blocking)
         inside = (atom.p for rule in self.rules for grouping in rule.groupings for atom in grouping.atoms)
-        return any(p == predicate or p < 0 for p in chain(negated, inside))
+        return {*negated, *inside}
 
     def blocked(self, facts: TripleIndex, came: TripleIndex) -> Candidates:
         """What may lose an instance because negated facts came (definition 5, for deletion).
@@ -187,17 +188,21 @@ class SemiNaive:
         triggers = [trigger for atom, _, trigger in self._blocking if _has_match(atom, went)]
         return self._apply(triggers, facts, went)
 
-    def grouped(self, facts: TripleIndex, changed: TripleIndex, around: TripleIndex) -> Candidates:
-        """What the rules with aggregates conclude over ``facts`` of the groups that changed facts touch.
+    def touched(self, facts: TripleIndex, changed: TripleIndex) -> list[tuple[CompiledRule, Batch]]:
+        """The groups that changed facts touch, with the rule whose aggregate they belong to.
 
-        ``around`` are the facts before the change if the changed ones went, those after it if they came.
+        ``facts`` are those before the change if the changed ones went, those after it if they came.
         """
+        groupings = ((rule, grouping) for rule in self.rules for grouping in rule.groupings)
+        found = ((rule, touched(grouping, facts, changed)) for rule, grouping in groupings)
+        return [(rule, groups) for rule, groups in found if groups.size]
+
+    def grouped(self, facts: TripleIndex, groups: Iterable[tuple[CompiledRule, Batch]]) -> Candidates:
+        """What the rules with aggregates conclude over the facts of some groups."""
         candidates: Candidates = {}
-        for rule in self.rules:
-            for grouping in rule.groupings:
-                groups = touched(grouping, around, changed)
-                if groups.size and viable(rule, {Age.ALL: facts}):
-                    self._conclude(rule, {Age.ALL: facts}, candidates, start=groups)
+        for rule, start in groups:
+            if viable(rule, {Age.ALL: facts}):
+                self._conclude(rule, {Age.ALL: facts}, candidates, start=start)
         return candidates
 
     def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:

@@ -98,7 +98,7 @@ class CompiledRule:
     """A rule over ids. ``number`` tells rules apart and orders them; ``guards`` index ``atoms``.
 
     ``needs`` are the predicates of its atoms, ``reads`` those of the whole body, ``derives`` those of the
-    heads.
+    heads; the rule ``is_open`` if one of these is a variable.
     """
 
     number: int
@@ -115,6 +115,7 @@ class CompiledRule:
     needs: frozenset[int] = field(init=False, repr=False, compare=False)
     reads: frozenset[int] = field(init=False, repr=False, compare=False)
     derives: frozenset[int] = field(init=False, repr=False, compare=False)
+    is_open: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(
@@ -123,6 +124,7 @@ class CompiledRule:
         object.__setattr__(self, "concluded", frozenset(v for head in self.heads for v in head.variables))
         for name, atoms in (("needs", self.atoms), ("reads", self.read), ("derives", self.heads)):
             object.__setattr__(self, name, frozenset(atom.p for atom in atoms))
+        object.__setattr__(self, "is_open", min(self.reads | self.derives, default=0) < 0)
 
     @property
     def label(self) -> str:

@@ -7,9 +7,9 @@ properties and classes apart (``about_rdf_type``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from corollary.language import (
@@ -36,11 +36,30 @@ VALUE_BUILTINS = frozenset(("VALUE", "ILL_TYPED", "SAME_VALUE", "DIFFERENT_VALUE
 
 @dataclass(frozen=True, slots=True)
 class ProgramChange:
-    """A compiled program that takes the place of another, that one's rules that went, and those that came."""
+    """A compiled program that takes the place of another, that one's rules that went, and those that came.
+
+    The changed rules are *leaves* if they are monotone, name all predicates and no classes, and no rule of
+    either program reads what they derive.
+    """
 
     program: CompiledProgram
     gone: list[CompiledRule]
     came: list[CompiledRule]
+    are_leaves: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        changed = (*self.gone, *self.came)
+        are_leaves = all(map(self._is_simple, changed)) and self._is_unread(changed)
+        object.__setattr__(self, "are_leaves", are_leaves)
+
+    def _is_simple(self, rule: CompiledRule) -> bool:
+        is_named = not rule.is_open and self.program.rdf_type not in rule.reads | rule.derives
+        return is_named and rule.is_monotone and bool(rule.heads and rule.atoms)
+
+    def _is_unread(self, changed: Sequence[CompiledRule]) -> bool:
+        derived = {p for rule in changed for p in rule.derives}
+        others = (rule for rule in (*self.program.rules, *self.gone) if rule.heads)
+        return all(not rule.is_open and derived.isdisjoint(rule.reads) for rule in others)
 
 
 class CompiledProgram:
@@ -102,6 +121,11 @@ class CompiledProgram:
         gone = [rule for rule in self.rules if rule.number not in other._origins]
         other.own_edges = {n: edges for n, edges in self.own_edges.items() if n in other._origins}
         return ProgramChange(other, gone, other._take(new))
+
+    @property
+    def has_strata(self) -> bool:
+        """Whether there are rules with negation or aggregates."""
+        return any(not rule.is_monotone and rule.heads for rule in self.rules)
 
     @property
     def lengths(self) -> frozenset[int]:

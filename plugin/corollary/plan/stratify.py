@@ -37,15 +37,28 @@ class Strata:
 
     ``levels`` numbers these groups, upwards from 1. ``heights`` tells of predicates and classes (nodes of the
     dependency graph) on which level their facts are complete; those that it leaves out are on level 0.
+    ``derived`` are the nodes that rules lead to: facts of these change nothing about the order.
     """
 
     rules: tuple[tuple[int, ...], ...]
     levels: tuple[int, ...]
     heights: Mapping[Node, int]
+    derived: frozenset[Node]
 
     @staticmethod
     def none() -> Strata:
-        return Strata((), (), {})
+        return Strata((), (), {}, frozenset())
+
+    def with_leaves(self, leaves: Iterable[CompiledRule]) -> Strata:
+        """The strata with some more rules, which are leaves (see ``ProgramChange``): no other rule minds."""
+        if not self:
+            return self
+        heights, derived = dict(self.heights), set(self.derived)
+        for rule in leaves:
+            derived |= rule.derives
+            reached = max(map(self._height, rule.reads))
+            heights |= {p: max(reached, heights.get(p, self._height(p))) for p in rule.derives}
+        return Strata(self.rules, self.levels, heights, frozenset(derived))
 
     def __bool__(self) -> bool:
         return bool(self.rules)
@@ -90,6 +103,7 @@ def stratify(program: CompiledProgram, facts: TripleIndex, tables: Tables) -> St
         tuple(tuple(n for n, s in stratum.items() if s == level) for level in levels),
         tuple(levels),
         heights,
+        frozenset(edge.target for edge in edges),
     )
 
 

@@ -235,6 +235,8 @@ class Folder:
             if code in _DAMAGE:
                 raise _damage(self.place, str(error)) from error
             raise CorollaryError(f"{self.place}: {error}; nothing was changed there") from error
+        except UnicodeDecodeError as error:  # of the schema, which SQLite quotes
+            raise _damage(self.place, "its own text is not UTF-8") from error
         except FileNotFoundError:
             raise
         except OSError as error:

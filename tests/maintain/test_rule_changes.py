@@ -1,0 +1,141 @@
+"""Rules that come and go among strata, as leaves, and from one module to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tests import ontology_strategies as ontology
+from tests.engine import Fact, run
+from tests.evaluate.test_against_naive import is_stratified
+from tests.maintain.histories import (
+    STRATEGIES,
+    History,
+    assert_exact,
+    follow,
+    histories,
+    same_values,
+    same_visible,
+)
+from tests.strategies import EXAMPLE, NUMBERS, sets_of, thorough
+
+from corollary.evaluate.loss import derived_at_least
+from corollary.index import relation
+from corollary.language import IRI, RDF_TYPE, Constant, Program, parse_program
+from corollary.maintain.facts import collected, count, without
+from corollary.modules.semi_naive import SemiNaive
+from corollary.plan.compile import compile_rule
+from corollary.profiles import load_profile
+
+
+@pytest.fixture(autouse=True, scope="module")
+def overlays() -> Iterator[None]:
+    """Let small relations keep an overlay, as larger ones do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(relation, "FOLD_FRACTION", 1)
+        yield
+
+
+PREFIX = f"PREFIX : <{EXAMPLE}>\n"
+CLOSURE = (
+    "[?x, :near, ?y] :- [?x, :edge, ?y] .",
+    "[?x, :near, ?y] :- [?y, :near, ?x] .",
+    "[?x, :near, ?z] :- [?x, :near, ?y], [?y, :near, ?z], FILTER(?x != ?z) .",
+)
+STRATA = (
+    "[?x, :count, ?n] :- AGGREGATE([?x, :near, ?y], [?y, :value, ?v] ON ?x BIND count(?v) AS ?n) .",
+    "[?x, :most, ?n] :- AGGREGATE([?x, :near, ?y], [?y, :value, ?v] ON ?x BIND max(?v) AS ?n) .",
+    """[?x, :sum, ?n] :- [?x, :edge, ?z],
+        AGGREGATE([?x, :near, ?y], [?y, :value, ?v] ON ?x BIND sum(?v) AS ?n) .""",
+    "[?x, :top, ?n] :- AGGREGATE([?x, :near, ?y], [?y, :count, ?v] ON ?x BIND max(?v) AS ?n) .",
+    "[?x, :apart, ?y] :- [?x, :value, ?v], [?y, :value, ?v], NOT [?x, :near, ?y] .",
+    "[?x, :apart, ?z] :- [?x, :apart, ?y], [?y, :edge, ?z], NOT [?x, :near, ?z] .",
+    "[?x, :mixed, ?y] :- [?x, :edge, ?y], NOT :Many[?y] .",
+    "[?x, :mixed, ?y] :- [?x, :edge, ?y], NOT [?y, :near, ?x] .",
+    ":Few[?x] :- [?x, :edge, ?y], NOT :Many[?x] .",
+    ":Few[?y] :- [?x, :edge, ?y], NOT [?y, :near, ?x] .",
+)
+MORE = (
+    "[?x, :count, ?v] :- [?x, :value, ?v] .",
+    ":Many[?x] :- [?x, :count, ?n], FILTER(?n >= 2) .",
+    ":Many[?x] :- [?x, :edge, ?y], [?x, :value, ?v] .",
+    "[?x, :mixed, ?y] :- [?x, :near, ?y], [?y, :value, ?v] .",
+    "[?x, :is, ?c] :- [?x, a, ?c] .",
+    "[?x, :leaf, ?z] :- [?x, :near, ?y], [?y, :apart, ?z] .",
+    "[?x, :leaf, ?y] :- [?x, :mixed, ?y] .",
+    "[?x, :leaf, ?z] :- [?x, :near, ?y], [?y, :top, ?z] .",
+    "[?x, :beyond, ?y] :- [?x, :leaf, ?y] .",
+)
+RULES = parse_program(PREFIX + "\n".join((*CLOSURE, *STRATA, *MORE))).rules
+
+NAMES = tuple(IRI(EXAMPLE + name) for name in "abcd")
+
+
+def facts(*predicates: str, objects: tuple[Constant, ...] = NAMES) -> st.SearchStrategy[Fact]:
+    named = st.sampled_from([IRI(EXAMPLE + name) for name in predicates])
+    return st.tuples(st.sampled_from(NAMES), named, st.sampled_from(objects))
+
+
+CLASSES = tuple(IRI(EXAMPLE + name) for name in ("Many", "Few"))
+typed = st.tuples(st.sampled_from(NAMES), st.just(RDF_TYPE), st.sampled_from(CLASSES))
+edges = facts("edge", "edge", "edge", "near")
+values = facts("value", "value", "count", "most", objects=NUMBERS)
+fact_sets = sets_of(st.one_of(edges, edges, values, facts("apart", "mixed", "leaf"), typed), 24)
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> tuple[History, list[Program]]:
+    """Facts change a little; of all rules but a few, one or two go and come at a time."""
+    history = draw(histories(fact_sets))
+    numbers = st.sampled_from(range(len(RULES)))
+    lacking = draw(st.frozensets(numbers, max_size=len(RULES) // 2))
+    programs = []
+    for _ in history:
+        programs.append(Program(tuple(rule for i, rule in enumerate(RULES) if i not in lacking)))
+        lacking ^= draw(st.frozensets(numbers, max_size=2))
+    return history, programs
+
+
+@thorough(150)
+@given(changes())
+def test_rules_of_strata_come_and_go(both: tuple[History, list[Program]]) -> None:
+    history, programs = both
+    assume(all(map(is_stratified, programs)))
+    assert_exact(history, programs, same_values)
+    for strategy in STRATEGIES:
+        for result, _ in follow(history, programs, strategy):
+            assert result.evaluation.is_ordered_by(result.strata)
+
+
+ontologies = ontology.ontologies(
+    ontology.rdfs_axioms, ontology.property_axioms, ontology.class_axioms, ontology.clash_axioms
+)
+
+
+@pytest.mark.parametrize("profile", ["rhodf", "rdfs"])
+@thorough(40)
+@given(histories(ontologies), st.data())
+def test_rules_of_a_profile_move(profile: str, history: History, data: st.DataObject) -> None:
+    """Without rules that read the schema, rules that derive it go to another module."""
+    rules = load_profile(profile).rules
+    names = [
+        data.draw(st.frozensets(st.sampled_from(["rdfs2", "rdfs7", "rdfs9", "rdfs11"]))) for _ in history
+    ]
+    programs = [Program(tuple(rule for rule in rules if rule.name not in lacking)) for lacking in names]
+    assert_exact(history, programs, same_visible)
+
+
+@pytest.mark.parametrize("profile", ["rhodf", "owl2rl"])
+@thorough(40)
+@given(explicit=ontologies)
+def test_so_much_is_lost_at_least(profile: str, explicit: frozenset[Fact]) -> None:
+    result = run(explicit, load_profile(profile))
+    compiled = result.evaluation.compiled
+    for rule in compiled.rules:
+        module = SemiNaive("one rule", result.dictionary)
+        module.add_rule(compile_rule(rule.source, rule.number, result.dictionary))
+        derived = collected(module.conclusions(None, result.index), result.index)
+        least = derived_at_least(rule, compiled, result.index, result.explicit)
+        assert 0 <= least <= count(without(derived, result.explicit))
