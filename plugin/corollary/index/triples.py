@@ -40,7 +40,7 @@ class TripleIndex:
 
     def __init__(self, relations: dict[int, Relation] | None = None) -> None:
         self._relations: dict[int, Relation] = {} if relations is None else relations
-        self._fact_count = sum(len(relation) for _, relation in self.relations())
+        self._fact_count: int | None = None if relations else 0  # counted when asked for
         self._by_subject: Relation | None = None
         self._by_object: Relation | None = None
 
@@ -82,7 +82,8 @@ class TripleIndex:
         self._relations[predicate] = self.relation(predicate).plus_new(new)
         if predicate >= FIRST_VIRTUAL:
             return
-        self._fact_count += len(new)
+        if self._fact_count is not None:
+            self._fact_count += len(new)
         if self._by_subject is not None:
             self._by_subject = self._by_subject.plus(_beside(new.distinct_firsts(), predicate))
         if self._by_object is not None:
@@ -97,7 +98,8 @@ class TripleIndex:
         self._relations[predicate] = relation
         if predicate >= FIRST_VIRTUAL:
             return
-        self._fact_count -= len(before) - len(relation)
+        if self._fact_count is not None:
+            self._fact_count -= len(before) - len(relation)
         gone = Pairs(keys)
         if self._by_subject is not None:
             ends = gone.distinct_firsts()
@@ -135,6 +137,8 @@ class TripleIndex:
 
     def fact_count(self) -> int:
         """How many facts there are, those included that RDF does not allow."""
+        if self._fact_count is None:
+            self._fact_count = sum(len(relation) for _, relation in self.relations())
         return self._fact_count
 
     def __len__(self) -> int:

@@ -82,6 +82,8 @@ class Layers:
             schema = self._evaluation.schema.mask(predicate, Pairs(keys))
             if schema.all():
                 return SCHEMA
+        if not self._classes.size and (schema is None or not schema.any()):
+            return self._other_class
         layers: Rows = np.full(keys.size, self._other_class, np.int64)
         if self._classes.size:
             classes = seconds(keys)

@@ -137,13 +137,13 @@ class Datatypes:
 
     def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
         """What was told of the literals in the gone facts, and of datatypes that those showed."""
-        literals = _literals(gone).astype(np.uint32)
+        predicates = map(self._dictionary.encode, RELATIONS)
+        relations = {p: facts.relation(p) for p in predicates if len(facts.relation(p))}
         told: Candidates = {}
-        for name in RELATIONS:
-            predicate = self._dictionary.encode(name)
-            relation = facts.relation(predicate)
-            if not len(relation):
-                continue
+        if not relations:
+            return told
+        literals = _literals(gone).astype(np.uint32)
+        for predicate, relation in relations.items():
             if self._is_wide or self._shown_datatypes(gone) or len(gone.relation(self._same_as)):
                 told[predicate] = [relation.pairs().keys]
                 continue
@@ -206,7 +206,7 @@ class Datatypes:
             self._is_wide = self._looks_at_all(facts)
         if len(gone.relation(self._same_as)):
             self._equated = intersection(self._equated, self._ends_of_same_as(facts).astype(np.uint64))
-        literals = intersection(_literals(gone), self._used)
+        literals = intersection(_literals(gone), self._used) if self._used.size else self._used
         if not literals.size:
             return
         lost = literals[~_occur(literals.astype(np.uint32), facts)]

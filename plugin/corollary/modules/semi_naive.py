@@ -33,14 +33,12 @@ class Trigger:
 
     def is_viable(self, ages: Mapping[Age, TripleIndex]) -> bool:
         """As ``viable``, for the rule and the atom. What was missing is asked for first the next time."""
-        if not _has_match(self.rule.atoms[self.position], ages[Age.RECENT]):
-            return False
         for place, atom in enumerate(self.needs):
             if not _has_match(atom, ages[Age.ALL]):
                 if place:
                     self.needs.insert(0, self.needs.pop(place))
                 return False
-        return True
+        return _has_match(self.rule.atoms[self.position], ages[Age.RECENT])
 
 
 class SemiNaive:
