@@ -40,7 +40,7 @@ from corollary.plan.dependencies import live_edges
 from corollary.plan.program import LIST_BUILTINS, VALUE_BUILTINS, CompiledProgram, ProgramChange
 from corollary.plan.stratify import Strata, stratify
 
-FIRST_GUESS = 1.6e-6
+FIRST_GUESS = 1e-6
 """Seconds that maintenance takes for a removed fact, until there is a measurement."""
 
 
