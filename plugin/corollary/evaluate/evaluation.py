@@ -26,7 +26,7 @@ from corollary.index.pairs import Pairs, difference, union
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column
 from corollary.language import Rule
-from corollary.modules.datatypes import Datatypes, Interest
+from corollary.modules.datatypes import Datatypes
 from corollary.modules.equality import Equality
 from corollary.modules.guards import Guards
 from corollary.modules.inclusion import Inclusion, inclusion_shape
@@ -97,12 +97,12 @@ class Evaluation:
         self._equality = Equality(dictionary)
         self._linear: dict[int, Linear] = {}
         self._rules = SemiNaive(RULES, dictionary)
-        self._constants = compiled.constants()
-        self._interest = Interest.IN_NAMED
+        self._datatypes: Datatypes | None = None
         modules: list[Module] = [self._lists] if self._lists else []
         if compiled.uses(VALUE_BUILTINS):
-            self._interest = interest_in_types(compiled)
-            modules.append(Datatypes(dictionary, compiled.predicates(), compiled.classes(), self._interest))
+            interest = interest_in_types(compiled)
+            self._datatypes = Datatypes(dictionary, compiled.predicates(), compiled.classes(), interest)
+            modules.append(self._datatypes)
         modules += [self._transitive, self._schema, self._inclusion, self._equality]
         index = explicit.snapshot()
         facts: Candidates = {}
@@ -168,8 +168,9 @@ class Evaluation:
             raise NewModules("the rules need lists, and other modules for that")
         if self.compiled.uses(VALUE_BUILTINS) and (
             not known.uses(VALUE_BUILTINS)
-            or not self.compiled.constants() <= self._constants | known.constants()  # those of list items too
-            or interest_in_types(self.compiled) is not self._interest
+            or self._datatypes is None
+            or interest_in_types(self.compiled) is not self._datatypes.interest
+            or not self._datatypes.widen(came, self.fixpoint.index)
         ):
             raise NewModules("the rules ask for values, and need other modules for that")
         before = self._overview

@@ -112,8 +112,10 @@ def maintain(
     report = Report(strategy.value, count(removed), count(added))
     started = perf_counter()
     is_large = report.removed * evaluation.seconds_per_removal > evaluation.seconds
-    if evaluation.version != before.version or (strategy is Strategy.AUTOMATIC and is_large):
-        strategy = Strategy.START_OVER
+    if evaluation.version != before.version:
+        strategy, report.reason = Strategy.START_OVER, "what changes is not the last materialisation"
+    elif strategy is Strategy.AUTOMATIC and is_large:
+        strategy, report.reason = Strategy.START_OVER, "so many facts are removed"
     result, reason = None, None
     if strategy is not Strategy.START_OVER:
         change = evaluation.compiled.changed(wanted) if wanted != before.program else None

@@ -42,8 +42,8 @@ class Stage:
 class Report:
     """All stages of a run, in order of first appearance.
 
-    ``strategy`` is what was done in the end: backward/forward, dred, or starting over, and ``reason`` why
-    something else was given up for that.
+    ``strategy`` is what was done in the end: backward/forward, dred, or starting over, and ``reason`` why it
+    started over, unless it was told to.
     """
 
     strategy: str
@@ -94,8 +94,9 @@ class Report:
 
     def _head(self) -> str:
         fact = "fact" if self.removed == 1 else "facts"
+        reason = f" ({self.reason})" if self.reason else ""
         return (
-            f"{self.strategy}: {self.removed:,} explicit {fact} removed, {self.added:,} added, "
+            f"{self.strategy}{reason}: {self.removed:,} explicit {fact} removed, {self.added:,} added, "
             f"{1000 * self.seconds:.1f} ms"
         )
 

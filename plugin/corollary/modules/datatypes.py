@@ -41,6 +41,7 @@ from corollary.index.pairs import (
 from corollary.index.triples import FIRST_VIRTUAL, TripleIndex
 from corollary.kernels.sorted import Column, Keys, Mask
 from corollary.language import IRI, OWL, RDF_TYPE, RDFS, Literal, constant_text, parse_constant
+from corollary.plan.compile import CompiledRule
 from corollary.terms.dictionary import FIRST_LITERAL, TermDictionary
 from corollary.terms.values import (
     LITERAL,
@@ -83,13 +84,12 @@ class Datatypes:
     ) -> None:
         """``predicates`` and ``classes`` are the constants of the program: where datatypes matter."""
         self._dictionary = dictionary
-        self._interest = interest
+        self.interest = interest
         self._rdf_type = dictionary.encode(f"<{RDF_TYPE.value}>")
         self._predicates = {p for p in predicates if p < FIRST_VIRTUAL}
         self._same_as = dictionary.encode(f"<{OWL}sameAs>")
-        silent = {dictionary.encode(f"<{RDFS}range>"), dictionary.encode(f"<{OWL}allValuesFrom>")}
-        self._telling = sorted(p for p in set(predicates) - silent if p < FIRST_VIRTUAL)
-        self._telling += [dictionary.encode("MEMBER")]
+        self._silent = {dictionary.encode(f"<{RDFS}range>"), dictionary.encode(f"<{OWL}allValuesFrom>")}
+        self._member = dictionary.encode("MEMBER")
         self._in_rules = frozenset(classes)
         self._used: Keys = np.empty(0, np.uint64)
         self._values: dict[int, Value | None] = {}
@@ -103,9 +103,25 @@ class Datatypes:
         self._is_started = False
         self._is_wide = False  # whether types are looked at whatever they are of
 
+    @property
+    def _telling(self) -> list[int]:
+        """The predicates whose facts show datatypes."""
+        return [*sorted(self._predicates - self._silent), self._member]
+
+    def widen(self, rules: Iterable[CompiledRule], facts: TripleIndex) -> bool:
+        """Let the constants of more rules matter too. False if that shows more of ``facts``, those so far.
+
+        Then this module will not do any more.
+        """
+        atoms = [atom for rule in rules for atom in rule.atoms if 0 <= atom.p < FIRST_VIRTUAL]
+        news = TripleIndex({p: facts.relation(p) for p in {atom.p for atom in atoms} - self._predicates})
+        self._predicates |= {atom.p for atom in atoms}
+        self._in_rules |= {atom.o for atom in atoms if atom.p == self._rdf_type and atom.o >= 0}
+        return self._shown_datatypes(news) <= self._shown and (self._is_wide or not self._looks_at_all(news))
+
     def reads(self, predicate: int) -> bool:
         """Whether facts of that predicate can make a difference."""
-        return predicate < FIRST_VIRTUAL or predicate == self._telling[-1]
+        return predicate < FIRST_VIRTUAL or predicate == self._member
 
     def returning(self, predicate: int, new: Pairs) -> Pairs:
         """Nothing of what it tells comes back to it."""
@@ -196,7 +212,7 @@ class Datatypes:
             read[predicate] = [pack(ends[rows], others)]
             rows, others = relation.subjects_of(ends)
             read[predicate].append(pack(others, ends[rows]))
-        read[self._telling[-1]] = [facts.relation(self._telling[-1]).pairs().keys]
+        read[self._member] = [facts.relation(self._member).pairs().keys]
         return read
 
     def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
@@ -316,8 +332,8 @@ class Datatypes:
 
     def _looks_at_all(self, facts: TripleIndex) -> bool:
         """Whether types are looked at whatever they are of."""
-        if self._interest is not Interest.IN_FACTS:
-            return self._interest is Interest.IN_ALL
+        if self.interest is not Interest.IN_FACTS:
+            return self.interest is Interest.IN_ALL
         relations = (facts.relation(p) for p in facts.all_predicates() if p in self._predicates)
         return any(r.has_subject(self._rdf_type) or r.has_object(self._rdf_type) for r in relations)
 

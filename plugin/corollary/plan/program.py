@@ -193,10 +193,6 @@ class CompiledProgram:
             atom.o for rule in self.rules for atom in rule.atoms if atom.p == self.rdf_type and atom.o >= 0
         }
 
-    def constants(self) -> set[int]:
-        """The constant predicates and classes of all bodies."""
-        return self.predicates() | self.classes()
-
 
 def _builtins(rules: Iterable[Rule]) -> set[str]:
     """The names of the virtual relations that rules mention."""
