@@ -70,7 +70,7 @@ PATIENCE = 8
 """A removal of many facts that was given up counts as so many times as long as starting over: as what is
 believed halves from one start to the next, it is tried again after a few of them."""
 
-SECONDS_A_CHECK = 0.8e-6
+SECONDS_A_CHECK = 0.4e-6
 """How long a look at one fact takes, about; by that and the time of materialising proofs are limited."""
 
 SECONDS_A_DELETION = 3e-6
