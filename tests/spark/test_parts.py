@@ -134,7 +134,8 @@ def test_equal_values_have_one_text(one: str, its: str, other: str, others: str)
 def test_the_archive_has_all_of_the_package(tmp_path: Path) -> None:
     """Rule files and the namespace's parts are importable from it, without an installation."""
     code = (
-        "import sys; sys.path = [sys.argv[1], *(p for p in sys.path if not p.startswith(sys.argv[2]))]; "
+        "import sys; is_ours = lambda p: p.startswith(sys.argv[2]) and not p.startswith(sys.prefix); "
+        "sys.path = [sys.argv[1], *(p for p in sys.path if not is_ours(p))]; "
         "import corollary; corollary.__path__ = [sys.argv[1] + '/corollary']; "
         "import corollary.loaders.spark.parsing as p, corollary.profiles as q; "
         "assert p.__file__.startswith(sys.argv[1]), p.__file__; print(len(q.load_profile('owl2rl')))"
