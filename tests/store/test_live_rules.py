@@ -91,6 +91,15 @@ class Twin:
         assert set(removed) == set(rules) & set(self.rules)
         self.rules = replace(self.rules, rules=tuple(r for r in self.rules if r not in set(rules)))
 
+    def exchange(self, data: st.DataObject, rules: Sequence[Rule], most: int) -> None:
+        """Add or remove some of the rules; the store is exact then."""
+        chosen = data.draw(st.lists(st.sampled_from(rules), max_size=most, unique=True))
+        if data.draw(st.booleans()):
+            self.add(chosen, as_text=False)
+        else:
+            self.remove(chosen)
+        self.assert_exact()
+
     def use(self, *names: str) -> None:
         """Switch to profiles."""
         self.store.use_rules(*names)
@@ -232,12 +241,7 @@ def test_closures_change_with_their_edges(data: st.DataObject) -> None:
     pool = draw(st.frozensets(edges, min_size=3, max_size=10))
     for _ in range(draw(st.integers(2, 5))):
         twin.change(some_of(data, twin.facts), some_of(data, pool, 6))
-        chosen = draw(st.lists(st.sampled_from(CLOSURES), max_size=3, unique=True))
-        if draw(st.booleans()):
-            twin.add(chosen, as_text=False)
-        else:
-            twin.remove(chosen)
-        twin.assert_exact()
+        twin.exchange(data, CLOSURES, 3)
 
 
 def test_edges_go_when_symmetry_comes() -> None:
@@ -318,12 +322,7 @@ def test_rules_name_predicates_and_datatypes(data: st.DataObject) -> None:
     pool = draw(st.frozensets(st.one_of(about_types, valued, kinds), min_size=3, max_size=8))
     for _ in range(draw(st.integers(2, 5))):
         twin.change(some_of(data, twin.facts - always), some_of(data, pool, 4))
-        chosen = draw(st.lists(st.sampled_from(NAMING), max_size=2, unique=True))
-        if draw(st.booleans()):
-            twin.add(chosen, as_text=False)
-        else:
-            twin.remove(chosen)
-        twin.assert_exact()
+        twin.exchange(data, NAMING, 2)
 
 
 def test_rules_with_new_names_are_followed() -> None:

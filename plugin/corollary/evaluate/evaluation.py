@@ -337,11 +337,6 @@ class Evaluation:
         """The cells that each reading of a list goes over."""
         return {} if self._lists is None else self._lists.cells
 
-    @property
-    def has_strata(self) -> bool:
-        """Whether there are rules with negation or aggregates."""
-        return self.compiled.has_strata
-
     def stratify(self) -> Strata:
         """The strata, given the facts so far."""
         index = self.fixpoint.index

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.algebra.execute import family_rows
+from corollary.index.pairs import distinct
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Rows
 from corollary.modules.inclusion import Shape, inclusion_shape
@@ -25,9 +26,11 @@ def derived_at_least(
     rows = family_rows(rule, facts, compiled.dictionary)
     if not rows.size:
         return 0
-    targets, row_targets = np.unique(rows.column(shape.target), return_inverse=True)
+    row_targets = rows.column(shape.target)
+    targets = distinct(row_targets)
     derived: Rows = np.zeros(targets.size, np.int64)
-    np.maximum.at(derived, row_targets, _derived(shape, rows.column(shape.source), compiled.rdf_type, facts))
+    from_each = _derived(shape, rows.column(shape.source), compiled.rdf_type, facts)
+    np.maximum.at(derived, np.searchsorted(targets, row_targets), from_each)
     types = explicit.relation(compiled.rdf_type)
     given = types.object_counts(targets) if shape.to_class else _sizes(targets, explicit)
     return int(np.maximum(derived - given, 0).sum())
@@ -37,12 +40,14 @@ def _derived(shape: Shape, sources: Column, rdf_type: int, facts: TripleIndex) -
     """How many facts are derived from each source."""
     if shape.from_class:
         return facts.relation(rdf_type).object_counts(sources)
-    if not shape.to_class:
-        return _sizes(sources, facts)
-    properties, rows = np.unique(sources, return_inverse=True)
-    pairs = (facts.relation(p).pairs() for p in properties.tolist())
-    ends = (each.distinct_seconds() if shape.flips else each.distinct_firsts() for each in pairs)
-    return np.array([column.size for column in ends], np.int64)[rows]
+    properties = distinct(sources)
+    if shape.to_class:
+        pairs = (facts.relation(p).pairs() for p in properties.tolist())
+        ends = (each.distinct_seconds() if shape.flips else each.distinct_firsts() for each in pairs)
+        sizes = np.array([column.size for column in ends], np.int64)
+    else:
+        sizes = _sizes(properties, facts)
+    return sizes[np.searchsorted(properties, sources)]
 
 
 def _sizes(predicates: Column, facts: TripleIndex) -> Rows:

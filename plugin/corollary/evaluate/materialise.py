@@ -147,7 +147,7 @@ def _materialise(
     if any(not rule.is_monotone for rule in compiled.rules):
         refuse_static_cycles(compiled)
     evaluation = Evaluation(explicit, compiled, progress, modular=modular, unfit=unfit)
-    if not evaluation.has_strata:
+    if not evaluation.compiled.has_strata:
         return _result(explicit, evaluation, Strata.none())
     # What strata derive may bring new rule instances, and these another order: then start over with it.
     tried = []

@@ -183,7 +183,7 @@ class _Run:
                 if change.are_leaves:
                     strata = strata.with_leaves(change.came)
                 else:
-                    strata = self._evaluation.stratify() if self._evaluation.has_strata else Strata.none()
+                    strata = self._evaluation.stratify() if change.program.has_strata else Strata.none()
                     ordered = self._index.snapshot()
                 self._evaluation.restratify(strata)
                 added = united(

@@ -100,11 +100,6 @@ class DistributedEvaluation:
         self._is_first = True
         self.run()
 
-    @property
-    def has_strata(self) -> bool:
-        """Whether there are rules with negation."""
-        return any(not rule.is_monotone and rule.heads for rule in self.schema.compiled.rules)
-
     def stratify(self) -> Strata:
         """The strata, given the facts so far."""
         index = self._outline()

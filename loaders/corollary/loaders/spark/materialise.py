@@ -95,7 +95,7 @@ def _evaluated(
     evaluation = DistributedEvaluation(data, program, f"{folder}/rounds", tell)
     stages.enter("rounds")
     evaluation.run()
-    if not evaluation.has_strata:
+    if not evaluation.schema.compiled.has_strata:
         return evaluation
     tried: list[tuple[tuple[int, ...], ...]] = []
     strata = evaluation.stratify().rules
