@@ -130,14 +130,16 @@ class Bench:
         guards = self.meaning.guards(self.facts)
         self.rederive(candidates - guards, facts | guards)
         self.carry(candidates - guards, facts | guards, recent - guards)
-        self.search(candidates, facts & self.given | guards)
+        known = facts & self.given | guards
+        self.search(candidates, known, guards)
+        self.search(candidates, known, known)
 
     def rederive(self, candidates: set[Fact], facts: set[Fact]) -> set[Fact]:
         """The candidates that follow from facts without them."""
         answer = self.terms.told(self.module.rederive(*map(self.terms.index, (candidates, facts))))
         assert candidates & self.meaning.step(facts) <= answer, "rederive leaves something out"
-        assert candidates & answer <= self.sound.closure(facts), "rederive invents something"
-        return candidates & answer
+        assert answer <= candidates & self.sound.closure(facts), "rederive invents something"
+        return answer
 
     def carry(self, wanted: set[Fact], facts: set[Fact], recent: set[Fact]) -> None:
         """What follows from recent facts."""
@@ -145,15 +147,15 @@ class Bench:
         assert wanted & self.meaning.needing(facts, recent) <= answer, "consequences are left out"
         assert wanted & answer <= self.sound.closure(facts), "consequences are invented"
 
-    def search(self, candidates: set[Fact], known: set[Fact]) -> None:
-        """What proofs of candidates from known facts start from."""
-        facts = self.facts
+    def search(self, candidates: set[Fact], known: set[Fact], certain: set[Fact]) -> None:
+        """What proofs of candidates from known facts start from, certain ones among them."""
+        facts, there = self.facts, self.terms.index(certain)
         checked = frontier = candidates
         while frontier:
-            read = self.terms.told(self.module.premises(self.terms.index(frontier), self.index))
+            read = self.terms.told(self.module.premises(self.terms.index(frontier), self.index, there))
             frontier = (read & facts) - checked
             checked = checked | frontier
-        proved = self.meaning.closure(known & checked | self.meaning.guards(facts))
+        proved = self.meaning.closure(known & checked | certain | self.meaning.guards(facts))
         assert candidates & self.meaning.closure(known) <= proved, "premises are left out"
 
     def put(self, facts: set[Fact]) -> None:
@@ -204,7 +206,7 @@ class Outside:
             for predicate in candidates.all_predicates()
         }
 
-    def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+    def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
         return {}
 
     def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:

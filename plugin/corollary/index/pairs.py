@@ -151,11 +151,11 @@ def among(column: NDArray[Integer], known: NDArray[Integer]) -> Mask:
     return found
 
 
-def contains(keys: Keys, probes: Keys) -> Mask:
-    """Which probes are among the sorted keys."""
+def contains(keys: Keys, probes: Keys, added: Keys = NO_KEYS, removed: Keys = NO_KEYS) -> Mask:
+    """Which probes are among the sorted keys, some of them removed and others added."""
     found: Mask = np.zeros(probes.size, np.bool_)
-    if keys.size and probes.size:
-        contains_kernel(keys, probes, found)
+    if probes.size and (keys.size or added.size):
+        contains_kernel(keys, added, removed, probes, found)
     return found
 
 
@@ -237,6 +237,12 @@ def compose(pairs: Keys, further: Pairs) -> Keys:
         size = compose_kernel(pairs, starts, counts, numbers, np.full(ends.size, -1, np.int64), composed)
         composed = pack(firsts(composed[:size]), ends[seconds(composed[:size])])
     return composed if (composed[1:] > composed[:-1]).all() else sort_keys(composed)
+
+
+def ranges(starts: Rows, ends: Rows) -> Rows:
+    """All numbers from each start to before its end, one range after the other."""
+    sizes = ends - starts
+    return np.arange(sizes.sum()) + np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
 
 
 def slice_of(keys: Keys, first: int) -> Keys:

@@ -94,12 +94,7 @@ class Relation:
     def contains(self, keys: Keys) -> Mask:
         """Which of the packed facts are there."""
         base, added, removed = self._parts
-        found = contains(base.keys, keys)
-        if removed.keys.size:
-            found &= ~contains(removed.keys, keys)
-        if added.keys.size:
-            found |= contains(added.keys, keys)
-        return found
+        return contains(base.keys, keys, added.keys, removed.keys)
 
     def common(self, keys: Keys) -> Keys:
         """Those of the packed facts that are there."""

@@ -65,6 +65,10 @@ class TripleIndex:
         """As ``predicates``, the virtual ones included."""
         return [predicate for predicate, relation in self._relations.items() if len(relation)]
 
+    def has_predicates(self, predicates: frozenset[int]) -> bool:
+        """Whether these predicates are known; they may still have lost all their facts."""
+        return self._relations.keys() >= predicates
+
     def relation(self, predicate: int) -> Relation:
         """The relation of a predicate; an empty one if there are no such facts."""
         return self._relations.get(predicate, EMPTY)

@@ -155,39 +155,49 @@ def compose(pairs: Keys, starts: Rows, counts: Rows, numbers: Column, last: Rows
 
 
 @kernel
-def contains(keys: Keys, probes: Keys, found: Mask) -> None:
-    """Keys sorted and unique. ``found[i]`` tells whether ``probes[i]`` is among them."""
-    size = keys.size
-    position = 0
-    last = np.uint64(0)
-    stride = 1 + size // (CLOSE * probes.size + 1)
-    for row in range(probes.size):
-        target = probes[row]
-        low = position
-        high = position
-        step = stride
-        if target < last:
-            low = high - 1
-            while low >= 0 and keys[low] >= target:
-                high = low
-                low = low - step
+def contains(base: Keys, added: Keys, removed: Keys, probes: Keys, found: Mask) -> None:
+    """``found[i]`` (false before) tells whether ``probes[i]`` is among base + added - removed.
+
+    All three sorted and unique; ``added`` apart from ``base``, ``removed`` part of it.
+    """
+    for part in range(3):
+        keys = base if part == 0 else removed if part == 1 else added
+        size = keys.size
+        if size == 0:
+            continue
+        position = 0
+        last = np.uint64(0)
+        stride = 1 + size // (CLOSE * probes.size + 1)
+        for row in range(probes.size):
+            if part > 0 and found[row] != (part == 1):
+                continue
+            target = probes[row]
+            low = position
+            high = position
+            step = stride
+            if target < last:
+                low = high - 1
+                while low >= 0 and keys[low] >= target:
+                    high = low
+                    low = low - step
+                    step = step * 2
+                low = 0 if low < 0 else low + 1
+            while high < size and keys[high] < target:
+                low = high + 1
+                high = high + step
                 step = step * 2
-            low = 0 if low < 0 else low + 1
-        while high < size and keys[high] < target:
-            low = high + 1
-            high = high + step
-            step = step * 2
-        if high > size:
-            high = size
-        while low < high:
-            middle = (low + high) >> 1
-            if keys[middle] < target:
-                low = middle + 1
-            else:
-                high = middle
-        found[row] = low < size and keys[low] == target
-        position = low
-        last = target
+            if high > size:
+                high = size
+            while low < high:
+                middle = (low + high) >> 1
+                if keys[middle] < target:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < size and keys[low] == target:
+                found[row] = part != 1
+            position = low
+            last = target
 
 
 @kernel

@@ -189,6 +189,7 @@ class _Run:
                 added = united(
                     added, {p: Pairs.of(np.concatenate(parts)).keys for p, parts in stated.items()}
                 )
+        self._coming = added.keys()
         self._dred = self._strategy is Strategy.DRED or self._evaluation.is_entangled
         self._report.strategy = (Strategy.DRED if self._dred else Strategy.BACKWARD_FORWARD).value
         self._layers = Layers(self._evaluation, strata)
@@ -324,7 +325,7 @@ class _Run:
             return
         modules = self._evaluation.schema_modules if layer == SCHEMA else self._fixpoint.modules
         budget = max(LEAST_BUDGET, int(self._evaluation.seconds / SECONDS_A_CHECK))
-        prover = None if self._dred or layer > DATA else Prover(modules, self._certain(layer), budget)
+        prover = None if self._dred or layer > DATA else Prover(modules, self._certain(layer), budget, self._coming)
         certain = prover.certain if prover else self._certain(layer)
         universe = self._index.snapshot()
         put(without(all_of(self._went), universe), universe)
@@ -416,8 +417,8 @@ class _Run:
         """Raise ``Entangled`` if data could prove a schema fact that goes."""
         candidates = as_index(lost)
         for module in self._fixpoint.modules:
-            if module not in self._evaluation.schema_modules and collected(
-                module.rederive(candidates, self._index), candidates
+            if module not in self._evaluation.schema_modules and gathered(
+                module.rederive(candidates, self._index)
             ):
                 raise Entangled("data leads to schema facts, or a stratum to facts of an earlier one")
 
@@ -430,7 +431,7 @@ class _Run:
             candidates = as_index(without(lost, self._index))
             with self._report.timed(stage, module.name) as line:
                 size = self._index.fact_count()
-                found = collected(module.rederive(candidates, self._index), candidates)
+                found = gathered(module.rederive(candidates, self._index))
                 self._fixpoint.include({predicate: [keys] for predicate, keys in found.items()}, module)
                 line.rederived += self._index.fact_count() - size
         with self._report.timed(stage, "rederive") as line:

@@ -12,7 +12,7 @@ Invariant: every fact in ``certain`` has a proof from the explicit facts that st
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from corollary.algebra.execute import Candidates, extend
 from corollary.index.pairs import Pairs
@@ -25,6 +25,7 @@ from corollary.maintain.facts import (
     gathered,
     less,
     put,
+    shared,
     united,
     within,
     without,
@@ -39,9 +40,16 @@ class TooMuch(Exception):
 class Prover:
     """What is certain, and what modules can prove from it."""
 
-    def __init__(self, modules: Sequence[Module], certain: TripleIndex, budget: int) -> None:
-        """At most ``budget`` facts are looked at; then ``TooMuch`` is raised."""
+    def __init__(
+        self, modules: Sequence[Module], certain: TripleIndex, budget: int, coming: Collection[int] = ()
+    ) -> None:
+        """At most ``budget`` facts are looked at; then ``TooMuch`` is raised.
+
+        Of the ``coming`` predicates some certain facts may not be there yet.
+        """
         self.certain = certain
+        there = (p for p in certain.all_predicates() if p not in coming)
+        self._known = TripleIndex({p: certain.relation(p) for p in there})
         self._modules = modules
         self._budget = budget
 
@@ -56,31 +64,34 @@ class Prover:
             self._budget -= count(frontier)
             if self._budget < 0:
                 raise TooMuch("proofs would look at too many facts")
-            checked = united(checked, frontier)
-            proved = self._prove(frontier, checked)
-            if proved:
-                checked, frontier, wanted = (less(part, proved) for part in (checked, frontier, wanted))
-                if not wanted:
-                    return {}
+            is_first = not checked
+            size = count(checked := united(checked, frontier))
+            frontier, checked = self._prove(frontier, checked)
+            if is_first:
+                wanted = checked
+            elif count(checked) < size:
+                wanted = shared(wanted, checked)
+            if not wanted:
+                return {}
             read: Candidates = {}
             index = as_index(frontier)
             for module in self._modules:
-                extend(read, module.premises(index, facts))
+                extend(read, module.premises(index, facts, self._known))
             frontier = within(less(without(gathered(read), self.certain), checked), facts)
         return checked
 
-    def _prove(self, frontier: Facts, checked: Facts) -> Facts:
-        """What can be proved of the frontier, and what follows from that among the checked facts.
+    def _prove(self, frontier: Facts, checked: Facts) -> tuple[Facts, Facts]:
+        """Prove what can be proved of the frontier, and what follows from that among the checked facts.
 
-        Every module is asked for the frontier, and then told what others have proved that it reads; of what
-        it has proved itself only what is to be ``returning``. It is asked again for all that is checked where
-        that is less than what it would be told.
+        Returns what is left of both. Every module is asked for the frontier, and then told what others have
+        proved that it reads; of what it has proved itself only what is to be ``returning``. It is asked again
+        for all that is checked where that is less than what it would be told.
         """
-        proved: Facts = {}
         news: list[Facts] = [{} for _ in self._modules]
         asked = 0
+        is_all = count(frontier) == count(checked)
         everything = as_index(checked)
-        wanted = as_index(frontier) if count(frontier) < count(checked) else everything
+        wanted = everything if is_all else as_index(frontier)
         while checked:
             number = next((n for n, told in enumerate(news) if told or n >= asked), None)
             if number is None:
@@ -88,22 +99,23 @@ class Prover:
             module, told, news[number] = self._modules[number], news[number], {}
             if number >= asked:
                 asked += 1
-                found = collected(module.rederive(wanted, self.certain), wanted)
+                found = gathered(module.rederive(wanted, self.certain))
                 if told and wanted.fact_count() < everything.fact_count():
                     news[number] = told
             elif count(told) > everything.fact_count():
-                found = collected(module.rederive(everything, self.certain), everything)
+                found = gathered(module.rederive(everything, self.certain))
             else:
                 found = collected(module.consequences(self.certain, as_index(told), everything), everything)
             if not found:
                 continue
             put(found, self.certain)
-            proved, checked, frontier = united(proved, found), less(checked, found), less(frontier, found)
+            checked = less(checked, found)
+            frontier = checked if is_all else less(frontier, found)
             everything = as_index(checked)
-            wanted = as_index(frontier) if count(frontier) < count(checked) else everything
+            wanted = everything if is_all else as_index(frontier)
             for number, other in enumerate(self._modules):
                 part = {p: keys for p, keys in found.items() if other.reads(p)}
                 if other is module:
                     part = {p: other.returning(p, Pairs(keys)).keys for p, keys in part.items()}
                 news[number] = united(news[number], {p: keys for p, keys in part.items() if keys.size})
-        return proved
+        return frontier, checked

@@ -197,7 +197,7 @@ class Datatypes:
             found[predicate] = [keys[kept]]
         return found
 
-    def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+    def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
         """The facts that the candidates' literals occur in, and those that may show their datatypes."""
         told = [candidates.relation(self._dictionary.encode(name)) for name in RELATIONS]
         keys = np.concatenate([relation.pairs().keys for relation in told])

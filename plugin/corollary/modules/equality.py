@@ -128,9 +128,11 @@ class Equality:
                 self._rederive(group, candidates, facts, cliques, derived)
         return derived
 
-    def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+    def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
         """The facts in which one term is replaced, and what says that the terms are the same."""
-        return self._one_step.premises(candidates, facts) if len(facts.relation(self._same)) else {}
+        if not len(facts.relation(self._same)):
+            return {}
+        return self._one_step.premises(candidates, facts, certain)
 
     def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
         """Nothing is kept."""

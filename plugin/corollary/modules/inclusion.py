@@ -19,7 +19,7 @@ fact ever handed in (or present when an inclusion arrived) has been given its ta
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +38,7 @@ from corollary.index.pairs import (
     follow,
     join,
     pack,
+    ranges,
     seconds,
     sort_keys,
     sorted_unique,
@@ -203,7 +204,7 @@ class Inclusion:
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The candidates that are targets of some fact; guards are taken for settled."""
         derived: Candidates = {}
-        for target, source, turned in self._copies(candidates, facts):
+        for target, source, turned in self._copies(candidates, lambda p: len(facts.relation(p)) > 0):
             pairs = candidates.relation(target).pairs()
             there = facts.relation(source).common(pairs.swapped if turned else pairs.keys)
             derived.setdefault(target, []).append(swap(there) if turned else there)
@@ -212,10 +213,14 @@ class Inclusion:
             derived.setdefault(self._rdf_type, []).append(self._supported(types.pairs().keys, facts))
         return derived
 
-    def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
-        """The facts that have a candidate for a target."""
+    def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
+        """The facts that have a candidate for a target, where not all facts of their predicate are certain."""
+
+        def is_open(predicate: int) -> bool:
+            return len(facts.relation(predicate)) > len(certain.relation(predicate))
+
         read: Candidates = {}
-        for target, source, turned in self._copies(candidates, facts):
+        for target, source, turned in self._copies(candidates, is_open):
             pairs = candidates.relation(target).pairs()
             found = facts.relation(source).common(pairs.swapped if turned else pairs.keys)
             read.setdefault(source, []).append(found)
@@ -229,7 +234,7 @@ class Inclusion:
             steps = steps[types.contains(pack(subjects[rows[steps]], targets))]
             read.setdefault(self._rdf_type, []).append(pack(subjects[rows[steps]], classes[steps]))
             swapped = types.pairs().swapped
-            for source, turned, rows in self._ends(swapped, facts):
+            for source, turned, rows in self._ends(swapped, is_open):
                 relation, ends = facts.relation(source), distinct(seconds(swapped[rows]))
                 rows, others = relation.subjects_of(ends) if turned else relation.objects_of(ends)
                 near = ends[rows]
@@ -242,12 +247,14 @@ class Inclusion:
             lost = self._included.without(self.closure(facts))
             self._included = self._included.without(lost)
 
-    def _copies(self, candidates: TripleIndex, facts: TripleIndex) -> Iterator[tuple[int, int, bool]]:
-        """The properties of candidates, with those included in them that have facts, and whether turned."""
+    def _copies(
+        self, candidates: TripleIndex, is_read: Callable[[int], bool]
+    ) -> Iterator[tuple[int, int, bool]]:
+        """The properties of candidates, with those included in them that are read, and whether turned."""
         for target in candidates.all_predicates():
             for included, turned in ((self._included.properties, False), (self._included.inverses, True)):
                 for source in included.firsts_of(target):
-                    if len(facts.relation(source)):
+                    if is_read(source):
                         yield target, source, turned
 
     def _supported(self, types: Keys, facts: TripleIndex) -> Keys:
@@ -258,23 +265,29 @@ class Inclusion:
         left[rows[contains(self._included.classes.keys, steps)]] = False
         by_class, swapped = types[~left], Pairs(types[left]).swapped
         left = np.ones(swapped.size, np.bool_)
-        for source, turned, rows in self._ends(swapped, facts):
+        sources = self._ends(swapped, lambda p: len(facts.relation(p)) > 0)
+        for source, turned, rows in sorted(sources, key=lambda end: -len(facts.relation(end[0]))):
             rows = rows[left[rows]]
+            if not rows.size:
+                continue
             relation, ends = facts.relation(source), seconds(swapped[rows])
             sizes = relation.object_counts(ends) if turned else relation.subject_counts(ends)
             left[rows[sizes > 0]] = False
         return np.concatenate((by_class, swap(swapped[~left])))
 
-    def _ends(self, types: Keys, facts: TripleIndex) -> Iterator[tuple[int, bool, Rows]]:
+    def _ends(self, types: Keys, is_read: Callable[[int], bool]) -> Iterator[tuple[int, bool, Rows]]:
         """Properties whose subjects (``turned``: objects) are of a class, and the rows to ask them for.
 
         ``types`` are pairs (class, subject), sorted.
         """
+        column = firsts(types)
+        classes = distinct_of_sorted(column)
+        starts = np.append(np.searchsorted(column, classes), column.size)
         for included, turned in ((self._included.domains, False), (self._included.ranges, True)):
-            rows, sources = join(included.swapped, firsts(types))
-            for source, part in grouped(sources, rows):
-                if len(facts.relation(source)):
-                    yield source, turned, part
+            numbers, sources = join(included.swapped, classes)
+            for source, part in grouped(sources, numbers):
+                if is_read(source):
+                    yield source, turned, ranges(starts[part], starts[part + 1])
 
     def closure(self, facts: TripleIndex) -> Inclusions:
         """The closed inclusions of the present schema, kind by kind."""

@@ -205,7 +205,7 @@ class Linear:
             found = union(found, _led_to(asked, beyond, edges))
         return self._told(intersection(wanted.keys, found))
 
-    def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+    def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
         """What the candidates' sources have from outside, the edges on the ways from there, the last steps.
 
         What other facts of these sources follow from may be gone while they have other proofs: so they are

@@ -85,10 +85,12 @@ class Lists:
         return self.rederive(wanted, facts)
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
-        """All readings of all lists in ``facts``, if any candidate is of that kind."""
-        return self._read(facts) if self._told & set(candidates.all_predicates()) else {}
+        """The candidates among all readings of all lists in ``facts``."""
+        asked = self._told & set(candidates.all_predicates())
+        told = self._read(facts) if asked else {}
+        return {p: list(map(candidates.relation(p).common, told[p])) for p in asked & told.keys()}
 
-    def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+    def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
         """All that any reading is made of, if any candidate is of that kind."""
         if not self._told & set(candidates.all_predicates()):
             return {}

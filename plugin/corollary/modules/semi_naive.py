@@ -27,17 +27,17 @@ class Trigger:
     position: int
     plan: DeltaPlan | None = None
     needs: list[Atom] = field(init=False)
+    predicates: frozenset[int] = field(init=False)
 
     def __post_init__(self) -> None:
         self.needs = needs(self.rule, self.position)
+        self.predicates = frozenset(atom.p for atom in self.needs)
 
     def is_viable(self, ages: Mapping[Age, TripleIndex]) -> bool:
-        """As ``viable``, for the rule and the atom. What was missing is asked for first the next time."""
-        for place, atom in enumerate(self.needs):
-            if not _has_match(atom, ages[Age.ALL]):
-                if place:
-                    self.needs.insert(0, self.needs.pop(place))
-                return False
+        """As ``viable``, for the rule and the atom."""
+        facts = ages[Age.ALL]
+        if not facts.has_predicates(self.predicates) or not all(_has_match(a, facts) for a in self.needs):
+            return False
         return _has_match(self.rule.atoms[self.position], ages[Age.RECENT])
 
 
@@ -142,7 +142,12 @@ class SemiNaive:
 
     def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """What one application of the rules over ``facts`` derives that needs a recent one."""
-        leading = [t for t in self._triggered(recent) if any(_has_match(h, wanted) for h in t.rule.heads)]
+        leading = (
+            trigger
+            for trigger in self._triggered(recent)
+            if facts.has_predicates(trigger.predicates)
+            and any(_has_match(head, wanted) for head in trigger.rule.heads)
+        )
         return self._apply(leading, facts, recent)
 
     def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
@@ -160,7 +165,7 @@ class SemiNaive:
             emit(trigger.rule.heads, batch, derived)
         return derived
 
-    def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+    def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
         """The bodies of all instances over ``facts`` that have a candidate for a head."""
         read: Candidates = {}
         for trigger, batch in self._backward(candidates, facts, whole=True):

@@ -279,7 +279,7 @@ class Transitive:
             derived[predicate] = [self._told(predicate, self._on_paths(predicate, keys, edges))]
         return derived
 
-    def premises(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+    def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
         """The edges from outside on the ways from the candidates' subjects, and the guards."""
         read: Candidates = {}
         for predicate in self._closed_among(candidates):
