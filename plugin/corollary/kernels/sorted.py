@@ -24,6 +24,10 @@ FEW = 8
 CLOSE = 4
 """Galloping starts with one part in so many of the mean distance of probes."""
 
+BLOCK, BLOCKS = 8, 8
+"""Where probes are near each other, so many blocks of so many keys are looked through first: no branch of that
+depends on how the keys of a block compare, which processors cannot foresee."""
+
 
 @kernel
 def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
@@ -37,6 +41,7 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
     last = np.uint32(0)
     shift = np.uint64(32)
     stride = 1 + size // (CLOSE * probes.size + 1)
+    is_near = 1 < stride <= BLOCK * BLOCKS // CLOSE
     for row in range(probes.size):
         probe = probes[row]
         if row > 0 and probe == last:
@@ -56,6 +61,14 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
                 low = low - step
                 step = step * 2
             low = 0 if low < 0 else low + 1
+        elif is_near:
+            end = min(low + BLOCK * BLOCKS, size - BLOCK)
+            while low <= end and keys[low + BLOCK - 1] < target:
+                low = low + BLOCK
+            if low <= end:
+                for place in range(low, low + BLOCK):
+                    low += keys[place] < target
+            high = low
         while high < size and keys[high] < target:
             low = high + 1
             high = high + step
