@@ -241,6 +241,8 @@ def compose(pairs: Keys, further: Pairs) -> Keys:
 
 def ranges(starts: Rows, ends: Rows) -> Rows:
     """All numbers from each start to before its end, one range after the other."""
+    if starts.size == 1:
+        return np.arange(starts[0], ends[0])
     sizes = ends - starts
     return np.arange(sizes.sum()) + np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
 

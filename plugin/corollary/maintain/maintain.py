@@ -294,9 +294,9 @@ class _Run:
     def _queue(self, facts: Facts, layer: int | None) -> Facts:
         """Keep candidates for their layers, and return those of this one, which are looked up when judged.
 
-        ``Entangled`` if one is of an earlier layer.
+        ``Entangled`` if one is of an earlier layer; in the last layer, if one of these is lost (``_judge``).
         """
-        parts = self._layers.split(facts)
+        parts = {layer: facts} if layer == self._layers.all[-1] else self._layers.split(facts)
         for found, part in parts.items():
             if layer is not None and found < layer:
                 raise Entangled("data leads to schema facts, or a stratum to facts of an earlier one")
