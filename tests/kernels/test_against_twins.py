@@ -34,6 +34,26 @@ def test_locate(compiled: bool, keys: NDArray[np.uint64], probes: list[int]) -> 
 
 @both_forms
 @quick
+@given(st.integers(0, 600), st.integers(1, 60), st.integers(1, 900), st.booleans(), st.integers(0, 99))
+def test_locate_among_many(
+    compiled: bool, size: int, number: int, last: int, is_sorted: bool, seed: int
+) -> None:
+    """Probes as near to each other, and as far apart, as they may be."""
+    random = np.random.default_rng(seed)
+    drawn = random.integers(0, last, size, np.uint64, endpoint=True) * twins.HALF
+    keys = np.sort(drawn + random.integers(0, 3, size, np.uint64))
+    probes = random.integers(0, last, number, np.uint32, endpoint=True)
+    if is_sorted:
+        probes.sort()
+    starts, counts = np.full(number, -1), np.full(number, -1)
+    form(sorted.locate, compiled)(keys, probes, starts, counts)
+    first = probes.astype(np.uint64) * twins.HALF
+    assert (starts == np.searchsorted(keys, first)).all()
+    assert (starts + counts == np.searchsorted(keys, first + twins.HALF)).all()
+
+
+@both_forms
+@quick
 @given(sorted_keys, st.data())
 def test_expand(compiled: bool, keys: NDArray[np.uint64], data: st.DataObject) -> None:
     bounds = st.lists(st.integers(0, keys.size), min_size=2, max_size=2).map(np.sort)
@@ -62,9 +82,11 @@ def test_follow(compiled: bool, pairs: NDArray[np.uint64], further: NDArray[np.u
 def test_contains(compiled: bool, keys: NDArray[np.uint64], probes: list[int], data: st.DataObject) -> None:
     if keys.size:
         probes += data.draw(ascending(st.sampled_from(keys.tolist())))
+    part = np.array(data.draw(st.lists(st.integers(0, 2), min_size=keys.size, max_size=keys.size)), np.int64)
+    base, added, removed = keys[part < 2], keys[part == 2], keys[part == 1]
     found = np.zeros(len(probes), np.bool_)
-    form(sorted.contains, compiled)(keys, np.array(probes, np.uint64), found)
-    assert found.tolist() == twins.contains(keys.tolist(), probes)
+    form(sorted.contains, compiled)(base, added, removed, np.array(probes, np.uint64), found)
+    assert found.tolist() == twins.contains(base.tolist(), added.tolist(), removed.tolist(), probes)
 
 
 @both_forms

@@ -34,8 +34,10 @@ def follow(
     return [pairs[row] % HALF * HALF + second for row, second in expand(further, starts, counts)]
 
 
-def contains(keys: Sequence[int], probes: Sequence[int]) -> list[bool]:
-    return [probe in keys for probe in probes]
+def contains(
+    base: Sequence[int], added: Sequence[int], removed: Sequence[int], probes: Sequence[int]
+) -> list[bool]:
+    return [(probe in base and probe not in removed) or probe in added for probe in probes]
 
 
 def union(left: Sequence[int], right: Sequence[int]) -> list[int]:

@@ -67,7 +67,7 @@ class Materialisation:
         found: list[Inconsistency] = []
         count = 0
         for rule in self.evaluation.compiled.rules:
-            if not rule.heads and viable(rule, {Age.ALL: self.index}):
+            if not rule.heads and viable(rule, self.index):
                 plan = full_plan(rule, sizes(self.index))
                 batch = run(plan, {Age.ALL: self.index}, rule, self.dictionary)
                 told, is_all = clashes(rule, batch)

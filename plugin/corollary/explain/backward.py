@@ -15,7 +15,7 @@ from corollary.algebra.execute import run_delta, sizes
 from corollary.index.pairs import pack
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys
-from corollary.modules.semi_naive import viable
+from corollary.modules.semi_naive import Trigger
 from corollary.modules.transitive import closed_predicate, loopless_predicate
 from corollary.plan.compile import Atom, CompiledRule, is_virtual
 from corollary.plan.order import Age, DeltaPlan, Join, Plan, delta_plan
@@ -36,7 +36,7 @@ class Backward:
         self.is_closure = self.is_loopless or closed_predicate(rule) is not None
         self.order = _closure_order(rule) if self.is_closure else tuple(range(len(rule.atoms)))
         self._form = replace(rule, atoms=(*rule.atoms, head), heads=(head,))
-        self._plan: DeltaPlan | None = None
+        self._trigger = Trigger(self._form, len(rule.atoms))
 
     def run(
         self,
@@ -47,13 +47,12 @@ class Backward:
     ) -> Batch:
         """The bindings of all instances with a wanted head; all atoms but guards match ``data`` if given."""
         ages = {Age.ALL: facts, Age.RECENT: wanted, Age.OLD: facts if data is None else data}
-        if not viable(self._form, ages, len(self.rule.atoms)):
+        if not self._trigger.is_viable(ages):
             return Batch.none()
-        if self._plan is None:
-            self._plan = _with_guards_over_all(
-                delta_plan(self._form, len(self.rule.atoms), sizes(facts)), self.rule
-            )
-        return run_delta(self._plan, ages, self._form, program.dictionary)
+        if self._trigger.plan is None:
+            plan = delta_plan(self._form, self._trigger.position, sizes(facts))
+            self._trigger.plan = _with_guards_over_all(plan, self.rule)
+        return run_delta(self._trigger.plan, ages, self._form, program.dictionary)
 
     def heads(self, batch: Batch) -> tuple[Column, Keys]:
         """The predicates and packed ends of the heads of a batch's rows."""

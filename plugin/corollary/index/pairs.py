@@ -244,7 +244,8 @@ def ranges(starts: Rows, ends: Rows) -> Rows:
     if starts.size == 1:
         return np.arange(starts[0], ends[0])
     sizes = ends - starts
-    return np.arange(sizes.sum()) + np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
+    rows: Rows = np.arange(sizes.sum()) + np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
+    return rows
 
 
 def slice_of(keys: Keys, first: int) -> Keys:

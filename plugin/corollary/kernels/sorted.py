@@ -25,8 +25,8 @@ CLOSE = 4
 """Galloping starts with one part in so many of the mean distance of probes."""
 
 BLOCK, BLOCKS = 8, 8
-"""Where probes are near each other, so many blocks of so many keys are looked through first: no branch of that
-depends on how the keys of a block compare, which processors cannot foresee."""
+"""Where probes are near each other, so many blocks of so many keys are looked through first. No branch
+depends on how the keys of a block compare, which a processor could not foresee."""
 
 
 @kernel
@@ -62,7 +62,9 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
                 step = step * 2
             low = 0 if low < 0 else low + 1
         elif is_near:
-            end = min(low + BLOCK * BLOCKS, size - BLOCK)
+            end = low + BLOCK * BLOCKS
+            if end > size - BLOCK:
+                end = size - BLOCK
             while low <= end and keys[low + BLOCK - 1] < target:
                 low = low + BLOCK
             if low <= end:

@@ -214,7 +214,7 @@ class Inclusion:
         return derived
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
-        """The facts that have a candidate for a target, where not all facts of their predicate are certain."""
+        """The facts that have a candidate for a target, if not all facts of their predicate are certain."""
 
         def is_open(predicate: int) -> bool:
             return len(facts.relation(predicate)) > len(certain.relation(predicate))

@@ -24,8 +24,8 @@ class Module(Protocol):
     """An algorithm over its own rules.
 
     Answers are packed pairs by predicate, in any order, with duplicates. Facts that are known already, and
-    (but for ``rederive``) those that were not asked for, do no harm in them. No argument is changed; only ``add``, ``delete`` and
-    ``settle`` change the module.
+    those that were not asked for (but for ``rederive``), do no harm in them. No argument is changed; only
+    ``add``, ``delete`` and ``settle`` change the module.
 
     The paper's datasets for negated atoms are missing here, as is its function Diff (definition 5): only
     semi-naive evaluation takes rules with negation, each stratum when all that it negates is settled. See
@@ -97,8 +97,8 @@ class Module(Protocol):
         The ``candidates`` are not among the ``facts``. These hold all guards: it is asked after ``settle``,
         or while no guards change.
 
-        At least: the candidates that are conclusions of instances over ``facts``. At most: the candidates that
-        follow from ``facts``. The paper asks for all steps within the candidates; here one is enough if
+        At least: the candidates that are conclusions of instances over ``facts``. At most: the candidates
+        that follow from ``facts``. The paper asks for all steps within the candidates; here one is enough if
         what comes of it returns, so that ``add`` takes the next ones.
         """
 
@@ -109,10 +109,10 @@ class Module(Protocol):
         hold all guards.
 
         At least, if it is asked about its answers in turn: so many facts that whatever candidate follows from
-        facts from outside, follows from those among the answers, what is certain and the guards alone. Semi-naive evaluation
-        answers with the premises of all instances. A module that closes its rules may pass over what it
-        derived itself. Where that has other derivations too and outlives its own, what it leads to may be
-        taken for unproved: then the module answers with it in the next ``add``.
+        facts from outside, follows from those among the answers, what is certain and the guards alone.
+        Semi-naive evaluation answers with the premises of all instances. A module that closes its rules may
+        pass over what it derived itself. Where that has other derivations too and outlives its own, what it
+        leads to may be taken for unproved: then the module answers with it in the next ``add``.
         """
 
     def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:

@@ -34,7 +34,7 @@ class Trigger:
         self.predicates = frozenset(atom.p for atom in self.needs)
 
     def is_viable(self, ages: Mapping[Age, TripleIndex]) -> bool:
-        """As ``viable``, for the rule and the atom."""
+        """As ``viable``, for the rule: the atom reads the recent facts, all others read all facts."""
         facts = ages[Age.ALL]
         if not facts.has_predicates(self.predicates) or not all(_has_match(a, facts) for a in self.needs):
             return False
@@ -108,7 +108,7 @@ class SemiNaive:
         """All that a rule and its variants derive from the facts; all rules if there is no number."""
         candidates: Candidates = {}
         for rule in self.rules:
-            if number in (None, rule.number) and viable(rule, {Age.ALL: facts}):
+            if number in (None, rule.number) and viable(rule, facts):
                 self._conclude(rule, {Age.ALL: facts}, candidates)
         return candidates
 
@@ -132,7 +132,7 @@ class SemiNaive:
         started, self._unstarted = self._unstarted, []
         fresh = set(map(id, started))
         for rule in started:
-            if viable(rule, ages):
+            if viable(rule, facts):
                 self._conclude(rule, ages, candidates)
         triggers = [trigger for trigger in self._triggered(recent) if id(trigger.rule) not in fresh]
         for trigger, batch in self._run(triggers, ages):
@@ -204,7 +204,7 @@ class SemiNaive:
         """What the rules with aggregates conclude over the facts of some groups."""
         candidates: Candidates = {}
         for rule, start in groups:
-            if viable(rule, {Age.ALL: facts}):
+            if viable(rule, facts):
                 self._conclude(rule, {Age.ALL: facts}, candidates, start=start)
         return candidates
 
@@ -270,14 +270,9 @@ def needs(rule: CompiledRule, but: int | None = None) -> list[Atom]:
     return list(found)
 
 
-def viable(rule: CompiledRule, ages: Mapping[Age, TripleIndex], trigger: int | None = None) -> bool:
-    """Whether no body atom rules itself out at a glance: by an empty relation, or an absent constant.
-
-    The atom number ``trigger`` reads the recent facts, all others read all facts.
-    """
-    if trigger is not None and not _has_match(rule.atoms[trigger], ages[Age.RECENT]):
-        return False
-    return all(_has_match(atom, ages[Age.ALL]) for atom in needs(rule, trigger))
+def viable(rule: CompiledRule, facts: TripleIndex) -> bool:
+    """Whether no body atom rules itself out at a glance: by an empty relation, or an absent constant."""
+    return all(_has_match(atom, facts) for atom in needs(rule))
 
 
 def _has_match(atom: Atom, facts: TripleIndex) -> bool:
