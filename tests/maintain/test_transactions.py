@@ -96,10 +96,18 @@ NAMES = written(
 )
 """Once missed: e r b rests on e r a, which goes because q same a might, before it loses its own premise."""
 
+ONE_COMES = written(
+    "[?x, :r, ?y] :- [?x, :s, ?z], [?z, :t, ?y] . [?x, :u, ?y] :- [?x, :r, ?y] .",
+    "a s b, b t c, a u c",
+    "a s b, b t c, d r e",
+)
+"""a u c rests on a r c, which is not certain: with d r e there are as many such facts as certain ones."""
+
 
 @thorough(200)
 @given(histories(kinds.fact_sets), kinds.positive_programs)
 @example(*PATHS)
+@example(*ONE_COMES)
 @example(*STEPS)
 @example(*NAMES)
 def test_modules_feed_each_other(history: History, program: Program) -> None:

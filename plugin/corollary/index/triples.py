@@ -7,7 +7,7 @@ pattern first needs them and follow every change from then on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,13 @@ class TripleIndex:
         copy._relations, copy._fact_count = dict(self._relations), self._fact_count
         copy._by_subject, copy._by_object = self._by_subject, self._by_object
         return copy
+
+    def but_for(self, predicates: Iterable[int]) -> TripleIndex:
+        """The facts of other predicates."""
+        relations = dict(self._relations)
+        for predicate in predicates:
+            relations.pop(predicate, None)
+        return TripleIndex(relations)
 
     def predicates(self) -> list[int]:
         """The predicates that have facts, in order of first arrival; virtual relations are none."""

@@ -48,8 +48,7 @@ class Prover:
         Of the ``coming`` predicates some certain facts may not be there yet.
         """
         self.certain = certain
-        there = (p for p in certain.all_predicates() if p not in coming)
-        self._known = TripleIndex({p: certain.relation(p) for p in there})
+        self._known = certain.but_for(coming)
         self._modules = modules
         self._budget = budget
 
