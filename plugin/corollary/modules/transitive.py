@@ -34,7 +34,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from corollary.algebra.execute import Candidates, emit, family_rows
+from corollary.algebra.execute import Candidates, family_rows
 from corollary.index.closure import (
     Part,
     close_keys,
@@ -280,7 +280,7 @@ class Transitive:
         return derived
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
-        """The edges from outside on the ways from the candidates' subjects, and the guards."""
+        """The edges from outside on the ways from the candidates' subjects."""
         read: Candidates = {}
         for predicate in self._closed_among(candidates):
             keys = candidates.relation(predicate).pairs().keys
@@ -289,10 +289,6 @@ class Transitive:
                 keys = difference(keys, lost)  # proofs of these start from another of them
             sources = distinct_of_sorted(firsts(keys))
             read[predicate] = [self._beyond(predicate, sources, self._external[predicate])]
-        if read:
-            for rule in self.rules:
-                rows_of_rule = family_rows(rule, facts, self._dictionary)
-                emit(tuple(rule.atoms[i] for i in sorted(rule.guards)), rows_of_rule, read)
         return read
 
     def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
