@@ -325,12 +325,8 @@ class _Run:
             return
         modules = self._evaluation.schema_modules if layer == SCHEMA else self._fixpoint.modules
         budget = max(LEAST_BUDGET, int(self._evaluation.seconds / SECONDS_A_CHECK))
-        prover = (
-            None
-            if self._dred or layer > DATA
-            else Prover(modules, self._certain(layer), budget, self._coming)
-        )
-        certain = prover.certain if prover else self._certain(layer)
+        certain = self._certain(layer)
+        prover = None if self._dred or layer > DATA else Prover(modules, certain, budget, self._coming)
         universe = self._index.snapshot()
         put(without(all_of(self._went), universe), universe)
         gone = TripleIndex()
