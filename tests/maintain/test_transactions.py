@@ -81,6 +81,24 @@ STEPS = written(
 )
 """The same along other edges."""
 
+RESTORED = written(
+    ANOTHER_WAY + "[?x, :r, ?z] :- [?x, :r, ?y], [?y, :r, ?z] .",
+    "b r c, c r d, a q2 b, a v d, a q b, a u d",
+    "b r c, c r d, a q2 b, a v d, a q b, a u d, a w c",
+    "b r c, c r d, a q2 b, a v d, a w c, d r f",
+)
+"""Once missed: a to f, over an edge that comes when a to c is an edge again."""
+
+GUARDS = written(
+    """
+    [?x, ?p, ?z] :- [?p, :is, :transitive], [?x, ?p, ?y], [?y, ?p, ?z] .
+    [?y, ?q, ?x] :- [?p, :inverse, ?q], [?x, ?p, ?y] .
+    """,
+    "a inverse b, b inverse c, x a y, a inverse c, inverse is transitive",
+    "a inverse b, b inverse c, x a y",
+)
+"""Once kept: a inverse c, schema itself, which followed by the guard that goes with it."""
+
 NAMES = written(
     """
     [?y, :same, ?x] :- [?x, :same, ?y] .
@@ -110,6 +128,8 @@ ONE_COMES = written(
 @example(*ONE_COMES)
 @example(*STEPS)
 @example(*NAMES)
+@example(*RESTORED)
+@example(*GUARDS)
 def test_modules_feed_each_other(history: History, program: Program) -> None:
     assert_exact(history, program)
 

@@ -58,7 +58,7 @@ class Bench:
         Of these some are ``certain``. The maintenance ``proves`` what it can, or it follows DRed.
         """
         index = self.terms.index(certain)
-        prover = Prover([self.module, Outside(self.terms.index(stay))], index, 1_000_000)
+        prover = Prover([self.module, Outside(self.terms.index(stay))], index, 1_000_000, ())
         judge: Judge = self.judging(prover) if proves else set.copy
         gone = self.delete(judge(lost - certain), index, judge)
         self.module.settle(self.index, self.terms.index(gone))

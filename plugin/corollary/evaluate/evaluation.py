@@ -131,6 +131,7 @@ class Evaluation:
         """Let the modules work until nothing is new; with a number, only so many of the strata."""
         waiting = 0 if strata is None else len(self.strata) - strata
         self.fixpoint.run(self._unroll, len(self.fixpoint.modules) - waiting)
+        self.is_entangled |= self._closes_schema()
 
     @property
     def schema_modules(self) -> tuple[Module, ...]:
@@ -207,6 +208,7 @@ class Evaluation:
         self._state(stated)
         if not (is_seen_alike or self.is_entangled):
             self.is_entangled = self._has_inferred(self.schema.beyond(before.schema), explicit)
+        self.is_entangled |= self._closes_schema()
         return lost, stated, emptied
 
     def lost_at_least(self, gone: Collection[CompiledRule], explicit: TripleIndex) -> int:
@@ -325,12 +327,13 @@ class Evaluation:
 
     def _watch(self, origin: Module, predicate: int, new: Pairs) -> None:
         """Note whether anything but the schema leads to schema facts."""
-        if not self.is_entangled:
-            is_schema = bool(self.schema.mask(predicate, new).any())
-            if origin is self._transitive:  # what data makes transitive is no schema
-                self.is_entangled = is_schema and predicate not in self._overview.transitive_constants
-            elif origin not in self.schema_modules:
-                self.is_entangled = is_schema
+        if not self.is_entangled and origin not in self.schema_modules:
+            self.is_entangled = bool(self.schema.mask(predicate, new).any())
+
+    def _closes_schema(self) -> bool:
+        """Whether a relation of the schema is transitive by a fact that may go: it is certain too late."""
+        closed = self._transitive.closed - self._overview.transitive_constants
+        return not closed.isdisjoint((*self.schema.predicates, self.compiled.rdf_type))
 
     @property
     def cells(self) -> Mapping[int, tuple[int, ...]]:

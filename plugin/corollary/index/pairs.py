@@ -239,7 +239,7 @@ def compose(pairs: Keys, further: Pairs) -> Keys:
     return composed if (composed[1:] > composed[:-1]).all() else sort_keys(composed)
 
 
-def ranges(starts: Rows, ends: Rows) -> Rows:
+def spans(starts: Rows, ends: Rows) -> Rows:
     """All numbers from each start to before its end, one range after the other."""
     if starts.size == 1:
         return np.arange(starts[0], ends[0])

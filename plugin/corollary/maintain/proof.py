@@ -41,7 +41,7 @@ class Prover:
     """What is certain, and what modules can prove from it."""
 
     def __init__(
-        self, modules: Sequence[Module], certain: TripleIndex, budget: int, coming: Collection[int] = ()
+        self, modules: Sequence[Module], certain: TripleIndex, budget: int, coming: Collection[int]
     ) -> None:
         """At most ``budget`` facts are looked at; then ``TooMuch`` is raised.
 
@@ -64,7 +64,8 @@ class Prover:
             if self._budget < 0:
                 raise TooMuch("proofs would look at too many facts")
             is_first = not checked
-            size = count(checked := united(checked, frontier))
+            checked = united(checked, frontier)
+            size = count(checked)
             frontier, checked = self._prove(frontier, checked)
             if is_first:
                 wanted = checked

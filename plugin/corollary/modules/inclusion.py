@@ -38,10 +38,10 @@ from corollary.index.pairs import (
     follow,
     join,
     pack,
-    ranges,
     seconds,
     sort_keys,
     sorted_unique,
+    spans,
     swap,
 )
 from corollary.index.relation import Relation
@@ -204,7 +204,7 @@ class Inclusion:
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The candidates that are targets of some fact; guards are taken for settled."""
         derived: Candidates = {}
-        for target, source, turned in self._copies(candidates, lambda p: len(facts.relation(p)) > 0):
+        for target, source, turned in self._copies(candidates, _has_facts(facts)):
             pairs = candidates.relation(target).pairs()
             there = facts.relation(source).common(pairs.swapped if turned else pairs.keys)
             derived.setdefault(target, []).append(swap(there) if turned else there)
@@ -265,7 +265,7 @@ class Inclusion:
         left[rows[contains(self._included.classes.keys, steps)]] = False
         by_class, swapped = types[~left], Pairs(types[left]).swapped
         left = np.ones(swapped.size, np.bool_)
-        sources = self._ends(swapped, lambda p: len(facts.relation(p)) > 0)
+        sources = self._ends(swapped, _has_facts(facts))
         for source, turned, rows in sorted(sources, key=lambda end: -len(facts.relation(end[0]))):
             rows = rows[left[rows]]
             if not rows.size:
@@ -287,7 +287,7 @@ class Inclusion:
             numbers, sources = join(included.swapped, classes)
             for source, part in grouped(sources, numbers):
                 if is_read(source):
-                    yield source, turned, ranges(starts[part], starts[part + 1])
+                    yield source, turned, spans(starts[part], starts[part + 1])
 
     def closure(self, facts: TripleIndex) -> Inclusions:
         """The closed inclusions of the present schema, kind by kind."""
@@ -351,6 +351,11 @@ class Inclusion:
                     candidates.setdefault(self._rdf_type, []).append(types)
         types = follow(facts.relation(self._rdf_type).pairs().swapped, included.classes.keys)
         candidates.setdefault(self._rdf_type, []).append(types)
+
+
+def _has_facts(facts: TripleIndex) -> Callable[[int], bool]:
+    """Whether predicates have facts."""
+    return lambda predicate: len(facts.relation(predicate)) > 0
 
 
 def _close_turning(straight: Keys, turned: Keys) -> tuple[Pairs, Pairs]:

@@ -105,8 +105,7 @@ class Module(Protocol):
     def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
         """What proofs of the candidates start from: Backward/forward's way back.
 
-        ``facts`` are all that may still be there, the ``candidates`` and what is ``certain`` among them, and
-        hold all guards.
+        ``facts`` are all that may still be there, what is ``certain`` among them, and hold all guards.
 
         At least, if it is asked about its answers in turn: so many facts that whatever candidate follows from
         facts from outside, follows from those among the answers, what is certain and the guards alone.

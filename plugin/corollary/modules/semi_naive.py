@@ -145,7 +145,7 @@ class SemiNaive:
         leading = (
             trigger
             for trigger in self._triggered(recent)
-            if facts.has_predicates(trigger.predicates)
+            if facts.has_predicates(trigger.predicates)  # most have none, and are seen to at once
             and any(_has_match(head, wanted) for head in trigger.rule.heads)
         )
         return self._apply(leading, facts, recent)

@@ -29,8 +29,9 @@ if only rules with the filter close R.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 
@@ -191,6 +192,11 @@ class Transitive:
         return sorted(affected)
 
     @property
+    def closed(self) -> Set[int]:
+        """The predicates that are closed now, by constant rules or by guards."""
+        return self._external.keys()
+
+    @property
     def is_waiting(self) -> bool:
         """Whether there are rules, or edges, that were not applied yet."""
         return self._waiting or bool(self._restored)
@@ -234,7 +240,9 @@ class Transitive:
             new = recent.relation(predicate).pairs().keys
             if new.size:
                 self._refuse_literals(predicate, new)
-                longer = self._extend(predicate, new, facts.relation(predicate))
+                restored = candidates.get(predicate, [])  # paths that are not among the facts yet
+                closure = reduce(Relation.plus, restored, facts.relation(predicate))
+                longer = self._extend(predicate, new, closure)
                 candidates.setdefault(predicate, []).append(self._told(predicate, longer))
         return candidates
 
