@@ -132,7 +132,7 @@ class Bench:
         self.carry(candidates - guards, facts | guards, recent - guards)
         known = facts & self.given | guards
         self.search(candidates, known, guards)
-        self.search(candidates, known, known)
+        self.search(candidates, known, known & recent | guards)
 
     def rederive(self, candidates: set[Fact], facts: set[Fact]) -> set[Fact]:
         """The candidates that follow from facts without them."""

@@ -64,13 +64,8 @@ class Prover:
             if self._budget < 0:
                 raise TooMuch("proofs would look at too many facts")
             is_first = not checked
-            checked = united(checked, frontier)
-            size = count(checked)
-            frontier, checked = self._prove(frontier, checked)
-            if is_first:
-                wanted = checked
-            elif count(checked) < size:
-                wanted = shared(wanted, checked)
+            frontier, checked = self._prove(frontier, united(checked, frontier))
+            wanted = checked if is_first else shared(wanted, checked)
             if not wanted:
                 return {}
             read: Candidates = {}
