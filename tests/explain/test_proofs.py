@@ -13,7 +13,7 @@ from tests.explain.checker import Checker, cost, least_costs
 from corollary.evaluate import Materialisation
 from corollary.explain import FALSE, Explanation, Status, explain, explain_inconsistency
 from corollary.explain.proof import Application
-from corollary.language import CorollaryError, Program, UnstratifiableError, parse_program
+from corollary.language import Program, UnstratifiableError, parse_program
 from corollary.maintain import Strategy, maintain
 from corollary.profiles import load_profile
 
@@ -212,16 +212,17 @@ def test_a_clique_of_equal_things() -> None:
         checker.check(proof, (first, same, last))
 
 
-def test_only_the_last_materialisation_is_explained() -> None:
+def test_a_materialisation_is_explained_after_it_was_followed() -> None:
     before = chain(3, TRANSITIVE, ":p")
     gone = before.explicit.snapshot()
     (predicate,) = gone.predicates()
     keys = gone.relation(predicate).pairs().keys[:1]
     gone.remove(predicate, keys)
-    after, _ = maintain(before, gone, {predicate: keys}, {}, Strategy.DRED)
-    assert explained(after, "n1", "p", "n3").proofs
-    with pytest.raises(CorollaryError, match="take the last one"):
-        explained(before, "n1", "p", "n3")
+    then = [explained(before, f"n{n}", "p", "n3").as_dict() for n in (0, 1)]
+    after, _ = maintain(before, gone, {predicate: keys}, {}, Strategy.DRED, program=Program(()))
+    assert not explained(after, "n0", "p", "n3").proofs
+    assert [explained(before, f"n{n}", "p", "n3").as_dict() for n in (0, 1)] == then
+    assert all(explanation["proofs"] for explanation in then)
 
 
 def test_deep_proofs() -> None:

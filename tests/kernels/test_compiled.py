@@ -19,7 +19,8 @@ from corollary.kernels.compiled import SMALL, Kernel
 
 PROJECT = Path(__file__).parents[2]
 FOLDER = Path(compiled.__file__).parent
-KERNEL_FILES = sorted(set(FOLDER.glob("*.py")) - {FOLDER / "__init__.py", FOLDER / "compiled.py"})
+NO_KERNELS = ("__init__", "compiled", "interrupts")
+KERNEL_FILES = sorted(path for path in FOLDER.glob("*.py") if path.stem not in NO_KERNELS)
 FUNCTIONS = [
     node
     for path in KERNEL_FILES

@@ -270,7 +270,7 @@ def test_the_graph_can_be_told(turtle: Path, name: str) -> None:
 def test_loading_reasons_when_somebody_looks(tmp_path: Path) -> None:
     graph = Graph(CorollaryStore(rules="rdfs"))
     store_of(graph).load(written(tmp_path, "one.ttl", f"<{EX.A}> <{RDFS.subClassOf}> <{EX.B}> ."))
-    assert "1 change waits" in repr(graph.store)
+    assert "1 explicit, reasoning waits" in repr(graph.store)
     assert (EX.A, RDFS.subClassOf, EX.B) in graph
     store_of(graph).load(written(tmp_path, "two.ttl", f"<{EX.x}> a <{EX.A}> ."))
     assert (EX.x, RDF.type, EX.B) in graph

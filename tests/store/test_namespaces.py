@@ -18,7 +18,7 @@ def test_bindings_are_one_to_one(bindings: list[tuple[str, URIRef, bool]]) -> No
     for prefix, namespace, override in bindings:
         before = dict(table)
         free = prefix not in before and namespace not in before.values()
-        table.bind(prefix, namespace, override)
+        table = table.bound(prefix, namespace, override)
         if override or free:
             assert table.namespace(prefix) == namespace
             assert table.prefix(namespace) == prefix

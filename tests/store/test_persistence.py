@@ -146,7 +146,7 @@ def test_any_sequence_of_changes_is_kept(script: list[tuple[Any, ...]]) -> None:
                 data.commit() if verb == "commit" else data.close()
                 committed = state(model)
             if verb == "crash":
-                data.store._folder.close()  # type: ignore[attr-defined]
+                data.store._versions.current().folder.close()  # type: ignore[attr-defined]
                 model = memory(committed)
             if verb in ("crash", "reopen"):
                 data = opened(place)

@@ -1,24 +1,27 @@
-"""Explicit facts against a set of quads: any changes, and the log worked off at any moment."""
+"""Explicit facts against a set of quads: any changes, one by one or many at once, and what lies between."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corollary.index.pairs import Pairs
+from corollary.index.pairs import Pairs, difference
 from corollary.index.triples import TripleIndex
-from corollary.store.quads import Changes, Quads
+from corollary.store.pending import Pending
+from corollary.store.quads import Change, Changes, Quads, matching
 
 Quad = tuple[int, int, int, int]
 Facts = set[tuple[int, int, int]]
 
 small = st.integers(0, 3)
 quads = st.tuples(st.integers(0, 2), small, st.integers(0, 1), small)  # graph, subject, predicate, object
-changes = st.tuples(st.sampled_from(("add", "remove", "add many")), st.lists(quads, min_size=1, max_size=9))
-steps = st.lists(st.one_of(changes, st.just("apply")), max_size=60)
+rows = st.lists(st.tuples(quads, st.booleans()), min_size=1, max_size=9)  # whether a quad is added
+columns = st.tuples(st.lists(quads, max_size=9), st.lists(quads, max_size=9))  # removed, added
 
-Steps = list[str | tuple[str, list[Quad]]]
+FORMULA = 2
 
 
 def facts(index: TripleIndex) -> Facts:
@@ -28,78 +31,103 @@ def facts(index: TripleIndex) -> Facts:
 
 
 def changed(changes: Changes) -> Facts:
-    keys = [(p, key) for p, column in changes.items() for key in column.tolist()]
-    assert keys == sorted(set(keys), key=lambda item: ([*changes].index(item[0]), item[1])), (
-        "sorted and unique"
-    )
-    return {(key >> 32, p, key & 0xFFFFFFFF) for p, key in keys}
+    assert all((keys[1:] > keys[:-1]).all() and keys.size for keys in changes.values()), "sorted and unique"
+    return {(key >> 32, p, key & 0xFFFFFFFF) for p, keys in changes.items() for key in keys.tolist()}
 
 
-def union(model: set[Quad]) -> Facts:
-    return {(s, p, o) for _, s, p, o in model}
-
-
-@given(steps)
-def test_any_changes_in_any_batches(script: Steps) -> None:
-    store, model, applied = Quads(), set[Quad](), set[Quad]()
-    kept = []
-    for step in [*script, "apply"]:
-        if isinstance(step, tuple):
-            change(store, model, *step)
-            assert all(store.holds(*quad) == (quad in model) for quad in step[1])
-            assert store.is_changed or step[0] == "add many"
-            continue
-        gained, lost = store.apply()
-        assert changed(gained) == union(model) - union(applied)
-        assert changed(lost) == union(applied) - union(model)
-        applied = set(model)
-        assert not store.is_changed
-        check(store, model)
-        kept.append((store.snapshot(), store.copy(), set(model)))
-    for snapshot, copy, then in kept:
-        assert facts(snapshot.union) == union(then)
-        check(copy, then)
+def union(model: Iterable[Quad]) -> Facts:
+    return {(s, p, o) for g, s, p, o in model if g != FORMULA}
 
 
 def check(store: Quads, model: set[Quad]) -> None:
     """Every graph, the union, and what is shared are as the model says."""
     for graph in range(3):
-        index = store.graphs.get(graph, TripleIndex())
+        index = store.index(graph) or TripleIndex()
         assert facts(index) == {(s, p, o) for g, s, p, o in model if g == graph}
     assert facts(store.union) == union(model)
-    holders = [fact for fact in union(model) if sum((g, *fact) in model for g in range(3)) > 1]
-    assert facts(store._shared) == set(holders)
+    assert facts(store.shared) == {f for f in union(model) if {(0, *f), (1, *f)} <= model}
 
 
-@given(steps, steps)
-def test_a_copy_goes_its_own_way(before: Steps, after: Steps) -> None:
-    store, model = Quads(), set[Quad]()
-    play(store, model, before)
-    copy, copied = store.copy(), set(model)
-    play(copy, copied, after)
-    for quads, expected in ((store, model), (copy, copied)):
-        quads.apply()
-        check(quads, expected)
+def of_columns(removed: Iterable[Quad], added: Iterable[Quad]) -> list[Change]:
+    """The quads as changes: what is both removed and added is added."""
+    places: dict[tuple[int, int], tuple[set[int], set[int]]] = {}
+    for side, given_quads in enumerate((removed, added)):
+        for graph, s, p, o in given_quads:
+            places.setdefault((graph, p), (set(), set()))[side].add(s << 32 | o)
+    changes = []
+    for place, (less, more) in places.items():
+        add, remove = (np.array(sorted(keys), np.uint64) for keys in (more, less))
+        changes.append(Change(*place, difference(remove, add), Pairs(add)))
+    return changes
 
 
-def play(store: Quads, model: set[Quad], script: Steps) -> None:
+@given(st.lists(st.one_of(rows, columns), max_size=30))
+def test_any_changes_in_any_batches(script: list[object]) -> None:
+    store, model = Quads().with_formula(FORMULA), set[Quad]()
+    kept = [(store, set(model))]
     for step in script:
         if isinstance(step, tuple):
-            change(store, model, *step)
+            removed, added = step
+            after = store.changed(of_columns(removed, added))
+            model -= set(removed)
+            model |= set(added)
         else:
-            store.apply()
+            assert isinstance(step, list)
+            pending, length = Pending(), 0
+            for (graph, s, p, o), is_added in step:
+                length = pending.append(length, (graph, s, p, o, int(is_added)))
+                (model.add if is_added else model.discard)((graph, s, p, o))
+            after = store.changed(pending.changes(length))
+        check(after, model)
+        kept.append((after, set(model)))
+        store = after
+    for quads_then, then in kept:
+        check(quads_then, then)
+        for other, model_then in kept:
+            lost, gained = other.since(quads_then)
+            assert changed(lost) == union(then) - union(model_then)
+            assert changed(gained) == union(model_then) - union(then)
 
 
-def change(store: Quads, model: set[Quad], verb: str, quads: list[Quad]) -> None:
-    """Change store and model alike. Quads that are added many at once are all of one graph and predicate."""
-    if verb == "add many":
-        graph, _, predicate, _ = quads[0]
-        keys = np.array([s << 32 | o for _, s, _, o in quads], np.uint64)
-        expected = {(graph, s, predicate, o) for _, s, _, o in quads} - model
-        new = store.log_many(graph, predicate, Pairs.of(keys)).tolist()
-        assert new == sorted(s << 32 | o for _, s, _, o in expected)
-        model.update(expected)
-        return
-    for quad in quads:
-        store.log(*quad, added=verb == "add")
-        (model.add if verb == "add" else model.discard)(quad)
+@given(rows, st.integers(0, 9), rows)
+def test_rows_behind_the_length_are_nothing(
+    first: list[tuple[Quad, bool]], kept: int, second: list[tuple[Quad, bool]]
+) -> None:
+    """A rollback is an older length: what is appended then takes the place of what was there."""
+    pending, length = Pending(), 0
+    lengths = [0]
+    for (graph, s, p, o), is_added in first:
+        length = pending.append(length, (graph, s, p, o, int(is_added)))
+        assert pending.holds(length, graph, s, p, o) == is_added
+        lengths.append(length)
+    length = lengths[min(kept, len(first))]
+    words = dict(first[: min(kept, len(first))])
+    assert all(pending.holds(length, *quad) == words.get(quad) for quad, _ in first)
+    for (graph, s, p, o), is_added in second:
+        length = pending.append(length, (graph, s, p, o, int(is_added)))
+        words[graph, s, p, o] = is_added
+    assert all(pending.holds(length, *quad) == words.get(quad) for quad, _ in (*first, *second))
+    model = {quad for quad, is_added in words.items() if is_added}
+    assert pending.graphs(length) == {quad[0] for quad in words}
+    check(Quads().with_formula(FORMULA).changed(pending.changes(length)), model)
+
+
+@given(st.lists(quads), st.integers(0, 2), *[st.one_of(st.none(), small)] * 3)
+def test_matching(given_quads: list[Quad], graph: int, s: int | None, p: int | None, o: int | None) -> None:
+    store = Quads().changed(of_columns((), given_quads[::2])).changed(of_columns(given_quads[::3], ()))
+    index = store.index(graph) or TripleIndex()
+    found = dict(matching(index, s, p, o))
+    wanted = (s, p, o)
+    expected = {
+        f for f in facts(index) if all(w is None or w == term for w, term in zip(wanted, f, strict=True))
+    }
+    assert changed(found) == expected
+
+
+def test_a_graph_goes_with_its_facts() -> None:
+    quads_of_two = Quads().changed(of_columns((), [(0, 1, 0, 1), (1, 1, 0, 1), (1, 2, 0, 2)]))
+    left = quads_of_two.without_graph(1)
+    check(left, {(0, 1, 0, 1)})
+    assert list(left.graphs) == [0]
+    assert [changed(side) for side in left.since(quads_of_two)] == [{(2, 0, 2)}, set()]
+    assert left.without_graph(7) is left

@@ -7,11 +7,12 @@ evaluated when somebody asks; what satisfies one is an inconsistency.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from corollary.algebra.execute import run, sizes
-from corollary.evaluate.evaluation import Evaluation, tables
+from corollary.evaluate.evaluation import Assignment, Evaluation, tables
 from corollary.evaluate.fixpoint import Progress
 from corollary.evaluate.inconsistency import Inconsistency, clashes
 from corollary.index.triples import TripleIndex
@@ -31,7 +32,9 @@ from corollary.terms.dictionary import TermDictionary
 class Materialisation:
     """Explicit facts, all facts, and how they came about. Immutable: later changes make new ones.
 
-    ``rounds`` counts the turns that modules took, ``seconds`` tells what each spent.
+    ``compiled`` are the rules, ``assignments`` tell which module evaluated which, ``cells`` are those of
+    lists that were read. ``rounds`` counts the turns that modules took, ``seconds`` tells what each spent.
+    The ``evaluation`` may have gone on since; it stands here if it has this ``version``.
     """
 
     program: Program
@@ -39,6 +42,9 @@ class Materialisation:
     explicit: TripleIndex
     index: TripleIndex
     evaluation: Evaluation
+    compiled: CompiledProgram
+    assignments: tuple[Assignment, ...]
+    cells: Mapping[int, tuple[int, ...]]
     strata: Strata
     rounds: int
     seconds: dict[str, float]
@@ -47,6 +53,11 @@ class Materialisation:
     def followed_by(self, explicit: TripleIndex, strata: Strata) -> Materialisation:
         """What the evaluation has come to since, over other explicit facts."""
         return _result(explicit, self.evaluation, strata)
+
+    @property
+    def modules(self) -> dict[int, str]:
+        """The names of the modules that evaluated the rules, by number of the rule."""
+        return {assignment.rule.number: assignment.module for assignment in self.assignments}
 
     def inferred(self) -> TripleIndex:
         """The facts that are not explicit."""
@@ -66,7 +77,7 @@ class Materialisation:
     def _clashes(self) -> tuple[tuple[Inconsistency, ...], int]:
         found: list[Inconsistency] = []
         count = 0
-        for rule in self.evaluation.compiled.rules:
+        for rule in self.compiled.rules:
             if not rule.heads and viable(rule, self.index):
                 plan = full_plan(rule, sizes(self.index))
                 batch = run(plan, {Age.ALL: self.index}, rule, self.dictionary)
@@ -80,27 +91,25 @@ class Materialisation:
 
         Rules without guards stand as they are; a rule whose guards match nothing has no instances.
         """
-        evaluation = self.evaluation
-        return instances(evaluation.compiled, tables(evaluation.compiled, self.index), evaluation.cells)
+        return instances(self.compiled, tables(self.compiled, self.index), self.cells)
 
     def components(self, prefixes: Prefixes | None = None) -> Components:
         """What derives something over these facts, part by part: see ``plan.components``.
 
         Terms are printed with ``prefixes``, by default the program's.
         """
-        compiled = self.evaluation.compiled
-        modules = {assignment.rule.number: assignment.module for assignment in self.evaluation.assignments}
+        compiled = self.compiled
         known = compiled.source.prefixes if prefixes is None else prefixes
-        return components(compiled, modules, self.index, tables(compiled, self.index), known)
+        return components(compiled, self.modules, self.index, tables(compiled, self.index), known)
 
     def explain_plan(self) -> Explanation:
         """How the program is evaluated over these facts: see ``plan.explain``."""
         return explain(
-            self.evaluation.compiled,
-            {assignment.rule.number: assignment.module for assignment in self.evaluation.assignments},
+            self.compiled,
+            self.modules,
             self.strata.rules,
             self.index,
-            tables(self.evaluation.compiled, self.index),
+            tables(self.compiled, self.index),
             sizes(self.index),
         )
 
@@ -175,6 +184,7 @@ def _materialise(
 def _result(explicit: TripleIndex, evaluation: Evaluation, strata: Strata) -> Materialisation:
     fixpoint, compiled = evaluation.fixpoint, evaluation.compiled
     return Materialisation(
-        compiled.source, compiled.dictionary, explicit, fixpoint.index.snapshot(), evaluation, strata,
+        compiled.source, compiled.dictionary, explicit, fixpoint.index.snapshot(),
+        evaluation, compiled, tuple(evaluation.assignments), evaluation.cells, strata,
         fixpoint.rounds, dict(fixpoint.seconds), evaluation.version,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from corollary.explain.proof import FALSE, Fact, Proof
 from corollary.explain.search import Effort, Search
 from corollary.explain.ways import Way, Ways
 from corollary.index.triples import TripleIndex
-from corollary.language import CorollaryError, Program
+from corollary.language import Program
 from corollary.plan.components import Prefixes
 from corollary.terms.dictionary import TermDictionary
 
@@ -86,9 +86,7 @@ def explain(
     """Why the fact (s, p, o) holds: up to ``limit`` proofs.
 
     A fact that does not hold has none. ``prefixes`` shorten what is printed; by default the program's.
-    CorollaryError if the materialisation was followed by another.
     """
-    _refuse_the_past(result)
     fact = (s, p, o)
     status = Status.ABSENT
     proofs: tuple[Proof, ...] = ()
@@ -106,27 +104,16 @@ def explain(
 def explain_inconsistency(
     result: Materialisation, found: Inconsistency, *, limit: int = 1, prefixes: Prefixes | None = None
 ) -> Explanation:
-    """Why the facts of an inconsistency hold, up to ``limit`` proofs, and by which constraint they clash.
-
-    CorollaryError if the materialisation was followed by another.
-    """
-    _refuse_the_past(result)
+    """Why the facts of an inconsistency hold, up to ``limit`` proofs, and by which constraint they clash."""
     ways = [
         way
-        for rule in result.evaluation.compiled.rules
+        for rule in result.compiled.rules
         if not rule.heads and rule.label == found.rule
         for way in Ways(result, None, 0).to_false(rule, found.facts)
     ]
     assert ways, f"no constraint {found.rule} for these facts"
     proofs, is_complete = _proofs(result, FALSE, limit, ways)
     return _explanation(result, Status.INCONSISTENCY, None, found.rule, proofs, is_complete, (), prefixes)
-
-
-def _refuse_the_past(result: Materialisation) -> None:
-    if result.version != result.evaluation.version:
-        raise CorollaryError(
-            "this materialisation was followed by another, and its rules may have changed: take the last one"
-        )
 
 
 def _proofs(

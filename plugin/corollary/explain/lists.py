@@ -27,7 +27,7 @@ class ListReader:
         if name == "LIST":
             return [self._whole(subject, value, {})]
         if name == "ITEM":
-            cells, position = self._result.evaluation.cells[subject], int(number) - 1
+            cells, position = self._result.cells[subject], int(number) - 1
             cell = cells[position]
             return [(Reading(subject, (cell,), (value,)), ((cell, self._first, value),))]
         if name not in ("MEMBER", "REPEATED"):
@@ -40,19 +40,19 @@ class ListReader:
 
     def _of(self, head: int) -> Iterator[int]:
         """The readings of a list."""
-        for length in sorted(self._result.evaluation.compiled.lengths):
+        for length in sorted(self._result.compiled.lengths):
             predicate = self._result.dictionary.find(f"LIST_{length}")
             if predicate is not None:
                 yield from self._result.index.relation(predicate).objects(head)
 
     def _positions(self, reading: int, item: int) -> list[int]:
-        cells = self._result.evaluation.cells[reading]
+        cells = self._result.cells[reading]
         relation = self._result.index.relation(self._first)
         return [position for position, cell in enumerate(cells) if relation.has(cell, item)]
 
     def _whole(self, head: int, reading: int, wanted: dict[int, int]) -> tuple[Reading, tuple[Fact, ...]]:
         """A whole list; ``wanted`` are the items to be told, by position, where cells have several."""
-        cells = self._result.evaluation.cells[reading]
+        cells = self._result.cells[reading]
         items = tuple(wanted.get(i, self._item(cell)) for i, cell in enumerate(cells))
         rests = zip(cells, (*cells[1:], self._nil), strict=True)
         facts = [

@@ -55,7 +55,7 @@ class Ways:
     def __init__(self, result: Materialisation, most: int | None, detours: int) -> None:
         self._index = result.index
         self._explicit = result.explicit
-        self._program = result.evaluation.compiled
+        self._program = result.compiled
         self._dictionary = result.dictionary
         self._most = most
         self._lists = ListReader(result)

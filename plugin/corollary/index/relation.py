@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.index.pairs import (
+    NO_KEYS,
     NO_PAIRS,
     Pairs,
     ReadOnlyKeys,
@@ -24,6 +25,7 @@ from corollary.index.pairs import (
     pack,
     read_only,
     sort_keys,
+    union,
 )
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.terms.dictionary import FIRST_LITERAL
@@ -53,6 +55,11 @@ class Relation:
     def __repr__(self) -> str:
         _, added, removed = self._parts
         return f"Relation({len(self):,} facts, overlay +{len(added):,} -{len(removed):,})"
+
+    @property
+    def parts(self) -> tuple[Pairs, Pairs, Pairs]:
+        """The base, what was added to it, and what was removed from it."""
+        return self._parts
 
     def plus(self, keys: Keys) -> Relation:
         """The relation with these facts (sorted, unique) too; those it has already are harmless."""
@@ -90,6 +97,22 @@ class Relation:
         from_added = Pairs(intersection(keys, added.keys))
         from_base = Pairs(difference(keys, from_added.keys))
         return Relation(base, added.minus(from_added), removed.plus(from_base))
+
+    def since(self, before: Relation) -> tuple[Keys, Keys]:
+        """The facts removed and those added since the relation was as in ``before``; sorted, unique.
+
+        Costs the overlays if both have the same base, and else a look at all facts.
+        """
+        if self is before:
+            return NO_KEYS, NO_KEYS
+        (base, added, removed), (old_base, old_added, old_removed) = self._parts, before._parts
+        if base is not old_base:
+            now, then = self.pairs().keys, before.pairs().keys
+            return difference(then, now), difference(now, then)
+        return (
+            union(difference(old_added.keys, added.keys), difference(removed.keys, old_removed.keys)),
+            union(difference(added.keys, old_added.keys), difference(old_removed.keys, removed.keys)),
+        )
 
     def contains(self, keys: Keys) -> Mask:
         """Which of the packed facts are there."""

@@ -14,6 +14,8 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
+from corollary.kernels.interrupts import undisturbed
+
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
@@ -39,8 +41,18 @@ class Kernel(Generic[Parameters, Result]):
             self._seen += sum(argument.size for argument in args if isinstance(argument, np.ndarray))
             if self._seen <= SMALL:
                 return self.plain(*args, **kwargs)
-            self._compiled = self.compile()
+            undisturbed(lambda: self._compile_for(args))
+            assert self._compiled is not None
         return self._compiled(*args, **kwargs)
+
+    def _compile_for(self, args: tuple[Any, ...]) -> None:
+        """Compile for arguments like these; in one go, as Numba cannot go on where it was interrupted."""
+        compiled: Any = self.compile()
+        if hasattr(compiled, "compile"):  # not where Numba is told to leave Python as it is
+            import numba
+
+            compiled.compile(tuple(map(numba.typeof, args)))
+        self._compiled = compiled
 
     @property
     def is_compiled(self) -> bool:

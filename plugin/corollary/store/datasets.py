@@ -20,6 +20,8 @@ from corollary.index.pairs import NO_PAIRS, Pairs
 from corollary.index.triples import TripleIndex
 from corollary.language import CorollaryError
 from corollary.store.quads import Quads
+from corollary.store.terms import Terms
+from corollary.store.version import Version
 from corollary.terms.dictionary import Kind, TermDictionary
 
 if TYPE_CHECKING:
@@ -30,24 +32,24 @@ def save(store: CorollaryStore, path: str | os.PathLike[str]) -> None:
     """What a store holds and what follows from it, as a data set."""
     from corollary.loaders.encoded import EncodedDataSet, save_encoded
 
-    with store._lock:
-        if store._quoted_graphs:
-            raise CorollaryError("N3 formulas cannot be put into a data set: remove their graphs first")
-        state = store._now()
-        result = state.materialisation
-        graphs = {graph: index for graph, index in state.facts.graphs.items() if index.fact_count()}
-        home = store._target(None)
-        if store._default not in graphs and home in graphs:
-            graphs[store._default] = graphs.pop(home)
-        data = EncodedDataSet(
-            store._terms.dictionary,
-            state.facts.union,
-            TripleIndex() if result is None else result.inferred(),
-            None if result is None else store._options.title(),
-            None if graphs.keys() <= {store._default} else graphs,
-            {prefix: str(name) for prefix, name in store.namespaces()},
-        )
-        save_encoded(path, data)
+    version = store._settled()
+    state = version.state
+    if version.quads.formulas:
+        raise CorollaryError("N3 formulas cannot be put into a data set: remove their graphs first")
+    result, default = state.materialisation, version.terms.default
+    graphs = {graph: index for graph, index in state.facts.graphs.items() if index.fact_count()}
+    home = store._target(version, None)
+    if default not in graphs and home in graphs:
+        graphs[default] = graphs.pop(home)
+    data = EncodedDataSet(
+        version.terms.dictionary,
+        state.facts.union,
+        TripleIndex() if result is None else result.inferred(),
+        None if result is None else version.options.title(),
+        None if graphs.keys() <= {default} else graphs,
+        {prefix: str(name) for prefix, name in version.namespaces},
+    )
+    save_encoded(path, data)
 
 
 def load(store: CorollaryStore, path: str | os.PathLike[str], graph: Graph | Node | str | None) -> int:
@@ -59,31 +61,30 @@ def load(store: CorollaryStore, path: str | os.PathLike[str], graph: Graph | Nod
     for name in data.graphs or ():
         text = data.dictionary.decode(name)
         store.refuse_side(URIRef(text[1:-1]))
-    with store._lock:
-        if _is_new(store):
+    with store._versions.transaction():
+        version = store._versions.current().to_be_written()
+        if _is_new(version):
             tables = data.dictionary.tables()
             tables[Kind.BLANK_NODE] = new_labels(len(tables[Kind.BLANK_NODE]))
-            _take_terms(store, TermDictionary.of_tables(tables))
-            translated = None
+            store._versions.change(_with_terms, TermDictionary.of_tables(tables))
+            version, translated = store._versions.current(), None
         else:
-            translated = Translation(data.dictionary, store._terms.dictionary)
-        target = store._target(graph)
+            translated = Translation(data.dictionary, version.terms.dictionary)
+        target = store._target(version, graph)
         facts: dict[tuple[int, int], Pairs] = {}
         for source, index in (data.graphs or {_UNNAMED: data.explicit}).items():
             name = source if translated is None or source == _UNNAMED else translated.id(source)
-            to = target if name in (_UNNAMED, store._default) else name
+            to = target if name in (_UNNAMED, version.terms.default) else name
             for predicate, relation in index.relations():
                 pairs = relation.pairs()
                 if translated is not None:
                     predicate, pairs = translated.id(predicate), translated.pairs(pairs)
                 known = facts.get((to, predicate), NO_PAIRS)  # two graphs may go to the same one
                 facts[to, predicate] = known.plus(pairs)
-        count = store._log_facts(facts)
-        if graph is None:
-            store._home.fill()
-    manager = NamespaceManager(Graph(store), "none")
-    for prefix, namespace in data.prefixes.items():
-        manager.bind(prefix, namespace, override=False)
+        count = store._add_facts(facts, is_home=graph is None)
+        manager = NamespaceManager(Graph(store), "none")
+        for prefix, namespace in data.prefixes.items():
+            manager.bind(prefix, namespace, override=False)
     return count
 
 
@@ -91,21 +92,14 @@ _UNNAMED = -1
 """Stands for the only graph of a data set."""
 
 
-def _is_new(store: CorollaryStore) -> bool:
-    """Whether nobody has seen an id of a store that is in memory."""
-    return (
-        store._state is None
-        and store._folder is None
-        and not store._quads.is_changed
-        and not store._quads.graphs
-        and not store._quoted_graphs
-    )
+def _is_new(version: Version) -> bool:
+    """Whether nothing in memory has an id yet but graphs without facts."""
+    quads = version.quads
+    return version.folder is None and not (version.derived.state or quads.graphs or quads.formulas)
 
 
-def _take_terms(store: CorollaryStore, dictionary: TermDictionary) -> None:
-    """Give other ids to the terms of a store that is new."""
-    graphs, prefixes = store._names()
-    store._start(dictionary, Quads())
-    for prefix, namespace in prefixes:
-        store._namespaces.bind(prefix, namespace)
-    store._named.update(map(store._terms.id_of, graphs))
+def _with_terms(version: Version, dictionary: TermDictionary) -> Version:
+    """A version without facts, over the terms of a data set."""
+    terms = Terms(dictionary)
+    named = frozenset(terms.id_of(version.terms[graph]) for graph in version.named)
+    return version.changed(terms=terms, named=named, contexts={}, quads=Quads())

@@ -3,21 +3,26 @@
 1. ``terms`` are the dictionary's texts, kind by kind, in the order of their ids.
 2. ``changes`` are facts that came to, or went from, one relation of one graph. Read in order, the last word
    on a fact counts.
-3. ``others`` is what is small, and written whole when it differs: names of graphs, prefixes, formulas.
+3. ``others`` is what is small, and written whole when it differs: names of graphs, prefixes, formulas; and
+   the ``manifest``: how many rows there are, what their checksums are, and which commit is the last.
 
 A commit is one transaction of SQLite, forced to the disk, so a crash at any moment leaves a whole number of
 commits. The plain rollback journal is used and not the write-ahead log: what we write is appended, which the
-former does once and the latter twice. SQLite finds damage to its own structure; checksums find the rest.
+former does once and the latter twice. SQLite finds damage to its own structure; checksums and the manifest
+find the rest: bits that flipped, and rows that are missing, swapped or from another store.
 
-Invariant: the database is locked from opening to closing, so what was read or written last is what is there.
+Invariant: what is there is what was read or written last. Writers lock the database from opening to closing,
+and readers keep writers out. Whether an interrupted commit took place is read from the manifest.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -25,17 +30,20 @@ from zlib import crc32
 
 import numpy as np
 
+from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Keys, Mask
 from corollary.kernels.texts import Bytes, Places
 from corollary.language import CorollaryError
-from corollary.store.quads import Journal, Quads
-from corollary.terms.dictionary import BULK_KINDS, TermDictionary
+from corollary.store.contents import NAMES, others_of
+from corollary.store.quads import Quads, differences
+from corollary.store.version import Version
+from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, TermDictionary
 from corollary.terms.texts import TextTable
 
 DATABASE = "corollary.sqlite"
 
 APPLICATION = int.from_bytes(b"Coro")
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 PIECE = 1 << 26
 """So many bytes go into one row; SQLite takes a billion at most."""
@@ -46,6 +54,8 @@ ROW = 16
 FEW_ROWS = 1 << 10
 """So many rows are never too many."""
 
+MANIFEST = "manifest"
+
 _TABLES = (
     "CREATE TABLE terms (sequence INTEGER PRIMARY KEY, kind, lengths, texts, checksum)",
     "CREATE TABLE changes (sequence INTEGER PRIMARY KEY, graph, predicate, added, facts, checksum)",
@@ -55,24 +65,72 @@ _TABLES = (
 )
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
+_NOTHING = TripleIndex()
+
+_Change = tuple[int, int, bool, Keys]
+"""Graph, predicate, whether facts were added or removed, and the facts."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """How many rows a table has, and the checksum of their checksums in order."""
+
+    count: int = 0
+    checksum: int = 0
+
+    def with_row(self, checksum: int) -> _Rows:
+        return _Rows(self.count + 1, crc32(checksum.to_bytes(4, "little"), self.checksum))
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What a folder holds after a commit. ``weight`` is how much its changes take, in facts."""
+
+    commit: int = 0
+    version: Version | None = None
+    counts: tuple[int, ...] = (0,) * len(BULK_KINDS)
+    terms: _Rows = _Rows()
+    changes: _Rows = _Rows()
+    weight: int = 0
+    others: Mapping[str, bytes] | None = None
+
+    @property
+    def quads(self) -> Quads:
+        return Quads() if self.version is None else self.version.quads
+
+    def manifest(self) -> bytes:
+        others = {name: _checksum(name, content) for name, content in sorted((self.others or {}).items())}
+        return json.dumps(
+            {
+                "commit": self.commit,
+                "counts": self.counts,
+                "terms": [self.terms.count, self.terms.checksum],
+                "changes": [self.changes.count, self.changes.checksum],
+                "others": others,
+            }
+        ).encode()
+
 
 class Folder:
     """The folder of an open store. Its errors are ``CorollaryError``, with the place and a remedy."""
 
-    def __init__(self, place: Path, *, create: bool) -> None:
-        """Open it, for nobody else. FileNotFoundError if there is no store, unless told to ``create`` it."""
+    def __init__(self, place: Path, *, create: bool = False, read_only: bool = False) -> None:
+        """Open it, for nobody else, or to be ``read_only`` for any number of readers and no writer.
+
+        FileNotFoundError if there is no store, unless told to ``create`` it.
+        """
         self.place = place
+        self.read_only = read_only
         self._process = os.getpid()
-        self._counts = [0 for _ in BULK_KINDS]
-        self._term_rows = 0
-        self._weight = 0
-        self._others: dict[str, bytes] = {}
+        self._written = _Written()
+        self._proposed: _Written | None = None
         if place.exists() and not place.is_dir():
             raise CorollaryError(f"{place} is a file, and a store is kept in a folder: name another place")
-        if not create and not (place / DATABASE).is_file():
+        if (read_only or not create) and not (place / DATABASE).is_file():
             raise FileNotFoundError(place)
         with self._complaints():
-            place.mkdir(parents=True, exist_ok=True)
+            if create:
+                _make_folder(place)
             self._database = _connection(place)
             try:
                 self._begin(create)
@@ -83,8 +141,13 @@ class Folder:
     def _begin(self, create: bool) -> None:
         """Lock the database, and see that it is ours."""
         run = self._database.execute
-        run("PRAGMA synchronous = FULL")
-        run("BEGIN EXCLUSIVE")
+        if self.read_only:
+            run("PRAGMA query_only = ON")
+            run("BEGIN")  # stays open: the database is locked for writers while readers read
+        else:
+            run("PRAGMA locking_mode = EXCLUSIVE")
+            run("PRAGMA synchronous = FULL")
+            run("BEGIN EXCLUSIVE")
         if not self._pragma("schema_version"):  # SQLite takes the remains of a database for a new one
             if (self.place / DATABASE).stat().st_size:
                 raise _damage(self.place, "it is cut off")
@@ -92,6 +155,7 @@ class Folder:
                 raise FileNotFoundError(self.place)
             for statement in _TABLES:
                 run(statement)
+            self._insert("others", MANIFEST, _Written().manifest())
         elif self._pragma("application_id") != APPLICATION:
             raise CorollaryError(f"{self.place / DATABASE} is no store of Corollary: name another folder")
         elif (version := self._pragma("user_version")) != FORMAT_VERSION:
@@ -101,127 +165,240 @@ class Folder:
             )
         elif (finding := self._pragma("quick_check")) != "ok":
             raise _damage(self.place, finding)
-        run("COMMIT")
+        if not self.read_only:
+            run("COMMIT")
 
     def _pragma(self, name: str) -> Any:
         return self._database.execute(f"PRAGMA {name}").fetchone()[0]
 
     def close(self) -> None:
-        """Let others open it."""
+        """Let others open it. May be called again."""
         self._database.close()
 
     # Reading
 
     def read(self) -> tuple[TermDictionary, Quads, dict[str, bytes]]:
-        """The terms, with the ids they had; the facts; and the others."""
+        """The terms, with the ids they had; the facts; and the others.
+
+        CorollaryError if anything is not as the manifest says.
+        """
+        try:
+            with self._complaints():
+                self._written, tables, quads = self._read()
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise _damage(self.place, f"a row makes no sense: {error}") from error
+        return TermDictionary.of_tables(tables), quads, dict(self._written.others or {})
+
+    def _read(self) -> tuple[_Written, list[TextTable], Quads]:
+        """What is there, compared with the manifest."""
         contents: list[list[Bytes]] = [[] for _ in BULK_KINDS]
         lengths: list[list[Places]] = [[] for _ in BULK_KINDS]
-        changes: Journal = []
-        with self._complaints():
-            for kind, sizes, texts in self._rows("kind, lengths, texts FROM terms ORDER BY sequence"):
-                lengths[kind].append(np.frombuffer(sizes, "<u4").astype(np.int64))
-                contents[kind].append(np.frombuffer(texts, np.uint8))
-            for graph, predicate, added, facts in self._rows(
-                "graph, predicate, added, facts FROM changes ORDER BY sequence"
-            ):
-                changes.append((graph, predicate, bool(added), np.frombuffer(facts, "<u8")))
-            self._others = dict(self._rows("name, content FROM others"))
+        terms = changed = _Rows()
+        changes: list[_Change] = []
+        for number, checksum, kind, sizes, texts in self._rows("terms", "kind, lengths, texts"):
+            terms = self._in_order(terms, number, checksum)
+            lengths[kind].append(np.frombuffer(sizes, "<u4").astype(np.int64))
+            contents[kind].append(np.frombuffer(texts, np.uint8))
+            if int(lengths[kind][-1].sum()) != len(texts):
+                raise _damage(self.place, "terms are cut off")
+        for number, checksum, graph, predicate, added, facts in self._rows(
+            "changes", "graph, predicate, added, facts"
+        ):
+            changed = self._in_order(changed, number, checksum)
+            changes.append((graph, predicate, bool(added), np.frombuffer(facts, "<u8")))
         tables = [TextTable.of_parts(*parts) for parts in zip(contents, lengths, strict=True)]
-        self._counts = list(map(len, tables))
-        self._term_rows = sum(map(len, contents))
-        self._weight = sum(ROW + keys.size for *_, keys in changes)
+        others = {name: content for name, _, content in self._rows("others", "content", "name")}
+        manifest = others.pop(MANIFEST, b"{}")
+        written = _Written(
+            int(json.loads(manifest).get("commit", -1)),
+            None,
+            tuple(map(len, tables)),
+            terms,
+            changed,
+            sum(ROW + keys.size for *_, keys in changes),
+            others,
+        )
+        if written.manifest() != manifest or (others and set(others) != set(NAMES)):
+            raise _damage(self.place, "rows are missing, or are not its own")
         graphs: dict[int, dict[int, Keys]] = {}
-        for graph, predicate, keys, added in _last_words(changes):
-            if added.any():
-                graphs.setdefault(graph, {})[predicate] = keys[added]
-        self._dictionary = TermDictionary.of_tables(tables)
-        return self._dictionary, Quads.of(graphs), dict(self._others)
+        for graph, predicate, keys, is_added in _last_words(changes):
+            self._refuse_unknown(np.array([graph, predicate], np.uint64), keys, written.counts)
+            if is_added.any():
+                graphs.setdefault(graph, {})[predicate] = keys[is_added]
+        for name in set(others) - {"prefixes"}:
+            ids = np.frombuffer(others[name], "<u4").astype(np.uint64)
+            self._refuse_unknown(ids, ids, written.counts)
+        return written, tables, Quads.of(graphs)
 
-    def _rows(self, columns: str) -> Iterator[tuple[Any, ...]]:
-        for checksum, *values in self._database.execute(f"SELECT checksum, {columns}"):
-            if _checksum(*values) != checksum:
+    def has_read(self, version: Version) -> None:
+        """Note which version came of what was read."""
+        self._written = replace(self._written, version=version)
+
+    def _rows(self, table: str, columns: str, key: str = "sequence") -> Iterator[tuple[Any, ...]]:
+        """The rows of a table in order: key, checksum, and the columns."""
+        for name, checksum, *values in self._database.execute(
+            f"SELECT {key}, checksum, {columns} FROM {table} ORDER BY {key}"
+        ):
+            if _checksum(name, *values) != checksum:
                 raise _damage(self.place, "a checksum differs")
-            yield tuple(values)
+            yield name, checksum, *values
+
+    def _in_order(self, rows: _Rows, number: int, checksum: int) -> _Rows:
+        if number != rows.count + 1:
+            raise _damage(self.place, "rows are missing")
+        return rows.with_row(checksum)
+
+    def _refuse_unknown(self, ids: Keys, keys: Keys, counts: tuple[int, ...]) -> None:
+        """See that all ids are those of terms."""
+        for column in (ids, keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF)):
+            kinds = column >> np.uint64(KIND_SHIFT)
+            known = np.array([*counts, 0], np.uint64)[kinds]
+            if ((column & np.uint64(INDEX_MASK)) >= known).any():
+                raise _damage(self.place, "it mentions terms that it does not have")
+
+    def findings(self) -> list[str]:
+        """What is wrong with what is there, read once more and compared with what was written last."""
+        try:
+            with self._complaints():
+                found = [text for (text,) in self._database.execute("PRAGMA integrity_check") if text != "ok"]
+                self._catch_up()
+                written, tables, quads = self._read()
+        except (CorollaryError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            return [str(error)]
+        known, version = self._written, self._written.version
+        if replace(written, version=version) != replace(known, others=known.others or {}):
+            found.append(f"{self.place}: it is not what was written last")
+        if version is not None:
+            dictionary = version.terms.dictionary
+            for kind, table in zip(BULK_KINDS, tables, strict=True):
+                texts, lengths = dictionary.texts_between(kind, 0, len(table))
+                if not (
+                    np.array_equal(texts, table.content())
+                    and np.array_equal(lengths, np.diff(table.offsets()))
+                ):
+                    found.append(f"{self.place}: the {kind.name} terms are not those in memory")
+            if any(True for _ in _changes(version.quads, quads)):
+                found.append(f"{self.place}: the facts are not those in memory")
+        return found
 
     # Writing
 
-    def write(self, dictionary: TermDictionary, quads: Quads, others: Mapping[str, bytes]) -> None:
-        """Write what is new, and clear the journal of the quads. If that fails, nothing is written.
+    def has_written(self, version: Version) -> bool:
+        """Whether a version was committed last, however its ``write`` ended."""
+        self._catch_up()
+        return self._written.version is version
 
-        The dictionary and the quads are those that were read, or a changed copy of these quads.
+    def write(self, version: Version) -> None:
+        """Commit a version. If that raises an error of the folder's, nothing is written.
+
+        Precondition: the version is applied, and has the terms that were read. Whatever else is raised, an
+        interruption say, ``has_written`` tells.
         """
-        assert dictionary is self._dictionary and quads.journal is not None
         if os.getpid() != self._process:
             raise CorollaryError(f"{self.place} is open in a parent of this process: write there")
-        news = {name: content for name, content in others.items() if self._others.get(name) != content}
-        counts = list(map(dictionary.count, BULK_KINDS))
-        if not quads.journal and not news and counts == self._counts:
+        if self.read_only:
+            return
+        self._catch_up()
+        written, dictionary = self._written, version.terms.dictionary
+        others = others_of(version)
+        counts = tuple(map(dictionary.count, BULK_KINDS))
+        changes = list(_changes(written.quads, version.quads))
+        if not changes and counts == written.counts and others == (written.others or {}):
+            self._written = replace(written, version=version)
             return
         with self._complaints():
-            self._database.execute("BEGIN")
             try:
-                term_rows = self._write_terms(dictionary)
-                weight = self._write_changes(quads, quads.journal)
-                for name, content in news.items():
-                    self._insert("others", name, content)
-                self._database.execute("COMMIT")
+                self._write(written, version, dictionary, counts, changes, others)
             except BaseException:
-                with suppress(sqlite3.Error):  # some errors roll back by themselves
-                    self._database.execute("ROLLBACK")
+                self._catch_up()
                 raise
-        self._counts, self._term_rows, self._weight = counts, term_rows, weight
-        self._others.update(news)
-        quads.journal.clear()
 
-    def _write_terms(self, dictionary: TermDictionary) -> int:
-        """Write the terms that are new, or all if there are many small rows. How many rows there are."""
-        starts, rows = self._counts, self._term_rows
-        if rows > FEW_ROWS + len(dictionary) // ROW:
+    def _write(
+        self,
+        written: _Written,
+        version: Version,
+        dictionary: TermDictionary,
+        counts: tuple[int, ...],
+        changes: list[_Change],
+        others: dict[str, bytes],
+    ) -> None:
+        self._database.execute("BEGIN")
+        terms = self._write_terms(written, dictionary, counts)
+        weight, changed = self._write_changes(written, version.quads, changes)
+        for name, content in others.items():
+            if (written.others or {}).get(name) != content:
+                self._insert("others", name, content)
+        after = _Written(written.commit + 1, version, counts, terms, changed, weight, others)
+        self._insert("others", MANIFEST, after.manifest())
+        self._proposed = after
+        self._database.execute("COMMIT")
+        self._written, self._proposed = after, None
+
+    def _catch_up(self) -> None:
+        """After an interrupted commit: give it up if it has not happened, and else know that it has."""
+        if self.read_only:
+            return
+        with self._complaints():
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+            proposed = self._proposed
+            if proposed is not None:
+                ((manifest,),) = self._database.execute(
+                    "SELECT content FROM others WHERE name = ?", (MANIFEST,)
+                )
+                if manifest == proposed.manifest():
+                    self._written = proposed
+                self._proposed = None
+
+    def _write_terms(self, written: _Written, dictionary: TermDictionary, counts: tuple[int, ...]) -> _Rows:
+        """Write the terms that are new, or all if there are many small rows."""
+        starts, rows = written.counts, written.terms
+        if rows.count > FEW_ROWS + sum(counts) // ROW:
             self._database.execute("DELETE FROM terms")
-            starts, rows = [0 for _ in BULK_KINDS], 0
-        for kind, start in zip(BULK_KINDS, starts, strict=True):
-            texts, lengths = dictionary.texts_from(kind, start)
+            starts, rows = _Written().counts, _Rows()
+        for kind, start, end in zip(BULK_KINDS, starts, counts, strict=True):
+            texts, lengths = dictionary.texts_between(kind, start, end)
             ends = np.cumsum(lengths)
             cuts = np.searchsorted(ends, np.arange(PIECE, texts.size, PIECE)).tolist()
             places = np.concatenate(([0], ends))
             for first, last in pairwise([0, *cuts, lengths.size]):
                 if first < last:
                     sizes = lengths[first:last].astype("<u4").tobytes()
-                    self._insert(
-                        "terms", None, int(kind), sizes, texts[places[first] : places[last]].tobytes()
-                    )
-                    rows += 1
+                    piece = texts[places[first] : places[last]].tobytes()
+                    rows = self._append("terms", rows, int(kind), sizes, piece)
         return rows
 
-    def _write_changes(self, quads: Quads, journal: Journal) -> int:
+    def _write_changes(self, written: _Written, quads: Quads, changes: list[_Change]) -> tuple[int, _Rows]:
         """Write the changes, or all facts if more than half of what is there is out of date. Its weight."""
-        changes = [
-            (graph, predicate, is_added, keys[added == is_added])
-            for graph, predicate, keys, added in _last_words(journal)
-            for is_added in (False, True)
-            if (added == is_added).any()
-        ]
-        weight: int = self._weight + sum(ROW + keys.size for *_, keys in changes)
+        rows = written.changes
+        weight = written.weight + sum(ROW + keys.size for *_, keys in changes)
         live = sum(
             ROW + len(relation) for index in quads.graphs.values() for _, relation in index.relations()
         )
         if weight > 2 * live + ROW * FEW_ROWS:
             self._database.execute("DELETE FROM changes")
-            weight = live
+            weight, rows = live, _Rows()
             changes = [
-                (graph, predicate, True, relation.keys())
+                (graph, predicate, True, relation.pairs().keys)
                 for graph, index in quads.graphs.items()
                 for predicate, relation in index.relations()
             ]
         for graph, predicate, added, keys in changes:
             for start in range(0, keys.size, PIECE // 8):
                 piece = keys[start : start + PIECE // 8].astype("<u8", copy=False).tobytes()
-                self._insert("changes", None, graph, predicate, int(added), piece)
-        return weight
+                rows = self._append("changes", rows, graph, predicate, int(added), piece)
+        return weight, rows
 
-    def _insert(self, table: str, *values: int | str | bytes | None) -> None:
+    def _append(self, table: str, rows: _Rows, *values: int | bytes) -> _Rows:
+        """Put a row behind the others."""
+        return rows.with_row(self._insert(table, rows.count + 1, *values))
+
+    def _insert(self, table: str, *values: int | str | bytes) -> int:
+        """Put a row in, in place of one with the same key. Its checksum."""
         marks = ", ".join("?" * (len(values) + 1))
-        self._database.execute(f"REPLACE INTO {table} VALUES ({marks})", (*values, _checksum(*values)))
+        checksum = _checksum(*values)
+        self._database.execute(f"REPLACE INTO {table} VALUES ({marks})", (*values, checksum))
+        return checksum
 
     @contextmanager
     def _complaints(self) -> Iterator[None]:
@@ -264,10 +441,21 @@ def destroy(place: Path) -> None:
 
 
 def _connection(place: Path) -> sqlite3.Connection:
-    """A connection that locks the database with its first transaction, until it is closed."""
-    connection = sqlite3.connect(place / DATABASE, timeout=0, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-    return connection
+    """A connection that does not wait for others."""
+    return sqlite3.connect(place / DATABASE, timeout=0, isolation_level=None, check_same_thread=False)
+
+
+def _make_folder(place: Path) -> None:
+    """Make a folder and those it lies in, and force to the disk that they are there."""
+    missing = [folder for folder in (place, *place.parents) if not folder.exists()]
+    place.mkdir(parents=True, exist_ok=True)
+    for folder in missing:
+        with suppress(OSError):  # not every system can do that with a folder
+            descriptor = os.open(folder.parent, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
 
 def _in_use(place: Path) -> CorollaryError:
@@ -280,15 +468,25 @@ def _damage(place: Path, what: str) -> CorollaryError:
     )
 
 
-def _checksum(*values: int | str | bytes | None) -> int:
+def _checksum(*values: int | str | bytes) -> int:
     checksum = 0
     for value in values:
-        if value is not None:
-            checksum = crc32(value if isinstance(value, bytes) else f"{value} ".encode(), checksum)
+        checksum = crc32(value if isinstance(value, bytes) else f"{value} ".encode(), checksum)
     return checksum
 
 
-def _last_words(changes: Journal) -> Iterator[tuple[int, int, Keys, Mask]]:
+def _changes(before: Quads, after: Quads) -> Iterator[_Change]:
+    """What came to and went from the graphs, relation by relation; formulas aside."""
+    for graph in dict.fromkeys((*before.graphs, *after.graphs)):
+        then, now = before.graphs.get(graph, _NOTHING), after.graphs.get(graph, _NOTHING)
+        for predicate, removed, added in differences(then, now):
+            if removed.size:
+                yield graph, predicate, False, removed
+            if added.size:
+                yield graph, predicate, True, added
+
+
+def _last_words(changes: list[_Change]) -> Iterator[tuple[int, int, Keys, Mask]]:
     """By graph and predicate: the facts that changes speak of, sorted; and which of them are there now."""
     places: dict[tuple[int, int], list[tuple[bool, Keys]]] = {}
     for graph, predicate, is_added, keys in changes:

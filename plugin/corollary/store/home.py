@@ -29,15 +29,15 @@ class Home:
     """
 
     first: Node | None = None
-    _stands_for: Node | None = None
-    _kept: frozenset[Node] = frozenset()
+    stands_for: Node | None = None
+    kept: frozenset[Node] = frozenset()
 
     def meet(self, name: Node) -> Node:
         """The name of the graph that is meant by a name. To be told of every graph that is used."""
         if self.first is None and name not in (EXPLICIT, INFERRED):
             self.first = name
-        if self._stands_for is not None and name == self.first and isinstance(name, BNode):
-            return name if name in self._kept else self._stands_for
+        if self.stands_for is not None and name == self.first and isinstance(name, BNode):
+            return name if name in self.kept else self.stands_for
         return name
 
     def is_of_a_dataset(self) -> None:
@@ -48,10 +48,9 @@ class Home:
     def target(self) -> Node:
         """The graph to load into: the nameless one that came first, else the default graph."""
         if self.first is None:
-            return self._stands_for or DATASET_DEFAULT_GRAPH_ID
+            return self.stands_for or DATASET_DEFAULT_GRAPH_ID
         return self.meet(self.first) if isinstance(self.first, BNode) else DATASET_DEFAULT_GRAPH_ID
 
-    def fill(self) -> None:
-        """Note that something was loaded into that graph."""
-        if self.first is None:
-            self._stands_for = self.target()
+    def filled(self) -> Home:
+        """After something was loaded into that graph."""
+        return self if self.first is not None else Home(None, self.target(), self.kept)

@@ -2,232 +2,220 @@
 
 1. ``open`` reads terms and facts back. What follows is not kept: the first read works it out again, by the
    rules that there are then.
-2. ``commit`` and ``close`` write what has changed, by the journal of ``Quads``.
+2. ``commit`` and ``close`` write what has changed since the last commit.
 3. A store that was kept and is closed refuses to be used, so that no triple goes where nobody keeps it.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from html import escape
+from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, cast
 
-import numpy as np
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph, QuotedGraph
-from rdflib.plugins.stores.memory import Memory
 from rdflib.store import NO_STORE, VALID_STORE
-from rdflib.term import IdentifiedNode, Node, URIRef
+from rdflib.term import IdentifiedNode, Node
 
-from corollary.index.triples import TripleIndex
 from corollary.language import CorollaryError
+from corollary.store.contents import with_others
 from corollary.store.folder import Folder, destroy
-from corollary.store.home import EXPLICIT, INFERRED, Home
-from corollary.store.namespaces import Namespaces
+from corollary.store.home import Home
 from corollary.store.options import Options
-from corollary.store.quads import Quads
 from corollary.store.reasoning import Reasoning
-from corollary.terms.dictionary import TermDictionary
+from corollary.store.terms import Terms
+from corollary.store.version import Version
+from corollary.store.versions import Closed
 
-
-class Closed:
-    """Stands for what a closed store has: whoever asks for anything is told why there is nothing."""
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-
-    def __getattr__(self, name: str) -> Any:
-        raise CorollaryError(self.reason)
-
-    def __iter__(self) -> Iterator[Any]:
-        raise CorollaryError(self.reason)
+if TYPE_CHECKING:
+    from corollary.store.verification import Verification
 
 
 class Keeping(Reasoning):
-    """A store's graphs, prefixes and formulas, and the folder that keeps them and the facts."""
+    """A store's transactions, and the folder that keeps it."""
 
-    def _begin(self, options: Options) -> None:
-        super()._begin(options)
-        self._folder: Folder | None = None
-        self._home = Home()
-
-    def _start(self, dictionary: TermDictionary, quads: Quads) -> None:
-        super()._start(dictionary, quads)
-        self._namespaces = Namespaces()
-        self._contexts: dict[int, Graph] = {}
-        self._quoted = Memory()
-        self._quoted_graphs: set[Node] = set()
-        self._default = self._terms.id_of(DATASET_DEFAULT_GRAPH_ID)
-        self._explicit = self._terms.id_of(EXPLICIT)
-        self._inferred = self._terms.id_of(INFERRED)
-
-    def open(self, configuration: str | tuple[str, str], create: bool = False) -> int | None:
+    def open(
+        self, configuration: str | tuple[str, str], create: bool = False, *, read_only: bool = False
+    ) -> int | None:
         """Open a folder, take options, or both: ``pets``, ``rules=rdfs;inferred=apart``, ``pets;rules=rdfs``.
 
-        From then on the store holds what the folder does, and nobody else can open it. With ``create`` a
-        store is made where there is none; without, the answer is NO_STORE, with a warning: the store is as it
-        was, in memory. CorollaryError for an option that does not exist; if the folder is in use, damaged, or
-        somebody else's; and if the store holds triples already.
+        From then on the store holds what the folder does, and no other store can open it; unless it is opened
+        ``read_only`` (or by ``pets;read_only=yes``): any number of stores may read a folder that none writes.
+        With ``create`` a store is made where there is none; without, the answer is NO_STORE, with a warning:
+        the store is as it was, in memory. CorollaryError for an option that does not exist; if the folder is
+        in use, damaged, or of another program; if the store holds triples already; and inside a transaction.
         """
-        options, place = self._options.configured(str(configuration))
+        current = self._versions.current()
+        options, place = current.options.configured(str(configuration))
+        options = replace(options, read_only=options.read_only or read_only)
         caller = sys._getframe(1).f_locals.get("self")
         opener = caller if isinstance(caller, Graph) and caller.store is self else None
-        with self._lock:
-            if place is not None and not self._open_folder(Path(place), opener, create):
-                warnings.warn(
-                    f"there is no store in {place}, and nothing is kept there: create=True makes one",
-                    stacklevel=3,
-                )
-                return NO_STORE
-            if options != self._options:
-                if options.inferred != self._options.inferred:
-                    self._state = None
-                self._options, self._current = options, None
+        if place is None:
+            self._take_options(options)
+            return VALID_STORE
+        self._refuse_inside("open")
+        if not self._open_folder(Path(place), options, opener, create):
+            warnings.warn(
+                f"there is no store in {place}, and nothing is kept there: create=True makes one",
+                stacklevel=3,
+            )
+            return NO_STORE
         return VALID_STORE
 
-    def _open_folder(self, place: Path, opener: Graph | None, create: bool) -> bool:
+    def _take_options(self, options: Options) -> None:
+        def step(version: Version) -> Version:
+            return version if options == version.options else version.changed(options=options)
+
+        self._versions.change(step)
+
+    def _open_folder(self, place: Path, options: Options, opener: Graph | None, create: bool) -> bool:
         """Put what the folder holds in place of what is here; False if there is no store."""
-        if self._folder is not None:
-            raise CorollaryError(f"the store is open already, in {self._folder.place}: close it first")
-        graphs, prefixes = self._names()
+        current = self._versions.current()
+        if isinstance(current, Closed):
+            current.finish()
+        else:
+            _refuse_to_replace(current)
         try:
-            folder = Folder(place, create=create)
+            folder = Folder(place, create=create, read_only=options.read_only)
         except FileNotFoundError:
             return False
         try:
-            dictionary, quads, others = folder.read()
+            version = self._version_in(folder, options)
+            self._versions.change(_replaced, version, opener)
         except BaseException:
             folder.close()
             raise
-        self._start(dictionary, quads)
-        self._take(others)
-        for prefix, namespace in prefixes:
-            self._namespaces.bind(prefix, namespace, override=False)
-        self._named.update(map(self._terms.id_of, graphs))
-        self._home = self._reopened_home(opener)
-        quads.journal = []
-        self._folder = folder
         return True
 
-    def _names(self) -> tuple[list[Node], list[tuple[str, URIRef]]]:
-        """The named graphs and prefixes of a store without facts. CorollaryError if it has facts."""
-        if isinstance(self._quads, Closed):
-            return [], []
-        self._work_off()
-        if self._quads.union.fact_count() or self._quoted_graphs:
-            raise CorollaryError("the store holds triples already: open a folder first, then add them")
-        return [self._terms[graph] for graph in self._named], list(self._namespaces)
+    def _version_in(self, folder: Folder, options: Options) -> Version:
+        """What a folder holds."""
+        dictionary, quads, others = folder.read()
+        version = Version(Terms(dictionary), options, quads, folder=folder)
+        version = with_others(version, others, self._formula)
+        folder.has_read(version)
+        return version
 
-    def _reopened_home(self, opener: Graph | None) -> Home:
-        """A nameless graph has another name each time: it shall stand for the one that was kept."""
-        first = self._home.first
-        if opener is not None:
-            graph = opener._default_context if isinstance(opener, ConjunctiveGraph) else opener
-            first = graph.identifier
-        kept = frozenset(self._terms[graph] for graph in (*self._quads.graphs, *self._named))
-        is_alone = len(kept) == 1 and not self._named
-        return Home(first, next(iter(kept)) if is_alone else DATASET_DEFAULT_GRAPH_ID, kept)
+    def transaction(self) -> AbstractContextManager[None]:
+        """All that this thread does in a ``with`` statement, committed at its end; all of it or nothing.
+
+        An exception rolls it back. This thread sees its changes, all others see the store as it was at the
+        beginning, and wait with changes of their own. Inside another transaction it is a savepoint.
+        """
+        return self._versions.transaction(self._now, keeps_base=True)
 
     def commit(self) -> None:
-        """Work off all changes now; if the store is kept in a folder, write them there first."""
-        with self._lock:
-            if self._folder is not None:
-                self._write(self._folder)
-            self._now()
+        """Work off all changes now; if the store is kept in a folder, write them there.
 
-    def close(self, commit_pending_transaction: bool = False) -> None:
+        What was committed is what ``rollback`` brings back. CorollaryError inside a transaction.
+        """
+        self._refuse_inside("commit")
+        with self._versions.transaction(self._now):
+            pass
+
+    def rollback(self) -> None:
+        """Bring back everything as of the last commit: triples, what follows, graphs, prefixes, rules.
+
+        Inside a transaction, as of its beginning; it goes on. What follows from what is brought back is known
+        already; the next change is followed at a cost that depends on what was rolled back.
+        """
+        self._versions.roll_back()
+
+    def close(self, commit_pending_transaction: bool = False, *, discard: bool = False) -> None:
         """Commit, and let go of the folder: the store cannot be used until it is opened again.
 
-        A store in memory stays as it is. Nothing is reasoned.
+        With ``discard`` nothing is written, and what was not committed is gone. A store in memory stays as it
+        is, or is rolled back. Nothing is reasoned. rdflib's own argument is not looked at, as ``Graph.close``
+        never sets it. CorollaryError inside a transaction.
         """
-        with self._lock:
-            if self._folder is not None:
-                self._state = None
-                self._write(self._folder)
-                self._shut(f"the store in {self._folder.place} is closed: open it again to use it")
+        current = self._versions.current()
+        if isinstance(current, Closed):
+            current.finish()
+            return
+        self._refuse_inside("close")
+        folder = current.folder
+        if folder is not None:
+            reason = f"the store in {folder.place} is closed: open it again to use it"
+            self._shut(Closed(reason, current.options, folder.close), discard=discard)
+        elif discard:
+            self.rollback()
 
     def destroy(self, configuration: str) -> None:
         """Remove the store in a folder, and the folder if nothing else is in it.
 
         If it is this store's, it is closed first. CorollaryError if others have it open.
         """
-        _, place = self._options.configured(str(configuration))
+        current = self._versions.current()
+        _, place = current.options.configured(str(configuration))
         if place is None:
             return
-        with self._lock:
-            if self._folder is not None and self._folder.place.resolve() == Path(place).resolve():
-                self._shut(f"the store in {place} is destroyed: open one to use it")
-            destroy(Path(place))
+        if isinstance(current, Closed):
+            current.finish()
+        elif current.folder is not None and current.folder.place.resolve() == Path(place).resolve():
+            self._refuse_inside("destroy")
+            current.to_be_written()
+            reason = f"the store in {place} is destroyed: open one to use it"
+            self._shut(Closed(reason, current.options, current.folder.close), discard=True)
+        destroy(Path(place))
 
-    def _shut(self, reason: str) -> None:
-        if self._folder is not None:
-            self._folder.close()
-            self._folder = None
-        closed: Any = Closed(reason)
-        self._terms = self._quads = self._namespaces = self._quoted = closed
-        self._state = self._current = None
-
-    # What is kept
-
-    def _write(self, folder: Folder) -> None:
-        if self._state is None:
-            self._quads.apply()
+    def _shut(self, closed: Closed, *, discard: bool) -> None:
+        """Close, after what is not committed was written or discarded."""
+        if discard:
+            self._versions.change(lambda version: cast(Version, closed))
         else:
-            self._work_off()
-        others = self._others()  # may give ids to terms
-        folder.write(self._terms.dictionary, self._quads, others)
+            with self._versions.transaction(lambda: None, closed):
+                pass
+        self._latest = None
+        closed.finish()
 
-    def _others(self) -> dict[str, bytes]:
-        """What is kept beside terms and facts; graphs by their ids, as little-endian uint32."""
-        formulas = sorted(map(self._terms.id_of, self._quoted_graphs))
-        quoted = [
-            [*map(self._terms.id_of, triple), formula]
-            for formula in formulas
-            for triple, _ in self._quoted.triples((None, None, None), self._formula(self._terms[formula]))
-        ]
-        empty = [graph for graph, index in self._quads.graphs.items() if not index.fact_count()]
-        return {
-            "named": _packed(sorted(self._named - {self._default})),
-            "empty": _packed(sorted(set(empty) - {self._default})),
-            "formulas": _packed(formulas),
-            "quoted": _packed(quoted),
-            "prefixes": json.dumps(dict(self._namespaces)).encode(),
-        }
+    def _refuse_inside(self, what: str) -> None:
+        if self._versions.own() is not None:
+            raise CorollaryError(
+                f"{what}() inside a transaction: it is committed at its end, or rolled back; leave it first"
+            )
 
-    def _take(self, others: Mapping[str, bytes]) -> None:
-        """What ``_others`` gave; nothing of a new store."""
-        if not others:
-            return
-        terms = self._terms
-        terms.revive(self._formula)
-        self._named.update(_unpacked(others["named"]))
-        self._quads.graphs.update((graph, TripleIndex()) for graph in _unpacked(others["empty"]))
-        self._quoted_graphs.update(terms[formula] for formula in _unpacked(others["formulas"]))
-        for *triple, formula in np.reshape(_unpacked(others["quoted"]), (-1, 4)).tolist():
-            s, p, o = (terms[term] for term in triple)
-            self._quoted.add((s, p, o), self._formula(terms[formula]), True)
-        for prefix, namespace in json.loads(others["prefixes"]).items():
-            self._namespaces.bind(prefix, URIRef(namespace))
+    def verify(self) -> Verification:
+        """Look at everything: indexes, terms, and the folder against what was committed. Print the result.
+
+        Nothing is changed. It costs as much as opening the folder and sorting all facts.
+        """
+        from corollary.store.verification import verification
+
+        return verification(self._settled())
 
     def _formula(self, name: Node) -> QuotedGraph:
         return QuotedGraph(self, cast(IdentifiedNode, name))
 
-    def __repr__(self) -> str:
-        if isinstance(self._quads, Closed):
-            return f"<CorollaryStore: {self._quads.reason}>"
-        return super().__repr__()
 
-    def _repr_html_(self) -> str:
-        return escape(repr(self)) if isinstance(self._quads, Closed) else super()._repr_html_()
-
-
-def _packed(ids: Sequence[int] | Sequence[Sequence[int]]) -> bytes:
-    return np.array(ids, "<u4").tobytes()
+def _refuse_to_replace(version: Version) -> None:
+    """Raise ``CorollaryError`` if a folder cannot be opened in the place of a version."""
+    if version.folder is not None:
+        raise CorollaryError(f"the store is open already, in {version.folder.place}: close it first")
+    quads = version.applied().quads
+    if quads.union.fact_count() or quads.formulas:
+        raise CorollaryError("the store holds triples already: open a folder first, then add them")
 
 
-def _unpacked(ids: bytes) -> list[int]:
-    numbers: list[int] = np.frombuffer(ids, "<u4").tolist()
-    return numbers
+def _replaced(before: Version, version: Version, opener: Graph | None) -> Version:
+    """What a folder holds, with the names of a store without facts."""
+    first: Node | None = None
+    named: set[int] = set()
+    if not isinstance(before, Closed):
+        _refuse_to_replace(before)
+        version = version.with_prefixes_of(before)
+        named = {version.terms.id_of(before.terms[graph]) for graph in before.named}
+        first = before.home.first
+    version = replace(version, named=version.named | named)
+    version.home = _reopened_home(version, opener, first)
+    return version.as_committed()
+
+
+def _reopened_home(version: Version, opener: Graph | None, first: Node | None) -> Home:
+    """A nameless graph has another name each time: it shall stand for the one that was kept."""
+    if opener is not None:
+        graph = opener._default_context if isinstance(opener, ConjunctiveGraph) else opener
+        first = graph.identifier
+    kept = frozenset(version.terms[graph] for graph in (*version.quads.graphs, *version.named))
+    is_alone = len(kept) == 1 and not version.named
+    return Home(first, next(iter(kept)) if is_alone else DATASET_DEFAULT_GRAPH_ID, kept)

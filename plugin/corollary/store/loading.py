@@ -3,15 +3,13 @@
 ``corollary.loaders`` parses what it can; rdflib the rest. The import goes against the direction of all
 others, which is why it is late: whoever loads nothing does not need the loaders.
 
-Invariant: ids are given under the store's lock, a chunk at a time, so that a long document keeps nobody
-waiting for long; a document that fails has left nothing but unused terms in the dictionary.
+Invariant: a document that fails has left nothing but unused terms in the dictionary.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,11 +58,10 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Destination:
-    """Where facts go: terms, the graph of what is in none, and the lock under which ids are given."""
+    """Where facts go: terms, and the graph of what is in none."""
 
     terms: Terms
     graph: int
-    lock: AbstractContextManager[object]
 
 
 def read_documents(
@@ -102,13 +99,9 @@ def read_documents(
         )  # fmt: skip
 
     gathering = Gathering()
-    chunks = in_turn(documents, read, progress)
-    while True:
-        with to.lock:
-            rows = next(chunks, None)
-        if rows is None:
-            return Loaded(gathering.facts(), prefixes)
+    for rows in in_turn(documents, read, progress):
         gathering.add(rows)
+    return Loaded(gathering.facts(), prefixes)
 
 
 def _new_label() -> str:

@@ -8,24 +8,27 @@ from rdflib.term import URIRef
 
 
 class Namespaces:
-    """A one-to-one table of prefixes and namespaces."""
+    """A one-to-one table of prefixes and namespaces; a value."""
+
+    __slots__ = ("_namespaces", "_prefixes")
 
     def __init__(self) -> None:
         self._namespaces: dict[str, URIRef] = {}
         self._prefixes: dict[URIRef, str] = {}
 
-    def bind(self, prefix: str, namespace: URIRef, override: bool = True) -> None:
-        """Bind the two. If either is bound already, ``override`` unbinds it, otherwise nothing changes."""
-        if not override and (prefix in self._namespaces or namespace in self._prefixes):
-            return
-        old = self._namespaces.pop(prefix, None)
-        if old is not None:
-            del self._prefixes[old]
-        former = self._prefixes.pop(namespace, None)
-        if former is not None:
-            del self._namespaces[former]
-        self._namespaces[prefix] = namespace
-        self._prefixes[namespace] = prefix
+    def bound(self, prefix: str, namespace: URIRef, override: bool = True) -> Namespaces:
+        """The table in which the two are bound. If either is bound to another already, ``override`` unbinds
+        that one; otherwise the table itself is the answer, as it is if nothing changes.
+        """
+        former, old = self._prefixes.get(namespace), self._namespaces.get(prefix)
+        if old == namespace or (not override and (former is not None or old is not None)):
+            return self
+        table = Namespaces()
+        table._namespaces = {p: n for p, n in self._namespaces.items() if p != prefix and p != former}
+        table._prefixes = {n: p for n, p in self._prefixes.items() if n != namespace and n != old}
+        table._namespaces[prefix] = namespace
+        table._prefixes[namespace] = prefix
+        return table
 
     def namespace(self, prefix: str) -> URIRef | None:
         return self._namespaces.get(prefix)
@@ -34,4 +37,4 @@ class Namespaces:
         return self._prefixes.get(namespace)
 
     def __iter__(self) -> Iterator[tuple[str, URIRef]]:
-        yield from list(self._namespaces.items())
+        return iter(self._namespaces.items())

@@ -23,11 +23,13 @@ class Options:
     """The options of a store.
 
     ``inferred`` is ``show``: the default graph, the union and a plain graph show what follows; or
-    ``apart``: only ``urn:x-corollary:inferred`` shows it. CorollaryError for anything else.
+    ``apart``: only ``urn:x-corollary:inferred`` shows it. CorollaryError for anything else. ``read_only``
+    says how a folder is to be opened.
     """
 
     rules: Rules
     inferred: str = "show"
+    read_only: bool = False
 
     def __post_init__(self) -> None:
         if self.inferred not in POLICIES:
@@ -42,7 +44,7 @@ class Options:
         The other result is what is no option: the place of a store, or None. CorollaryError for an option
         that does not exist, and for a second place.
         """
-        options, place = self, None
+        options, place = replace(self, read_only=False), None
         rules: list[Rule] = []
         for part in map(str.strip, text.split(";")):
             name, equals, value = part.partition("=")
@@ -51,6 +53,10 @@ class Options:
                 options = replace(options, rules=rules)
             elif name == "inferred" and equals:
                 options = replace(options, inferred=value)
+            elif name == "read_only" and equals:
+                if value not in ("yes", "no"):
+                    raise CorollaryError(f"{part!r}: read_only=yes opens a folder that others may read too")
+                options = replace(options, read_only=value == "yes")
             elif equals and name.isidentifier():
                 raise CorollaryError(
                     f"{part!r} is no option of the store; try rules=owl2rl or inferred=apart"

@@ -1,23 +1,23 @@
-"""Explicit facts, graph by graph, and the log of changes that nobody has looked at yet.
+"""Explicit facts, graph by graph: a value, which a change makes anew.
 
-1. ``log`` notes that a fact is added to or removed from a graph: a dictionary entry, the last word
-   counts. A parse of a hundred thousand triples is as many entries. ``log_many`` notes a column of facts.
-2. ``apply`` turns the log into one merge for every graph and predicate, and answers with what the
-   union of all graphs gained and lost.
-3. ``snapshot`` shares everything with the live state; later changes do not reach it.
+``changed`` answers with other ``Quads`` that share all relations which the change leaves alone. What it was
+asked of stays as it is, so a reader, a transaction and a rollback each hold the facts of their moment by a
+reference, and an exception in the middle of a change changes nothing.
 
-Invariant: ``union`` holds the facts of all graphs, ``shared`` those that are in two graphs or more, so a
-fact that goes from one graph goes from the union without a look at the others, unless it is shared.
+Invariant: ``union`` holds the facts of all graphs, ``shared`` those that are in two graphs or more: a fact
+that goes from one graph goes from the union without a look at the others, unless it is shared. Formulas (N3)
+are kept apart, and are in no union.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from corollary.index.pairs import NO_PAIRS, Pairs, difference, intersection, union
+from corollary.index.pairs import NO_KEYS, NO_PAIRS, Pairs, difference
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Keys
@@ -25,41 +25,42 @@ from corollary.kernels.sorted import Keys
 Changes = dict[int, Keys]
 """Facts by predicate, sorted and unique."""
 
-Journal = list[tuple[int, int, bool, Keys]]
-"""What changed, in order: graph, predicate, whether facts were added or removed, and the facts."""
-
 _NOTHING = TripleIndex()
 
 
+class Change(NamedTuple):
+    """Facts that come to and go from one relation of one graph; some may be there, or gone, already.
+
+    ``removed`` are sorted and unique, and none of them is among ``added``.
+    """
+
+    graph: int
+    predicate: int
+    removed: Keys
+    added: Pairs = NO_PAIRS
+
+
 @dataclass(frozen=True, slots=True)
-class ExplicitFacts:
-    """The facts of every graph, and of all graphs together, at one moment."""
-
-    graphs: dict[int, TripleIndex]
-    union: TripleIndex
-
-
-@dataclass(slots=True)
 class Quads:
-    """The explicit facts of a store. A ``journal``, if there is one, is told of all that changes in them."""
+    """The facts of every graph, and of all graphs together; ``formulas`` are graphs beside them."""
 
-    graphs: dict[int, TripleIndex] = field(default_factory=dict)
+    graphs: Mapping[int, TripleIndex] = field(default_factory=dict)
     union: TripleIndex = field(default_factory=TripleIndex)
-    _shared: TripleIndex = field(default_factory=TripleIndex)
-    _log: dict[tuple[int, int], dict[int, bool]] = field(default_factory=dict)
-    _many: dict[tuple[int, int], Pairs] = field(default_factory=dict)
-    """Facts to be added to a graph: not there yet, and if the log has a word on one, it is a later one."""
-    journal: Journal | None = None
+    formulas: Mapping[int, TripleIndex] = field(default_factory=dict)
+    shared: TripleIndex = field(default_factory=TripleIndex)
+    _moment: object = field(default_factory=object)
+    _step: tuple[object, Changes, Changes] | None = None
+    """The moment before the last change, and what the union lost and gained by it."""
 
     @staticmethod
-    def of(graphs: Mapping[int, Mapping[int, Keys]]) -> Quads:
+    def of(
+        graphs: Mapping[int, Mapping[int, Keys]], formulas: Mapping[int, Mapping[int, Keys]] | None = None
+    ) -> Quads:
         """The facts (sorted, unique) of every graph and predicate."""
-        indexes: dict[int, TripleIndex] = {}
+        indexes = {graph: _index_of(facts) for graph, facts in graphs.items()}
         parts: dict[int, list[Relation]] = {}
-        for graph, facts in graphs.items():
-            relations = {predicate: Relation(Pairs(keys)) for predicate, keys in facts.items()}
-            indexes[graph] = TripleIndex(relations)
-            for predicate, relation in relations.items():
+        for index in indexes.values():
+            for predicate, relation in index.relations():
                 parts.setdefault(predicate, []).append(relation)
         union, shared = {}, {}
         for predicate, (relation, *others) in parts.items():
@@ -69,120 +70,148 @@ class Quads:
                 again = keys[1:] == keys[:-1]
                 union[predicate] = Relation(Pairs.of(keys))
                 shared[predicate] = Relation(Pairs.of(keys[1:][again]))
-        return Quads(indexes, TripleIndex(union), TripleIndex(shared))
+        beside = {graph: _index_of(facts) for graph, facts in (formulas or {}).items()}
+        return Quads(indexes, TripleIndex(union), beside, TripleIndex(shared))
 
-    @property
-    def is_changed(self) -> bool:
-        """Whether the log holds changes."""
-        return bool(self._log or self._many)
+    def index(self, graph: int) -> TripleIndex | None:
+        """The facts of a graph or formula, None if there is none."""
+        return self.formulas[graph] if graph in self.formulas else self.graphs.get(graph)
 
-    @property
-    def waiting(self) -> int:
-        """How many changes the log holds."""
-        # lists: no writer disturbs them
-        return sum(map(len, list(self._log.values()))) + sum(map(len, list(self._many.values())))
+    def fact_count(self) -> int:
+        """How many facts the graphs hold, each counted in each of its graphs."""
+        return sum(index.fact_count() for index in self.graphs.values())
 
-    def log(self, graph: int, subject: int, predicate: int, value: int, *, added: bool) -> None:
-        """Note a change of one fact in one graph."""
-        changes = self._log.get((graph, predicate))
-        if changes is None:
-            changes = self._log[graph, predicate] = {}
-        changes[subject << 32 | value] = added
+    def with_formula(self, graph: int) -> Quads:
+        """With a formula, empty if it is new."""
+        if graph in self.formulas:
+            return self
+        return self._beside(formulas={**self.formulas, graph: TripleIndex()})
 
-    def log_many(self, graph: int, predicate: int, facts: Pairs) -> Keys:
-        """Note that facts are added to a graph. Those that were not there, sorted."""
-        place = graph, predicate
-        index, waiting = self.graphs.get(graph, _NOTHING), self._many.get(place, NO_PAIRS)
-        news = facts.minus(Pairs(index.relation(predicate).common(facts.keys))).minus(waiting)
-        returning: list[int] = []
-        if changes := self._log.get(place):
-            logged = intersection(facts.keys, np.sort(np.fromiter(changes, np.uint64, len(changes))))
-            returning = [key for key in logged.tolist() if not changes[key]]
-            changes.update(dict.fromkeys(returning, True))
-            news = news.minus(Pairs(logged))
-        if len(news):
-            self._many[place] = waiting.plus(news)
-        return union(news.keys, np.array(returning, np.uint64))
+    def with_graphs(self, graphs: Iterable[int]) -> Quads:
+        """With these graphs, empty where they are new."""
+        new = {graph: TripleIndex() for graph in graphs if graph not in self.graphs}
+        return self._beside(graphs={**self.graphs, **new}) if new else self
 
-    def holds(self, graph: int, subject: int, predicate: int, value: int) -> bool:
-        """Whether a fact is in a graph, the log included."""
-        logged = self._log.get((graph, predicate), {}).get(subject << 32 | value)
-        if logged is not None:
-            return logged
-        if self._many.get((graph, predicate), NO_PAIRS).has(subject << 32 | value):
-            return True
-        index = self.graphs.get(graph)
-        return index is not None and index.relation(predicate).has(subject, value)
+    def without_graph(self, graph: int) -> Quads:
+        """Without a graph or formula and its facts."""
+        index = self.index(graph)
+        if index is None:
+            return self
+        emptied = self.changed([Change(graph, p, r.pairs().keys) for p, r in index.relations()])
+        graphs = {name: index for name, index in emptied.graphs.items() if name != graph}
+        formulas = {name: index for name, index in emptied.formulas.items() if name != graph}
+        return replace(emptied, graphs=graphs, formulas=formulas)
 
-    def graphs_with_log(self) -> set[int]:
-        """The graphs that there are or that the log mentions."""
-        return {*self.graphs, *(graph for graph, _ in (*self._log, *self._many))}
+    def _beside(
+        self,
+        graphs: Mapping[int, TripleIndex] | None = None,
+        formulas: Mapping[int, TripleIndex] | None = None,
+    ) -> Quads:
+        """With other graphs or formulas, and the same facts in the union."""
+        return replace(
+            self,
+            graphs=self.graphs if graphs is None else graphs,
+            formulas=self.formulas if formulas is None else formulas,
+            _moment=object(),
+            _step=(self._moment, {}, {}),
+        )
 
-    def copy(self) -> Quads:
-        """The same facts, log and journal, to be changed apart."""
-        graphs = {graph: index.snapshot() for graph, index in self.graphs.items()}
-        log = {place: dict(changes) for place, changes in self._log.items()}
-        journal = None if self.journal is None else list(self.journal)
-        return Quads(graphs, self.union.snapshot(), self._shared.snapshot(), log, dict(self._many), journal)
+    def changed(self, changes: Iterable[Change]) -> Quads:
+        """The facts after changes, at most one for each relation of a graph. Costs what they change."""
+        draft = _Draft(self)
+        for graph, predicate, removed, added in changes:
+            if removed.size:
+                draft.remove(graph, predicate, removed)
+            if len(added):
+                draft.add(graph, predicate, added)
+        # a fact that moved between graphs is neither lost nor gained
+        lost, gained = _net(draft.lost, draft.gained), _net(draft.gained, draft.lost)
+        step = self._moment, lost, gained
+        return Quads(draft.graphs, draft.union, draft.formulas, draft.shared, object(), step)
 
-    def snapshot(self) -> ExplicitFacts:
-        """What is there now, the log aside."""
-        graphs = {graph: index.snapshot() for graph, index in self.graphs.items()}
-        return ExplicitFacts(graphs, self.union.snapshot())
+    def since(self, before: Quads) -> tuple[Changes, Changes]:
+        """What the union has lost and gained since it was as in ``before``, whichever was earlier.
 
-    def apply(self) -> tuple[Changes, Changes]:
-        """Work the log off. What the union of all graphs gained, and what it lost."""
-        log, self._log, many, self._many = self._log, {}, self._many, {}
-        gained: dict[int, list[Keys]] = {}
-        lost: dict[int, list[Keys]] = {}
-        for (graph, predicate), changes in log.items():
-            keys = np.fromiter(changes, np.uint64, len(changes))
-            added = np.fromiter(changes.values(), np.bool_, len(changes))
-            removed = np.sort(keys[~added])
-            self._remove(graph, predicate, removed, lost)
-            facts = many.pop((graph, predicate), NO_PAIRS).minus(Pairs(removed))
-            self._add(graph, predicate, facts.plus(Pairs(np.sort(keys[added]))), gained)
-        for (graph, predicate), facts in many.items():
-            self._add(graph, predicate, facts, gained)
-        # a fact that moved between graphs is neither gained nor lost
-        return _net(gained, lost), _net(lost, gained)
+        Costs nothing if one change lies between, and else what changed, and a look at each predicate.
+        """
+        if self._step is not None and self._step[0] is before._moment:
+            return self._step[1], self._step[2]
+        lost: Changes = {}
+        gained: Changes = {}
+        for predicate, removed, added in differences(before.union, self.union):
+            if removed.size:
+                lost[predicate] = removed
+            if added.size:
+                gained[predicate] = added
+        return lost, gained
 
-    def _add(self, graph: int, predicate: int, facts: Pairs, gained: dict[int, list[Keys]]) -> None:
-        index = self.graphs.setdefault(graph, TripleIndex())
+
+def differences(before: TripleIndex, after: TripleIndex) -> Iterator[tuple[int, Keys, Keys]]:
+    """Predicate by predicate, what was removed and what was added between two indexes; sorted, unique."""
+    if before is after:
+        return
+    for predicate in dict.fromkeys((*before.all_predicates(), *after.all_predicates())):
+        removed, added = after.relation(predicate).since(before.relation(predicate))
+        if removed.size or added.size:
+            yield predicate, removed, added
+
+
+def _index_of(facts: Mapping[int, Keys]) -> TripleIndex:
+    return TripleIndex({predicate: Relation(Pairs(keys)) for predicate, keys in facts.items()})
+
+
+class _Draft:
+    """Facts in the making: copies of what changes, and references to the rest."""
+
+    def __init__(self, quads: Quads) -> None:
+        self.graphs, self.formulas = dict(quads.graphs), dict(quads.formulas)
+        self.union, self.shared = quads.union.snapshot(), quads.shared.snapshot()
+        self.lost: dict[int, list[Keys]] = {}
+        self.gained: dict[int, list[Keys]] = {}
+        self._own: dict[int, TripleIndex] = {}
+
+    def add(self, graph: int, predicate: int, facts: Pairs) -> None:
+        index = self._index(graph)
         known, held = index.relation(predicate), self.union.relation(predicate)
         new = facts.minus(Pairs(known.common(facts.keys))) if len(known) else facts
         index.add(predicate, new)
-        self._tell(graph, predicate, True, new.keys)
+        if graph in self.formulas:
+            return
         fresh = new  # the same object if nothing is shared: both indexes hold it
         if len(held):
             shared = held.common(new.keys)
             fresh = new.minus(Pairs(shared))
-            more = difference(shared, self._shared.relation(predicate).common(shared))
-            self._shared.add(predicate, Pairs(more))
+            more = difference(shared, self.shared.relation(predicate).common(shared))
+            self.shared.add(predicate, Pairs(more))
         self.union.add(predicate, fresh)
-        gained.setdefault(predicate, []).append(fresh.keys)
+        self.gained.setdefault(predicate, []).append(fresh.keys)
 
-    def _remove(self, graph: int, predicate: int, keys: Keys, lost: dict[int, list[Keys]]) -> None:
-        index = self.graphs.get(graph)
-        if index is None:
+    def remove(self, graph: int, predicate: int, keys: Keys) -> None:
+        if graph not in self.graphs and graph not in self.formulas:
             return
+        index = self._index(graph)
         gone = keys[index.relation(predicate).contains(keys)]
         index.remove(predicate, gone)
-        self._tell(graph, predicate, False, gone)
-        was_shared = self._shared.relation(predicate).contains(gone)
+        if graph in self.formulas:
+            return
+        was_shared = self.shared.relation(predicate).contains(gone)
         last = gone[~was_shared]
         self.union.remove(predicate, last)
-        lost.setdefault(predicate, []).append(last)
+        self.lost.setdefault(predicate, []).append(last)
         shared = gone[was_shared]
         if shared.size:
             holders = sum(
                 other.relation(predicate).contains(shared).astype(np.int64) for other in self.graphs.values()
             )
-            self._shared.remove(predicate, shared[np.asarray(holders) < 2])
+            self.shared.remove(predicate, shared[np.asarray(holders) < 2])
 
-    def _tell(self, graph: int, predicate: int, added: bool, keys: Keys) -> None:
-        if self.journal is not None and keys.size:
-            self.journal.append((graph, predicate, added, keys))
+    def _index(self, graph: int) -> TripleIndex:
+        """The facts of a graph, to be changed; an empty graph if there was none."""
+        index = self._own.get(graph)
+        if index is None:
+            place = self.formulas if graph in self.formulas else self.graphs
+            index = self._own[graph] = place[graph] = place.get(graph, _NOTHING).snapshot()
+        return index
 
 
 def _net(changes: dict[int, list[Keys]], opposite: dict[int, list[Keys]]) -> Changes:
@@ -197,3 +226,28 @@ def _net(changes: dict[int, list[Keys]], opposite: dict[int, list[Keys]]) -> Cha
         if keys.size:
             net[predicate] = keys
     return net
+
+
+def matching(index: TripleIndex, s: int | None, p: int | None, o: int | None) -> Iterator[tuple[int, Keys]]:
+    """The facts that match a pattern (None matches anything), by predicate, sorted and unique."""
+    if p is not None:
+        predicates = [p]
+    elif s is not None:
+        predicates = index.predicates_of_subjects().objects(s)
+    elif o is not None:
+        predicates = index.predicates_of_objects().objects(o)
+    else:
+        predicates = index.all_predicates()
+    for predicate in predicates:
+        relation = index.relation(predicate)
+        if s is None and o is None:
+            keys = relation.pairs().keys
+        elif s is None:
+            assert o is not None
+            keys = np.sort(np.array(relation.subjects(o), np.uint64) << np.uint64(32) | np.uint64(o))
+        elif o is None:
+            keys = np.sort(np.array(relation.objects(s), np.uint64) | np.uint64(s << 32))
+        else:
+            keys = np.array([s << 32 | o], np.uint64) if relation.has(s, o) else NO_KEYS
+        if keys.size:
+            yield predicate, keys

@@ -1,37 +1,45 @@
 """What follows, kept up to date: the half of the store that knows rules, and no rdflib graphs.
 
-1. ``_quads`` logs changes. ``_now`` works the log off in one batch and brings the materialisation up to
-   date, at the cost of what the batch changes.
+1. A read works the changes that wait into the facts, in one batch, and then brings the materialisation up to
+   date with them, at the cost of what the batch changes.
 2. Readers hold a ``State``, and are never disturbed.
 
-Invariant: ``_current`` is the state if nothing has changed since, and None otherwise: whatever changes
-the store sets it to None.
+The modules at work stand at one set of facts, those of ``_latest``. Whatever facts and rules are asked for,
+after a change, inside a transaction or after a rollback, are reached from there, by the facts that differ. If
+that is interrupted the modules are worthless, which they tell by their version: the next read starts over.
+
+One thread derives at a time. A transaction derives what it is based on first: so while it is open, all others
+find what they read derived, and never wait for what it derives.
 """
 
 from __future__ import annotations
 
-from copy import copy
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import reduce
+from html import escape
 from operator import add
 from threading import RLock
 from time import perf_counter
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from rdflib.graph import Graph
 from rdflib.store import Store
+from rdflib.term import URIRef
 
 from corollary.evaluate import Materialisation, materialise
+from corollary.kernels.interrupts import held
 from corollary.language import Program
 from corollary.maintain import Report, maintain
 from corollary.store.display import Glance
 from corollary.store.home import EXPLICIT, INFERRED
 from corollary.store.names import printer
 from corollary.store.options import Options
-from corollary.store.quads import Changes, Quads
 from corollary.store.rules import RuleSource, named_rules, rules_from
 from corollary.store.state import State
 from corollary.store.terms import Terms
+from corollary.store.version import Version
+from corollary.store.versions import Closed, Versions
 from corollary.terms.dictionary import TermDictionary
 
 if TYPE_CHECKING:
@@ -46,25 +54,29 @@ class Reasoning(Store):
     """A store's facts, rules, and what follows."""
 
     def _begin(self, options: Options) -> None:
-        self._lock = RLock()
-        self._options = options
-        self._start(TermDictionary(), Quads())
+        version = Version(Terms(TermDictionary()), options)
+        self._start(version.as_committed())
 
-    def _start(self, dictionary: TermDictionary, quads: Quads) -> None:
-        """Begin with some terms and facts."""
-        self._terms = Terms(dictionary)
-        self._quads = quads
-        self._named: set[int] = set()
-        self._state: State | None = None
-        self._current: State | None = None
+    def _start(self, version: Version) -> None:
+        """Begin with a version."""
+        self._versions = Versions(version)
+        self._reasoning = RLock()
+        self._latest: State | None = None
+
+    @property
+    def _terms(self) -> Terms:
+        return self._versions.current().terms
+
+    def namespaces(self) -> Iterator[tuple[str, URIRef]]:
+        return iter(self._versions.current().namespaces)
 
     def program(self) -> Program | None:
         """The rules in force; None if there are none."""
-        return self._options.program
+        return self._versions.current().options.program
 
     def rules(self) -> Program:
         """The rules in force, as a program that may have none."""
-        return self._options.program or Program(())
+        return self.program() or Program(())
 
     def add_rules(self, *rules: RuleSource) -> Program:
         """Add rules, and derive what is new by them, in one transaction with the changes that wait.
@@ -76,7 +88,8 @@ class Reasoning(Store):
         known = set(self.rules())
         given = [rules_from(source) for source in rules]
         new = [replace(p, rules=tuple(rule for rule in p if rule not in known)) for p in given]
-        self._change_options(self._options.with_rules([program for program in new if len(program)]))
+        more = [program for program in new if len(program)]
+        self._change_options(lambda options: options.with_rules(more))
         return reduce(add, new, Program(()))
 
     def remove_rules(self, *rules: RuleSource) -> Program:
@@ -88,7 +101,7 @@ class Reasoning(Store):
         present = self.rules()
         wanted = {rule for source in rules for rule in named_rules(source, present)}
         gone = replace(present, rules=tuple(rule for rule in present if rule in wanted))
-        self._change_options(self._options.without_rules(gone))
+        self._change_options(lambda options: options.without_rules(gone))
         return gone
 
     def use_rules(self, *rules: RuleSource) -> None:
@@ -98,7 +111,7 @@ class Reasoning(Store):
         differs is derived or taken away. Raises what ``add_rules`` does, and then the store is as before.
         """
         programs = [rules_from(source) for source in rules if source != "none"]
-        self._change_options(replace(self._options, rules=programs))
+        self._change_options(lambda options: replace(options, rules=programs))
 
     def materialise(self) -> Materialisation | None:
         """Work off all changes now, and give the materialisation; None without rules."""
@@ -108,7 +121,7 @@ class Reasoning(Store):
         """Counts of triples, terms and inconsistencies: print it, or take ``as_dict()``."""
         from corollary.store.statistics import statistics
 
-        return statistics(self._now(), self._terms, self._options.title())
+        return statistics(self._now(), self._terms, self._versions.current().options.title())
 
     def last_maintenance(self) -> Report | None:
         """How the last change was followed: print it, or take ``as_dict()``; None if there was none yet."""
@@ -149,8 +162,7 @@ class Reasoning(Store):
         """
         from corollary.store.explaining import explanation
 
-        with self._lock:
-            return explanation(self._now(), self._terms, self.namespaces(), goal, limit)
+        return explanation(self._now(), self._terms, self.namespaces(), goal, limit)
 
     def explicit(self) -> Graph:
         """A graph of the explicit triples of all graphs."""
@@ -161,82 +173,70 @@ class Reasoning(Store):
         return Graph(self, INFERRED)
 
     def _now(self) -> State:
-        """The state with every change up to now."""
-        state = self._current  # without the lock: it is there only if it is the last word
-        if state is not None:
-            return state
-        with self._lock:
-            self._work_off()
-            if self._state is None:
-                facts, program = self._quads.snapshot(), self.program()
-                started = perf_counter()
-                result = (
-                    None if program is None else materialise(facts.union, program, self._terms.dictionary)
-                )
-                is_apart = self._options.inferred == "apart"
-                self._state = State(facts, result, is_apart, perf_counter() - started)
-            self._current = self._state
-            return self._state
+        """The state with every change up to now, as this thread sees it."""
+        return self._settled().state
 
-    def _change_options(self, options: Options) -> None:
-        """Follow other options now; with rules that cannot be evaluated all is as before."""
-        with self._lock:
-            before = self._options
-            self._options, self._current = options, None
-            try:
-                self._now()
-            except BaseException:
-                self._options, self._state, self._current = before, None, None
-                raise
+    def _settled(self) -> Version:
+        """The version with every change up to now, as this thread sees it, and with what follows."""
+        version = self._versions.current()
+        if version.length or version.derived.state is None:
+            self._versions.change_beside(Version.applied)
+            base, version = self._versions.base(), self._versions.current()
+            if base is not None and base.derived.state is None:
+                held(self._reasoning, self._derive, base)
+            if version.derived.state is None:
+                held(self._reasoning, self._derive, version)
+        return version
 
-    def _work_off(self) -> None:
-        """Apply the log to the explicit facts, and both log and rules to the state if there is one."""
-        state, program = self._state, self.program()
-        if state is not None and (state.materialisation is None) != (program is None):
-            state = self._state = None
-        if self._quads.is_changed:
-            gained, lost = self._quads.apply()
-        elif state is None or state.materialisation is None or state.materialisation.program == program:
-            return
-        else:
-            gained, lost = {}, {}
-        if state is not None:
-            self._state = None  # so an interruption leaves no old one behind
-            self._state = self._refreshed(state, gained, lost, program)
+    def _derive(self, version: Version) -> None:
+        """Work out what follows from a version, unless another thread just has."""
+        if version.derived.state is None:
+            state = self._follow(version)
+            if state.materialisation is not None or self._versions.own() is None:
+                self._latest = state
+            version.derived.state = state
 
-    def _refreshed(self, state: State, gained: Changes, lost: Changes, program: Program | None) -> State:
-        """The state after a change."""
-        facts, before = self._quads.snapshot(), state.materialisation
-        if before is None or not (gained or lost or before.program != program):
-            return replace(state, facts=facts)
+    def _follow(self, version: Version) -> State:
+        """What follows from a version, found from what was derived last."""
+        facts, options, dictionary = version.quads, version.options, version.terms.dictionary
+        program, latest, is_apart = options.program, self._latest, options.inferred == "apart"
+        if program is None:
+            return State(facts, None, is_apart)
         started = perf_counter()
+        before = None if latest is None else latest.materialisation
+        if latest is None or before is None or before.dictionary is not dictionary:
+            result = materialise(facts.union, program, dictionary)
+            return State(facts, result, is_apart, perf_counter() - started)
+        lost, gained = facts.since(latest.facts)
+        if not (lost or gained or before.program != program):
+            return replace(latest, facts=facts, is_apart=is_apart)
         result, report = maintain(before, facts.union, lost, gained, program=program)
-        seconds = perf_counter() - started
-        return replace(state, facts=facts, materialisation=result, seconds=seconds, maintenance=report)
+        return State(facts, result, is_apart, perf_counter() - started, report)
 
-    def _draft(self) -> Self:
-        """A store with the same terms, facts and inferences, to be changed apart."""
-        self._work_off()
-        draft = copy(self)
-        draft._quads, draft._named, draft._state = self._quads.copy(), set(self._named), self._state
-        return draft
+    def _change_options(self, change: Callable[[Options], Options]) -> None:
+        """Follow other options now; with rules that cannot be evaluated all is as before."""
 
-    def _adopt(self, draft: Self) -> None:
-        """Take over what became of a draft."""
-        self._quads, self._named, self._state = draft._quads, draft._named, draft._state
-        self._current = None
+        def step(version: Version) -> Version:
+            return version.changed(options=change(version.options))
+
+        with self._versions.transaction():
+            self._versions.change(step)
+            self._now()
 
     # Display: what is known without any work
 
     def __repr__(self) -> str:
-        return str(self._glance())
+        version = self._versions.current()
+        return f"<CorollaryStore: {version.reason}>" if isinstance(version, Closed) else str(_glance(version))
 
     def _repr_html_(self) -> str:
-        return self._glance().html()
+        version = self._versions.current()
+        return escape(repr(self)) if isinstance(version, Closed) else _glance(version).html()
 
-    def _glance(self) -> Glance:
-        state, waiting = self._current, self._quads.waiting
-        inferred = None if waiting or self._options.has_rules else 0
-        if state is None:
-            return Glance(self._options.title(), self._quads.union.fact_count(), inferred, waiting)
-        return Glance(self._options.title(), state.facts.union.fact_count(), state.inferred_count, 0)
+
+def _glance(version: Version) -> Glance:
+    state, waiting = version.derived.state, version.waiting()
+    explicit, title = version.quads.union.fact_count(), version.options.title()
+    if waiting or state is None:
+        return Glance(title, explicit, None if waiting or version.options.has_rules else 0, waiting)
+    return Glance(title, explicit, state.inferred_count, 0)

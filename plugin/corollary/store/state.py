@@ -19,7 +19,7 @@ from corollary.index.pairs import Pairs, firsts, seconds
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.maintain import Report
-from corollary.store.quads import ExplicitFacts
+from corollary.store.quads import Quads
 from corollary.store.subjects import FACTS_A_LOOK_UP, BySubject
 from corollary.terms.dictionary import FIRST_LITERAL, KIND_SHIFT, Kind
 
@@ -140,7 +140,7 @@ class State:
     ``maintenance`` how it followed the last change; None before there was one.
     """
 
-    facts: ExplicitFacts
+    facts: Quads
     materialisation: Materialisation | None
     is_apart: bool = False
     seconds: float = 0.0

@@ -1,29 +1,38 @@
 """The rdflib store: explicit facts in graphs, and what follows from them, seen by every read.
 
-1. ``add``, ``remove`` and ``load`` write a log. Nothing is reasoned.
-2. The next read (or ``materialise``) works the log off in one batch: see ``corollary.store.reasoning``.
+1. ``add`` and ``remove`` of one triple append to a log of changes; what changes many triples at once makes
+   other facts of those there are. Nothing is reasoned.
+2. The next read (or ``materialise``) works off what waits in one batch: see ``corollary.store.reasoning``.
 3. Readers hold a ``State`` and are never disturbed; any number of them may read while one writes.
+4. Every method leaves the store as it was or as it should be, whatever is raised in it, wherever: see
+   ``corollary.store.versions``.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
+from array import array
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from rdflib.graph import Graph, QuotedGraph
 from rdflib.namespace import NamespaceManager
 from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef
 
+from corollary.index.pairs import NO_KEYS
+from corollary.index.triples import TripleIndex
 from corollary.language import CorollaryError
 from corollary.store.home import EXPLICIT, INFERRED
 from corollary.store.keeping import Keeping
 from corollary.store.options import Options, Rules
+from corollary.store.pending import Pending, Row
+from corollary.store.quads import Change, differences, matching
 from corollary.store.state import State, View
+from corollary.store.terms import Terms
+from corollary.store.version import Derived, StaleTerms, Version
 
 if TYPE_CHECKING:
     from rdflib.graph import _ContextType, _QuadType, _TriplePatternType, _TripleType
@@ -58,7 +67,7 @@ class CorollaryStore(Keeping):
     context_aware = True
     graph_aware = True
     formula_aware = True
-    transaction_aware = False
+    transaction_aware = True
 
     default_rules = os.environ.get("COROLLARY_RULES", "owl2rl")
 
@@ -71,47 +80,66 @@ class CorollaryStore(Keeping):
         inferred: str = "show",
     ) -> None:
         self._begin(Options(self.default_rules if rules is None else rules, inferred))
-        self._bad_lines: tuple[BadLine, ...] = ()
         super().__init__(configuration)
 
     def __getstate__(self) -> dict[str, Any]:
-        with self._lock:
-            self._work_off()
-            kept = self.__dict__.copy()
-        for name in ("_lock", "_state", "_current", "_contexts"):
+        """A copy is in memory, and has what all threads see: a transaction that is open has not happened."""
+        kept = self.__dict__.copy()
+        for name in ("_versions", "_reasoning", "_latest"):
             del kept[name]
-        kept["_folder"], kept["_quads"] = None, replace(self._quads, journal=None)  # a copy is in memory
-        kept["_context_names"] = {key: graph.identifier for key, graph in self._contexts.items()}
-        return kept
+        shared = self._versions.shared().applied()
+        names = {key: graph.identifier for key, graph in shared.contexts.items()}
+        version = replace(
+            shared, folder=None, committed=None, contexts={}, pending=Pending(), derived=Derived()
+        )
+        return {**kept, "version": version, "names": names}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        names = kept.pop("_context_names")
+        version, names = kept.pop("version"), kept.pop("names")
         self.__dict__.update(kept)
-        self._lock = RLock()
-        self._state = self._current = None
-        self._contexts = {key: Graph(self, cast(IdentifiedNode, name)) for key, name in names.items()}
+        version.contexts.update((key, Graph(self, cast(IdentifiedNode, name))) for key, name in names.items())
+        self._start(version.as_committed())
 
     # Writing
 
     def add(self, triple: _TripleType, context: _ContextType, quoted: bool = False) -> None:
         """Put a triple into a graph; it is reasoned about when somebody reads."""
-        if self.dispatcher.get_map():  # type: ignore[no-untyped-call]
+        if self._has_listeners():
             super().add(triple, context, quoted)
-        if quoted or isinstance(context, QuotedGraph):
-            self._quoted_graphs.add(context.identifier)
-            self._quoted.add(triple, context, quoted)
-            return
-        ids = self._terms.id_of
         subject, predicate, value = triple
-        with self._lock:
-            graph = self._graph_id(context)
-            self._quads.log(graph, ids(subject), ids(predicate), ids(value), added=True)
-            self._current = None
+        while True:
+            version = self._versions.current()
+            ids = version.terms.id_of
+            graph = self._graph_id(version, context)
+            row = graph, ids(subject), ids(predicate), ids(value), 1
+            try:
+                if quoted or isinstance(context, QuotedGraph):
+                    self._versions.change(Version.with_quoted, version.terms, row)
+                else:
+                    self._versions.change(Version.recorded, version.terms, row)
+            except StaleTerms:
+                continue
+            return
 
     def addN(self, quads: Iterable[_QuadType]) -> None:
-        """Put triples into graphs."""
-        for subject, predicate, value, context in quads:
-            self.add((subject, predicate, value), context)
+        """Put triples into graphs: all of them, or none if the iterable raises half-way."""
+        given = list(quads)
+        if self._has_listeners() or any(isinstance(quad[3], QuotedGraph) for quad in given):
+            with self._versions.transaction():
+                for subject, predicate, value, context in given:
+                    self.add((subject, predicate, value), context)
+            return
+        while True:
+            version = self._versions.current()
+            ids = version.terms.id_of
+            rows = array("I")
+            for subject, predicate, value, context in given:
+                rows.extend((self._graph_id(version, context), ids(subject), ids(predicate), ids(value), 1))
+            try:
+                self._versions.change(Version.recorded, version.terms, rows)
+            except StaleTerms:
+                continue
+            return
 
     def remove(self, triple: _TriplePatternType, context: _ContextType | None = None) -> None:
         """Take the matching triples out of a graph, or of all graphs.
@@ -119,74 +147,70 @@ class CorollaryStore(Keeping):
         What follows from other triples stays, with an ``InferredTripleWarning`` if the pattern names
         just that triple.
         """
-        if self.dispatcher.get_map():  # type: ignore[no-untyped-call]
+        if self._has_listeners():
             super().remove(triple, context)
-        if context is not None and self._is_quoted(context):
-            self._quoted.remove(triple, context)
+        if None not in triple:
+            missed = self._remove([(*triple, context)])  # type: ignore[list-item]
+            self._warn_of_inferred(missed)
             return
-        with self._lock:
-            graphs = None if context is None else [self._graph_id(context)]
-            pattern = self._find(triple)
+        with self._versions.transaction():
+            version = self._versions.current().to_be_written()
+            graphs = version.graph_ids() if context is None else {self._graph_id(version, context)}
+            pattern = self._find(version, triple)
             if pattern is None:
                 return
-            if graphs is None:
-                self._quoted.remove(triple, None)
-                self._work_off()
-                graphs = list(self._quads.graphs)
-            if None in pattern:
-                self._work_off()
-            found = False
-            for graph in graphs:
-                found |= self._log_removal(graph, *pattern)
-            if not found and None not in pattern:
-                self._warn_of_inferred([(triple, pattern)])
+            found = [
+                Change(graph, predicate, keys)
+                for graph in graphs
+                if (index := version.quads.index(graph)) is not None
+                for predicate, keys in matching(index, *pattern)
+            ]
+            if found:
+                self._versions.change(Version.with_changes, found)
 
     def removeN(self, quads: Iterable[tuple[Node, Node, Node, Graph | None]]) -> None:
         """Take triples out of graphs, out of all where the graph is None; one warning for all together."""
-        missed = []
-        with self._lock:
-            everywhere = self._quads.graphs_with_log()
+        given = list(quads)
+        if self._has_listeners():
+            for subject, predicate, value, context in given:
+                super().remove((subject, predicate, value), context)
+        self._warn_of_inferred(self._remove(given))
+
+    def _remove(self, quads: Sequence[tuple[Node, Node, Node, Graph | None]]) -> list[Row]:
+        """Take triples out of graphs. Those that were in none of the graphs that they were to leave."""
+        while True:
+            version = self._versions.current().to_be_written()
+            groups: list[list[Row]] = []
             for subject, predicate, value, context in quads:
-                triple = subject, predicate, value
-                if self.dispatcher.get_map():  # type: ignore[no-untyped-call]
-                    super().remove(triple, context)
-                if context is None or self._is_quoted(context):
-                    self._quoted.remove(triple, context)
-                graphs = everywhere if context is None else {self._graph_id(context)}
-                ids = self._find(triple)
-                if ids is None:
-                    continue
-                found = [self._log_removal(graph, *ids) for graph in graphs]
-                if not any(found):
-                    missed.append((triple, ids))
-            self._warn_of_inferred(missed)
+                graphs = version.graph_ids() if context is None else {self._graph_id(version, context)}
+                ids = self._find(version, (subject, predicate, value))
+                if ids is not None:
+                    groups.append([(graph, *ids, 0) for graph in graphs])  # type: ignore[misc]
+            missed: list[Row] = []
+            try:
+                self._versions.change(
+                    Version.without, version.terms, [row for rows in groups for row in rows], missed
+                )
+            except StaleTerms:
+                continue
+            absent = set(missed)
+            return [rows[0] for rows in groups if rows and absent.issuperset(rows)]
 
-    def _log_removal(self, graph: int, s: int | None, p: int | None, o: int | None) -> bool:
-        self._current = None
-        if s is not None and p is not None and o is not None:
-            there = self._quads.holds(graph, s, p, o)
-            if there:
-                self._quads.log(graph, s, p, o, added=False)
-            return there
-        index = self._quads.graphs.get(graph)
-        if index is None:
-            return False
-        for subject, predicate, value in list(View(index, index).match(s, p, o)):
-            self._quads.log(graph, subject, predicate, value, added=False)
-        return True
-
-    def _warn_of_inferred(self, missed: Sequence[tuple[_TriplePatternType, Pattern]]) -> None:
+    def _warn_of_inferred(self, missed: Sequence[Row]) -> None:
         """Warn if some of the triples that were to go, and are not explicit, are inferred."""
-        state = self._state
+        if not missed:
+            return
+        version = self._versions.current()
+        state = version.derived.state or self._latest
         if state is None:
             return
-        inferred = []
-        for triple, (s, p, o) in missed:
-            assert s is not None and p is not None and o is not None
-            if state.index.relation(p).has(s, o) and not state.facts.union.relation(p).has(s, o):
-                inferred.append(triple)
+        inferred = [
+            (s, p, o)
+            for _, s, p, o, _ in missed
+            if state.index.relation(p).has(s, o) and not state.facts.union.relation(p).has(s, o)
+        ]
         if inferred:
-            text = " ".join(term.n3() for term in inferred[0] if term is not None)
+            text = " ".join(version.terms[term].n3() for term in inferred[0])
             others = f", and {len(inferred) - 1:,} more that were to go" if len(inferred) > 1 else ""
             warnings.warn(
                 f"{text} is not explicit{others}: it follows from others, and stays until one of them goes",
@@ -194,55 +218,61 @@ class CorollaryStore(Keeping):
                 stacklevel=4,
             )
 
+    def _has_listeners(self) -> bool:
+        """Whether rdflib's events are listened to."""
+        return bool(self.dispatcher.get_map())  # type: ignore[no-untyped-call]
+
     # Reading
 
     def triples(
         self, triple: _TriplePatternType, context: _ContextType | None = None
     ) -> Iterator[tuple[_TripleType, Contexts]]:
         """The matching triples, each once, with the graphs it is in."""
-        if context is not None and self._is_quoted(context):
-            yield from self._quoted.triples(triple, context)
-            return
-        state = self._now()  # before the terms are looked up: what follows may bring new ones
-        pattern = self._find(triple)
+        version = self._settled()  # before the terms are looked up: what follows may bring new ones
+        state = version.state
+        pattern = self._find(version, triple)
         if pattern is None:
             return
-        terms = self._terms
-        for s, p, o in self._view(state, context).match(*pattern):
-            yield (terms[s], terms[p], terms[o]), self._contexts_of(state, s, p, o)
+        terms = version.terms
+        formula = None if context is None else self._formula_of(version, context)
+        if formula is not None:
+            for s, p, o in View(formula, formula).match(*pattern):
+                yield (terms[s], terms[p], terms[o]), iter((cast(Graph, context),))
+            return
+        for s, p, o in self._view(version, state, context).match(*pattern):
+            yield (terms[s], terms[p], terms[o]), self._contexts_of(version, state, s, p, o)
 
     def __len__(self, context: _ContextType | None = None) -> int:
-        """How many triples the graph shows, or the store; in constant time once the log is worked off."""
-        if context is not None and self._is_quoted(context):
-            return len(list(self._quoted.triples((None, None, None), context)))
-        return len(self._view(self._now(), context))
+        """How many triples the graph shows, or the store; in constant time once what waits is worked off."""
+        version = self._settled()
+        state = version.state
+        formula = None if context is None else self._formula_of(version, context)
+        return len(self._view(version, state, context)) if formula is None else formula.fact_count()
 
     def contexts(self, triple: _TripleType | None = None) -> Generator[_ContextType, None, None]:
         """The graphs, or those that a triple is in."""
-        state = self._now()
-        pattern = None if triple is None else self._find(triple)
+        version = self._settled()
+        state = version.state
+        pattern = None if triple is None else self._find(version, triple)
         if triple is None or pattern == (None, None, None):
-            with self._lock:
-                known = {*state.facts.graphs, *self._named}
-                graphs = [self._context(graph) for graph in known]
-                formulas = [QuotedGraph(self, cast(IdentifiedNode, name)) for name in self._quoted_graphs]
-            yield from graphs
-            yield from formulas
+            yield from [self._context(version, graph) for graph in {*state.facts.graphs, *version.named}]
+            yield from [self._formula(version.terms[name]) for name in state.facts.formulas]
             return
         if pattern is not None and None not in pattern:
             s, p, o = pattern
             assert s is not None and p is not None and o is not None
             if any(True for _ in state.everything.match(s, p, o)):
-                yield from (graph for graph in self._contexts_of(state, s, p, o) if graph is not None)
+                graphs = self._contexts_of(version, state, s, p, o)
+                yield from (graph for graph in graphs if graph is not None)
 
-    def _contexts_of(self, state: State, s: int, p: int, o: int) -> Contexts:
+    def _contexts_of(self, version: Version, state: State, s: int, p: int, o: int) -> Contexts:
         found = False
         for graph, index in state.facts.graphs.items():
             if index.relation(p).has(s, o):
                 found = True
-                yield self._context(graph)
+                yield self._context(version, graph)
         if not found:
-            yield self._context(self._inferred)
+            yield self._context(version, version.terms.inferred)
 
     def query(
         self,
@@ -259,14 +289,15 @@ class CorollaryStore(Keeping):
         from corollary.sparql import Source, answer
 
         home = cast(IdentifiedNode, queryGraph)
-        if self._is_quoted(home):
+        version = self._settled()
+        state = version.state
+        if self._formula_of(version, home) is not None:
             raise NotImplementedError("formulas are rdflib's")
-        state = self._now()
-        with self._lock:
-            graphs = frozenset((*state.facts.graphs, *self._named))
+        graphs = frozenset((*state.facts.graphs, *version.named))
         known = state.__dict__.setdefault("_known_to_queries", {})
-        source = Source(self._terms, partial(self._view, state), graphs, self._default, known)
-        prefixes = {**dict(self._namespaces), **initNs}
+        view = partial(self._view, version, state)
+        source = Source(version.terms, view, graphs, version.terms.default, known)
+        prefixes = {**dict(version.namespaces), **initNs}
         return answer(source, query, prefixes, initBindings, home, kwargs)
 
     def update(
@@ -282,18 +313,18 @@ class CorollaryStore(Keeping):
             raise NotImplementedError("arguments that only another processor can know")
         from corollary.store.update import run_update
 
-        home = self._home.meet(queryGraph) if isinstance(queryGraph, BNode) else queryGraph
+        home = self._versions.current().home.meet(queryGraph) if isinstance(queryGraph, BNode) else queryGraph
         run_update(self, update, initNs, initBindings, cast(str, home), **kwargs)
 
     def _explicit_triples(self, graph: Node) -> Iterator[_TripleType]:
         """What was put into a graph."""
-        with self._lock:
-            self._work_off()
-            index = self._quads.graphs.get(self._terms.id_of(self._home.meet(graph)))
-            index = None if index is None else index.snapshot()
+        self._versions.change_beside(Version.applied)
+        version = self._versions.current()
+        index = version.quads.graphs.get(version.terms.id_of(version.home.meet(graph)))
+        terms = version.terms
         if index is not None:
             for s, p, o in View(index, index).match(None, None, None):
-                yield self._terms[s], self._terms[p], self._terms[o]
+                yield terms[s], terms[p], terms[o]
 
     def load(
         self,
@@ -317,24 +348,21 @@ class CorollaryStore(Keeping):
 
         if on_error not in ("stop", "skip"):
             raise CorollaryError(f"on_error is 'stop' or 'skip', not {on_error!r}")
-        with self._lock:
-            target = self._target(graph)
         bad: list[BadLine] = []
-        to = Destination(self._terms, target, self._lock)
-        loaded = read_documents(sources, format, to, progress, bad if on_error == "skip" else None)
-        with self._lock:
+        with self._versions.transaction():
+            version = self._versions.current().to_be_written()
+            to = Destination(version.terms, self._target(version, graph))
+            loaded = read_documents(sources, format, to, progress, bad if on_error == "skip" else None)
             for name in loaded.graphs():
-                self._refuse_side(name)
-            count = self._log_facts(loaded.facts)
-            self._bad_lines = tuple(bad)
-            if graph is None:
-                self._home.fill()
-        loaded.bind(NamespaceManager(Graph(self), "none"))
+                _refuse_side(version.terms, name)
+            count = self._add_facts(loaded.facts, is_home=graph is None)
+            loaded.bind(NamespaceManager(Graph(self), "none"))
+            self._versions.change(Version.with_bad_lines, tuple(bad))
         return count
 
     def bad_lines(self) -> Sequence[BadLine]:
         """The lines that the last ``load`` left out: file name, line, column, reason, text."""
-        return self._bad_lines
+        return self._versions.current().bad_lines
 
     def load_encoded(self, path: str | os.PathLike[str], *, graph: Graph | Node | str | None = None) -> int:
         """Add the explicit triples of an encoded data set. How many were new.
@@ -356,132 +384,144 @@ class CorollaryStore(Keeping):
 
         save(self, path)
 
-    def _target(self, graph: Graph | Node | str | None) -> int:
+    def _target(self, version: Version, graph: Graph | Node | str | None) -> int:
         """The graph to load into; without a name the default graph, or the plain graph of the store."""
         if graph is not None:
-            return self._graph_id(graph if isinstance(graph, Node | Graph) else URIRef(graph))
-        return self._default if self._named else self._terms.id_of(self._home.target())
+            return self._graph_id(version, graph if isinstance(graph, Node | Graph) else URIRef(graph))
+        terms = version.terms
+        return terms.default if version.named else terms.id_of(version.home.target())
 
-    def _log_facts(self, facts: Mapping[tuple[int, int], Pairs]) -> int:
-        """Add facts by graph and predicate. How many were new."""
-        count = 0
-        for (graph, predicate), pairs in facts.items():
-            new = self._quads.log_many(graph, predicate, pairs)
-            count += new.size
-            if new.size:
-                self._current = None
-            if self.dispatcher.get_map():  # type: ignore[no-untyped-call]
-                self._tell(graph, predicate, new.tolist())
-        return count
+    def _add_facts(self, facts: Mapping[tuple[int, int], Pairs], *, is_home: bool) -> int:
+        """Inside a transaction, add facts by graph and predicate. How many were new.
 
-    def _tell(self, graph: int, predicate: int, added: Sequence[int]) -> None:
-        """Tell whoever listens to the store of facts that were added to a graph."""
-        terms = self._terms
+        ``is_home``: what has no other graph went where a nameless graph will look.
+        """
+        before = self._versions.current()
+        self._versions.change(
+            Version.with_changes, [Change(*place, NO_KEYS, new) for place, new in facts.items()]
+        )
+        if is_home:
+            self._versions.change(Version.with_home)
+        after = self._versions.current()
+        if self._has_listeners():
+            for graph, index in after.quads.graphs.items():
+                for predicate, _, added in differences(before.quads.graphs.get(graph, TripleIndex()), index):
+                    self._notify(after, graph, predicate, added.tolist())
+        return after.quads.fact_count() - before.quads.fact_count()
+
+    def _notify(self, version: Version, graph: int, predicate: int, added: Sequence[int]) -> None:
+        """Tell those who listen to the store of facts that were added to a graph."""
+        terms, context = version.terms, self._context(version, graph)
         for key in added:
-            super().add((terms[key >> 32], terms[predicate], terms[key & 0xFFFFFFFF]), self._context(graph))
+            super().add((terms[key >> 32], terms[predicate], terms[key & 0xFFFFFFFF]), context)
 
     # Graphs
 
     def add_graph(self, graph: Graph) -> None:
         """Remember a graph even if it is empty."""
-        with self._lock:
-            self._home.is_of_a_dataset()
-            self._named.add(self._graph_id(graph))
+        while True:
+            version = self._versions.current()
+            version.home.is_of_a_dataset()
+            name = self._graph_id(version, graph)
+            if name in version.named:
+                return
+            try:
+                self._versions.change(Version.with_graph, version.terms, name)
+            except StaleTerms:
+                continue
+            return
 
     def remove_graph(self, graph: Graph) -> None:
         """Forget a graph and its triples; the default graph is emptied."""
-        with self._lock:
-            self.remove((None, None, None), graph)
-            self._work_off()
-            name = self._graph_id(graph)
-            self._quads.graphs.pop(name, None)
-            self._named.discard(name)
-            self._quoted_graphs.discard(graph.identifier)
-            self._state = None if self._state is None else replace(self._state, facts=self._quads.snapshot())
-            self._current = None
+        with self._versions.transaction():
+            if self._has_listeners():
+                super().remove((None, None, None), graph)
+            version = self._versions.current()
+            self._versions.change(Version.without_graph, self._graph_id(version, graph))
 
     # Prefixes
 
     def bind(self, prefix: str, namespace: URIRef, override: bool = True) -> None:
-        self._namespaces.bind(prefix, namespace, override)
+        self._versions.change_beside(Version.bound, prefix, namespace, override)
 
     def namespace(self, prefix: str) -> URIRef | None:
-        return self._namespaces.namespace(prefix)
+        return self._versions.current().namespaces.namespace(prefix)
 
     def prefix(self, namespace: URIRef) -> str | None:
-        return self._namespaces.prefix(namespace)
-
-    def namespaces(self) -> Iterator[tuple[str, URIRef]]:
-        return iter(self._namespaces)
+        return self._versions.current().namespaces.prefix(namespace)
 
     # Names and handles
 
-    def _find(self, triple: _TriplePatternType) -> Pattern | None:
+    def _find(self, version: Version, triple: _TriplePatternType) -> Pattern | None:
         """A pattern over ids; None if a term is not known, so that nothing matches."""
         ids: list[int | None] = []
         for term in triple:
-            term_id = None if term is None else self._terms.find(term)
+            term_id = None if term is None else version.terms.find(term)
             if term is not None and term_id is None:
                 return None
             ids.append(term_id)
         return ids[0], ids[1], ids[2]
 
-    def _graph_id(self, context: _ContextType | Node) -> int:
+    def _graph_id(self, version: Version, context: _ContextType | Node) -> int:
         """The id of a graph that is to be changed. CorollaryError if it is one side of all graphs."""
-        identifier = self._home.meet(_identifier(context))
-        name = self._terms.id_of(identifier)
-        self._refuse_side(name)
-        if name not in self._contexts and isinstance(context, Graph):
+        identifier = version.home.meet(_identifier(context))
+        name = version.terms.id_of(identifier)
+        _refuse_side(version.terms, name)
+        if name not in version.contexts and isinstance(context, Graph):
             own = context.store is self and context.identifier == identifier
-            self._contexts[name] = context if own else Graph(self, cast(IdentifiedNode, identifier))
+            version.contexts[name] = context if own else Graph(self, cast(IdentifiedNode, identifier))
         return name
 
     def refuse_side(self, name: Node) -> None:
         """Raise ``CorollaryError`` if a graph cannot be changed: it shows one side of all graphs."""
-        graph = self._terms.find(name)
+        terms = self._terms
+        graph = terms.find(name)
         if graph is not None:
-            self._refuse_side(graph)
+            _refuse_side(terms, graph)
 
-    def _refuse_side(self, graph: int) -> None:
-        if graph == self._explicit or graph == self._inferred:
-            side = "explicit" if graph == self._explicit else "inferred"
-            raise CorollaryError(
-                f"{self._terms[graph]} shows the {side} triples of all graphs and cannot be changed: add to, "
-                "or remove from, the default graph or a named one"
-            )
+    def _context(self, version: Version, graph: int) -> Graph:
+        if graph not in version.contexts:
+            version.contexts[graph] = Graph(self, cast(IdentifiedNode, version.terms[graph]))
+        return version.contexts[graph]
 
-    def _context(self, graph: int) -> Graph:
-        if graph not in self._contexts:
-            self._contexts[graph] = Graph(self, cast(IdentifiedNode, self._terms[graph]))
-        return self._contexts[graph]
+    def _formula_of(self, version: Version, context: _ContextType | Node) -> TripleIndex | None:
+        """The facts of a formula; None if it is a graph."""
+        formulas = version.quads.formulas
+        if not formulas and not isinstance(context, QuotedGraph):
+            return None
+        name = version.terms.find(_identifier(context))
+        if name is not None and name in formulas:
+            return formulas[name]
+        return TripleIndex() if isinstance(context, QuotedGraph) else None
 
-    def _is_quoted(self, context: _ContextType | Node) -> bool:
-        if not self._quoted_graphs:
-            return isinstance(context, QuotedGraph)
-        return isinstance(context, QuotedGraph) or _identifier(context) in self._quoted_graphs
-
-    def _view(self, state: State, context: _ContextType | Node | None) -> View:
+    def _view(self, version: Version, state: State, context: _ContextType | Node | None) -> View:
         """What a graph shows."""
         if context is None:
             return state.everything
-        identifier = self._home.meet(_identifier(context))
-        known = self._terms.find(identifier)  # readers give no new ids: they hold no lock
+        terms = version.terms
+        identifier = version.home.meet(_identifier(context))
+        known = terms.find(identifier)  # readers give no new ids
         name = _UNKNOWN if known is None else known
-        if name == self._explicit:
+        if name == terms.explicit:
             return state.explicit
-        if name == self._inferred:
+        if name == terms.inferred:
             return state.inferred
-        return state.home(name) if self._is_home(state, name) else state.graph(name)
-
-    def _is_home(self, state: State, graph: int) -> bool:
-        """Whether inferred triples show in a graph: the default graph, or one that is alone."""
-        if graph == self._default:
-            return True
-        return not self._named and state.facts.graphs.keys() <= {graph}
+        # inferred triples show in the default graph, or in one that is alone
+        is_home = name == terms.default or (not version.named and state.facts.graphs.keys() <= {name})
+        return state.home(name) if is_home else state.graph(name)
 
 
 def _identifier(context: _ContextType | Node) -> Node:
     return context.identifier if isinstance(context, Graph) else context
+
+
+def _refuse_side(terms: Terms, graph: int) -> None:
+    if graph == terms.explicit or graph == terms.inferred:
+        side = "explicit" if graph == terms.explicit else "inferred"
+        raise CorollaryError(
+            f"{terms[graph]} shows the {side} triples of all graphs and cannot be changed: add to, "
+            "or remove from, the default graph or a named one"
+        )
 
 
 __all__ = ["EXPLICIT", "INFERRED", "CorollaryStore", "InferredTripleWarning"]

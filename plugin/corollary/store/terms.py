@@ -12,21 +12,27 @@ import re
 from collections.abc import Callable
 
 import numpy as np
-from rdflib.graph import Graph
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
 from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.language.constants import escape, unescape
+from corollary.store.home import EXPLICIT, INFERRED
 from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
 
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@(\S+)|\^\^<(.*)>)?', re.DOTALL)
 
 
 class Terms(dict[int, Node]):
-    """Ids to rdflib terms, each made once; ``id_of`` and ``find`` go the other way."""
+    """Ids to rdflib terms, each made once; ``id_of`` and ``find`` go the other way.
+
+    ``default``, ``explicit`` and ``inferred`` are the ids of the graphs that every store has.
+    """
 
     def __init__(self, dictionary: TermDictionary) -> None:
         super().__init__()
         self.dictionary = dictionary
+        self.default = self.id_of(DATASET_DEFAULT_GRAPH_ID)
+        self.explicit, self.inferred = self.id_of(EXPLICIT), self.id_of(INFERRED)
 
     def __missing__(self, term_id: int) -> Node:
         term = self[term_id] = _term(self.dictionary.decode(term_id))

@@ -1,9 +1,9 @@
 """SPARQL 1.1 Update: what an operation changes is found first, and applied in one go.
 
 1. rdflib parses the request. ``_change`` says what one operation removes and adds, without a change
-   to the store: everything that can fail (a WHERE clause, a LOAD) fails here.
-2. ``_Change.apply`` writes it through the store, a log entry a fact; nothing is reasoned.
-3. A request of several operations works on a draft of the store, which takes its place at the end.
+   to the store.
+2. ``_Change.apply`` writes it through the store, a row a fact; nothing is reasoned.
+3. A request is a transaction: what fails, wherever, takes all of it back.
 
 Invariant: a request that fails has changed nothing, and nobody sees one half done. Operations read
 what is inferred, too (WHERE), but change and copy what is explicit.
@@ -70,28 +70,15 @@ def run_update(
     union = query_graph == "__UNION__"
     default = _default_graph_of_caller(store) if union or query_graph is None else _name(query_graph)
     scope = Scope(default, union and sparql.SPARQL_DEFAULT_GRAPH_UNION)
-    with store._lock:
-        if len(operations) < 2:
-            _carry_out(store, operations, scope, initial)
-            return
-        draft = store._draft()
-        try:
-            _carry_out(draft, operations, scope, initial)
-        except BaseException:
-            store._state = None  # its inferences may have been extended for the draft: they start over
-            raise
-        store._adopt(draft)
-
-
-def _carry_out(store: CorollaryStore, operations: list[CompValue], scope: Scope, initial: Row) -> None:
-    for operation in operations:
-        try:
-            change = _change(store, operation, scope, initial)
-        except UpdateError:
-            if not operation.silent:
-                raise
-        else:
-            change.apply(store)
+    with store._versions.transaction():
+        for operation in operations:
+            try:
+                change = _change(store, operation, scope, initial)
+            except UpdateError:
+                if not operation.silent:
+                    raise
+            else:
+                change.apply(store)
 
 
 def _default_graph_of_caller(store: CorollaryStore) -> IdentifiedNode:
@@ -103,7 +90,9 @@ def _default_graph_of_caller(store: CorollaryStore) -> IdentifiedNode:
     for _ in range(3):
         caller = frame.f_locals.get("self")
         if isinstance(caller, ConjunctiveGraph) and caller.store is store:
-            return cast(IdentifiedNode, store._home.meet(caller._default_context.identifier))
+            return cast(
+                IdentifiedNode, store._versions.current().home.meet(caller._default_context.identifier)
+            )
         if frame.f_back is None:
             break
         frame = frame.f_back

@@ -13,10 +13,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 from enum import IntEnum
+from threading import RLock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from corollary.kernels.interrupts import held
 from corollary.kernels.texts import Bytes, Places
 from corollary.terms.texts import Texts, TextTable
 
@@ -72,6 +75,10 @@ class TermDictionary:
 
     Terms that come one by one are Python strings: the *young* ones. What comes by the million
     (``encode_texts``) goes into a ``TextTable`` for each kind, after the young terms there are.
+
+    Any number of threads may read and give ids. Giving ids may be interrupted anywhere: a term whose id was
+    not returned stays without a fact. Invariant: ``count`` of a kind is the number of its next term, however
+    far an interrupted step has come.
     """
 
     def __init__(self) -> None:
@@ -79,8 +86,17 @@ class TermDictionary:
         self._young: list[tuple[int, list[str]]] = [(0, []) for _ in Kind]  # number of the first, texts
         self._tables: list[TextTable] | None = None
         self._recent: dict[str, int] = {}  # what was found in the tables of late
-        self.marked_literals = array("I")
-        """The literals with a datatype or a language; for all others the text is the value."""
+        self._marked: tuple[int, int, array[int]] = (0, 0, array("I"))  # literals looked at, found, their ids
+        self._growing = RLock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = self.__dict__.copy()
+        del kept["_growing"]
+        return kept
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept)
+        self._growing = RLock()
 
     def __len__(self) -> int:
         """How many terms there are, the engine's own names aside."""
@@ -89,16 +105,54 @@ class TermDictionary:
     def encode(self, text: str) -> int:
         """The id of a term given as canonical N-Triples text; a new one if it is new."""
         term_id = self.find(text)
+        return held(self._growing, self._enter, text) if term_id is None else term_id
+
+    def _enter(self, text: str) -> int:
+        """The id of a term that had none a moment ago."""
+        kind = kind_of_text(text)
+        first, texts = self._youngest(kind)
+        term_id = self.find(text)  # another thread, or an interrupted step, may have entered it
         if term_id is None:
-            kind = kind_of_text(text)
-            first, texts = self._young[kind]
             number = first + len(texts)
             _check_room(kind, number + 1)
-            term_id = self._ids[text] = kind << KIND_SHIFT | number
             texts.append(text)
-            if kind == Kind.LITERAL and text[-1] != '"':
-                self.marked_literals.append(term_id)
+            term_id = self._ids[text] = kind << KIND_SHIFT | number
         return term_id
+
+    def _youngest(self, kind: Kind) -> tuple[int, list[str]]:
+        """The young terms of a kind: after those of its table, each with its id."""
+        first, texts = self._young[kind]
+        if (
+            self._tables is not None
+            and kind != Kind.RESERVED
+            and len(self._tables[kind]) > first + len(texts)
+        ):
+            first, texts = self._young[kind] = len(self._tables[kind]), []
+        elif texts and texts[-1] not in self._ids:
+            self._ids[texts[-1]] = kind << KIND_SHIFT | first + len(texts) - 1
+        return first, texts
+
+    @property
+    def marked_literals(self) -> array[int]:
+        """The literals with a datatype or a language, ascending; for all others the text is the value."""
+        return held(self._growing, self._with_marks)
+
+    def _with_marks(self) -> array[int]:
+        looked_at, found, marked = self._marked
+        count = self.count(Kind.LITERAL)
+        if looked_at < count:
+            del marked[found:]
+            first, texts = self._youngest(Kind.LITERAL)
+            if looked_at < first:
+                assert self._tables is not None
+                in_table = np.flatnonzero(~self._tables[Kind.LITERAL].ends_in(looked_at, ord('"')))
+                in_table += looked_at + FIRST_LITERAL
+                marked.frombytes(in_table.astype(np.uint32).tobytes())
+                looked_at = first
+            young = enumerate(texts[looked_at - first :], looked_at + FIRST_LITERAL)
+            marked.extend([term_id for term_id, text in young if text[-1] != '"'])
+            self._marked = count, len(marked), marked
+        return marked
 
     def find(self, text: str) -> int | None:
         """The id of a term, or None if it has none yet."""
@@ -119,7 +173,7 @@ class TermDictionary:
         """The N-Triples text of an id. An id never given is a broken invariant."""
         kind, number = term_id >> KIND_SHIFT, term_id & INDEX_MASK
         first, texts = self._young[kind]
-        if number >= first:
+        if first <= number < first + len(texts):
             return texts[number - first]
         assert self._tables is not None
         return self._tables[kind].text(number)
@@ -134,17 +188,22 @@ class TermDictionary:
     def count(self, kind: Kind) -> int:
         """How many terms there are of one kind; their ids are ``kind << 30`` onwards."""
         first, texts = self._young[kind]
-        return first + len(texts)
+        count = first + len(texts)
+        if self._tables is None or kind == Kind.RESERVED:
+            return count
+        return max(count, len(self._tables[kind]))
 
     def encode_texts(self, texts: Texts, ids: Ids, kinds: Iterable[Kind] = BULK_KINDS) -> None:
         """Ids of many texts at once, new ones for new texts, into ``ids``; where a text is empty, or of
-        another kind than those asked for, ``ids`` is left alone. One writer at a time.
+        another kind than those asked for, ``ids`` is left alone.
         """
-        tables = self.tables()
+        held(self._growing, self._enter_texts, texts, ids, kinds)
+
+    def _enter_texts(self, texts: Texts, ids: Ids, kinds: Iterable[Kind]) -> None:
+        tables = self._absorbed()
         for kind in kinds:
-            before = self.count(kind)
             tables[kind].append(texts, FIRST_BYTES[kind], kind << KIND_SHIFT, ids)
-            self._have_grown(kind, before)
+            _check_room(kind, len(tables[kind]))
 
     def find_texts(self, texts: Texts, ids: Ids, kind: Kind) -> None:
         """As ``encode_texts``, but what is new gets the id ``ABSENT``."""
@@ -152,9 +211,13 @@ class TermDictionary:
 
     def tables(self) -> list[TextTable]:
         """All terms in order, a table for each kind but the engine's own; do not change them."""
+        return held(self._growing, self._absorbed)
+
+    def _absorbed(self) -> list[TextTable]:
+        """The tables, after they took in the young terms. To be called again if it is interrupted."""
         tables = self._tables or [TextTable() for _ in BULK_KINDS]
         for kind in BULK_KINDS:
-            first, young = self._young[kind]
+            first, young = self._youngest(kind)
             if young:
                 texts = Texts.of_strings(young)
                 tables[kind].append(texts, FIRST_BYTES[kind], 0, np.empty(len(young), np.uint32))
@@ -172,37 +235,31 @@ class TermDictionary:
         dictionary = TermDictionary()
         dictionary._tables = tables
         for kind in BULK_KINDS:
-            dictionary._have_grown(kind, 0)
+            _check_room(kind, len(tables[kind]))
+            dictionary._young[kind] = (len(tables[kind]), [])
         return dictionary
 
-    def texts_from(self, kind: Kind, number: int) -> tuple[Bytes, Places]:
-        """The texts of one of ``BULK_KINDS`` from a number on: end to end as UTF-8, and their lengths."""
-        first, young = self._young[kind]
-        encoded = [text.encode("utf-8", "surrogatepass") for text in young[max(number - first, 0) :]]
+    def texts_between(self, kind: Kind, start: int, end: int) -> tuple[Bytes, Places]:
+        """The texts of one of ``BULK_KINDS`` with numbers from ``start`` to before ``end``.
+
+        End to end as UTF-8, and their lengths in bytes.
+        """
+        first, young = held(self._growing, self._youngest, kind)
+        chosen = young[max(start - first, 0) : max(end - first, 0)]
+        encoded = [text.encode("utf-8", "surrogatepass") for text in chosen]
         content: Bytes = np.frombuffer(b"".join(encoded), np.uint8)
         lengths: Places = np.fromiter(map(len, encoded), np.int64, len(encoded))
-        if number >= first:
+        if start >= first:
             return content, lengths
         assert self._tables is not None
         table = self._tables[kind]
-        offsets = table.offsets()[number:]
-        old = table.content()[offsets[0] :]
+        offsets = table.offsets()[start : min(end, first) + 1]
+        old = table.content()[offsets[0] : offsets[-1]]
         return np.concatenate((old, content)), np.concatenate((np.diff(offsets), lengths))
 
     def memory(self) -> int:
         """The bytes that the tables take."""
         return sum(table.memory() for table in self._tables or ())
-
-    def _have_grown(self, kind: Kind, before: int) -> None:
-        """Take note of new terms in a table."""
-        assert self._tables is not None
-        table = self._tables[kind]
-        _check_room(kind, len(table))
-        self._young[kind] = (len(table), [])
-        if kind == Kind.LITERAL:
-            marked = np.flatnonzero(~table.ends_in(before, ord('"')))
-            marked += before + FIRST_LITERAL
-            self.marked_literals.frombytes(marked.astype(np.uint32).tobytes())
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{self.count(kind):,} {kind.name}" for kind in Kind)

@@ -5,7 +5,8 @@ grows, and what it has given out stays true: arrays are replaced by larger ones 
 a reader who holds older ones is never disturbed.
 
 Invariant: text i lies at ``offsets[i]`` in the arena; no text is there twice. The hash slots may be
-missing (after unpickling, or when a whole table was handed in): they are made when first needed.
+missing (after unpickling, or when a whole table was handed in): they are made when first needed. They are
+made anew, too, after an ``append`` that was interrupted: what it left behind the last text is nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from corollary.kernels.interrupts import held
 from corollary.kernels.texts import (
     Bytes,
     Hashes,
@@ -86,6 +88,7 @@ class TextTable:
         self._size = self._offsets.size - 1
         self._slots: Slots | None = None
         self._making_slots = Lock()
+        self._is_growing = False
 
     @staticmethod
     def of_parts(contents: Sequence[Bytes], lengths: Sequence[Places]) -> TextTable:
@@ -144,12 +147,16 @@ class TextTable:
 
     def append(self, texts: Texts, first: int, base: int, numbers: Numbers) -> None:
         """As ``look_up``, but what is not there gets the next number. One writer at a time."""
+        if self._is_growing:  # and was interrupted: it left slots of texts that there are not
+            self._slots = None
+        self._is_growing = True
         most = texts.starts.size
         self._slots_for(most)
         used = int(self._offsets[self._size])
         self._arena = _with_room(self._arena, used, int(texts.lengths.sum()))
         self._offsets = _with_room(self._offsets, self._size + 1, most)
         self._size = self._number(texts, first, base, numbers, grows=True)
+        self._is_growing = False
 
     def _number(self, texts: Texts, first: int, base: int, numbers: Numbers, *, grows: bool) -> int:
         size = self._size  # before the arrays: whatever a writer does meanwhile, they hold so many
@@ -173,19 +180,20 @@ class TextTable:
         """The hash slots, made or enlarged so that they stay at most half full."""
         slots = self._slots
         if slots is None or 2 * (self._size + more) > slots.size:
-            with self._making_slots:
-                slots = self._slots = self._larger_slots(self._slots, self._size + more)
+            return held(self._making_slots, self._make_slots, self._size + more)
         return slots
 
-    def _larger_slots(self, slots: Slots | None, size: int) -> Slots:
+    def _make_slots(self, size: int) -> Slots:
+        slots = self._slots
         if slots is not None and 2 * size <= slots.size:
-            return slots  # somebody else has made them
+            return slots  # another thread has made them
         larger: Slots = np.zeros(max(_LEAST_SLOTS, 1 << (2 * size - 1).bit_length()), np.uint64)
         if slots is not None:
             enlarge(slots, larger)
         elif self._size:
             offsets = self.offsets()
             enter_hashes(Texts.of(self._arena, offsets[:-1], np.diff(offsets)).hashes, larger)
+        self._slots = larger
         return larger
 
 

@@ -1,0 +1,47 @@
+"""What an exception out of nowhere (Ctrl-C, a signal's handler, no memory) must not break.
+
+Such an exception may come between any two steps of Python, also inside ``finally``. State is therefore
+never mended by clean-up code: it is made beside the old one and published by one assignment. Two things
+cannot be done that way, and are here:
+
+1. A lock is released by C code on one line with its body. On lines of their own, an exception that comes
+   between the body and the release would leave the lock held.
+2. Work that cannot be begun twice (importing and compiling with Numba) runs in a thread of its own:
+   handlers of signals run in the main thread only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from threading import Thread
+from typing import TypeVar, TypeVarTuple
+
+Arguments = TypeVarTuple("Arguments")
+Result = TypeVar("Result")
+
+
+def held(
+    lock: AbstractContextManager[object], function: Callable[[*Arguments], Result], *args: *Arguments
+) -> Result:
+    """What the function returns, called while the lock is held; released whatever is raised, wherever."""
+    with lock: return function(*args)  # fmt: skip  # noqa: E701
+
+
+def undisturbed(work: Callable[[], Result]) -> Result:
+    """What ``work`` returns or raises. An exception out of nowhere ends the waiting, and not the work."""
+    results: list[Result] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as failure:
+            failures.append(failure)
+
+    thread = Thread(target=run, name="corollary")
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]
+    return results[0]

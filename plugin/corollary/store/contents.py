@@ -1,0 +1,71 @@
+"""What a folder keeps of a store beside terms and facts: names of graphs, formulas, prefixes.
+
+Graphs go by their ids, as little-endian uint32; formulas as rows of subject, predicate, object, formula.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from rdflib.graph import Graph
+from rdflib.term import Node, URIRef
+
+from corollary.index.triples import TripleIndex, grouped
+from corollary.kernels.sorted import Keys
+from corollary.store.namespaces import Namespaces
+from corollary.store.quads import Quads
+from corollary.store.version import Version
+
+NAMES = ("named", "empty", "formulas", "quoted", "prefixes")
+
+
+def others_of(version: Version) -> dict[str, bytes]:
+    """The contents, by name. Precondition: the version is applied."""
+    quads, default = version.quads, version.terms.default
+    empty = {graph for graph, index in quads.graphs.items() if not index.fact_count()}
+    quoted = [np.empty((0, 4), np.uint32)]
+    for formula, index in sorted(quads.formulas.items()):
+        s, p, o = index.columns(legal=False)
+        quoted.append(np.column_stack((s, p, o, np.full(s.size, formula, np.uint32))))
+    return {
+        "named": _packed(sorted(version.named - {default})),
+        "empty": _packed(sorted(empty - {default})),
+        "formulas": _packed(sorted(quads.formulas)),
+        "quoted": np.concatenate(quoted).astype("<u4").tobytes(),
+        "prefixes": json.dumps(dict(version.namespaces)).encode(),
+    }
+
+
+def with_others(version: Version, others: Mapping[str, bytes], formula: Callable[[Node], Graph]) -> Version:
+    """A version of terms and facts, with all else that was kept beside them; nothing of a new store."""
+    if not others:
+        return version
+    terms = version.terms
+    terms.revive(formula)
+    quads = version.quads.with_graphs(_unpacked(others["empty"]))
+    rows = np.frombuffer(others["quoted"], "<u4").reshape(-1, 4).astype(np.uint32)
+    formulas: dict[int, dict[int, Keys]] = {graph: {} for graph in _unpacked(others["formulas"])}
+    for graph, facts in grouped(rows[:, 3], np.arange(len(rows))):
+        index = TripleIndex.from_columns(*(np.ascontiguousarray(rows[facts, n]) for n in range(3)))
+        formulas[graph] = {p: relation.pairs().keys for p, relation in index.relations()}
+    namespaces = Namespaces()
+    for prefix, namespace in json.loads(others["prefixes"]).items():
+        namespaces = namespaces.bound(prefix, URIRef(namespace))
+    return replace(
+        version,
+        quads=replace(quads, formulas=Quads.of(formulas).graphs),
+        named=version.named | set(_unpacked(others["named"])),
+        namespaces=namespaces,
+    )
+
+
+def _packed(ids: Sequence[int]) -> bytes:
+    return np.array(ids, "<u4").tobytes()
+
+
+def _unpacked(ids: bytes) -> list[int]:
+    numbers: list[int] = np.frombuffer(ids, "<u4").tolist()
+    return numbers

@@ -1,0 +1,142 @@
+"""Looking at everything a store holds: whether its indexes, terms, facts and folder agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from corollary.index.pairs import Pairs, difference, intersection, sort_keys, swap
+from corollary.index.relation import Relation
+from corollary.index.triples import TripleIndex
+from corollary.kernels.sorted import Keys
+from corollary.store.quads import Quads, differences
+from corollary.store.version import Version
+from corollary.terms.dictionary import BULK_KINDS, FIRST_BYTES, INDEX_MASK, KIND_SHIFT, Kind, TermDictionary
+from corollary.terms.texts import ABSENT, Texts
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was looked at, and what is wrong: nothing if ``is_sound``. Print it, or take ``as_dict()``."""
+
+    explicit: int
+    inferred: int
+    terms: int
+    folder: str | None
+    problems: tuple[str, ...]
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same in plain JSON types."""
+        return {**asdict(self), "problems": list(self.problems), "is_sound": self.is_sound}
+
+    def __str__(self) -> str:
+        place = "in memory" if self.folder is None else f"in {self.folder}"
+        triples = f"{self.explicit:,} explicit and {self.inferred:,} inferred triples"
+        counts = f"{triples}, {self.terms:,} terms, {place}"
+        if self.is_sound:
+            return f"sound: {counts}"
+        return "\n".join(
+            (f"{len(self.problems):,} problems: {counts}", *(f"  {text}" for text in self.problems))
+        )
+
+
+def verification(version: Version) -> Verification:
+    """Look at a version and its folder. Precondition: what follows has been worked out."""
+    state, quads, dictionary = version.state, version.quads, version.terms.dictionary
+    problems = [*_of_facts(quads), *_of_terms(dictionary)]
+    for name, index in _indexes(quads, state.index):
+        for predicate in index.all_predicates():
+            relation = index.relation(predicate)
+            problems += [f"{name}: {_name(dictionary, predicate)}: {text}" for text in _of_relation(relation)]
+            if not _are_known(dictionary, predicate, relation.pairs().keys):
+                problems.append(f"{name}: {_name(dictionary, predicate)}: a term is unknown")
+    if any(removed.size for _, removed, _ in differences(quads.union, state.index)):
+        problems.append("what follows lacks explicit facts")
+    if version.folder is not None:
+        problems += version.folder.findings()
+    return Verification(
+        quads.union.fact_count(),
+        state.inferred_count,
+        len(dictionary),
+        None if version.folder is None else str(version.folder.place),
+        tuple(problems),
+    )
+
+
+def _indexes(quads: Quads, index: TripleIndex) -> Iterator[tuple[str, TripleIndex]]:
+    yield "all facts", index
+    yield "explicit facts", quads.union
+    yield "shared facts", quads.shared
+    for graph, facts in (*quads.graphs.items(), *quads.formulas.items()):
+        yield f"graph {graph}", facts
+
+
+def _of_facts(quads: Quads) -> Iterator[str]:
+    """Whether the union is that of the graphs, and what is shared is in two of them or more."""
+    graphs = {
+        number: {predicate: relation.pairs().keys for predicate, relation in index.relations()}
+        for number, index in quads.graphs.items()
+    }
+    expected = Quads.of(graphs)
+    for name, known, right in (
+        ("explicit", quads.union, expected.union),
+        ("shared", quads.shared, expected.shared),
+    ):
+        if any(True for _ in differences(known, right)):
+            yield f"the {name} facts are not those of the graphs"
+
+
+def _of_relation(relation: Relation) -> Iterator[str]:
+    """Whether both orders are sorted and the same, and an overlay fits its base."""
+    base, added, removed = relation.parts
+    for name, part in (("base", base), ("added", added), ("removed", removed)):
+        if not _ascends(part.keys):
+            yield f"{name}: not in order by subject"
+        elif part.has_swapped and not _are_same(part):
+            yield f"{name}: by object it is not what it is by subject"
+    if intersection(added.keys, base.keys).size or difference(removed.keys, base.keys).size:
+        yield "what was added is there, or what was removed is not"
+    if len(relation) != relation.pairs().keys.size:
+        yield "its size is not that of its facts"
+
+
+def _ascends(keys: Keys) -> bool:
+    return bool((keys[1:] > keys[:-1]).all())
+
+
+def _are_same(pairs: Pairs) -> bool:
+    return np.array_equal(sort_keys(swap(pairs.keys), by_first=True), pairs.swapped)
+
+
+def _are_known(dictionary: TermDictionary, predicate: int, keys: Keys) -> bool:
+    """Whether all ids are those of terms."""
+    counts = np.array([dictionary.count(kind) for kind in Kind], np.uint64)
+    ids = (np.array([predicate], np.uint64), keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF))
+    return all(
+        bool(((column & np.uint64(INDEX_MASK)) < counts[column >> np.uint64(KIND_SHIFT)]).all())
+        for column in ids
+    )
+
+
+def _of_terms(dictionary: TermDictionary) -> Iterator[str]:
+    """Whether each text finds its own id."""
+    for kind, table in zip(BULK_KINDS, dictionary.tables(), strict=True):
+        offsets = table.offsets()
+        texts = Texts.of(table.content().copy(), offsets[:-1].copy(), np.diff(offsets))
+        numbers = np.full(len(table), ABSENT, np.uint32)
+        table.look_up(texts, FIRST_BYTES[kind], 0, numbers)
+        if not np.array_equal(numbers, np.arange(len(table), dtype=np.uint32)):
+            yield f"{kind.name} terms: a text is there twice, or is not one"
+
+
+def _name(dictionary: TermDictionary, predicate: int) -> str:
+    known = (predicate & INDEX_MASK) < dictionary.count(Kind(predicate >> KIND_SHIFT))
+    return dictionary.decode(predicate) if known else f"predicate {predicate}"

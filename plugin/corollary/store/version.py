@@ -1,0 +1,207 @@
+"""Everything that a store holds at one moment, as a value: what transactions and rollbacks are made of.
+
+A change makes another ``Version``, which shares what it leaves alone, and publishes it by one assignment
+(``corollary.store.versions``). One thing happens in place: a single change is appended to ``pending``, and
+``length`` then says that it has happened. So a version that is to stay as it is, is a ``copy``.
+
+What follows from a version is worked out when it is read. ``derived`` keeps that, for all versions with the
+same facts and options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from rdflib.graph import Graph
+from rdflib.term import URIRef
+
+from corollary.language import CorollaryError
+from corollary.store.home import Home
+from corollary.store.namespaces import Namespaces
+from corollary.store.options import Options
+from corollary.store.pending import FIELDS, Pending, Row
+from corollary.store.quads import Change, Quads
+from corollary.store.state import State
+from corollary.store.terms import Terms
+
+if TYPE_CHECKING:
+    from corollary.store.folder import Folder
+    from corollary.store.loading import BadLine
+
+
+class Derived:
+    """What follows from some facts by some options: None until it is worked out."""
+
+    __slots__ = ("state",)
+
+    def __init__(self) -> None:
+        self.state: State | None = None
+
+
+@dataclass(slots=True)
+class Version:
+    """The facts, names and options of a store, and the folder that keeps them.
+
+    ``named`` are the graphs that are remembered even if they are empty, ``contexts`` the handles of graphs,
+    which all versions share. ``committed`` is what a rollback brings back; only that itself has none.
+    """
+
+    terms: Terms
+    options: Options
+    quads: Quads = field(default_factory=Quads)
+    named: frozenset[int] = frozenset()
+    namespaces: Namespaces = field(default_factory=Namespaces)
+    home: Home = field(default_factory=Home)
+    contexts: dict[int, Graph] = field(default_factory=dict)
+    bad_lines: tuple[BadLine, ...] = ()
+    folder: Folder | None = None
+    committed: Version | None = None
+    pending: Pending = field(default_factory=Pending)
+    length: int = 0
+    derived: Derived = field(default_factory=Derived)
+
+    def copy(self) -> Version:
+        """The version as it is now, for good."""
+        return replace(self)
+
+    def changed(self, **changes: Any) -> Version:
+        """A version with other facts, options or names."""
+        if "quads" in changes or "options" in changes:
+            changes.setdefault("derived", Derived())
+        return replace(self, **changes)
+
+    def applied(self) -> Version:
+        """The version with its single changes worked into the facts."""
+        if not self.length:
+            return self
+        quads = self.quads.changed(self.pending.changes(self.length))
+        return self.changed(quads=quads, pending=Pending(), length=0)
+
+    def to_be_written(self) -> Version:
+        """The version itself; CorollaryError if its folder must not be changed."""
+        if self.folder is not None and self.folder.read_only:
+            raise CorollaryError(
+                f"{self.folder.place} was opened to be read only: open it without read_only to change it"
+            )
+        return self
+
+    # Small changes
+
+    def recorded(self, terms: Terms, rows: Iterable[int]) -> Version:
+        """With rows of ``Pending`` behind the others, in place. StaleTerms if their ids are others' ids."""
+        if self.terms is not terms:
+            raise StaleTerms
+        self.to_be_written()
+        self.length = self.pending.append(self.length, rows)
+        return self
+
+    def with_quoted(self, terms: Terms, row: Row) -> Version:
+        """With a fact of a formula."""
+        version = replace(self)
+        if row[0] not in self.quads.formulas:
+            version = version.applied()
+            version = version.changed(quads=version.quads.with_formula(row[0]))
+        return version.recorded(terms, row)
+
+    def without(self, terms: Terms, rows: Iterable[Row], missed: list[Row]) -> Version:
+        """Without the facts of these rows, in place; ``missed`` gets the rows whose facts are not there."""
+        if self.terms is not terms:
+            raise StaleTerms
+        self.to_be_written()
+        length = self.length
+        for row in rows:
+            if self._holds(length, row):
+                length = self.pending.append(length, row)
+            else:
+                missed.append(row)
+        self.length = length
+        return self
+
+    def _holds(self, length: int, row: Row) -> bool:
+        graph, subject, predicate, value, _ = row
+        if length:
+            word = self.pending.holds(length, graph, subject, predicate, value)
+            if word is not None:
+                return word
+        index = self.quads.index(graph)
+        return index is not None and index.relation(predicate).has(subject, value)
+
+    def with_graph(self, terms: Terms, graph: int) -> Version:
+        """With a graph that is remembered."""
+        if self.terms is not terms:
+            raise StaleTerms
+        if graph != terms.default:  # which is always there: whoever looks at it changes nothing
+            self.to_be_written()
+        return replace(self, named=self.named | {graph})
+
+    def without_graph(self, graph: int) -> Version:
+        """Without a graph or formula and its facts; of the default graph, without its facts."""
+        version = self.to_be_written().applied()
+        return version.changed(quads=version.quads.without_graph(graph), named=version.named - {graph})
+
+    def with_bad_lines(self, lines: tuple[BadLine, ...]) -> Version:
+        """With the lines that were left out of what was loaded."""
+        return replace(self, bad_lines=lines)
+
+    def with_home(self) -> Version:
+        """After something was loaded into the graph of those who name none."""
+        return replace(self, home=self.home.filled())
+
+    def bound(self, prefix: str, namespace: URIRef, override: bool) -> Version:
+        """With a prefix. In a store that holds nothing yet there is nothing to bring back but that."""
+        namespaces = self.namespaces.bound(prefix, namespace, override)
+        if namespaces is self.namespaces:
+            return self
+        bound = replace(self, namespaces=namespaces)
+        return bound.as_committed() if self.is_untouched() else bound
+
+    def is_untouched(self) -> bool:
+        """Whether nothing but prefixes was put here, and nothing is kept in a folder."""
+        before = self.committed
+        has_facts = self.length or self.quads.graphs or self.quads.formulas or self.named or self.folder
+        return not has_facts and (
+            before is None or (before.is_untouched() and before.options is self.options)
+        )
+
+    # The whole
+
+    def as_committed(self) -> Version:
+        """The version, as what a rollback brings back."""
+        return replace(self, committed=replace(self, committed=None))
+
+    def rolled_back(self) -> Version:
+        """What was committed last."""
+        assert self.committed is not None
+        return replace(self.committed, committed=self.committed)
+
+    def with_prefixes_of(self, other: Version) -> Version:
+        """With what others have bound meanwhile, as far as prefix and namespace are free."""
+        namespaces = self.namespaces
+        for prefix, namespace in other.namespaces:
+            namespaces = namespaces.bound(prefix, namespace, override=False)
+        return replace(self, namespaces=namespaces)
+
+    @property
+    def state(self) -> State:
+        """What follows. Precondition: it has been worked out."""
+        assert self.derived.state is not None
+        return self.derived.state
+
+    def waiting(self) -> int:
+        """How many single changes wait to be worked off."""
+        return self.length // FIELDS
+
+    def graph_ids(self) -> set[int]:
+        """The graphs that there are, or that a waiting change mentions; formulas among them."""
+        graphs = {*self.quads.graphs, *self.quads.formulas}
+        return graphs | self.pending.graphs(self.length) if self.length else graphs
+
+    def with_changes(self, changes: Iterable[Change]) -> Version:
+        """The version after changes to its facts. Precondition: it is ``applied``."""
+        return self.to_be_written().changed(quads=self.quads.changed(changes))
+
+
+class StaleTerms(Exception):
+    """Another data set has taken the place of a store's terms while ids were looked up: look again."""

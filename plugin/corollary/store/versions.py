@@ -1,0 +1,226 @@
+"""Who sees which version of a store, and who may change it.
+
+1. All threads see the *shared* version, but for the one that has a transaction open: it sees that
+   transaction's, and all others wait with their changes, not with their reads, until it has ended.
+2. A change is a function from a version to the next one, published by one assignment.
+3. A transaction works on a version of its own, and publishes that at its end. So to roll back is to publish
+   nothing, and needs no code that could be interrupted.
+
+Invariant: a transaction runs as long as its generator does. Python ends that whatever is raised, wherever, so
+no transaction outlives its ``with`` statement; what is left of one is found and dropped at the next step.
+
+A commit to a folder is the one step that takes effect in two places. The transaction notes what it is about
+to commit before the folder does; if it was interrupted between the two, the folder is asked (``in_doubt``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from threading import Lock, RLock, get_ident
+from types import GeneratorType
+from typing import Any, TypeVarTuple, cast
+from weakref import ref
+
+from corollary.kernels.interrupts import held
+from corollary.language import CorollaryError
+from corollary.store.namespaces import Namespaces
+from corollary.store.options import Options
+from corollary.store.version import Version
+
+Arguments = TypeVarTuple("Arguments")
+
+SECONDS_TO_LOOK_AGAIN = 0.1
+"""How long a change waits for another thread's transaction before it sees whether that one still runs."""
+
+
+class Closed:
+    """Stands for the version of a closed store: whoever asks for anything is told why there is nothing.
+
+    ``finish`` lets go of what the store had open; it may be called again. The options stay.
+    """
+
+    def __init__(self, reason: str, options: Options, finish: Callable[[], None]) -> None:
+        self.reason = reason
+        self.options = options
+        self.finish = finish
+
+    def __getattr__(self, name: str) -> Any:
+        raise CorollaryError(self.reason)
+
+
+class Transaction:
+    """A transaction at work: its version, the transaction around it, and the thread that has it open."""
+
+    def __init__(self) -> None:
+        self.version: Version
+        self.prefixes: Namespaces
+        self.parent: Transaction | None = None
+        self.thread = 0
+        self.ended = Lock()  # held while it runs, so that others can wait for it
+        self.in_doubt: Version | None = None
+        self.becomes: Closed | None = None
+        self.keeps_base = False
+        self.steps: ref[GeneratorType[None, None, None]] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended yet, in whatever way."""
+        steps = None if self.steps is None else self.steps()
+        return steps is not None and steps.gi_frame is not None
+
+
+class Versions:
+    """The versions of one store."""
+
+    def __init__(self, version: Version) -> None:
+        self._shared = version
+        self._innermost: Transaction | None = None
+        self._mutex = RLock()
+
+    # Reading
+
+    def current(self) -> Version:
+        """What this thread sees."""
+        return self._shared if self._innermost is None else self._seen()
+
+    def _seen(self) -> Version:
+        own = self.own()
+        return self._shared if own is None else own.version
+
+    def shared(self) -> Version:
+        """What all threads see that have no transaction open."""
+        self._running()
+        return self._shared
+
+    def base(self) -> Version | None:
+        """What all others see while this thread has a transaction open that ``keeps_base``; else None."""
+        own = self.own()
+        while own is not None and own.parent is not None:
+            own = own.parent
+        return self._shared if own is not None and own.keeps_base else None
+
+    def own(self) -> Transaction | None:
+        """The innermost transaction that this thread has open."""
+        running = self._running()
+        return running if running is not None and running.thread == get_ident() else None
+
+    def _running(self) -> Transaction | None:
+        """The innermost transaction; those that have ended are dropped."""
+        innermost = self._innermost
+        while innermost is not None and not innermost.is_running:
+            innermost = held(self._mutex, self._end, innermost)
+        return innermost
+
+    def _end(self, transaction: Transaction) -> Transaction | None:
+        if self._innermost is transaction:
+            version = transaction.in_doubt
+            if version is not None and version.folder is not None and version.folder.has_written(version):
+                self._shared = cast(Version, transaction.becomes or version)
+            self._innermost = transaction.parent
+        return self._innermost
+
+    # Changing
+
+    def change(self, step: Callable[[Version, *Arguments], Version], *args: *Arguments) -> None:
+        """Make one step, with the mutex held; wait before it while another thread has a transaction open."""
+        while not held(self._mutex, self._step, step, args):
+            self._wait()
+
+    def change_beside(self, step: Callable[[Version, *Arguments], Version], *args: *Arguments) -> None:
+        """As ``change``, but never wait: the shared version may change while a transaction is open.
+
+        Only for what all versions have alike: to apply what waits, or to bind a prefix.
+        """
+        held(self._mutex, self._step_beside, step, args)
+
+    def _step(self, step: Callable[..., Version], args: tuple[Any, ...]) -> bool:
+        running = self._running()
+        if running is not None and running.thread != get_ident():
+            return False
+        self._step_beside(step, args)
+        return True
+
+    def _step_beside(self, step: Callable[..., Version], args: tuple[Any, ...]) -> None:
+        own = self.own()
+        if own is None:
+            self._shared = step(self._shared, *args)
+        else:
+            own.version = step(own.version, *args)
+
+    def _wait(self) -> None:
+        running = self._running()
+        if running is not None and running.ended.acquire(timeout=SECONDS_TO_LOOK_AGAIN):
+            running.ended.release()
+
+    # Transactions
+
+    def transaction(
+        self,
+        commit: Callable[[], object] | None = None,
+        becomes: Closed | None = None,
+        *,
+        keeps_base: bool = False,
+    ) -> AbstractContextManager[None]:
+        """All that this thread does until its end happens together, or not at all.
+
+        Inside another transaction it is a savepoint. With ``commit``, which is called before the end, the
+        outermost is written to the folder, if there is one, and is what a later rollback brings back. The
+        store ``becomes`` closed at the end, if that is given. One that ``keeps_base`` may stay open for long:
+        what others read meanwhile is derived before anything else.
+        """
+        transaction = Transaction()
+        transaction.becomes, transaction.keeps_base = becomes, keeps_base
+        manager = self._steps(transaction, commit)
+        transaction.steps = ref(cast(Any, manager).gen)
+        return manager
+
+    @contextmanager
+    def _steps(self, transaction: Transaction, commit: Callable[[], object] | None) -> Iterator[None]:
+        with transaction.ended:
+            while not held(self._mutex, self._begin, transaction):
+                self._wait()
+            yield
+            if commit is None or transaction.parent is not None:
+                held(self._mutex, self._publish, transaction, transaction.version)
+            else:
+                commit()
+                self._commit(transaction)
+
+    def _begin(self, transaction: Transaction) -> bool:
+        running = self._running()
+        transaction.thread = get_ident()
+        if running is not None and running.thread != transaction.thread:
+            return False
+        self._step_beside(Version.applied, ())
+        transaction.parent = running
+        transaction.version = self.current().copy()
+        transaction.prefixes = self._shared.namespaces
+        self._innermost = transaction
+        return True
+
+    def _commit(self, transaction: Transaction) -> None:
+        version = transaction.version.applied().as_committed()
+        if version.folder is not None:
+            transaction.in_doubt = version
+            version.folder.write(version)
+        held(self._mutex, self._publish, transaction, version)
+
+    def _publish(self, transaction: Transaction, version: Version) -> None:
+        if transaction.parent is not None:
+            transaction.parent.version = version
+        else:
+            if self._shared.namespaces is not transaction.prefixes:  # readers bind prefixes, too
+                version = version.with_prefixes_of(self._shared)
+            self._shared = cast(Version, transaction.becomes or version)
+        self._innermost = transaction.parent
+
+    def roll_back(self) -> None:
+        """Bring back what this thread's innermost transaction began with; outside, the last commit."""
+        self.change(self._rolled_back)
+
+    def _rolled_back(self, version: Version) -> Version:
+        own = self.own()
+        if own is None:
+            return version.rolled_back()
+        return (self._shared if own.parent is None else own.parent.version).copy()
