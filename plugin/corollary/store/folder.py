@@ -20,12 +20,14 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from threading import get_ident
 from typing import Any
+from weakref import WeakValueDictionary, finalize
 from zlib import crc32
 
 import numpy as np
@@ -66,6 +68,9 @@ _TABLES = (
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 _NOTHING = TripleIndex()
+
+_opened_last: WeakValueDictionary[int, Folder] = WeakValueDictionary()
+"""What each thread has opened last."""
 
 _Change = tuple[int, int, bool, Keys]
 """Graph, predicate, whether facts were added or removed, and the facts."""
@@ -114,11 +119,24 @@ class _Written:
 class Folder:
     """The folder of an open store. Its errors are ``CorollaryError``, with the place and a remedy."""
 
-    def __init__(self, place: Path, *, create: bool = False, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        place: Path,
+        *,
+        create: bool = False,
+        read_only: bool = False,
+        is_used: Callable[[Folder], bool] = lambda folder: True,
+    ) -> None:
         """Open it, for nobody else, or to be ``read_only`` for any number of readers and no writer.
 
-        FileNotFoundError if there is no store, unless told to ``create`` it.
+        FileNotFoundError if there is no store, unless told to ``create`` it. If the thread is interrupted
+        before a store ``is_used`` to hold the folder, the thread's next opening closes what was left open.
         """
+        left = _opened_last.get(get_ident())
+        if left is not None and not left._is_used(left):
+            left.close()
+        self._is_used: Callable[[Folder], bool] = is_used
+        _opened_last[get_ident()] = self
         self.place = place
         self.read_only = read_only
         self._process = os.getpid()
@@ -132,10 +150,11 @@ class Folder:
             if create:
                 _make_folder(place)
             self._database = _connection(place)
+            finalize(self, self._database.close)  # a connection refers to itself, so it would stay for long
             try:
                 self._begin(create)
             except BaseException:
-                self._database.close()
+                self.close()
                 raise
 
     def _begin(self, create: bool) -> None:
@@ -173,7 +192,9 @@ class Folder:
 
     def close(self) -> None:
         """Let others open it. May be called again."""
-        self._database.close()
+        database = getattr(self, "_database", None)  # not there if opening was interrupted
+        if database is not None:
+            database.close()
 
     # Reading
 

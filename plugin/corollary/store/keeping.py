@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
+from weakref import ref
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph, QuotedGraph
 from rdflib.store import NO_STORE, VALID_STORE
@@ -27,7 +29,7 @@ from corollary.store.options import Options
 from corollary.store.reasoning import Reasoning
 from corollary.store.terms import Terms
 from corollary.store.version import Version
-from corollary.store.versions import Closed
+from corollary.store.versions import Closed, Versions
 
 if TYPE_CHECKING:
     from corollary.store.verification import Verification
@@ -78,14 +80,15 @@ class Keeping(Reasoning):
         else:
             _refuse_to_replace(current)
         try:
-            folder = Folder(place, create=create, read_only=options.read_only)
+            folder = Folder(place, create=create, read_only=options.read_only, is_used=_use(self._versions))
         except FileNotFoundError:
             return False
         try:
             version = self._version_in(folder, options)
             self._versions.change(_replaced, version, opener)
         except BaseException:
-            folder.close()
+            if self._versions.folder() is not folder:
+                folder.close()
             raise
         return True
 
@@ -186,6 +189,17 @@ class Keeping(Reasoning):
 
     def _formula(self, name: Node) -> QuotedGraph:
         return QuotedGraph(self, cast(IdentifiedNode, name))
+
+
+def _use(versions: Versions) -> Callable[[Folder], bool]:
+    """Whether a store has a folder open; it may be gone by then."""
+    of_store = ref(versions)
+
+    def is_used(folder: Folder) -> bool:
+        alive = of_store()
+        return alive is not None and alive.folder() is folder
+
+    return is_used
 
 
 def _refuse_to_replace(version: Version) -> None:

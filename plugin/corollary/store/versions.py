@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from threading import Lock, RLock, get_ident
 from types import GeneratorType
-from typing import Any, TypeVarTuple, cast
+from typing import TYPE_CHECKING, Any, TypeVarTuple, cast
 from weakref import ref
 
 from corollary.kernels.interrupts import held
@@ -27,6 +27,9 @@ from corollary.language import CorollaryError
 from corollary.store.namespaces import Namespaces
 from corollary.store.options import Options
 from corollary.store.version import Version
+
+if TYPE_CHECKING:
+    from corollary.store.folder import Folder
 
 Arguments = TypeVarTuple("Arguments")
 
@@ -92,6 +95,11 @@ class Versions:
         """What all threads see that have no transaction open."""
         self._running()
         return self._shared
+
+    def folder(self) -> Folder | None:
+        """The folder that keeps the store."""
+        shared = self._shared
+        return None if isinstance(shared, Closed) else shared.folder
 
     def base(self) -> Version | None:
         """What all others see while this thread has a transaction open that ``keeps_base``; else None."""
