@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from corollary.index.pairs import NO_KEYS, Pairs, pack
+from corollary.index.pairs import NO_KEYS, NO_PAIRS, Pairs, pack
 from corollary.kernels.sorted import Keys, Mask
 from corollary.store.quads import Change
 
@@ -66,11 +66,15 @@ class Pending:
 
     def changes(self, length: int) -> list[Change]:
         """What the rows come to, for each relation of a graph."""
+        if length == FIELDS:  # as below, at less cost
+            graph, subject, predicate, value, is_added = self._rows[:length]
+            key = np.array([subject << 32 | value], np.uint64)
+            return [
+                Change(graph, predicate, NO_KEYS if is_added else key, Pairs(key) if is_added else NO_PAIRS)
+            ]
         rows = np.array(self._rows[:length], np.uint32).reshape(-1, FIELDS)
         places, keys = pack(rows[:, 0], rows[:, 2]), pack(rows[:, 1], rows[:, 3])
         added = rows[:, 4].astype(np.bool_)
-        if len(rows) == 1:
-            return [_change(int(places[0]), keys, added)]
         order = np.lexsort((keys, places))  # stable: the last word on a fact comes last
         places, keys, added = places[order], keys[order], added[order]
         other_place = places[1:] != places[:-1]

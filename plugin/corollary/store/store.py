@@ -149,9 +149,9 @@ class CorollaryStore(Keeping):
         """
         if self._has_listeners():
             super().remove(triple, context)
-        if None not in triple:
-            missed = self._remove([(*triple, context)])  # type: ignore[list-item]
-            self._warn_of_inferred(missed)
+        subject, predicate, value = triple
+        if subject is not None and predicate is not None and value is not None:
+            self._warn_of_inferred(self._remove([(subject, predicate, value, context)]))
             return
         with self._versions.transaction():
             version = self._versions.current().to_be_written()
@@ -179,22 +179,20 @@ class CorollaryStore(Keeping):
     def _remove(self, quads: Sequence[tuple[Node, Node, Node, Graph | None]]) -> list[Row]:
         """Take triples out of graphs. Those that were in none of the graphs that they were to leave."""
         while True:
-            version = self._versions.current().to_be_written()
+            version = self._versions.current()
+            find = version.terms.find
             groups: list[list[Row]] = []
             for subject, predicate, value, context in quads:
-                graphs = version.graph_ids() if context is None else {self._graph_id(version, context)}
-                ids = self._find(version, (subject, predicate, value))
-                if ids is not None:
-                    groups.append([(graph, *ids, 0) for graph in graphs])  # type: ignore[misc]
+                graphs = version.graph_ids() if context is None else (self._graph_id(version, context),)
+                s, p, o = find(subject), find(predicate), find(value)
+                if s is not None and p is not None and o is not None:
+                    groups.append([(graph, s, p, o, 0) for graph in graphs])
             missed: list[Row] = []
             try:
-                self._versions.change(
-                    Version.without, version.terms, [row for rows in groups for row in rows], missed
-                )
+                self._versions.change(Version.without, version.terms, groups, missed)
             except StaleTerms:
                 continue
-            absent = set(missed)
-            return [rows[0] for rows in groups if rows and absent.issuperset(rows)]
+            return missed
 
     def _warn_of_inferred(self, missed: Sequence[Row]) -> None:
         """Warn if some of the triples that were to go, and are not explicit, are inferred."""

@@ -11,7 +11,7 @@ same facts and options.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rdflib.graph import Graph
@@ -40,7 +40,7 @@ class Derived:
         self.state: State | None = None
 
 
-@dataclass(slots=True)
+@dataclass
 class Version:
     """The facts, names and options of a store, and the folder that keeps them.
 
@@ -62,15 +62,13 @@ class Version:
     length: int = 0
     derived: Derived = field(default_factory=Derived)
 
-    def copy(self) -> Version:
-        """The version as it is now, for good."""
-        return replace(self)
-
     def changed(self, **changes: Any) -> Version:
-        """A version with other facts, options or names."""
+        """A version with other facts, options or names; without ``changes`` a copy of this one, for good."""
+        version = object.__new__(Version)
+        version.__dict__.update(self.__dict__, **changes)  # as dataclasses.replace, at less cost
         if "quads" in changes or "options" in changes:
-            changes.setdefault("derived", Derived())
-        return replace(self, **changes)
+            version.derived = Derived()
+        return version
 
     def applied(self) -> Version:
         """The version with its single changes worked into the facts."""
@@ -99,23 +97,25 @@ class Version:
 
     def with_quoted(self, terms: Terms, row: Row) -> Version:
         """With a fact of a formula."""
-        version = replace(self)
+        version = self.changed()
         if row[0] not in self.quads.formulas:
             version = version.applied()
             version = version.changed(quads=version.quads.with_formula(row[0]))
         return version.recorded(terms, row)
 
-    def without(self, terms: Terms, rows: Iterable[Row], missed: list[Row]) -> Version:
-        """Without the facts of these rows, in place; ``missed`` gets the rows whose facts are not there."""
+    def without(self, terms: Terms, groups: Iterable[list[Row]], missed: list[Row]) -> Version:
+        """Without the facts of these rows, in place. Of a group that has no fact, ``missed`` gets a row."""
         if self.terms is not terms:
             raise StaleTerms
         self.to_be_written()
         length = self.length
-        for row in rows:
-            if self._holds(length, row):
-                length = self.pending.append(length, row)
-            else:
-                missed.append(row)
+        for rows in groups:
+            before = length
+            for row in rows:
+                if self._holds(length, row):
+                    length = self.pending.append(length, row)
+            if rows and length == before:
+                missed.append(rows[0])
         self.length = length
         return self
 
@@ -134,7 +134,7 @@ class Version:
             raise StaleTerms
         if graph != terms.default:  # which is always there: whoever looks at it changes nothing
             self.to_be_written()
-        return replace(self, named=self.named | {graph})
+        return self.changed(named=self.named | {graph})
 
     def without_graph(self, graph: int) -> Version:
         """Without a graph or formula and its facts; of the default graph, without its facts."""
@@ -143,18 +143,18 @@ class Version:
 
     def with_bad_lines(self, lines: tuple[BadLine, ...]) -> Version:
         """With the lines that were left out of what was loaded."""
-        return replace(self, bad_lines=lines)
+        return self.changed(bad_lines=lines)
 
     def with_home(self) -> Version:
         """After something was loaded into the graph of those who name none."""
-        return replace(self, home=self.home.filled())
+        return self.changed(home=self.home.filled())
 
     def bound(self, prefix: str, namespace: URIRef, override: bool) -> Version:
         """With a prefix. In a store that holds nothing yet there is nothing to bring back but that."""
         namespaces = self.namespaces.bound(prefix, namespace, override)
         if namespaces is self.namespaces:
             return self
-        bound = replace(self, namespaces=namespaces)
+        bound = self.changed(namespaces=namespaces)
         return bound.as_committed() if self.is_untouched() else bound
 
     def is_untouched(self) -> bool:
@@ -169,19 +169,19 @@ class Version:
 
     def as_committed(self) -> Version:
         """The version, as what a rollback brings back."""
-        return replace(self, committed=replace(self, committed=None))
+        return self.changed(committed=self.changed(committed=None))
 
     def rolled_back(self) -> Version:
         """What was committed last."""
         assert self.committed is not None
-        return replace(self.committed, committed=self.committed)
+        return self.committed.changed(committed=self.committed)
 
     def with_prefixes_of(self, other: Version) -> Version:
         """With what others have bound meanwhile, as far as prefix and namespace are free."""
         namespaces = self.namespaces
         for prefix, namespace in other.namespaces:
             namespaces = namespaces.bound(prefix, namespace, override=False)
-        return replace(self, namespaces=namespaces)
+        return self.changed(namespaces=namespaces)
 
     @property
     def state(self) -> State:

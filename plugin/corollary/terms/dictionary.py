@@ -104,14 +104,21 @@ class TermDictionary:
 
     def encode(self, text: str) -> int:
         """The id of a term given as canonical N-Triples text; a new one if it is new."""
+        looked_through = 0 if self._tables is None else self._tabled(text)
         term_id = self.find(text)
-        return held(self._growing, self._enter, text) if term_id is None else term_id
+        return held(self._growing, self._enter, text, looked_through) if term_id is None else term_id
 
-    def _enter(self, text: str) -> int:
-        """The id of a term that had none a moment ago."""
+    def _tabled(self, text: str) -> int:
+        """How many terms the table has that a term would be in."""
+        kind = kind_of_text(text)
+        return 0 if self._tables is None or kind == Kind.RESERVED else len(self._tables[kind])
+
+    def _enter(self, text: str, looked_through: int) -> int:
+        """The id of a term that had none, nor was it among so many terms of the table."""
         kind = kind_of_text(text)
         first, texts = self._youngest(kind)
-        term_id = self.find(text)  # another thread, or an interrupted step, may have entered it
+        # another thread, or an interrupted step, may have entered it
+        term_id = self._ids.get(text) if self._tabled(text) == looked_through else self.find(text)
         if term_id is None:
             number = first + len(texts)
             _check_room(kind, number + 1)
@@ -122,13 +129,9 @@ class TermDictionary:
     def _youngest(self, kind: Kind) -> tuple[int, list[str]]:
         """The young terms of a kind: after those of its table, each with its id."""
         first, texts = self._young[kind]
-        if (
-            self._tables is not None
-            and kind != Kind.RESERVED
-            and len(self._tables[kind]) > first + len(texts)
-        ):
-            first, texts = self._young[kind] = len(self._tables[kind]), []
-        elif texts and texts[-1] not in self._ids:
+        if not texts:  # else the table has not grown since
+            first, texts = self._young[kind] = self.count(kind), texts
+        elif texts[-1] not in self._ids:
             self._ids[texts[-1]] = kind << KIND_SHIFT | first + len(texts) - 1
         return first, texts
 
