@@ -2,9 +2,9 @@
 
 Two ways, which see different things:
 
-1. ``at_line`` uses ``sys.settrace``. It also stops at lines that run twice (the end of a ``with``), at those of
-   kernels, and in modules while they are imported. Python ends tracing with the first exception.
-2. ``at_statements`` calls a function before each statement, written into our modules as they are imported
+1. ``traced`` uses ``sys.settrace``. It also stops at lines that run twice (the end of a ``with``), at those
+   of kernels, and in modules while they are imported. Python ends tracing with the first exception.
+2. ``ticked`` calls a function before each statement, written into our modules as they are imported
    (``instrument``, to be called before anything of ours is imported). It can raise any number of times, so it
    sees the lines of recovery after a first exception.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import random
 import shutil
 import sys
@@ -14,6 +15,9 @@ from pathlib import Path
 
 from tests.trust import injection
 
+SECONDS_TO_HANG = 120
+"""What takes longer hangs: the places where are printed, and that is a failure."""
+
 Job = tuple[str, bool, str]
 """Program, whether in a folder, operation."""
 
@@ -22,9 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", nargs="+", default=["rhodf", "strata", "owl2rl"])
     parser.add_argument("--operations", nargs="*")
-    parser.add_argument(
-        "--seconds", type=float, help="stop after so long; places are then drawn, not in order"
-    )
+    parser.add_argument("--places", type=int, help="interrupt each operation at so many, drawn from all")
     parser.add_argument(
         "--twice", action="store_true", help="raise again in the recovery from each exception"
     )
@@ -35,19 +37,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from tests.trust import operations
 
     operations.quiet()
-    jobs = list(all_jobs(given.programs, given.operations))
     total, started = 0, time.perf_counter()
-    for number, job in enumerate(jobs):
-        left = None
-        if given.seconds is not None:
-            left = (given.seconds - (time.perf_counter() - started)) / (len(jobs) - number)
-        count, events = interrupt(job, twice=given.twice, seconds=left, seed=given.seed)
+    for job in all_jobs(given.programs, given.operations):
+        count, events = interrupt(job, twice=given.twice, most=given.places, seed=given.seed)
         total += count
         place = "folder" if job[1] else "memory"
         print(f"{job[0]:8} {place:7} {job[2]:24} {events:7,} events, {count:7,} interrupted", flush=True)
-    print(
-        f"{total:,} interruptions in {time.perf_counter() - started:.0f} s: every state was one before or after"
-    )
+    print(f"{total:,} interruptions in {time.perf_counter() - started:.0f} s, each state one before or after")
     return 0
 
 
@@ -61,8 +57,8 @@ def all_jobs(programs: Sequence[str], wanted: Sequence[str] | None = None) -> It
                     yield program, in_folder, name
 
 
-def interrupt(job: Job, *, twice: bool, seconds: float | None, seed: int = 0) -> tuple[int, int]:
-    """Interrupt an operation at all places, or at some for so long. How often, and how many places there are.
+def interrupt(job: Job, *, twice: bool, most: int | None, seed: int = 0) -> tuple[int, int]:
+    """Interrupt an operation at all places, or at so many. How often, and how many places there are.
 
     Under owl2rl, where one read has a hundred thousand events, at the first and the last of each line.
     """
@@ -84,20 +80,17 @@ def interrupt(job: Job, *, twice: bool, seconds: float | None, seed: int = 0) ->
             places = injection.traced(lambda: operations.perform(case, name))
             numbers = _ends(places) if program_name == "owl2rl" else list(range(len(places)))
         operations.end(case)
-        until = None
-        if seconds is not None:
-            random.Random(f"{seed} {job}").shuffle(numbers)
-            until = time.perf_counter() + seconds
+        events = len(numbers)
+        if most is not None and most < events:
+            numbers = sorted(random.Random(f"{seed} {job}").sample(numbers, most))
         count = 0
         for number in numbers:
-            if until is not None and time.perf_counter() > until:
-                break
             further = _once(job, place, documents, wanted, number, None, twice=twice)
             count += 1
             for more in range(further if twice else 0):
                 _once(job, place, documents, wanted, number, more + 1, twice=True)
                 count += 1
-        return count, len(numbers)
+        return count, events
 
 
 def _ends(places: list[injection.Place]) -> list[int]:
@@ -123,6 +116,7 @@ def _once(
     """Interrupt once, or twice, and check. How many statements of recovery there were after the first."""
     from tests.trust import operations
 
+    faulthandler.dump_traceback_later(SECONDS_TO_HANG, exit=True)
     program_name, _, name = job
     if place is not None:
         shutil.rmtree(place, ignore_errors=True)

@@ -4,8 +4,8 @@ This is where everything is put together, so it may import every other folder; t
 inside the functions that need them, so that ``corollary --help`` answers at once.
 
 Invariant: a mistake of the user ends in one message on standard error and exit code 2, and leaves no
-output; exit code 1 means that ``check`` found inconsistencies, that ``query`` answers ASK with no, or that
-the fact to ``explain`` does not hold.
+output; exit code 1 means that ``check`` found inconsistencies, that ``query`` answers ASK with no, that the
+fact to ``explain`` does not hold, or that ``verify`` found damage.
 """
 
 from corollary.cli.commands import main
@@ -13,5 +13,15 @@ from corollary.cli.explaining import explain  # it adds its command
 from corollary.cli.generating import generate  # it too
 from corollary.cli.rules import rules  # it too
 from corollary.cli.spark import spark_generate, spark_load, spark_materialise  # and these
+from corollary.cli.verifying import verify  # and this
 
-__all__ = ["explain", "generate", "main", "rules", "spark_generate", "spark_load", "spark_materialise"]
+__all__ = [
+    "explain",
+    "generate",
+    "main",
+    "rules",
+    "spark_generate",
+    "spark_load",
+    "spark_materialise",
+    "verify",
+]

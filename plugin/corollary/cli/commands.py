@@ -65,8 +65,8 @@ def main() -> None:
       corollary check university/*
       corollary query university/* -q 'SELECT ?type (COUNT(*) AS ?members) { ?x a ?type } GROUP BY ?type'
 
-    Exit codes: 0 all well, 1 `check` found inconsistencies, `query` answers ASK with no, or the fact to
-    `explain` does not hold, 2 a mistake in the input or on the command line.
+    Exit codes: 0 all well, 1 `check` found inconsistencies, `query` answers ASK with no, the fact to
+    `explain` does not hold, or `verify` found damage, 2 a mistake in the input or on the command line.
     """
 
 

@@ -11,16 +11,16 @@ from typing import Any
 
 from rdflib.plugins.sparql.parser import parseQuery, parseUpdate
 
+from corollary.kernels.interrupts import held
+
 _PARSER = Lock()
 
 
 def parse_query(text: str) -> Any:
     """The parse tree of a query, for ``translateQuery``."""
-    with _PARSER:
-        return parseQuery(text)
+    return held(_PARSER, parseQuery, text)
 
 
 def parse_update(text: Any) -> Any:
     """The parse tree of an update (text, bytes or a file), for ``translateUpdate``."""
-    with _PARSER:
-        return parseUpdate(text)
+    return held(_PARSER, parseUpdate, text)

@@ -1,0 +1,314 @@
+"""What a folder promises: readers beside readers, damage that is named, and only what was committed."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from rdflib import RDF, RDFS, Dataset, Graph, Namespace, URIRef
+from rdflib.store import NO_STORE, VALID_STORE
+from tests.trust.operations import seen
+
+from corollary.cli import main
+from corollary.language import CorollaryError
+from corollary.store import CorollaryStore
+from corollary.store.folder import DATABASE
+
+EX = Namespace("http://example.org/")
+TRIPLE = (EX.s, EX.p, EX.o)
+SCHEMA = (EX.p, RDFS.domain, EX.Subject)
+
+
+def written(place: Path, commits: int = 3) -> CorollaryStore:
+    """A store in a folder, open."""
+    store = CorollaryStore(rules="rdfs")
+    store.open(str(place), create=True)
+    graph = Graph(store, EX.g)
+    graph.add(SCHEMA)
+    for commit in range(commits):
+        for n in range(40):
+            graph.add((EX[f"s{commit}-{n}"], EX[f"p{n % 3}"], EX[f"o{n}"]))
+        store.commit()
+    return store
+
+
+def reader(place: Path) -> CorollaryStore:
+    store = CorollaryStore(rules="rdfs")
+    assert store.open(f"{place};read_only=yes") == VALID_STORE
+    return store
+
+
+# Read only
+
+
+def test_several_read_and_none_writes(tmp_path: Path) -> None:
+    store = written(tmp_path)
+    with pytest.raises(CorollaryError, match="open already"):
+        reader(tmp_path)
+    expected = seen(store)
+    store.close()
+    readers = [reader(tmp_path), reader(tmp_path)]
+    code = (
+        "import sys; from corollary.store import CorollaryStore\n"
+        "store = CorollaryStore(rules='rdfs'); store.open(sys.argv[1], read_only=True); print(len(store))"
+    )
+    other = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    assert int(other.stdout) == len(readers[0])
+    for one in readers:
+        assert seen(one)[0::4] == expected[0::4]
+        with pytest.raises(CorollaryError, match="open already"):
+            written(tmp_path)
+        with pytest.raises(CorollaryError, match="open already"):
+            CorollaryStore().destroy(str(tmp_path))
+    for one in readers:
+        one.close()
+    written(tmp_path).close()
+
+
+def test_nothing_is_changed_by_readers(tmp_path: Path) -> None:
+    written(tmp_path).close()
+    content = (tmp_path / DATABASE).read_bytes()
+    store = reader(tmp_path)
+    graph, data = Graph(store, EX.g), Dataset(store)
+    document = tmp_path / "data.nt"
+    document.write_text("<urn:a> <urn:b> <urn:c> .\n")
+    before = seen(store)
+    changes: list[Callable[[], object]] = [
+        lambda: graph.add(TRIPLE),
+        lambda: graph.addN([(*TRIPLE, graph)]),
+        lambda: graph.remove(SCHEMA),
+        lambda: graph.remove((None, None, None)),
+        lambda: store.removeN([(*SCHEMA, None)]),
+        lambda: graph.update("INSERT DATA { <urn:a> <urn:b> <urn:c> }"),
+        lambda: graph.update("CLEAR ALL"),
+        lambda: graph.parse(document),
+        lambda: store.load(document),
+        lambda: store.add_graph(Graph(store, EX.new)),
+        lambda: store.remove_graph(graph),
+        lambda: data.graph(EX.new),
+        lambda: store.destroy(str(tmp_path)),
+    ]
+    for change in changes:
+        with pytest.raises(CorollaryError, match="read only"):
+            change()
+        assert seen(store)[:2] == before[:2]
+    with pytest.raises(CorollaryError, match="read only"), store.transaction():
+        graph.add(TRIPLE)
+    # what is not in the folder may change, and reading needs it
+    graph.bind("new", EX["new#"])
+    store.use_rules("rhodf")
+    assert len(list(data.graphs())) == 2
+    assert graph.query(f"ASK {{ ?x <{EX.p0}> <urn:unheard> }}").askAnswer is False
+    store.commit()
+    store.rollback()
+    store.close()
+    assert (tmp_path / DATABASE).read_bytes() == content
+    store.open(str(tmp_path))  # read_only holds for one opening
+    graph.add(TRIPLE)
+    store.close()
+
+
+def test_a_reader_makes_no_folder(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="there is no store"):
+        assert CorollaryStore().open(str(tmp_path / "none"), create=True, read_only=True) == NO_STORE
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(CorollaryError, match="read_only=yes"):
+        CorollaryStore(f"{tmp_path};read_only=maybe")
+
+
+# Damage
+
+
+def damaged(place: Path, *statements: str) -> None:
+    """Change a folder as no store does."""
+    database = sqlite3.connect(place / DATABASE, isolation_level=None)
+    for statement in statements:
+        database.execute(statement)
+    database.close()
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["DELETE FROM changes WHERE sequence = 2"],
+        ["DELETE FROM changes WHERE sequence = (SELECT max(sequence) FROM changes)"],
+        ["DELETE FROM changes"],
+        ["DELETE FROM terms WHERE sequence = (SELECT max(sequence) FROM terms)"],
+        ["DELETE FROM others WHERE name = 'named'"],
+        ["DELETE FROM others WHERE name = 'manifest'"],
+        ["DELETE FROM others"],
+        [
+            "UPDATE changes SET sequence = -1 WHERE sequence = 1",
+            "UPDATE changes SET sequence = 1 WHERE sequence = 2",
+            "UPDATE changes SET sequence = 2 WHERE sequence = -1",
+        ],
+        ["UPDATE terms SET sequence = sequence + 1000"],
+        ["UPDATE changes SET added = 0 WHERE sequence = 1"],
+        ["UPDATE changes SET facts = zeroblob(8) WHERE sequence = 1"],
+        ["UPDATE terms SET lengths = x'00'"],
+        ["INSERT INTO changes SELECT 1000, graph, predicate, added, facts, checksum FROM changes LIMIT 1"],
+        ["DROP TABLE others"],
+        ["UPDATE others SET content = NULL WHERE name = 'prefixes'"],
+    ],
+)
+def test_rows_that_are_missing_or_changed_are_noticed(tmp_path: Path, statements: list[str]) -> None:
+    """Found: rows were taken out or swapped, and what was left came back without a word."""
+    written(tmp_path).close()
+    damaged(tmp_path, *statements)
+    for read_only in (False, True):
+        with pytest.raises(CorollaryError, match=str(tmp_path)):
+            CorollaryStore().open(str(tmp_path), read_only=read_only)
+    result = CliRunner().invoke(main, ["verify", str(tmp_path)])
+    assert result.exit_code == 1 if "DROP" not in statements[0] else result.exit_code in (1, 2)
+    assert str(tmp_path) in result.output
+
+
+def test_ids_out_of_range_are_noticed(tmp_path: Path) -> None:
+    """With checksums that fit, as a mistaken program would write them: no IndexError, no KeyError."""
+    store = written(tmp_path)
+    folder = store._versions.current().folder
+    assert folder is not None
+    facts = ((1 << 29) << 32 | 5).to_bytes(8, "little")
+    rows = folder._append("changes", folder._written.changes, 5, 6, 1, facts)
+    folder._insert("others", "manifest", replace(folder._written, changes=rows).manifest())
+    assert not store.verify().is_sound
+    folder.close()
+    with pytest.raises(CorollaryError, match="terms that it does not have"):
+        CorollaryStore().open(str(tmp_path))
+
+
+def test_verify(tmp_path: Path) -> None:
+    store = written(tmp_path / "store")
+    found = store.verify()
+    assert found.is_sound and not found.problems
+    assert found.explicit == 121 and found.inferred == len(store.inferred())
+    assert str(found).startswith("sound: 121 explicit and ")
+    Graph(store, EX.h).add(TRIPLE)  # what is not committed is no damage
+    assert store.verify().is_sound
+    store.close()
+    result = CliRunner().invoke(main, ["verify", str(tmp_path / "store"), "--json"])
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["explicit"] == 122
+    result = CliRunner().invoke(main, ["verify", str(tmp_path / "none")])
+    assert result.exit_code == 2
+    assert "there is no store" in result.stderr
+    assert CorollaryStore().verify().is_sound
+
+
+def test_verify_finds_what_is_wrong_in_memory(tmp_path: Path) -> None:
+    store = written(tmp_path)
+    version = store._settled()
+    (predicate,) = {p for p, r in version.quads.union.relations() if len(r) == 42}
+    keys = version.quads.union.relation(predicate).pairs().keys
+    keys[0], keys[1] = keys[1].copy(), keys[0].copy()
+    found = store.verify()
+    assert not found.is_sound
+    assert any("not in order by subject" in problem for problem in found.problems)
+    assert f"{len(found.problems)} problems" in str(found)
+    store.close(discard=True)
+
+
+def test_a_closed_store_is_not_verified(tmp_path: Path) -> None:
+    store = written(tmp_path)
+    store.close()
+    with pytest.raises(CorollaryError, match="is closed"):
+        store.verify()
+
+
+# What is left of an interruption
+
+
+def test_new_parents_are_forced_to_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[str] = []
+    fsync = os.fsync
+
+    def sync(descriptor: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("no /proc here to see which folder was synced")
+    place = tmp_path / "a" / "b" / "store"
+    written(place).close()
+    assert set(synced) == {str(tmp_path), str(tmp_path / "a"), str(tmp_path / "a" / "b")}
+
+
+class Interrupting:
+    """A database connection whose COMMIT is interrupted, before or after it takes place."""
+
+    def __init__(self, database: sqlite3.Connection, *, commits: bool) -> None:
+        self._database = database
+        self._commits = commits
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._database, name)
+
+    def execute(self, statement: str, *arguments: Any) -> object:
+        if statement != "COMMIT":
+            return self._database.execute(statement, *arguments)
+        if self._commits:
+            self._database.execute(statement)
+        raise KeyboardInterrupt
+
+
+def test_terms_keep_their_ids_after_an_interrupted_commit(tmp_path: Path) -> None:
+    """Found: most processes that were interrupted while they committed left a folder with other triples."""
+    store = written(tmp_path)
+    graph = Graph(store, EX.g)
+    folder = store._versions.current().folder
+    assert folder is not None
+    database = folder._database
+
+    for number in range(3):
+        graph.add((EX[f"new{number}"], EX.p, EX[f"value{number}"]))
+        folder._database = Interrupting(database, commits=True)  # type: ignore[assignment]
+        with pytest.raises(KeyboardInterrupt):
+            store.commit()
+        folder._database = database
+        graph.add((EX[f"later{number}"], EX.p, EX[f"other{number}"]))
+    store.rollback()  # the last commit took place
+    assert (EX.new2, EX.p, EX.value2) in graph and (EX.later2, EX.p, EX.other2) not in graph
+    expected = seen(store)
+    folder.close()
+    again = CorollaryStore(rules="rdfs")
+    again.open(str(tmp_path))
+    assert seen(again)[0] == expected[0]
+    assert (EX.later1, RDF.type, EX.Subject) in Graph(again, EX.g)
+    again.close()
+
+
+def test_an_interrupted_transaction_is_decided_by_the_folder(tmp_path: Path) -> None:
+    for is_committed in (False, True):
+        store = written(tmp_path / str(is_committed))
+        graph = Graph(store, EX.g)
+        folder = store._versions.current().folder
+        assert folder is not None
+        database = folder._database
+
+        folder._database = Interrupting(database, commits=is_committed)  # type: ignore[assignment]
+        with pytest.raises(KeyboardInterrupt), store.transaction():
+            graph.add(TRIPLE)
+            graph.bind("new", URIRef("urn:new#"))
+        folder._database = database
+        assert (TRIPLE in graph) is is_committed
+        assert ("new" in dict(store.namespaces())) is is_committed
+        expected = seen(store)
+        store.rollback()
+        assert seen(store) == expected
+        folder.close()
+        again = CorollaryStore(rules="rdfs")
+        again.open(str(tmp_path / str(is_committed)))
+        assert seen(again)[:3] == expected[:3]
+        again.close()

@@ -1,0 +1,25 @@
+"""A fixed sample of ``tests.trust.interruptions``: every operation, each at some of its places."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from tests.trust.injection import PROJECT
+
+SAMPLES = {
+    "once": ["--programs", "rhodf", "strata", "--places", "15"],
+    "owl2rl": ["--programs", "owl2rl", "--places", "4"],
+    "twice": ["--programs", "rhodf", "strata", "--places", "10", "--twice"],
+}
+
+
+@pytest.mark.parametrize("arguments", SAMPLES.values(), ids=SAMPLES.keys())
+def test_interrupted_anywhere(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "tests.trust.interruptions", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=PROJECT, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "each state one before or after" in done.stdout
