@@ -8,20 +8,25 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 from benchmarks.engine import ENGINE
 from benchmarks.measure import Demand, Outcome, Results, Settings, Task, measure
 from benchmarks.peers import content
 from benchmarks.workloads.lubm import files
-from rdflib import Graph
+from rdflib import OWL, RDF, Graph, Namespace, URIRef
 
 from corollary.store import CorollaryStore
+
+EX = Namespace("http://example.org/")
 
 NAME = "store"
 TITLE = "the rdflib store beside rdflib's Memory"
 
 MEMORY = "rdflib Memory"
 PARSE, SCAN, LOOK_UP = "parse", "scan", "look up 20,000 subjects"
+BEGIN, ROLLED_BACK = "transactions, 1,000 times", "change, read, roll back, 50 times"
+UNDONE = "change, read, undo by hand, 50 times"
 LENGTH, CONSTRUCT = "len(graph), 1,000 times", "Graph(), 1,000 times"
 
 LOOK_UPS = 20_000
@@ -32,6 +37,12 @@ MOST_OVER_MEMORY_TO_PARSE = 1.0
 MOST_OVER_MEMORY = 1.5
 MOST_LENGTH_GROWTH = 1.5
 MOST_CONSTRUCT_MS = 0.2
+MOST_BEGIN_MS = 0.1
+MOST_OVER_UNDONE_BY_HAND = 1.25
+MOST_ROLLBACK_GROWTH = 2.0
+
+CHAIN = 300
+"""Edges of a chain under a transitive property: its closure has the square of that, half."""
 
 
 def run(settings: Settings) -> Results:
@@ -66,7 +77,82 @@ def run(settings: Settings) -> Results:
     results.measurements += constructed
     milliseconds = constructed[0].median / CALLS * 1000
     results.demands.append(Demand(NAME, "Graph() constructed", milliseconds, MOST_CONSTRUCT_MS, "ms"))
+    transactions(settings, closed, parsed(with_rules(), tenth), size, results)
     return results
+
+
+def transactions(settings: Settings, large: Graph, small: Graph, size: str, results: Results) -> None:
+    """What begin and rollback cost, on universities and on the end of a chain that is closed."""
+    (begun,) = measure(NAME, [begin_task(large, size)], settings.repeat)
+    results.measurements.append(begun)
+    milliseconds = begun.median / CALLS * 1000
+    results.demands.append(Demand(NAME, "begin and end a transaction", milliseconds, MOST_BEGIN_MS, "ms"))
+    student = URIRef("http://www.lehigh.edu/~zhp2/2004/0401/univ-bench.owl#GraduateStudent")
+    shapes = [
+        (size, large, (RDF.type, student)),
+        (f"a tenth of {size}", small, (RDF.type, student)),
+        (f"chain of {CHAIN}", chain(CHAIN), (EX.next, EX.n0)),
+        (f"chain of {CHAIN // 10}", chain(CHAIN // 10), (EX.next, EX.n0)),
+    ]
+    rolled_back = []
+    for facts, graph, (predicate, value) in shapes:
+        tasks = [changes_task(graph, predicate, value, facts, by_hand) for by_hand in (False, True)]
+        one, two = measure(NAME, tasks, settings.repeat)
+        results.measurements += one, two
+        rolled_back.append(one.median)
+        text = f"{facts}: rolled back and followed, over undone by hand"
+        results.demands.append(Demand(NAME, text, one.median / two.median, MOST_OVER_UNDONE_BY_HAND))
+    growth = rolled_back[0] / rolled_back[1]
+    results.demands.append(
+        Demand(NAME, "rollback, ten times as many facts over one", growth, MOST_ROLLBACK_GROWTH)
+    )
+
+
+def begin_task(graph: Graph, size: str) -> Task:
+    """Transactions in which nothing happens."""
+    store = graph.store
+    assert isinstance(store, CorollaryStore)
+
+    def run(given: Graph) -> Outcome:
+        for _ in range(CALLS):
+            with store.transaction():
+                pass
+        return Outcome(len(given))
+
+    return Task(ENGINE, BEGIN, lambda: graph, run, size, warm_up=True)
+
+
+def changes_task(graph: Graph, predicate: URIRef, value: URIRef, size: str, by_hand: bool) -> Task:
+    """Add a triple and read, and take it back; each change is followed, the undoing too."""
+    store = graph.store
+    assert isinstance(store, CorollaryStore)
+
+    def run(_: Graph) -> Outcome:
+        for number in range(50):
+            triple = EX[f"new{number}"], predicate, value
+            if by_hand:
+                graph.add(triple)
+                assert triple in graph
+                graph.remove(triple)
+            else:
+                with suppress(KeyError), store.transaction():
+                    graph.add(triple)
+                    assert triple in graph
+                    raise KeyError
+            assert triple not in graph
+        return Outcome(len(graph))
+
+    return Task(ENGINE, UNDONE if by_hand else ROLLED_BACK, lambda: graph, run, size, warm_up=True)
+
+
+def chain(length: int) -> Graph:
+    """Nodes in a row, under a transitive property."""
+    graph = with_rules()
+    graph.add((EX.next, RDF.type, OWL.TransitiveProperty))
+    for number in range(length):
+        graph.add((EX[f"n{number}"], EX.next, EX[f"n{number + 1}"]))
+    assert len(graph)
+    return graph
 
 
 def with_rules() -> Graph:

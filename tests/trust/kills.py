@@ -271,7 +271,7 @@ class Model:
 class Board:
     """Memory that processes share: the phase, how often each was entered, and its recent duration in µs.
 
-    The duration is the longest one, less 1/8 for each shorter one after it: kills come late in a phase, too.
+    The duration is the longest one, less 1/4 for each shorter one after it: kills come late in a phase, too.
     """
 
     def __init__(self) -> None:
@@ -299,7 +299,7 @@ class Board:
         """End the phase that there is, and begin another, or go back to it."""
         now = time.perf_counter_ns()
         latest, before = (now - self._since) // 1000, self.microseconds(self.phase)
-        self._slots[len(Phase) + self.phase] = max(latest, before - before // 8)
+        self._slots[len(Phase) + self.phase] = max(latest, before - before // 4)
         self._since = now
         self._slots[-1] = phase
         self._slots[phase] += 1
@@ -552,7 +552,7 @@ def kill(
     story: Story, place: Path, board: Board, aim: Phase, chance: random.Random, *, journal: bool
 ) -> Death:
     """Start a worker, and kill it in a certain phase, or soon after."""
-    small_cache = chance.random() < 0.3
+    small_cache = chance.random() < 0.3 or not journal
     last = board.entries(aim) + (1 if aim in (Phase.CREATE, Phase.RECOVERY) else chance.randint(1, 4))
     share = chance.random()
 
@@ -630,6 +630,15 @@ class Summary:
             yield f"only {self.hot.total():,} of {total:,} kills left a hot journal"
 
 
+def next_aim(number: int, summary: Summary) -> Phase:
+    """The phases in turn; every second time one that has had too few kills, or hot journals."""
+    if number % 2 == 0:
+        return AIMS[number // 2 % len(AIMS)]
+    if summary.hot.total() < 2 * SHARE_HOT * number:
+        return Phase.COMMIT if number % 4 == 1 else Phase.COMPACTION_COMMIT
+    return min(AIMS, key=lambda phase: summary.kills[phase])
+
+
 def run(kills: int, seed: int, scratch: Path, *, journal: bool = True) -> Summary:
     """Kill so often. Failure, with what it takes to look into it, if anything is wrong."""
     chance = random.Random(seed)
@@ -637,7 +646,7 @@ def run(kills: int, seed: int, scratch: Path, *, journal: bool = True) -> Summar
     evidence = scratch / "evidence"
     story, place, told, is_chained = Story(seed, 0), scratch / "0", NOTHING, False
     for number in range(kills):
-        aim = Phase.RECOVERY if is_chained else AIMS[number % len(AIMS)]
+        aim = Phase.RECOVERY if is_chained else next_aim(number, summary)
         if aim is Phase.CREATE or not number:
             shutil.rmtree(place, ignore_errors=True)
             story, place, told = Story(seed, story.number + 1), scratch / str(number), NOTHING

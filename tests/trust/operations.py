@@ -46,6 +46,8 @@ PREFIX owl: <http://www.w3.org/2002/07/owl#>
 
 PROGRAMS = {"rhodf": load_profile("rhodf"), "strata": STRATA, "owl2rl": load_profile("owl2rl")}
 
+OTHER = load_profile("rdfs")
+
 MORE = "PREFIX : <http://example.org/> [?y, :under, ?x] :- [?x, :over, ?y] ."
 
 BEGUN = [
@@ -213,7 +215,7 @@ OPERATIONS: dict[str, Callable[[Case], object]] = {
     "verify": lambda case: case.store.verify(),
     "add rules": lambda case: case.store.add_rules(MORE),
     "remove rules": lambda case: case.store.remove_rules(Program(tuple(case.store.rules())[:2])),
-    "use rules": lambda case: case.store.use_rules("rdfs"),
+    "use rules": lambda case: case.store.use_rules(OTHER),
     "bind": lambda case: case.store.bind("two", URIRef(EX["two#"])),
     "add graph": lambda case: case.store.add_graph(Graph(case.store, EX.new, case.home.namespace_manager)),
     "remove graph": lambda case: case.store.remove_graph(case.named),

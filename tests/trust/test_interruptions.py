@@ -10,9 +10,9 @@ import pytest
 from tests.trust.injection import PROJECT
 
 SAMPLES = {
-    "once": ["--programs", "rhodf", "strata", "--places", "15"],
+    "once": ["--programs", "rhodf", "strata", "--places", "12"],
     "owl2rl": ["--programs", "owl2rl", "--places", "4"],
-    "twice": ["--programs", "rhodf", "strata", "--places", "10", "--twice"],
+    "twice": ["--programs", "rhodf", "strata", "--places", "7", "--twice"],
 }
 
 
