@@ -1,10 +1,10 @@
 """Real signals at any moment of a large store's life. ``python -m tests.trust.signals --help``.
 
 Each process opens a folder, loads a university of 100,000 triples under OWL 2 RL, and goes on to change,
-read, query and commit it, with a timer whose handler raises ``KeyboardInterrupt`` somewhere in it: in our code,
-in kernels, in rdflib, lark, SQLite, in the first import of Numba and while it compiles. After each interruption
-the explicit triples are those before the operation or those after it, as plain sets say; what follows is what
-is derived from scratch; and at the end the folder holds what was committed.
+read, query and commit it, with a timer whose handler raises ``KeyboardInterrupt`` somewhere in it: in our
+code, in kernels, in rdflib, lark, SQLite, in the first import of Numba and while it compiles. After each
+interruption the explicit triples are those before the operation or those after it, as plain sets say; what
+follows is what is derived from scratch; and at the end the folder holds what was committed.
 """
 
 from __future__ import annotations
@@ -67,9 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 counts[what] += int(times)
     for what, total in sorted(counts.items()):
         print(f"{what:28} {total:6,}")
-    print(
-        f"{counts['interruptions']:,} interruptions in {time.perf_counter() - started:.0f} s: nothing was lost"
-    )
+    took = time.perf_counter() - started
+    print(f"{counts['interruptions']:,} interruptions in {took:.0f} s: nothing was lost")
     return 0
 
 
@@ -271,7 +270,8 @@ class Life:
 
 
 OPERATIONS = (
-    "add", "addN", "remove", "clear", "load", "read", "query", "update", "commit", "rollback", "transaction", "rules",
+    "add", "addN", "remove", "clear", "load", "read", "query",
+    "update", "commit", "rollback", "transaction", "rules",
 )  # fmt: skip
 
 
