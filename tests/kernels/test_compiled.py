@@ -218,3 +218,36 @@ def test_the_engine_calls_every_kernel_with_one_signature() -> None:
         "            print(kernel.__name__, len(kernel._compiled.signatures), sep=':')"
     )
     assert sorted(counts) == sorted(f"{name}:1" for name in KERNELS)
+
+
+INTERRUPTED = """
+import signal, sys, time
+import numpy as np
+from corollary.kernels.compiled import SMALL
+from corollary.kernels.sorted import union
+
+def handler(*_):
+    raise KeyboardInterrupt
+
+signal.signal(signal.SIGALRM, handler)
+left, right = np.arange(SMALL, dtype=np.uint64), np.arange(7, SMALL + 7, dtype=np.uint64)
+caught = 0
+for delay in (0.02, 0.1, 0.2, 0.3):
+    merged = np.empty(2 * SMALL, np.uint64)
+    signal.setitimer(signal.ITIMER_REAL, delay)
+    try:
+        size = union(left, right, merged)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt:
+        caught += 1
+size = union(left, right, merged)
+assert size == SMALL + 7 and (merged[:size] == np.arange(size)).all()
+assert union.is_compiled and caught
+"""
+
+
+def test_an_interrupted_import_or_compilation_goes_on(tmp_path: Path) -> None:
+    """Found: Ctrl-C while Numba was imported left it broken for the rest of the process."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    environment.pop("NUMBA_DISABLE_JIT", None)
+    subprocess.run([sys.executable, "-c", INTERRUPTED], check=True, env=environment, timeout=120)

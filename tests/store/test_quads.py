@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corollary.index.pairs import Pairs, difference
@@ -62,6 +62,7 @@ def of_columns(removed: Iterable[Quad], added: Iterable[Quad]) -> list[Change]:
 
 
 @given(st.lists(st.one_of(rows, columns), max_size=30))
+@settings(deadline=None)
 def test_any_changes_in_any_batches(script: list[object]) -> None:
     store, model = Quads().with_formula(FORMULA), set[Quad]()
     kept = [(store, set(model))]

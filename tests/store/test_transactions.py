@@ -24,6 +24,7 @@ from tests.trust.operations import Seen, check_closure, seen
 from corollary.language import CorollaryError, InputError, RuleError
 from corollary.store import CorollaryStore, quads
 from corollary.store.folder import DATABASE
+from corollary.store.rules import rules_from
 
 EX = Namespace("http://example.org/")
 TRIPLE = (EX.s, EX.p, EX.o)
@@ -439,7 +440,7 @@ class Model:
 
     def __init__(self) -> None:
         self.quads: frozenset[Any] = frozenset()
-        self.rules = "rhodf"
+        self.rules: Any = "rhodf"
         self.prefixes: frozenset[str] = frozenset()
         self.graphs: frozenset[Any] = frozenset()
 
@@ -461,6 +462,7 @@ def compare(store: CorollaryStore, model: Model) -> None:
     found: Seen = seen(store)
     assert found[0] == model.quads
     assert {prefix for prefix, _ in found[2]} & set("ab") == model.prefixes
+    assert found[3] == (frozenset() if model.rules == "none" else frozenset(rules_from(model.rules)))
     assert {EX.g, EX.h} & found[1] == model.graphs & {EX.g, EX.h}
     check_closure(found)
 

@@ -61,6 +61,9 @@ NUMBER = (EX.story, EX.commits)
 LIFE = 3
 """A triple is removed so many commits after it was added."""
 
+LONGEST_STORY = 50
+"""After so many commits a new folder is begun: the dictionary grows, and with it the time of a check."""
+
 JOURNAL = f"{DATABASE}-journal"
 HOT = bytes.fromhex("d9d505f920a163d7")
 """How a journal begins that SQLite must roll back; after COMMIT the journal begins with zeros."""
@@ -552,7 +555,7 @@ def kill(
     story: Story, place: Path, board: Board, aim: Phase, chance: random.Random, *, journal: bool
 ) -> Death:
     """Start a worker, and kill it in a certain phase, or soon after."""
-    small_cache = chance.random() < 0.3 or not journal
+    small_cache = chance.random() < 0.5 or not journal
     last = board.entries(aim) + (1 if aim in (Phase.CREATE, Phase.RECOVERY) else chance.randint(1, 4))
     share = chance.random()
 
@@ -647,7 +650,7 @@ def run(kills: int, seed: int, scratch: Path, *, journal: bool = True) -> Summar
     story, place, told, is_chained = Story(seed, 0), scratch / "0", NOTHING, False
     for number in range(kills):
         aim = Phase.RECOVERY if is_chained else next_aim(number, summary)
-        if aim is Phase.CREATE or not number:
+        if aim is Phase.CREATE or not number or (told > LONGEST_STORY and not is_chained):
             shutil.rmtree(place, ignore_errors=True)
             story, place, told = Story(seed, story.number + 1), scratch / str(number), NOTHING
         death = None

@@ -46,7 +46,7 @@ PREFIX owl: <http://www.w3.org/2002/07/owl#>
 
 PROGRAMS = {"rhodf": load_profile("rhodf"), "strata": STRATA, "owl2rl": load_profile("owl2rl")}
 
-OTHER = load_profile("rdfs")
+OTHER = parse_program("[?x, ?p, ?z] :- [?x, ?p, ?y], [?y, ?p, ?z], [?p, a, <http://example.org/Dog>] .")
 
 MORE = "PREFIX : <http://example.org/> [?y, :under, ?x] :- [?x, :over, ?y] ."
 

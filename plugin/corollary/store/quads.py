@@ -187,9 +187,7 @@ class _Draft:
         self.gained.setdefault(predicate, []).append(fresh.keys)
 
     def remove(self, graph: int, predicate: int, keys: Keys) -> None:
-        if graph not in self.graphs and graph not in self.formulas:
-            return
-        index = self._index(graph)
+        index = self._index(graph)  # a graph that a fact came to, and went from at once, stays
         gone = keys[index.relation(predicate).contains(keys)]
         index.remove(predicate, gone)
         if graph in self.formulas:
