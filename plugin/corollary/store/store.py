@@ -346,17 +346,20 @@ class CorollaryStore(Keeping):
 
         if on_error not in ("stop", "skip"):
             raise CorollaryError(f"on_error is 'stop' or 'skip', not {on_error!r}")
-        bad: list[BadLine] = []
-        with self._versions.transaction():
+        while True:
+            bad: list[BadLine] = []
             version = self._versions.current().to_be_written()
             to = Destination(version.terms, self._target(version, graph))
             loaded = read_documents(sources, format, to, progress, bad if on_error == "skip" else None)
             for name in loaded.graphs():
                 _refuse_side(version.terms, name)
-            count = self._add_facts(loaded.facts, is_home=graph is None)
-            loaded.bind(NamespaceManager(Graph(self), "none"))
-            self._versions.change(Version.with_bad_lines, tuple(bad))
-        return count
+            with self._versions.transaction():
+                if self._versions.current().terms is not version.terms:
+                    continue  # another data set has taken their place
+                count = self._add_facts(loaded.facts, is_home=graph is None)
+                loaded.bind(NamespaceManager(Graph(self), "none"))
+                self._versions.change(Version.with_bad_lines, tuple(bad))
+            return count
 
     def bad_lines(self) -> Sequence[BadLine]:
         """The lines that the last ``load`` left out: file name, line, column, reason, text."""
