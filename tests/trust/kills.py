@@ -78,7 +78,7 @@ LONG_FORM = 500
 """From so many kills on, a run fails that leaves out what the two shares below demand."""
 
 SHARE_HOT = 1 / 10
-"""Share of the kills that must leave a hot journal."""
+"""Share of the kills that must leave a new hot journal, not one that an earlier kill had left."""
 
 SHARE_IN_PHASE = 1 / 50
 """Share of the kills that must come in each of: write, commit, compaction, open, close."""
@@ -611,12 +611,18 @@ class Summary:
             "before / after: the folder held the state before / after the commit under way; "
             "chained: it was not looked at before the next kill"
         )
+        lines.append(f"new hot journals: {self.new_hot:,}; the others were there before the kill")
         lines.append(
             f"opened read only first: {self.read_only.total():,}, {self.read_only[True]:,} of these with a "
             f"hot journal; refused: {self.refusals.total():,}"
         )
         lines += [f"  {count:,} x {text}" for text, count in self.refusals.most_common(5)]
         return "\n".join(lines)
+
+    @property
+    def new_hot(self) -> int:
+        """How many hot journals were left by other kills than those in the recovery from one."""
+        return self.hot.total() - self.hot[Phase.RECOVERY]
 
     def lacks(self) -> Iterator[str]:
         """What a run should have met and has not."""
@@ -629,15 +635,15 @@ class Summary:
         for title, kills in groups.items():
             if kills < total * SHARE_IN_PHASE:
                 yield f"only {kills:,} of {total:,} kills came in '{title}'"
-        if self.hot.total() < total * SHARE_HOT:
-            yield f"only {self.hot.total():,} of {total:,} kills left a hot journal"
+        if self.new_hot < total * SHARE_HOT:
+            yield f"only {self.new_hot:,} of {total:,} kills left a new hot journal"
 
 
 def next_aim(number: int, summary: Summary) -> Phase:
     """The phases in turn; every second time one that has had too few kills, or hot journals."""
     if number % 2 == 0:
         return AIMS[number // 2 % len(AIMS)]
-    if summary.hot.total() < 2 * SHARE_HOT * number:
+    if summary.new_hot < 2 * SHARE_HOT * number:
         return Phase.COMMIT if number % 4 == 1 else Phase.COMPACTION_COMMIT
     return min(AIMS, key=lambda phase: summary.kills[phase])
 

@@ -121,7 +121,9 @@ class Life:
         self.named = Graph(self.store, self.ex.g, bind_namespaces="none")
         while len(self.store.explicit()) < 50_000:
             self.interrupt("first load", lambda: self.store.load(self.data))
+        self.store.commit()
         self.model = self.quads()
+        self.committed = [self.model]
         while self.counts["interruptions"] < interruptions:
             self.step()
         assert self.store.verify().is_sound
@@ -204,7 +206,7 @@ class Life:
         return lambda: self.store.addN((*triple, self.named) for triple in triples), self.model | more
 
     def remove(self) -> tuple[Any, Quads]:
-        predicate = self.chance.choice(sorted({quad[1] for quad in self.model}))
+        predicate = self.chance.choice(sorted({self.ex.value, *(quad[1] for quad in self.model)}))
         left = frozenset(q for q in self.model if q[1] != predicate or q[3] != self.home.identifier)
         return lambda: self.home.remove((None, predicate, None)), left
 
