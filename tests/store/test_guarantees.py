@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -312,3 +314,52 @@ def test_an_interrupted_transaction_is_decided_by_the_folder(tmp_path: Path) -> 
         again.open(str(tmp_path / str(is_committed)))
         assert seen(again)[:3] == expected[:3]
         again.close()
+
+
+def test_verify_does_not_disturb_a_commit(tmp_path: Path) -> None:
+    """Found: it gave up the commit of another thread, and the folder was lost."""
+    store = written(tmp_path)
+    graph, stop, failures = Graph(store, EX.g), threading.Event(), list[BaseException]()
+
+    def look() -> None:
+        while not stop.is_set():
+            try:
+                assert store.verify().is_sound
+            except BaseException as failure:
+                failures.append(failure)
+                return
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    for number in range(60):
+        for n in range(100):
+            graph.add((EX[f"new{number}-{n}"], EX.q, EX[f"o{n}"]))
+        store.commit()
+    stop.set()
+    looking.join()
+    assert not failures
+    expected = seen(store)[0]
+    store.close()
+    assert seen(reader(tmp_path))[0] == expected
+
+
+def test_a_copy_of_the_folder_does_not_let_others_in(tmp_path: Path) -> None:
+    """Found: a process loses SQLite's lock when it reads the file otherwise, and two wrote at a time."""
+    store = written(tmp_path / "store")
+    shutil.copytree(tmp_path / "store", tmp_path / "copy")
+    code = "import sys; from corollary.store import CorollaryStore; CorollaryStore(sys.argv[1])"
+    other = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "store")], capture_output=True, text=True
+    )
+    assert "is open already" in other.stderr
+    store.close()
+    assert reader(tmp_path / "copy").verify().is_sound
+
+
+def test_a_relation_of_several_rows_is_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Found: verify counted rows otherwise than the commit."""
+    monkeypatch.setattr("corollary.store.folder.PIECE", 64)
+    store = written(tmp_path)
+    assert store.verify().is_sound
+    store.close()
+    assert reader(tmp_path).verify().is_sound

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -18,7 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import RDF, RDFS, BNode, Dataset, Graph, Literal, Namespace, URIRef
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
+from rdflib.plugins.sparql.operators import register_custom_function, unregister_custom_function
 from rdflib.store import TripleAddedEvent
+from tests.trust.injection import Interrupted, traced
 from tests.trust.operations import Seen, check_closure, seen
 
 from corollary.language import CorollaryError, InputError, RuleError
@@ -522,3 +527,157 @@ def play(store: CorollaryStore, script: list[Any], model: Model, committed: list
                     raise KeyError
                 model = before
     return model
+
+
+# What was found by attacking it
+
+
+def test_overlapping_transactions_are_refused_and_rolled_back() -> None:
+    """Found: of two that did not end in the reverse order of their beginning one lost changes, in silence."""
+    graph = graph_of("none")
+    store = store_of(graph)
+    before = set(graph)
+    first, second = store.transaction(), store.transaction()
+    first.__enter__()
+    graph.add(TRIPLE)
+    second.__enter__()
+    graph.add(DOG)
+    with pytest.raises(CorollaryError, match="rolled back"):
+        first.__exit__(None, None, None)
+    with pytest.raises(CorollaryError, match="rolled back"):
+        second.__exit__(None, None, None)
+    assert set(graph) == before
+    with ExitStack() as stack:
+        stack.enter_context(store.transaction())
+        graph.add(TRIPLE)
+    assert TRIPLE in graph
+
+
+def test_coroutines_of_one_thread_do_not_share_a_transaction() -> None:
+    graph = graph_of("none")
+    store = store_of(graph)
+
+    async def outer() -> None:
+        with store.transaction():
+            graph.add(TRIPLE)
+            await asyncio.sleep(0.05)
+            assert TRIPLE in graph
+
+    async def inner() -> None:
+        await asyncio.sleep(0.01)
+        assert TRIPLE not in graph
+        with pytest.raises(CorollaryError, match="await"):
+            graph.add(DOG)
+
+    async def both() -> None:
+        await asyncio.gather(outer(), inner())
+
+    asyncio.run(both())
+    assert TRIPLE in graph and DOG not in graph
+
+
+def test_no_traceback_keeps_a_transaction() -> None:
+    """Found: an exception on the way into or out of one kept it open as long as it was kept itself."""
+    for number in range(400):
+        graph = graph_of("none")
+        store = store_of(graph)
+        graph.add(TRIPLE)
+
+        def work(graph: Graph = graph, store: CorollaryStore = store) -> None:
+            with store.transaction():
+                graph.remove((EX.s, None, None))
+
+        try:
+            places = traced(work, number)
+        except Interrupted as error:
+            kept = error
+        else:
+            assert len(places) <= number
+            break
+        assert store._versions.own() is None, kept
+        beside(partial(graph.add, DOG))
+        store.commit()
+        assert DOG in graph
+    assert number > 100
+
+
+def test_a_transaction_ends_with_its_thread() -> None:
+    graph = graph_of("none")
+    kept = []
+
+    def begin() -> bool:
+        kept.append(store_of(graph).transaction())
+        kept[-1].__enter__()
+        graph.add(TRIPLE)
+        return True
+
+    beside(begin)
+    time.sleep(0.05)
+    graph.add(DOG)
+    assert set(graph) == {SCHEMA, DOG}
+
+
+def test_an_interrupted_removal_is_made_up_for_by_the_next() -> None:
+    """Found: a removal that was interrupted among changes that wait was not done when it was repeated."""
+    for number in range(1000):
+        graph = graph_of("none")
+        store = store_of(graph)
+        for triple in (DOG, TRIPLE):
+            graph.add(triple)
+
+        def work(graph: Graph = graph, store: CorollaryStore = store) -> None:
+            store.removeN([(*DOG, graph), (*TRIPLE, graph)])
+
+        with suppress(Interrupted):
+            traced(work, number)
+            break
+        work()
+        assert set(graph) == {SCHEMA}, number
+    assert number > 50
+
+
+def test_removing_everywhere_beside_writers() -> None:
+    """Found: RuntimeError, as the changes that wait were looked at while others came."""
+    graph = graph_of("none")
+    store, interval = store_of(graph), sys.getswitchinterval()
+
+    def change(number: int) -> bool:
+        for n in range(400):
+            triple = EX[f"s{number}"], EX[f"p{number}-{n}"], EX.o
+            graph.add(triple)
+            store.remove(triple, None)
+        return True
+
+    sys.setswitchinterval(1e-5)
+    try:
+        results: list[bool] = []
+        threads = [threading.Thread(target=lambda n=n: results.append(change(n))) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    finally:
+        sys.setswitchinterval(interval)
+    assert results == [True] * 4
+    assert set(graph) == {SCHEMA}
+
+
+def test_an_update_whose_function_is_not_implemented_is_not_half_done() -> None:
+    """Found: rdflib took the function's NotImplementedError for the store's, and tried again on its own."""
+
+    def missing(_: Any) -> Any:
+        raise NotImplementedError("this function")
+
+    register_custom_function(EX.missing, missing)  # type: ignore[arg-type]
+    graph = graph_of("none")
+    before = set(graph)
+    request = (
+        f"INSERT DATA {{ <{EX.a}> <{EX.p}> <{EX.b}> }} ; "
+        f"INSERT {{ ?x <{EX.q}> ?y }} WHERE {{ ?x <{EX.p}> ?z BIND(<{EX.missing}>(?x) AS ?y) }}"
+    )
+    try:
+        with pytest.raises(CorollaryError, match="this function"):
+            graph.update(request)
+    finally:
+        unregister_custom_function(EX.missing, missing)
+    assert set(graph) == before

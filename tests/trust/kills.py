@@ -643,7 +643,7 @@ def next_aim(number: int, summary: Summary) -> Phase:
     """The phases in turn; every second time one that has had too few kills, or hot journals."""
     if number % 2 == 0:
         return AIMS[number // 2 % len(AIMS)]
-    if summary.new_hot < 2 * SHARE_HOT * number:
+    if summary.new_hot < 1.5 * SHARE_HOT * number:
         return Phase.COMMIT if number % 4 == 1 else Phase.COMPACTION_COMMIT
     return min(AIMS, key=lambda phase: summary.kills[phase])
 

@@ -61,7 +61,7 @@ def load(store: CorollaryStore, path: str | os.PathLike[str], graph: Graph | Nod
     for name in data.graphs or ():
         text = data.dictionary.decode(name)
         store.refuse_side(URIRef(text[1:-1]))
-    with store._versions.transaction():
+    for _ in store._versions.steps():
         version = store._versions.current().to_be_written()
         if _is_new(version):
             tables = data.dictionary.tables()

@@ -25,14 +25,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from threading import get_ident
-from typing import Any
+from threading import RLock, get_ident
+from typing import IO, Any
 from weakref import WeakValueDictionary, finalize
 from zlib import crc32
 
 import numpy as np
 
 from corollary.index.triples import TripleIndex
+from corollary.kernels.interrupts import held
 from corollary.kernels.sorted import Keys, Mask
 from corollary.kernels.texts import Bytes, Places
 from corollary.language import CorollaryError
@@ -41,6 +42,11 @@ from corollary.store.quads import Quads, differences
 from corollary.store.version import Version
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, TermDictionary
 from corollary.terms.texts import TextTable
+
+try:
+    import fcntl
+except ImportError:  # Windows, where a process keeps its locks
+    fcntl = None  # type: ignore[assignment]
 
 DATABASE = "corollary.sqlite"
 
@@ -146,6 +152,7 @@ class Folder:
         self._process = os.getpid()
         self._written = _Written()
         self._proposed: _Written | None = None
+        self._busy = RLock()  # whoever uses the connection
         if place.exists() and not place.is_dir():
             raise CorollaryError(f"{place} is a file, and a store is kept in a folder: name another place")
         if (read_only or not create) and not (place / DATABASE).is_file():
@@ -153,6 +160,8 @@ class Folder:
         with self._complaints():
             if create:
                 _make_folder(place)
+            self._lock = _locked(place, is_shared=read_only, create=create)
+            finalize(self, _unlock, self._lock)
             self._database = _connection(place)
             finalize(self, self._database.close)  # a connection refers to itself, so it would stay for long
             try:
@@ -199,6 +208,9 @@ class Folder:
         database = getattr(self, "_database", None)  # not there if opening was interrupted
         if database is not None:
             database.close()
+        lock = getattr(self, "_lock", None)
+        if lock is not None:
+            _unlock(lock)
 
     # Reading
 
@@ -283,6 +295,9 @@ class Folder:
 
     def findings(self) -> list[str]:
         """What is wrong with what is there, read once more and compared with what was written last."""
+        return held(self._busy, self._findings)
+
+    def _findings(self) -> list[str]:
         try:
             with self._complaints():
                 found = [text for (text,) in self._database.execute("PRAGMA integrity_check") if text != "ok"]
@@ -310,7 +325,7 @@ class Folder:
 
     def has_written(self, version: Version) -> bool:
         """Whether a version was committed last, however its ``write`` ended."""
-        self._catch_up()
+        held(self._busy, self._catch_up)
         return self._written.version is version
 
     def write(self, version: Version) -> None:
@@ -319,6 +334,9 @@ class Folder:
         Precondition: the version is applied, and has the terms that were read. Whatever else is raised, an
         interruption say, ``has_written`` tells.
         """
+        held(self._busy, self._write_once, version)
+
+    def _write_once(self, version: Version) -> None:
         if os.getpid() != self._process:
             raise CorollaryError(f"{self.place} is open in a parent of this process: write there")
         if self.read_only:
@@ -395,14 +413,13 @@ class Folder:
 
     def _write_changes(self, written: _Written, quads: Quads, changes: list[_Change]) -> tuple[int, _Rows]:
         """Write the changes, or all facts if more than half of what is there is out of date. Its weight."""
-        rows = written.changes
-        weight = written.weight + sum(ROW + keys.size for *_, keys in changes)
+        rows, weight = written.changes, written.weight
         live = sum(
             ROW + len(relation) for index in quads.graphs.values() for _, relation in index.relations()
         )
-        if weight > 2 * live + ROW * FEW_ROWS:
+        if weight + sum(ROW + keys.size for *_, keys in changes) > 2 * live + ROW * FEW_ROWS:
             self._database.execute("DELETE FROM changes")
-            weight, rows = live, _Rows()
+            rows, weight = _Rows(), 0
             changes = [
                 (graph, predicate, True, relation.pairs().keys)
                 for graph, index in quads.graphs.items()
@@ -410,8 +427,9 @@ class Folder:
             ]
         for graph, predicate, added, keys in changes:
             for start in range(0, keys.size, PIECE // 8):
-                piece = keys[start : start + PIECE // 8].astype("<u8", copy=False).tobytes()
-                rows = self._append("changes", rows, graph, predicate, int(added), piece)
+                piece = keys[start : start + PIECE // 8].astype("<u8", copy=False)
+                rows = self._append("changes", rows, graph, predicate, int(added), piece.tobytes())
+                weight += ROW + piece.size
         return weight, rows
 
     def _append(self, table: str, rows: _Rows, *values: int | bytes) -> _Rows:
@@ -451,6 +469,7 @@ def destroy(place: Path) -> None:
     """Remove a store, and its folder if nothing else is in it. CorollaryError if it is open."""
     if not (place / DATABASE).is_file():
         return
+    lock = _locked(place, is_shared=False, create=False)
     connection = _connection(place)
     try:
         connection.execute("BEGIN EXCLUSIVE")
@@ -459,6 +478,7 @@ def destroy(place: Path) -> None:
             raise _in_use(place) from error
     finally:
         connection.close()
+        _unlock(lock)
     for name in (DATABASE, f"{DATABASE}-journal"):
         (place / name).unlink(missing_ok=True)
     with suppress(OSError):
@@ -468,6 +488,33 @@ def destroy(place: Path) -> None:
 def _connection(place: Path) -> sqlite3.Connection:
     """A connection that does not wait for others."""
     return sqlite3.connect(place / DATABASE, timeout=0, isolation_level=None, check_same_thread=False)
+
+
+def _locked(place: Path, *, is_shared: bool, create: bool) -> IO[bytes]:
+    """The database's file, locked beside SQLite's own locks, until it is closed.
+
+    A process loses SQLite's locks when it closes the file anywhere, as it does after it made a copy of it.
+    CorollaryError if another store has it.
+    """
+    file = open(place / DATABASE, "ab" if create else "rb")  # noqa: SIM115
+    if fcntl is not None:
+        try:
+            fcntl.flock(file, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            file.close()
+            raise _in_use(place) from error
+        except OSError:
+            pass  # not every file system has such locks: SQLite's own remain
+    return file
+
+
+def _unlock(file: IO[bytes]) -> None:
+    """Give the lock back, also where a fork has a copy of it. May be called again."""
+    if not file.closed:
+        if fcntl is not None:
+            with suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_UN)
+        file.close()
 
 
 def _make_folder(place: Path) -> None:

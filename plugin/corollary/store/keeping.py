@@ -106,7 +106,7 @@ class Keeping(Reasoning):
         An exception rolls it back. This thread sees its changes, all others see the store as it was at the
         beginning, and wait with changes of their own. Inside another transaction it is a savepoint.
         """
-        return self._versions.transaction(self._now, keeps_base=True)
+        return self._versions.transaction(self._now)
 
     def commit(self) -> None:
         """Work off all changes now; if the store is kept in a folder, write them there.
@@ -114,7 +114,7 @@ class Keeping(Reasoning):
         What was committed is what ``rollback`` brings back. CorollaryError inside a transaction.
         """
         self._refuse_inside("commit")
-        with self._versions.transaction(self._now):
+        for _ in self._versions.steps(self._now):
             pass
 
     def rollback(self) -> None:
@@ -167,7 +167,7 @@ class Keeping(Reasoning):
         if discard:
             self._versions.change(lambda version: cast(Version, closed))
         else:
-            with self._versions.transaction(lambda: None, closed):
+            for _ in self._versions.steps(lambda: None, closed):
                 pass
         self._latest = None
         closed.finish()

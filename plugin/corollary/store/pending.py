@@ -58,6 +58,7 @@ class Pending:
         if seen > length:
             seen, words = 0, {}
         if seen < length:
+            self._words = 0, {}  # until these are whole
             numbers = iter(self._rows[seen:length])
             for graph, subject, predicate, value, added in zip(*[numbers] * FIELDS, strict=True):
                 words.setdefault((graph, predicate), {})[subject << 32 | value] = bool(added)

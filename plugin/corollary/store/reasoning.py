@@ -219,7 +219,7 @@ class Reasoning(Store):
         def step(version: Version) -> Version:
             return version.changed(options=change(version.options))
 
-        with self._versions.transaction():
+        for _ in self._versions.steps():
             self._versions.change(step)
             self._now()
 

@@ -28,9 +28,9 @@ from corollary.language import CorollaryError
 from corollary.store.home import EXPLICIT, INFERRED
 from corollary.store.keeping import Keeping
 from corollary.store.options import Options, Rules
-from corollary.store.pending import Pending, Row
+from corollary.store.pending import Pending
 from corollary.store.quads import Change, differences, matching
-from corollary.store.state import State, View
+from corollary.store.state import Fact, State, View
 from corollary.store.terms import Terms
 from corollary.store.version import Derived, StaleTerms, Version
 
@@ -105,6 +105,7 @@ class CorollaryStore(Keeping):
     def add(self, triple: _TripleType, context: _ContextType, quoted: bool = False) -> None:
         """Put a triple into a graph; it is reasoned about when somebody reads."""
         if self._has_listeners():
+            self._versions.current().to_be_written()
             super().add(triple, context, quoted)
         subject, predicate, value = triple
         while True:
@@ -125,7 +126,7 @@ class CorollaryStore(Keeping):
         """Put triples into graphs: all of them, or none if the iterable raises half-way."""
         given = list(quads)
         if self._has_listeners() or any(isinstance(quad[3], QuotedGraph) for quad in given):
-            with self._versions.transaction():
+            for _ in self._versions.steps():
                 for subject, predicate, value, context in given:
                     self.add((subject, predicate, value), context)
             return
@@ -148,12 +149,13 @@ class CorollaryStore(Keeping):
         just that triple.
         """
         if self._has_listeners():
+            self._versions.current().to_be_written()
             super().remove(triple, context)
         subject, predicate, value = triple
         if subject is not None and predicate is not None and value is not None:
             self._warn_of_inferred(self._remove([(subject, predicate, value, context)]))
             return
-        with self._versions.transaction():
+        for _ in self._versions.steps():
             version = self._versions.current().to_be_written()
             graphs = version.graph_ids() if context is None else {self._graph_id(version, context)}
             pattern = self._find(version, triple)
@@ -172,29 +174,30 @@ class CorollaryStore(Keeping):
         """Take triples out of graphs, out of all where the graph is None; one warning for all together."""
         given = list(quads)
         if self._has_listeners():
+            self._versions.current().to_be_written()
             for subject, predicate, value, context in given:
                 super().remove((subject, predicate, value), context)
         self._warn_of_inferred(self._remove(given))
 
-    def _remove(self, quads: Sequence[tuple[Node, Node, Node, Graph | None]]) -> list[Row]:
+    def _remove(self, quads: Sequence[tuple[Node, Node, Node, Graph | None]]) -> list[Fact]:
         """Take triples out of graphs. Those that were in none of the graphs that they were to leave."""
         while True:
             version = self._versions.current()
             find = version.terms.find
-            groups: list[list[Row]] = []
+            wanted: list[tuple[int | None, int, int, int]] = []
             for subject, predicate, value, context in quads:
-                graphs = version.graph_ids() if context is None else (self._graph_id(version, context),)
+                graph = None if context is None else self._graph_id(version, context)
                 s, p, o = find(subject), find(predicate), find(value)
                 if s is not None and p is not None and o is not None:
-                    groups.append([(graph, s, p, o, 0) for graph in graphs])
-            missed: list[Row] = []
+                    wanted.append((graph, s, p, o))
+            missed: list[Fact] = []
             try:
-                self._versions.change(Version.without, version.terms, groups, missed)
+                self._versions.change(Version.without, version.terms, wanted, missed)
             except StaleTerms:
                 continue
             return missed
 
-    def _warn_of_inferred(self, missed: Sequence[Row]) -> None:
+    def _warn_of_inferred(self, missed: Sequence[Fact]) -> None:
         """Warn if some of the triples that were to go, and are not explicit, are inferred."""
         if not missed:
             return
@@ -204,7 +207,7 @@ class CorollaryStore(Keeping):
             return
         inferred = [
             (s, p, o)
-            for _, s, p, o, _ in missed
+            for s, p, o in missed
             if state.index.relation(p).has(s, o) and not state.facts.union.relation(p).has(s, o)
         ]
         if inferred:
@@ -353,13 +356,14 @@ class CorollaryStore(Keeping):
             loaded = read_documents(sources, format, to, progress, bad if on_error == "skip" else None)
             for name in loaded.graphs():
                 _refuse_side(version.terms, name)
-            with self._versions.transaction():
-                if self._versions.current().terms is not version.terms:
-                    continue  # another data set has taken their place
-                count = self._add_facts(loaded.facts, is_home=graph is None)
-                loaded.bind(NamespaceManager(Graph(self), "none"))
-                self._versions.change(Version.with_bad_lines, tuple(bad))
-            return count
+            count = None
+            for _ in self._versions.steps():
+                if self._versions.current().terms is version.terms:  # else others have taken their place
+                    count = self._add_facts(loaded.facts, is_home=graph is None)
+                    loaded.bind(NamespaceManager(Graph(self), "none"))
+                    self._versions.change(Version.with_bad_lines, tuple(bad))
+            if count is not None:
+                return count
 
     def bad_lines(self) -> Sequence[BadLine]:
         """The lines that the last ``load`` left out: file name, line, column, reason, text."""
@@ -434,7 +438,7 @@ class CorollaryStore(Keeping):
 
     def remove_graph(self, graph: Graph) -> None:
         """Forget a graph and its triples; the default graph is emptied."""
-        with self._versions.transaction():
+        for _ in self._versions.steps():
             if self._has_listeners():
                 super().remove((None, None, None), graph)
             version = self._versions.current()

@@ -70,13 +70,15 @@ def run_update(
     union = query_graph == "__UNION__"
     default = _default_graph_of_caller(store) if union or query_graph is None else _name(query_graph)
     scope = Scope(default, union and sparql.SPARQL_DEFAULT_GRAPH_UNION)
-    with store._versions.transaction():
+    for _ in store._versions.steps():
         for operation in operations:
             try:
                 change = _change(store, operation, scope, initial)
             except UpdateError:
                 if not operation.silent:
                     raise
+            except NotImplementedError as error:  # rdflib would take that for an invitation to try it itself
+                raise CorollaryError(f"{operation.name} cannot be carried out: {error}") from error
             else:
                 change.apply(store)
 

@@ -23,7 +23,7 @@ from corollary.store.namespaces import Namespaces
 from corollary.store.options import Options
 from corollary.store.pending import FIELDS, Pending, Row
 from corollary.store.quads import Change, Quads
-from corollary.store.state import State
+from corollary.store.state import Fact, State
 from corollary.store.terms import Terms
 
 if TYPE_CHECKING:
@@ -103,19 +103,24 @@ class Version:
             version = version.changed(quads=version.quads.with_formula(row[0]))
         return version.recorded(terms, row)
 
-    def without(self, terms: Terms, groups: Iterable[list[Row]], missed: list[Row]) -> Version:
-        """Without the facts of these rows, in place. Of a group that has no fact, ``missed`` gets a row."""
+    def without(
+        self, terms: Terms, wanted: Iterable[tuple[int | None, int, int, int]], missed: list[Fact]
+    ) -> Version:
+        """Without some facts of graphs, or of all (None), in place. ``missed`` gets those not there."""
         if self.terms is not terms:
             raise StaleTerms
         self.to_be_written()
         length = self.length
-        for rows in groups:
+        everywhere: set[int] | None = None
+        for graph, s, p, o in wanted:
+            if graph is None and everywhere is None:
+                everywhere = self.graph_ids()
             before = length
-            for row in rows:
-                if self._holds(length, row):
-                    length = self.pending.append(length, row)
-            if rows and length == before:
-                missed.append(rows[0])
+            for name in (everywhere or ()) if graph is None else (graph,):
+                if self._holds(length, (name, s, p, o, 0)):
+                    length = self.pending.append(length, (name, s, p, o, 0))
+            if length == before:
+                missed.append((s, p, o))
         self.length = length
         return self
 

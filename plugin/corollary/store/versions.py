@@ -6,8 +6,9 @@
 3. A transaction works on a version of its own, and publishes that at its end. So to roll back is to publish
    nothing, and needs no code that could be interrupted.
 
-Invariant: a transaction runs as long as its generator does. Python ends that whatever is raised, wherever, so
-no transaction outlives its ``with`` statement; what is left of one is found and dropped at the next step.
+Invariant: a transaction runs as long as its generator does. The ``with`` or ``for`` statement that is in it
+has the only reference to that, on the interpreter's stack, which no traceback keeps. So whatever is raised,
+wherever, no transaction outlives its statement; what is left of one is found and dropped at the next step.
 
 A commit to a folder is the one step that takes effect in two places. The transaction notes what it is about
 to commit before the folder does; if it was interrupted between the two, the folder is asked (``in_doubt``).
@@ -15,10 +16,12 @@ to commit before the folder does; if it was interrupted between the two, the fol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from threading import Lock, RLock, get_ident
-from types import GeneratorType
+import sys
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager
+from functools import partial
+from threading import Lock, RLock, Thread, current_thread
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVarTuple, cast
 from weakref import ref
 
@@ -52,25 +55,86 @@ class Closed:
         raise CorollaryError(self.reason)
 
 
+Steps = Generator[None, None, None]
+"""A transaction: it begins with the first step and is published with the second, or given up."""
+
+
+def _here() -> tuple[Thread, object]:
+    """The thread, and if it runs coroutines the one that it is in: what has a transaction open."""
+    asyncio = sys.modules.get("asyncio")
+    try:
+        return current_thread(), None if asyncio is None else asyncio.current_task()
+    except RuntimeError:
+        return current_thread(), None
+
+
 class Transaction:
-    """A transaction at work: its version, the transaction around it, and the thread that has it open."""
+    """A transaction at work: its version, the transaction around it, and who has it open."""
 
     def __init__(self) -> None:
         self.version: Version
         self.prefixes: Namespaces
+        self.owner: tuple[Thread, object]
         self.parent: Transaction | None = None
-        self.thread = 0
         self.ended = Lock()  # held while it runs, so that others can wait for it
         self.in_doubt: Version | None = None
         self.becomes: Closed | None = None
         self.keeps_base = False
-        self.steps: ref[GeneratorType[None, None, None]] | None = None
+        self.steps: Callable[[], Steps | None] = lambda: None  # no variable holds what it returns
 
     @property
     def is_running(self) -> bool:
-        """Whether it has not ended yet, in whatever way."""
-        steps = None if self.steps is None else self.steps()
-        return steps is not None and steps.gi_frame is not None
+        """Whether it has not ended yet, in whatever way; with its thread it ends, too."""
+        return getattr(self.steps(), "gi_frame", None) is not None and self.owner[0].is_alive()
+
+
+class _Leaving:
+    """``__exit__`` of a ``Block``: what it returns holds the steps, and ``with`` holds what it returns."""
+
+    def __get__(self, block: Block | None, _: type[Block]) -> Callable[..., bool]:
+        if block is None:  # contextlib.ExitStack asks the class
+            return lambda block, *raised: _leave(block.begin_and_keep(), *raised)
+        if block.steps is not None:  # it has begun without a with statement
+            return partial(_leave, block.steps)
+        steps = block.make()
+        block.steps = ref(steps)
+        leave = partial(_leave, block.steps)
+        leave.steps = steps  # type: ignore[attr-defined]
+        return leave
+
+
+def _leave(
+    steps: Callable[[], Steps | None],
+    kind: type[BaseException] | None,
+    error: BaseException | None,
+    trace: TracebackType | None,
+) -> bool:
+    """Publish, or give up after an exception. No variable holds the steps: a traceback would keep it."""
+    if kind is None:
+        next(steps(), None)  # type: ignore[arg-type]
+    else:
+        steps().close()  # type: ignore[union-attr]
+    return False
+
+
+class Block:
+    """What ``with store.transaction():`` enters."""
+
+    def __init__(self, make: Callable[[], Steps]) -> None:
+        self.make = make
+        self.steps: Callable[[], Steps | None] | None = None
+
+    def begin_and_keep(self) -> Callable[[], Steps | None]:
+        """The steps, held here if no ``with`` statement holds them."""
+        if self.steps is None:
+            kept = self.make()
+            self.steps = lambda: kept
+        return self.steps
+
+    def __enter__(self) -> None:
+        next(self.begin_and_keep()())  # type: ignore[arg-type]
+
+    __exit__ = _Leaving()
 
 
 class Versions:
@@ -111,7 +175,7 @@ class Versions:
     def own(self) -> Transaction | None:
         """The innermost transaction that this thread has open."""
         running = self._running()
-        return running if running is not None and running.thread == get_ident() else None
+        return running if running is not None and running.owner == _here() else None
 
     def _running(self) -> Transaction | None:
         """The innermost transaction; those that have ended are dropped."""
@@ -147,7 +211,7 @@ class Versions:
             self._shared = step(self._shared, *args)
             return True
         running = self._running()
-        if running is not None and running.thread != get_ident():
+        if running is not None and running.owner != _here():
             return False
         self._step_beside(step, args)
         return True
@@ -160,34 +224,45 @@ class Versions:
             own.version = step(own.version, *args)
 
     def _wait(self) -> None:
+        """Wait for the transaction of another thread. CorollaryError if it is this thread's own."""
         running = self._running()
-        if running is not None and running.ended.acquire(timeout=SECONDS_TO_LOOK_AGAIN):
+        if running is None:
+            return
+        if running.owner[0] is current_thread():
+            raise CorollaryError(
+                "another coroutine of this thread has a transaction open: do not await inside a transaction"
+            )
+        if running.ended.acquire(timeout=SECONDS_TO_LOOK_AGAIN):
             running.ended.release()
 
     # Transactions
 
-    def transaction(
+    def steps(
         self,
         commit: Callable[[], object] | None = None,
         becomes: Closed | None = None,
         *,
         keeps_base: bool = False,
-    ) -> AbstractContextManager[None]:
-        """All that this thread does until its end happens together, or not at all.
+    ) -> Steps:
+        """All that is done between the first step and the second happens together, or not at all.
 
-        Inside another transaction it is a savepoint. With ``commit``, which is called before the end, the
+        To be used as ``for _ in versions.steps():``, which no ``return`` or ``break`` may leave: that gives
+        it up. Inside another transaction it is a savepoint. With ``commit``, called before the end, the
         outermost is written to the folder, if there is one, and is what a later rollback brings back. The
         store ``becomes`` closed at the end, if that is given. One that ``keeps_base`` may stay open for long:
         what others read meanwhile is derived before anything else.
         """
         transaction = Transaction()
         transaction.becomes, transaction.keeps_base = becomes, keeps_base
-        manager = self._steps(transaction, commit)
-        transaction.steps = ref(cast(Any, manager).gen)
-        return manager
+        steps = self._steps(transaction, commit)
+        transaction.steps = ref(steps)
+        return steps
 
-    @contextmanager
-    def _steps(self, transaction: Transaction, commit: Callable[[], object] | None) -> Iterator[None]:
+    def transaction(self, commit: Callable[[], object]) -> AbstractContextManager[None]:
+        """A transaction for a ``with`` statement. It commits, and ``keeps_base``."""
+        return cast(AbstractContextManager[None], Block(lambda: self.steps(commit, keeps_base=True)))
+
+    def _steps(self, transaction: Transaction, commit: Callable[[], object] | None) -> Steps:
         with transaction.ended:
             while not held(self._mutex, self._begin, transaction):
                 self._wait()
@@ -200,8 +275,8 @@ class Versions:
 
     def _begin(self, transaction: Transaction) -> bool:
         running = self._running()
-        transaction.thread = get_ident()
-        if running is not None and running.thread != transaction.thread:
+        transaction.owner = _here()
+        if running is not None and running.owner != transaction.owner:
             return False
         self._step_beside(Version.applied, ())
         transaction.parent = running
@@ -218,6 +293,12 @@ class Versions:
         held(self._mutex, self._publish, transaction, version)
 
     def _publish(self, transaction: Transaction, version: Version) -> None:
+        parent = transaction.parent
+        if self._running() is not transaction or not (parent is None or parent.is_running):
+            raise CorollaryError(
+                "a transaction ended while one that had begun in it was open, or after the one around it had "
+                "ended: what was done in it is rolled back"
+            )
         if transaction.parent is not None:
             transaction.parent.version = version
         else:
