@@ -158,8 +158,13 @@ class Folder:
         if (read_only or not create) and not (place / DATABASE).is_file():
             raise FileNotFoundError(place)
         with self._complaints():
-            if create:
+            if create and not (place / DATABASE).is_file():
                 _make_folder(place)
+            written = () if read_only else (place, place / DATABASE)
+            if not all(os.access(path, os.W_OK) for path in written if path.exists()):
+                raise CorollaryError(
+                    f"{place} cannot be written by this process: open it with read_only=yes, or as another user"
+                )
             self._lock = _locked(place, is_shared=read_only, create=create)
             finalize(self, _unlock, self._lock)
             self._database = _connection(place)
@@ -452,6 +457,11 @@ class Folder:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code == sqlite3.SQLITE_BUSY:
                 raise _in_use(self.place) from error
+            if code == sqlite3.SQLITE_READONLY and self.read_only:
+                raise CorollaryError(
+                    f"{self.place}: its last commit was interrupted, and a process that may not write there "
+                    "cannot take it back: open it once as a user who may"
+                ) from error
             if code in _DAMAGE:
                 raise _damage(self.place, str(error)) from error
             raise CorollaryError(f"{self.place}: {error}; nothing was changed there") from error
@@ -518,10 +528,12 @@ def _unlock(file: IO[bytes]) -> None:
 
 
 def _make_folder(place: Path) -> None:
-    """Make a folder and those it lies in, and force to the disk that they are there."""
-    missing = [folder for folder in (place, *place.parents) if not folder.exists()]
+    """Make a folder and those it lies in, and force to the disk that they are there.
+
+    All of them: an earlier attempt may have made some, and ended before that.
+    """
     place.mkdir(parents=True, exist_ok=True)
-    for folder in missing:
+    for folder in (place, *place.absolute().parents):
         with suppress(OSError):  # not every system can do that with a folder
             descriptor = os.open(folder.parent, os.O_RDONLY)
             try:
