@@ -163,7 +163,7 @@ class Folder:
             written = () if read_only else (place, place / DATABASE)
             if not all(os.access(path, os.W_OK) for path in written if path.exists()):
                 raise CorollaryError(
-                    f"{place} cannot be written by this process: open it with read_only=yes, or as one who may"
+                    f"{place} cannot be written by this process: open it with read_only=yes, or with rights"
                 )
             self._lock = _locked(place, is_shared=read_only, create=create)
             finalize(self, _unlock, self._lock)
