@@ -9,7 +9,7 @@ even import it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
@@ -41,7 +41,7 @@ class Kernel(Generic[Parameters, Result]):
             self._seen += sum(argument.size for argument in args if isinstance(argument, np.ndarray))
             if self._seen <= SMALL:
                 return self.plain(*args, **kwargs)
-            undisturbed(lambda: self._compile_for(args))
+            undisturbed(partial(self._compile_for, args))
             assert self._compiled is not None
         return self._compiled(*args, **kwargs)
 
