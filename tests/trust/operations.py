@@ -128,7 +128,7 @@ def seen(store: CorollaryStore) -> Seen:
             )
     return (
         frozenset(quads),
-        frozenset(graph.identifier for graph in graphs),
+        frozenset(graph.identifier for graph in graphs) - {DATASET_DEFAULT_GRAPH_ID},  # always there
         frozenset(store.namespaces()),
         frozenset(store.rules()),
         frozenset(inferred),
