@@ -446,6 +446,7 @@ class Model:
     def __init__(self) -> None:
         self.quads: frozenset[Any] = frozenset()
         self.rules: Any = "rhodf"
+        self.is_touched = False  # other rules, or a folder: then prefixes are as all else
         self.prefixes: frozenset[str] = frozenset()
         self.graphs: frozenset[Any] = frozenset()
 
@@ -492,7 +493,7 @@ def play(store: CorollaryStore, script: list[Any], model: Model, committed: list
                 model.prefixes |= {prefix}
                 if (
                     not (model.quads or model.graphs)
-                    and model.rules == "rhodf"
+                    and not model.is_touched
                     and not depth
                     and len(committed) == 1
                 ):
@@ -502,7 +503,7 @@ def play(store: CorollaryStore, script: list[Any], model: Model, committed: list
                 model.graphs |= {graph}
             case "rules", rules:
                 store.use_rules(rules)
-                model.rules = rules
+                model.rules, model.is_touched = rules, True
             case "read", *_:
                 compare(store, model)
             case "commit", *_:

@@ -86,6 +86,7 @@ def live(chance: random.Random, steps: int) -> int:
         place = Path(name) / "store" if chance.random() < 0.3 else None
         if place is not None:
             store.open(str(place), create=True)
+        model.is_touched = place is not None
         committed = [model.copy()]
         for number in range(steps):
             model = play(store, [step(chance, 0)], model, committed, 0)
