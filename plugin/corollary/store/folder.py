@@ -137,7 +137,7 @@ class Folder:
         read_only: bool = False,
         is_used: Callable[[Folder], bool] = lambda folder: True,
     ) -> None:
-        """Open it, for nobody else, or to be ``read_only`` for any number of readers and no writer.
+        """Open it for one writer, or ``read_only`` for any number of readers and no writer.
 
         FileNotFoundError if there is no store, unless told to ``create`` it. If the thread is interrupted
         before a store ``is_used`` to hold the folder, the thread's next opening closes what was left open.
@@ -152,7 +152,7 @@ class Folder:
         self._process = os.getpid()
         self._written = _Written()
         self._proposed: _Written | None = None
-        self._busy = RLock()  # whoever uses the connection
+        self._busy = RLock()  # held by the thread that uses the connection
         if place.exists() and not place.is_dir():
             raise CorollaryError(f"{place} is a file, and a store is kept in a folder: name another place")
         if (read_only or not create) and not (place / DATABASE).is_file():

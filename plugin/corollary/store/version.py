@@ -137,7 +137,7 @@ class Version:
         """With a graph that is remembered."""
         if self.terms is not terms:
             raise StaleTerms
-        if graph != terms.default:  # which is always there: whoever looks at it changes nothing
+        if graph != terms.default:  # the default graph is always there: to look at it changes nothing
             self.to_be_written()
         return self.changed(named=self.named | {graph})
 

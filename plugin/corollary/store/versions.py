@@ -41,7 +41,7 @@ SECONDS_TO_LOOK_AGAIN = 0.1
 
 
 class Closed:
-    """Stands for the version of a closed store: whoever asks for anything is told why there is nothing.
+    """Stands for the version of a closed store: every use raises CorollaryError with the reason.
 
     ``finish`` lets go of what the store had open; it may be called again. The options stay.
     """
