@@ -374,3 +374,124 @@ def test_what_cannot_be_written_is_only_read(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(CorollaryError, match="cannot be written by this process: open it with read_only"):
         CorollaryStore().open(str(tmp_path))
     assert len(reader(tmp_path).explicit()) == 121
+
+
+def test_a_fork_that_ends_does_not_let_others_in(tmp_path: Path) -> None:
+    """Found: the child gave the parent's lock back, and with a copy of the files a second store wrote."""
+    store = written(tmp_path / "store")
+    if not hasattr(os, "fork"):
+        pytest.skip("this system has no fork")
+    code = (
+        "import os, sys; from corollary.store import CorollaryStore; s = CorollaryStore(); "
+        "s.open(sys.argv[1], create=True); pid = os.fork(); pid or sys.exit(); os.waitpid(pid, 0); "
+        "open(sys.argv[1] + '/corollary.sqlite').close(); print('ready', flush=True); input(); s.close()"
+    )
+    place = str(tmp_path / "forked")
+    with subprocess.Popen(
+        [sys.executable, "-c", code, place], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None and other.stdin is not None
+        assert other.stdout.readline() == "ready\n"
+        with pytest.raises(CorollaryError, match="is open already"):
+            CorollaryStore().open(place)
+        other.stdin.write("\n")
+    assert other.returncode == 0
+    store.close()
+
+
+@pytest.mark.parametrize("call", ["commit", "close"])
+def test_a_folder_that_is_gone_or_replaced_is_noticed(call: str, tmp_path: Path) -> None:
+    """Found: the commit returned, and wrote into a file that no folder has."""
+    place = tmp_path / "store"
+    for is_replaced in False, True:
+        store = written(place)
+        backup = (place / DATABASE).read_bytes()
+        shutil.rmtree(place)
+        if is_replaced:
+            place.mkdir()
+            (place / DATABASE).write_bytes(backup)
+        Graph(store, EX.g).add(TRIPLE)
+        with pytest.raises(
+            CorollaryError, match="has been removed or replaced, and nothing is kept any more"
+        ):
+            getattr(store, call)()
+        assert not store.verify().is_sound
+        assert TRIPLE in Graph(store, EX.g)
+        store.close(discard=True)
+
+
+def test_what_others_wrote_is_not_written_over(tmp_path: Path) -> None:
+    """Where there are no locks, as on some file systems, the manifest tells."""
+    store = written(tmp_path)
+    database = sqlite3.connect(f"file:{tmp_path / DATABASE}?nolock=1", uri=True)
+    database.execute("UPDATE others SET content = x'7b7d' WHERE name = 'manifest'")
+    database.commit()
+    database.close()
+    store._versions.folder()._database.execute("PRAGMA cache_size = 0")  # type: ignore[union-attr]
+    Graph(store, EX.g).add(TRIPLE)
+    with pytest.raises(CorollaryError):
+        store.commit()
+    store.close(discard=True)
+
+
+def test_a_folder_is_not_destroyed_while_it_is_opened(tmp_path: Path) -> None:
+    """Found: the lock was given back before the files went, and a commit went nowhere."""
+    place, code = (
+        tmp_path / "store",
+        (
+            "import sys, time\nfrom corollary.language import CorollaryError\n"
+            "from corollary.store import CorollaryStore\nend = time.monotonic() + 3\n"
+            "while time.monotonic() < end:\n"
+            "    try: CorollaryStore().destroy(sys.argv[1])\n"
+            "    except CorollaryError as error: assert 'is open already' in str(error), error\n"
+        ),
+    )
+    other = subprocess.Popen([sys.executable, "-c", code, str(place)])
+    openings = 0
+    while other.poll() is None:
+        store = CorollaryStore()
+        try:
+            store.open(str(place), create=True)
+        except CorollaryError as error:
+            assert "is open already" in str(error)
+            continue
+        openings += 1
+        Graph(store, EX.g).add(TRIPLE)
+        store.commit()
+        assert (place / DATABASE).is_file()
+        store.close()
+    assert other.returncode == 0
+    assert openings
+
+
+@pytest.mark.parametrize("prefixes", ["[]", "null", "{", '{"a": 5}', "[" * 100_000])
+def test_prefixes_that_make_no_sense_are_damage(prefixes: str, tmp_path: Path) -> None:
+    """The checksums are right, and the manifest is: somebody meant harm."""
+    store = written(tmp_path)
+    version = store._versions.current()
+    folder = version.folder
+    assert folder is not None
+    others = {**(folder._written.others or {}), "prefixes": prefixes.encode()}
+    folder._database.execute("BEGIN")
+    folder._insert("others", "prefixes", prefixes.encode())
+    folder._insert("others", "manifest", replace(folder._written, others=others).manifest())
+    folder._database.execute("COMMIT")
+    store.close(discard=True)
+    with pytest.raises(CorollaryError, match="is damaged"):
+        CorollaryStore().open(str(tmp_path))
+
+
+@pytest.mark.parametrize("place", ["a\0b", "x" * 300])
+def test_places_that_no_system_has(place: str, tmp_path: Path) -> None:
+    with pytest.raises(CorollaryError, match="name a folder that can be written"):
+        CorollaryStore().open(str(tmp_path / place), create=True)
+
+
+def test_rules_that_do_not_exist_are_refused_at_opening(tmp_path: Path) -> None:
+    """Found: the store was left with options by which it could neither be read nor written."""
+    store = CorollaryStore()
+    for configuration in ("rules=nonsense", f"{tmp_path};rules=nonsense"):
+        with pytest.raises(CorollaryError):
+            store.open(configuration, create=True)
+        assert not len(store)
+        store.commit()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import signal
 import sqlite3
+import subprocess
 import sys
 import threading
 import time
@@ -13,6 +15,7 @@ from contextlib import ExitStack, suppress
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -682,3 +685,146 @@ def test_an_update_whose_function_is_not_implemented_is_not_half_done() -> None:
     finally:
         unregister_custom_function(EX.missing, missing)
     assert set(graph) == before
+
+
+def test_overlapping_transactions_are_not_written(tmp_path: Path) -> None:
+    """Found: the folder was written before the order was looked at, and what it holds was taken over."""
+    graph = graph_of("none")
+    store = CorollaryStore()
+    store.open(str(tmp_path), create=True)
+    graph = Graph(store, EX.g)
+
+    def suspended(subject: URIRef) -> Iterator[None]:
+        with store.transaction():
+            graph.add((subject, EX.p, EX.o))
+            yield
+
+    outer, inner = suspended(EX.outer), suspended(EX.inner)
+    next(outer)
+    next(inner)
+    for steps in (outer, inner):
+        with pytest.raises(CorollaryError, match="rolled back"):
+            next(steps)
+    assert not len(graph)
+    store.close()
+    again = CorollaryStore()
+    again.open(str(tmp_path))
+    assert not len(again)
+    again.close()
+
+
+AT_EXIT = """
+import atexit, sys
+from rdflib import Graph, URIRef
+from corollary.store import CorollaryStore
+store = CorollaryStore()
+store.open(sys.argv[1], create=True)
+graph = Graph(store, URIRef("urn:g"))
+graph.add((URIRef("urn:a"), URIRef("urn:p"), URIRef("urn:b")))
+def end():
+    try:
+        with store.transaction():
+            graph.add((URIRef("urn:half"), URIRef("urn:p"), URIRef("urn:b")))
+            raise ValueError
+    except ValueError:
+        pass
+    with store.transaction():
+        graph.add((URIRef("urn:c"), URIRef("urn:p"), URIRef("urn:b")))
+    store.close()
+atexit.register(end)
+"""
+
+
+def test_transactions_at_the_end_of_the_process(tmp_path: Path) -> None:
+    """Found: the main thread is not "alive" in atexit, and its transactions counted as ended."""
+    done = subprocess.run([sys.executable, "-c", AT_EXIT, str(tmp_path)], capture_output=True, text=True)
+    assert not done.stderr
+    store = CorollaryStore()
+    store.open(str(tmp_path))
+    assert {str(s) for (s, _, _), _ in store.triples((None, None, None))} == {"urn:a", "urn:c"}
+    store.close()
+
+
+def test_a_handler_of_signals_does_not_break_into_a_change() -> None:
+    """Found: of a change and one made by a handler in the middle of it, one was lost. Now that is refused."""
+    graph = graph_of("none")
+    store, made, kept = store_of(graph), 0, set()
+
+    def handler(*_: object) -> None:
+        nonlocal made
+        made += 1
+        subject = EX[f"handler{made}"]
+        graph.add((subject, EX.p, EX.o))
+        kept.add(subject)
+
+    former = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+    try:
+        for number in range(20_000):
+            with suppress(CorollaryError):
+                graph.add((EX[f"main{number}"], EX.p, EX.o))
+                kept.add(EX[f"main{number}"])
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, former)
+    assert made
+    assert kept <= set(graph.subjects())
+    assert store.verify().is_sound
+
+
+@pytest.mark.parametrize("copy", [deepcopy, lambda store: pickle.loads(pickle.dumps(store))])
+def test_copies_beside_a_writer(copy: Callable[[CorollaryStore], CorollaryStore]) -> None:
+    """Found: a copy walked through the table of terms while another thread added some."""
+    graph, stop = graph_of("none"), threading.Event()
+
+    def write() -> None:
+        number = 0
+        while not stop.is_set():
+            with store_of(graph).transaction():
+                graph.add((EX[f"a{number}"], EX.p, Literal(number)))
+                graph.add((EX[f"b{number}"], EX.p, Literal(number)))
+            number += 1
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(10):
+            taken = copy(store_of(graph))
+            assert len(Graph(taken, DATASET_DEFAULT_GRAPH_ID)) % 2 == 1  # SCHEMA, and pairs
+            assert taken.verify().is_sound
+    finally:
+        stop.set()
+        writer.join()
+
+
+def test_prefixes_that_others_bind_during_a_transaction_stay() -> None:
+    graph = graph_of("none")
+    store = store_of(graph)
+    for prefix in ("theirs", "mine", "both"):
+        store.bind(prefix, URIRef(f"urn:old:{prefix}#"))
+    with store.transaction():
+        for prefix in ("mine", "both"):
+            store.bind(prefix, URIRef(f"urn:mine:{prefix}#"))
+        for prefix in ("theirs", "both"):
+            beside(partial(store.bind, prefix, URIRef(f"urn:theirs:{prefix}#")))
+    wanted = {"theirs": "urn:theirs:theirs#", "mine": "urn:mine:mine#", "both": "urn:mine:both#"}
+    assert {prefix: str(store.namespace(prefix)) for prefix in wanted} == wanted
+
+
+def test_a_transaction_is_entered_once() -> None:
+    """Found: entered again inside itself it committed, though its with statement ended by an exception."""
+    graph = graph_of("none")
+    block = store_of(graph).transaction()
+    with pytest.raises(CorollaryError, match="is entered once"), block:
+        graph.add(TRIPLE)
+        with block:
+            pass
+    assert TRIPLE not in graph
+
+
+def test_asyncio_may_be_half_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = graph_of("none")
+    monkeypatch.setitem(sys.modules, "asyncio", ModuleType("asyncio"))
+    with store_of(graph).transaction():
+        graph.add(TRIPLE)
+    assert TRIPLE in graph

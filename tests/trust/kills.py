@@ -327,9 +327,9 @@ def mark(board: Board, *, small_cache: bool, journal: bool) -> None:
         with board.during(Phase.RECOVERY if is_hot(place) else phase):
             init(self, place, **options)
 
-    def marked_read(self: Folder) -> Any:
+    def marked_read(self: Folder, *arguments: Any) -> Any:
         with board.during(Phase.OPEN):
-            return read(self)
+            return read(self, *arguments)
 
     def marked_write(self: Folder, *arguments: Any) -> None:
         with board.during(Phase.CLOSE_COMMIT if board.phase is Phase.CLOSE else Phase.WRITE):

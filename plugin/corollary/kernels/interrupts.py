@@ -8,17 +8,26 @@ cannot be done that way, and are here:
    between the body and the release would leave the lock held.
 2. Work that cannot be begun twice (importing and compiling with Numba) runs in a thread of its own:
    handlers of signals run in the main thread only.
+3. A handler that uses what it has interrupted is refused (``alone``): its change, or the interrupted one,
+   would be lost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from threading import Thread
+from threading import RLock, Thread
 from typing import TypeVar, TypeVarTuple
+
+from corollary.language.errors import CorollaryError
 
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
+
+IN_THE_MIDDLE = (
+    "this thread is in the middle of a call of the store, and a handler of signals or __del__ makes another "
+    "one: let it leave a note, and make the call after the first"
+)
 
 
 def held(
@@ -26,6 +35,16 @@ def held(
 ) -> Result:
     """What the function returns, called while the lock is held; released whatever is raised, wherever."""
     with lock: return function(*args)  # fmt: skip  # noqa: E701
+
+
+def alone(lock: RLock, function: Callable[[*Arguments], Result], *args: *Arguments) -> Result:
+    """As ``held``; CorollaryError if this thread is inside of it already.
+
+    That is in a handler of signals, or in ``__del__``: they may be called between any two steps, also here.
+    """
+    if lock._is_owned():  # type: ignore[attr-defined]
+        raise CorollaryError(IN_THE_MIDDLE)
+    return held(lock, function, *args)
 
 
 def undisturbed(work: Callable[[], Result]) -> Result:

@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -72,6 +73,9 @@ _TABLES = (
     f"PRAGMA user_version = {FORMAT_VERSION}",
 )
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+NONSENSE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What rows raise that no store has written."""
 
 _NOTHING = TripleIndex()
 
@@ -153,20 +157,21 @@ class Folder:
         self._written = _Written()
         self._proposed: _Written | None = None
         self._busy = RLock()  # held by the thread that uses the connection
-        if place.exists() and not place.is_dir():
-            raise CorollaryError(f"{place} is a file, and a store is kept in a folder: name another place")
-        if (read_only or not create) and not (place / DATABASE).is_file():
-            raise FileNotFoundError(place)
         with self._complaints():
-            if create and not (place / DATABASE).is_file():
-                _make_folder(place)
-            written = () if read_only else (place, place / DATABASE)
-            if not all(os.access(path, os.W_OK) for path in written if path.exists()):
+            if _is_other_than_folder(place):
                 raise CorollaryError(
-                    f"{place} cannot be written by this process: open it with read_only=yes, or with rights"
+                    f"{place} is a file, and a store is kept in a folder: name another place"
                 )
-            self._lock = _locked(place, is_shared=read_only, create=create)
-            finalize(self, _unlock, self._lock)
+            if (read_only or not create) and not (place / DATABASE).is_file():
+                raise FileNotFoundError(place)
+            for path in () if read_only else (place, place / DATABASE):
+                if not os.access(path, os.W_OK) and path.exists():
+                    raise CorollaryError(
+                        f"{place} cannot be written by this process: open it with read_only=yes, or with "
+                        "rights"
+                    )
+            self._lock = _locked(place, is_shared=read_only, create=create and not read_only)
+            finalize(self, _unlock, self._lock, self._process)
             self._database = _connection(place)
             finalize(self, self._database.close)  # a connection refers to itself, so it would stay for long
             try:
@@ -215,21 +220,23 @@ class Folder:
             database.close()
         lock = getattr(self, "_lock", None)
         if lock is not None:
-            _unlock(lock)
+            _unlock(lock, self._process)
 
     # Reading
 
-    def read(self) -> tuple[TermDictionary, Quads, dict[str, bytes]]:
-        """The terms, with the ids they had; the facts; and the others.
+    def read(self, version_of: Callable[[TermDictionary, Quads, dict[str, bytes]], Version]) -> Version:
+        """What ``version_of`` makes of the terms, with the ids they had; of the facts; and of the others.
 
         CorollaryError if anything is not as the manifest says.
         """
         try:
             with self._complaints():
-                self._written, tables, quads = self._read()
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                written, tables, quads = self._read()
+                version = version_of(TermDictionary.of_tables(tables), quads, dict(written.others or {}))
+        except NONSENSE as error:
             raise _damage(self.place, f"a row makes no sense: {error}") from error
-        return TermDictionary.of_tables(tables), quads, dict(self._written.others or {})
+        self._written = replace(written, version=version)
+        return version
 
     def _read(self) -> tuple[_Written, list[TextTable], Quads]:
         """What is there, compared with the manifest."""
@@ -272,10 +279,6 @@ class Folder:
             self._refuse_unknown(ids, ids, written.counts)
         return written, tables, Quads.of(graphs)
 
-    def has_read(self, version: Version) -> None:
-        """Note which version came of what was read."""
-        self._written = replace(self._written, version=version)
-
     def _rows(self, table: str, columns: str, key: str = "sequence") -> Iterator[tuple[Any, ...]]:
         """The rows of a table in order: key, checksum, and the columns."""
         for name, checksum, *values in self._database.execute(
@@ -306,9 +309,10 @@ class Folder:
         try:
             with self._complaints():
                 found = [text for (text,) in self._database.execute("PRAGMA integrity_check") if text != "ok"]
+                self._refuse_other_file()
                 self._catch_up()
                 written, tables, quads = self._read()
-        except (CorollaryError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except (CorollaryError, *NONSENSE) as error:
             return [str(error)]
         known, version = self._written, self._written.version
         if replace(written, version=version) != replace(known, others=known.others or {}):
@@ -346,6 +350,8 @@ class Folder:
             raise CorollaryError(f"{self.place} is open in a parent of this process: write there")
         if self.read_only:
             return
+        with self._complaints():
+            self._refuse_other_file()
         self._catch_up()
         written, dictionary = self._written, version.terms.dictionary
         others = others_of(version)
@@ -371,6 +377,11 @@ class Folder:
         others: dict[str, bytes],
     ) -> None:
         self._database.execute("BEGIN")
+        if self._manifest() != written.manifest():
+            raise CorollaryError(
+                f"{self.place} was written by another process, which had found it without locks: nothing was "
+                "changed there; save this store elsewhere, and open the folder again"
+            )
         terms = self._write_terms(written, dictionary, counts)
         weight, changed = self._write_changes(written, version.quads, changes)
         for name, content in others.items():
@@ -391,12 +402,22 @@ class Folder:
                 self._database.execute("ROLLBACK")
             proposed = self._proposed
             if proposed is not None:
-                ((manifest,),) = self._database.execute(
-                    "SELECT content FROM others WHERE name = ?", (MANIFEST,)
-                )
-                if manifest == proposed.manifest():
+                if self._manifest() == proposed.manifest():
                     self._written = proposed
                 self._proposed = None
+
+    def _manifest(self) -> bytes:
+        """The manifest that is there."""
+        found = self._database.execute("SELECT content FROM others WHERE name = ?", (MANIFEST,)).fetchone()
+        return bytes(found[0]) if found and isinstance(found[0], bytes) else b""
+
+    def _refuse_other_file(self) -> None:
+        """Raise CorollaryError if the database that is open is not the one in its place any more."""
+        if not _is_file_of(self._lock, self.place):
+            raise CorollaryError(
+                f"{self.place}: what was opened there has been removed or replaced, and nothing is kept any "
+                "more: save this store elsewhere, or put the folder back as it was"
+            )
 
     def _write_terms(self, written: _Written, dictionary: TermDictionary, counts: tuple[int, ...]) -> _Rows:
         """Write the terms that are new, or all if there are many small rows."""
@@ -470,29 +491,33 @@ class Folder:
         except FileNotFoundError:
             raise
         except OSError as error:
-            raise CorollaryError(
-                f"{self.place}: {error.strerror}: name a folder that can be written"
-            ) from error
+            raise _unusable(self.place, error) from error
 
 
 def destroy(place: Path) -> None:
     """Remove a store, and its folder if nothing else is in it. CorollaryError if it is open."""
-    if not (place / DATABASE).is_file():
+    try:
+        if not (place / DATABASE).is_file():
+            return
+        lock = _locked(place, is_shared=False, create=False)
+    except FileNotFoundError:
         return
-    lock = _locked(place, is_shared=False, create=False)
+    except OSError as error:
+        raise _unusable(place, error) from error
     connection = _connection(place)
     try:
         connection.execute("BEGIN EXCLUSIVE")
+        for name in (DATABASE, f"{DATABASE}-journal"):
+            (place / name).unlink(missing_ok=True)
+        with suppress(OSError):
+            place.rmdir()
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
             raise _in_use(place) from error
+        raise CorollaryError(f"{place}: {error}; nothing was changed there") from error
     finally:
         connection.close()
-        _unlock(lock)
-    for name in (DATABASE, f"{DATABASE}-journal"):
-        (place / name).unlink(missing_ok=True)
-    with suppress(OSError):
-        place.rmdir()
+        _unlock(lock, os.getpid())
 
 
 def _connection(place: Path) -> sqlite3.Connection:
@@ -500,28 +525,59 @@ def _connection(place: Path) -> sqlite3.Connection:
     return sqlite3.connect(place / DATABASE, timeout=0, isolation_level=None, check_same_thread=False)
 
 
+def _is_other_than_folder(place: Path) -> bool:
+    try:
+        return not stat.S_ISDIR(place.stat().st_mode)
+    except FileNotFoundError:
+        return False
+    except ValueError as error:  # a character that no path has
+        raise _unusable(place, error) from error
+
+
+def _is_file_of(file: IO[bytes], place: Path) -> bool:
+    """Whether an open file is the database in a place."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(place / DATABASE))
+    except FileNotFoundError:
+        return False
+
+
 def _locked(place: Path, *, is_shared: bool, create: bool) -> IO[bytes]:
     """The database's file, locked beside SQLite's own locks, until it is closed.
 
     A process loses SQLite's locks when it closes the file anywhere, as it does after it made a copy of it.
-    CorollaryError if another store has it.
+    CorollaryError if another store has it. With ``create`` the file is made if need be, and its folder; again
+    if another process destroys it before it is locked.
     """
-    file = open(place / DATABASE, "ab" if create else "rb")  # noqa: SIM115
-    if fcntl is not None:
+    while True:
+        if create and not (place / DATABASE).is_file():
+            _make_folder(place)
         try:
-            fcntl.flock(file, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+            file = open(place / DATABASE, "ab" if create else "rb")  # noqa: SIM115
+        except FileNotFoundError:
+            if create:
+                continue
+            raise
+        try:
+            if fcntl is not None:
+                fcntl.flock(file, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError as error:
             file.close()
             raise _in_use(place) from error
         except OSError:
             pass  # not every file system has such locks: SQLite's own remain
-    return file
+        if _is_file_of(file, place):
+            return file
+        file.close()
 
 
-def _unlock(file: IO[bytes]) -> None:
-    """Give the lock back, also where a fork has a copy of it. May be called again."""
+def _unlock(file: IO[bytes], process: int) -> None:
+    """Give the lock back in the process that took it: also where a fork has a copy of it.
+
+    A fork only closes its copy. May be called again.
+    """
     if not file.closed:
-        if fcntl is not None:
+        if fcntl is not None and os.getpid() == process:
             with suppress(OSError):
                 fcntl.flock(file, fcntl.LOCK_UN)
         file.close()
@@ -540,6 +596,11 @@ def _make_folder(place: Path) -> None:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
+
+
+def _unusable(place: Path, error: OSError | ValueError) -> CorollaryError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return CorollaryError(f"{place}: {reason}: name a folder that can be written")
 
 
 def _in_use(place: Path) -> CorollaryError:

@@ -26,10 +26,12 @@ from corollary.store.contents import with_others
 from corollary.store.folder import Folder, destroy
 from corollary.store.home import Home
 from corollary.store.options import Options
+from corollary.store.quads import Quads
 from corollary.store.reasoning import Reasoning
 from corollary.store.terms import Terms
 from corollary.store.version import Version
 from corollary.store.versions import Closed, Versions
+from corollary.terms.dictionary import TermDictionary
 
 if TYPE_CHECKING:
     from corollary.store.verification import Verification
@@ -54,8 +56,9 @@ class Keeping(Reasoning):
         options = replace(options, read_only=options.read_only or read_only)
         caller = sys._getframe(1).f_locals.get("self")
         opener = caller if isinstance(caller, Graph) and caller.store is self else None
+        options.program  # noqa: B018 - raises what is wrong with the rules
         if place is None:
-            self._take_options(options)
+            self._change_options(lambda _: options)
             return VALID_STORE
         self._refuse_inside("open")
         if not self._open_folder(Path(place), options, opener, create):
@@ -65,12 +68,6 @@ class Keeping(Reasoning):
             )
             return NO_STORE
         return VALID_STORE
-
-    def _take_options(self, options: Options) -> None:
-        def step(version: Version) -> Version:
-            return version if options == version.options else version.changed(options=options)
-
-        self._versions.change(step)
 
     def _open_folder(self, place: Path, options: Options, opener: Graph | None, create: bool) -> bool:
         """Put what the folder holds in place of what is here; False if there is no store."""
@@ -94,11 +91,12 @@ class Keeping(Reasoning):
 
     def _version_in(self, folder: Folder, options: Options) -> Version:
         """What a folder holds."""
-        dictionary, quads, others = folder.read()
-        version = Version(Terms(dictionary), options, quads, folder=folder)
-        version = with_others(version, others, self._formula)
-        folder.has_read(version)
-        return version
+
+        def version(dictionary: TermDictionary, quads: Quads, others: dict[str, bytes]) -> Version:
+            read = Version(Terms(dictionary), options, quads, folder=folder)
+            return with_others(read, others, self._formula)
+
+        return folder.read(version)
 
     def transaction(self) -> AbstractContextManager[None]:
         """All that this thread does in a ``with`` statement, committed at its end; all of it or nothing.

@@ -6,21 +6,21 @@ out together leave the grammar broken for good, so every text goes through one l
 
 from __future__ import annotations
 
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 from rdflib.plugins.sparql.parser import parseQuery, parseUpdate
 
-from corollary.kernels.interrupts import held
+from corollary.kernels.interrupts import alone
 
-_PARSER = Lock()
+_PARSER = RLock()
 
 
 def parse_query(text: str) -> Any:
     """The parse tree of a query, for ``translateQuery``."""
-    return held(_PARSER, parseQuery, text)
+    return alone(_PARSER, parseQuery, text)
 
 
 def parse_update(text: Any) -> Any:
     """The parse tree of an update (text, bytes or a file), for ``translateUpdate``."""
-    return held(_PARSER, parseUpdate, text)
+    return alone(_PARSER, parseUpdate, text)

@@ -88,9 +88,15 @@ class CorollaryStore(Keeping):
         for name in ("_versions", "_reasoning", "_latest"):
             del kept[name]
         shared = self._versions.shared().applied()
-        names = {key: graph.identifier for key, graph in shared.contexts.items()}
+        names = {key: graph.identifier for key, graph in shared.contexts.copy().items()}
         version = replace(
-            shared, folder=None, committed=None, contexts={}, pending=Pending(), derived=Derived()
+            shared,
+            terms=shared.terms.copied(),
+            folder=None,
+            committed=None,
+            contexts={},
+            pending=Pending(),
+            derived=Derived(),
         )
         return {**kept, "version": version, "names": names}
 

@@ -34,6 +34,12 @@ class Terms(dict[int, Node]):
         self.default = self.id_of(DATASET_DEFAULT_GRAPH_ID)
         self.explicit, self.inferred = self.id_of(EXPLICIT), self.id_of(INFERRED)
 
+    def copied(self) -> Terms:
+        """The terms of this moment, to which no other thread adds any."""
+        copy = Terms(self.dictionary.copied())
+        copy.update(dict.copy(self))  # in one step of the interpreter's
+        return copy
+
     def __missing__(self, term_id: int) -> Node:
         term = self[term_id] = _term(self.dictionary.decode(term_id))
         return term

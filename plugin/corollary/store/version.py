@@ -181,11 +181,18 @@ class Version:
         assert self.committed is not None
         return self.committed.changed(committed=self.committed)
 
-    def with_prefixes_of(self, other: Version) -> Version:
-        """With what others have bound meanwhile, as far as prefix and namespace are free."""
+    def with_prefixes_of(self, other: Version, since: Namespaces | None = None) -> Version:
+        """With the prefixes of another version, as far as prefix and namespace are free.
+
+        If both have come from one table (``since``): also those that only the other has bound anew.
+        """
         namespaces = self.namespaces
         for prefix, namespace in other.namespaces:
-            namespaces = namespaces.bound(prefix, namespace, override=False)
+            is_left_alone = since is not None and (
+                namespaces.namespace(prefix) == since.namespace(prefix)
+                and namespaces.prefix(namespace) == since.prefix(namespace)
+            )
+            namespaces = namespaces.bound(prefix, namespace, override=is_left_alone)
         return self.changed(namespaces=namespaces)
 
     @property

@@ -25,7 +25,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVarTuple, cast
 from weakref import ref
 
-from corollary.kernels.interrupts import held
+from corollary.kernels.interrupts import IN_THE_MIDDLE, alone, held
 from corollary.language import CorollaryError
 from corollary.store.namespaces import Namespaces
 from corollary.store.options import Options
@@ -61,9 +61,9 @@ Steps = Generator[None, None, None]
 
 def _here() -> tuple[Thread, object]:
     """The thread, and if it runs coroutines the one that it is in: what has a transaction open."""
-    asyncio = sys.modules.get("asyncio")
+    current_task = getattr(sys.modules.get("asyncio"), "current_task", None)  # it may be half imported
     try:
-        return current_thread(), None if asyncio is None else asyncio.current_task()
+        return current_thread(), None if current_task is None else current_task()
     except RuntimeError:
         return current_thread(), None
 
@@ -80,12 +80,15 @@ class Transaction:
         self.in_doubt: Version | None = None
         self.becomes: Closed | None = None
         self.keeps_base = False
+        self.is_ending = False
         self.steps: Callable[[], Steps | None] = lambda: None  # no variable holds what it returns
 
     @property
     def is_running(self) -> bool:
         """Whether it has not ended yet, in whatever way; with its thread it ends, too."""
-        return getattr(self.steps(), "gi_frame", None) is not None and self.owner[0].is_alive()
+        thread = self.owner[0]  # at the end of the process the main thread is not "alive", and goes on
+        is_alive = thread is current_thread() or thread.is_alive()
+        return is_alive and getattr(self.steps(), "gi_frame", None) is not None
 
 
 class _Leaving:
@@ -123,6 +126,7 @@ class Block:
     def __init__(self, make: Callable[[], Steps]) -> None:
         self.make = make
         self.steps: Callable[[], Steps | None] | None = None
+        self.has_begun = False
 
     def begin_and_keep(self) -> Callable[[], Steps | None]:
         """The steps, held here if no ``with`` statement holds them."""
@@ -132,6 +136,9 @@ class Block:
         return self.steps
 
     def __enter__(self) -> None:
+        if self.has_begun:
+            raise CorollaryError("a transaction is entered once: call transaction() for each with statement")
+        self.has_begun = True
         next(self.begin_and_keep()())  # type: ignore[arg-type]
 
     __exit__ = _Leaving()
@@ -188,15 +195,19 @@ class Versions:
         if self._innermost is transaction:
             version = transaction.in_doubt
             if version is not None and version.folder is not None and version.folder.has_written(version):
-                self._shared = cast(Version, transaction.becomes or version)
+                self._share(transaction, version)
             self._innermost = transaction.parent
         return self._innermost
 
     # Changing
 
     def change(self, step: Callable[[Version, *Arguments], Version], *args: *Arguments) -> None:
-        """Make one step, with the mutex held; wait before it while another thread has a transaction open."""
-        while not held(self._mutex, self._step, step, args):
+        """Make one step, with the mutex held; wait before it while another thread has a transaction open.
+
+        CorollaryError if this thread is in the middle of a step: a handler of signals was called there.
+        """
+        self._refuse_at_end()
+        while not alone(self._mutex, self._step, step, args):
             self._wait()
 
     def change_beside(self, step: Callable[[Version, *Arguments], Version], *args: *Arguments) -> None:
@@ -205,6 +216,12 @@ class Versions:
         Only for what all versions have alike: to apply what waits, or to bind a prefix.
         """
         held(self._mutex, self._step_beside, step, args)
+
+    def _refuse_at_end(self) -> None:
+        """Raise CorollaryError if this thread's transaction is at its end, as in a handler of signals."""
+        last = self._innermost
+        if last is not None and last.is_ending and last.is_running and last.owner == _here():
+            raise CorollaryError(IN_THE_MIDDLE)
 
     def _step(self, step: Callable[..., Version], args: tuple[Any, ...]) -> bool:
         if self._innermost is None:  # as _step_beside does, at less cost
@@ -263,15 +280,18 @@ class Versions:
         return cast(AbstractContextManager[None], Block(lambda: self.steps(commit, keeps_base=True)))
 
     def _steps(self, transaction: Transaction, commit: Callable[[], object] | None) -> Steps:
+        self._refuse_at_end()
         with transaction.ended:
-            while not held(self._mutex, self._begin, transaction):
+            while not alone(self._mutex, self._begin, transaction):
                 self._wait()
             yield
-            if commit is None or transaction.parent is not None:
-                held(self._mutex, self._publish, transaction, transaction.version)
-            else:
+            if commit is not None and transaction.parent is None:
                 commit()
+                transaction.is_ending = True
                 self._commit(transaction)
+            else:
+                transaction.is_ending = True
+                held(self._mutex, self._publish, transaction, transaction.version)
 
     def _begin(self, transaction: Transaction) -> bool:
         running = self._running()
@@ -288,24 +308,36 @@ class Versions:
     def _commit(self, transaction: Transaction) -> None:
         version = transaction.version.applied().as_committed()
         if version.folder is not None:
+            held(self._mutex, self._refuse_disorder, transaction)
             transaction.in_doubt = version
             version.folder.write(version)
         held(self._mutex, self._publish, transaction, version)
 
-    def _publish(self, transaction: Transaction, version: Version) -> None:
+    def _refuse_disorder(self, transaction: Transaction) -> None:
+        """Raise CorollaryError if a transaction does not end before the one around it."""
         parent = transaction.parent
         if self._running() is not transaction or not (parent is None or parent.is_running):
             raise CorollaryError(
                 "a transaction ended while one that had begun in it was open, or after the one around it had "
                 "ended: what was done in it is rolled back"
             )
+
+    def _publish(self, transaction: Transaction, version: Version) -> None:
+        self._refuse_disorder(transaction)
         if transaction.parent is not None:
             transaction.parent.version = version
         else:
-            if self._shared.namespaces is not transaction.prefixes:  # readers bind prefixes, too
-                version = version.with_prefixes_of(self._shared)
-            self._shared = cast(Version, transaction.becomes or version)
+            self._share(transaction, version)
         self._innermost = transaction.parent
+
+    def _share(self, transaction: Transaction, version: Version) -> None:
+        """Let all threads see what a transaction ends with, and the prefixes that others bound meanwhile."""
+        if transaction.becomes is not None:
+            self._shared = cast(Version, transaction.becomes)
+        elif self._shared.namespaces is transaction.prefixes:
+            self._shared = version
+        else:
+            self._shared = version.with_prefixes_of(self._shared, since=transaction.prefixes)
 
     def roll_back(self) -> None:
         """Bring back what this thread's innermost transaction began with; outside, the last commit."""

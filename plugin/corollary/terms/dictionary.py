@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.interrupts import held
+from corollary.kernels.interrupts import alone
 from corollary.kernels.texts import Bytes, Places
 from corollary.terms.texts import Texts, TextTable
 
@@ -98,6 +98,18 @@ class TermDictionary:
         self.__dict__.update(kept)
         self._growing = RLock()
 
+    def copied(self) -> TermDictionary:
+        """A dictionary of its own that has the terms of this moment, with their ids."""
+        return alone(self._growing, self._copied)
+
+    def _copied(self) -> TermDictionary:
+        copy = TermDictionary()
+        copy._ids = self._ids.copy()
+        copy._young = [(first, texts.copy()) for first, texts in self._young]
+        if self._tables is not None:
+            copy._tables = [TextTable(table.content(), table.offsets()) for table in self._tables]
+        return copy
+
     def __len__(self) -> int:
         """How many terms there are, the engine's own names aside."""
         return sum(map(self.count, (Kind.IRI, Kind.BLANK_NODE, Kind.LITERAL)))
@@ -106,7 +118,7 @@ class TermDictionary:
         """The id of a term given as canonical N-Triples text; a new one if it is new."""
         looked_through = 0 if self._tables is None else self._tabled(text)
         term_id = self.find(text)
-        return held(self._growing, self._enter, text, looked_through) if term_id is None else term_id
+        return alone(self._growing, self._enter, text, looked_through) if term_id is None else term_id
 
     def _tabled(self, text: str) -> int:
         """How many terms the table has that a term would be in."""
@@ -138,7 +150,7 @@ class TermDictionary:
     @property
     def marked_literals(self) -> array[int]:
         """The literals with a datatype or a language, ascending; for all others the text is the value."""
-        return held(self._growing, self._with_marks)
+        return alone(self._growing, self._with_marks)
 
     def _with_marks(self) -> array[int]:
         looked_at, found, marked = self._marked
@@ -200,7 +212,7 @@ class TermDictionary:
         """Ids of many texts at once, new ones for new texts, into ``ids``; where a text is empty, or of
         another kind than those asked for, ``ids`` is left alone.
         """
-        held(self._growing, self._enter_texts, texts, ids, kinds)
+        alone(self._growing, self._enter_texts, texts, ids, kinds)
 
     def _enter_texts(self, texts: Texts, ids: Ids, kinds: Iterable[Kind]) -> None:
         tables = self._absorbed()
@@ -214,7 +226,7 @@ class TermDictionary:
 
     def tables(self) -> list[TextTable]:
         """All terms in order, a table for each kind but the engine's own; do not change them."""
-        return held(self._growing, self._absorbed)
+        return alone(self._growing, self._absorbed)
 
     def _absorbed(self) -> list[TextTable]:
         """The tables, after they took in the young terms. To be called again if it is interrupted."""
@@ -247,7 +259,7 @@ class TermDictionary:
 
         End to end as UTF-8, and their lengths in bytes.
         """
-        first, young = held(self._growing, self._youngest, kind)
+        first, young = alone(self._growing, self._youngest, kind)
         chosen = young[max(start - first, 0) : max(end - first, 0)]
         encoded = [text.encode("utf-8", "surrogatepass") for text in chosen]
         content: Bytes = np.frombuffer(b"".join(encoded), np.uint8)

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Lock
+from threading import RLock
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.interrupts import held
+from corollary.kernels.interrupts import alone
 from corollary.kernels.texts import (
     Bytes,
     Hashes,
@@ -87,7 +87,7 @@ class TextTable:
         )
         self._size = self._offsets.size - 1
         self._slots: Slots | None = None
-        self._making_slots = Lock()
+        self._making_slots = RLock()
         self._is_growing = False
 
     @staticmethod
@@ -180,7 +180,7 @@ class TextTable:
         """The hash slots, made or enlarged so that they stay at most half full."""
         slots = self._slots
         if slots is None or 2 * (self._size + more) > slots.size:
-            return held(self._making_slots, self._make_slots, self._size + more)
+            return alone(self._making_slots, self._make_slots, self._size + more)
         return slots
 
     def _make_slots(self, size: int) -> Slots:
