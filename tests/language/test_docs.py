@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from corollary.language import AGGREGATES, BUILTIN_NAMES, FUNCTIONS, UnsafeRuleError, check, parse_program
+from corollary.language import (
+    AGGREGATES,
+    BUILTIN_NAMES,
+    FUNCTIONS,
+    LIST_PATTERNS,
+    UnsafeRuleError,
+    check,
+    parse_program,
+)
 
 PAGE = (Path(__file__).parents[2] / "docs" / "rules.md").read_text(encoding="utf-8")
 
@@ -33,4 +41,5 @@ def test_the_error_shown_is_the_error_given() -> None:
 
 def test_every_function_is_listed() -> None:
     words = set(re.findall(r"\w+", PAGE.lower()))
-    assert {*FUNCTIONS, *AGGREGATES, *map(str.lower, BUILTIN_NAMES)} <= words
+    names = (*BUILTIN_NAMES, *LIST_PATTERNS)
+    assert {*FUNCTIONS, *AGGREGATES, *map(str.lower, names)} <= words

@@ -29,6 +29,7 @@ from corollary.language import (
     InputError,
     Literal,
     Not,
+    Pair,
     Rule,
     Span,
     Term,
@@ -155,6 +156,7 @@ def test_each() -> None:
 
 def test_chain() -> None:
     assert body("CHAIN(?l, ?x, :p)") == Chain(L, X, P)
+    assert body("PAIR(?l, ?x, :p)") == Pair(L, X, P)
 
 
 # terms

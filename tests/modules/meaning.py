@@ -150,13 +150,22 @@ class ListRelations(Relations):
             heads = {o for _, p, o in known.all if p in self._leading}
         found: set[Fact] = set()
         for head in heads:
+            if any(known.lists(head)):
+                found |= {(head, IRI("CELL"), cell) for cell in cells_of(head, known)}
             for items in filter(None, known.lists(head)):
-                found.add((head, IRI(f"LIST_{len(items)}"), head))
+                found |= {(head, IRI(f"LIST_{len(items)}"), head), (head, IRI("READING"), head)}
                 for place, item in enumerate(items, 1):
                     found |= {(head, IRI("MEMBER"), item), (head, IRI(f"ITEM_{place}"), item)}
                     if items.count(item) > 1:
                         found.add((head, IRI("REPEATED"), item))
         return found
+
+
+def cells_of(head: Constant, known: naive.Facts) -> Iterator[Constant]:
+    """The cells of a list, if they have one rest each."""
+    while head != naive.NIL:
+        yield head
+        (head,) = known.objects(head, naive.REST)
 
 
 class ValueRelations(Relations):

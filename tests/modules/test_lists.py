@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import product
+from itertools import permutations, product
 
 import pytest
 from hypothesis import given, settings
@@ -66,6 +66,21 @@ class Readings:
     def pairs(self, name: str) -> Pairs:
         return {(self.term(head), self.term(value)) for head, value in self.ids(name)}
 
+    def item_pairs(self) -> set[tuple[Constant, tuple[Constant, Constant]]]:
+        """(list, (x, y)) for every READING(l, k), CELL(k, c) and CELL(k, d) with c and d different."""
+        firsts: dict[int, list[int]] = {}
+        for cell, item in self.ids(constant_text(FIRST)):
+            firsts.setdefault(cell, []).append(item)
+        cells: dict[int, list[int]] = {}
+        for reading, cell in self.ids("CELL"):
+            cells.setdefault(reading, []).append(cell)
+        return {
+            (self.term(head), (self.term(x), self.term(y)))
+            for head, reading in self.ids("READING")
+            for one, other in permutations(cells[reading], 2)
+            for x, y in product(firsts[one], firsts[other])
+        }
+
     def sequences(self) -> set[tuple[Constant, Items]]:
         """(list, items) for every way to satisfy LIST_n(l, k), ITEM_1(k, x), ..., ITEM_n(k, y)."""
         return {
@@ -93,6 +108,7 @@ def assert_is(found: Readings, facts: Iterable[Fact], leading: Iterable[IRI] | N
     assert found.pairs("REPEATED") == {
         (head, x) for head, items in expected for x in items if items.count(x) > 1
     }
+    assert found.item_pairs() == {(head, pair) for head, items in expected for pair in permutations(items, 2)}
     assert found.module.lengths >= {len(items) for _, items in expected}
 
 

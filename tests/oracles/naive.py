@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import permutations
 
 from tests.oracles.expressions import ExpressionError, aggregate, evaluate, is_true
 
@@ -32,6 +33,7 @@ from corollary.language.model import (
     Filter,
     Literal,
     Not,
+    Pair,
     Program,
     Rule,
     Term,
@@ -180,7 +182,7 @@ def urgency(element: BodyElement, binding: Binding) -> tuple[int, int]:
     match element:
         case Triple():
             return 0, unknown
-        case Builtin() | Chain() | Each():
+        case Builtin() | Chain() | Each() | Pair():
             return 1, unknown
         case Aggregate():
             return 2, 0
@@ -210,6 +212,12 @@ def extend(element: BodyElement, facts: Facts, binding: Binding, shared: set[Var
                     steps = tuple(map(Triple, nodes, items, nodes[1:]))
                     for extended in solve(steps, facts, bound, shared):
                         yield {key: value for key, value in extended.items() if key not in between}
+        case Pair(list=head, first=first, second=second):
+            for items, bound in lists_of(head, facts, binding):
+                for one, other in permutations(items, 2):
+                    extended = unify((first, second), (one, other), bound)
+                    if extended is not None:
+                        yield extended
         case Each(item=item, list=head, atoms=atoms):
             for items, bound in lists_of(head, facts, binding):
                 unrolled = tuple(
@@ -310,6 +318,8 @@ def variables_of(element: BodyElement) -> set[Variable]:
             terms = arguments
         case Chain(list=head, start=start, end=end):
             terms = (head, start, end)
+        case Pair(list=head, first=first, second=second):
+            terms = (head, first, second)
         case Each(item=item, list=head, atoms=atoms):
             terms = {head, *(term for atom in atoms for term in atom.terms)} - {item}
         case Not(atoms=atoms):
@@ -360,6 +370,8 @@ def dependencies(body: Iterable[BodyElement], strict: bool = False) -> Iterator[
                 yield from ((atom, strict) for atom in (*LIST_ATOMS, *atoms))
             case Chain():
                 yield ANYTHING, strict
+            case Pair():
+                yield from ((atom, strict) for atom in LIST_ATOMS)
             case Not(atoms=atoms):
                 yield from dependencies(atoms, True)
             case Aggregate(body=inner):

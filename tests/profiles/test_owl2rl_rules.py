@@ -64,5 +64,18 @@ def test_what_stands_for_rules_left_out(rule: str, case: str) -> None:
     assert follows(declared, conclusion, "owl2rl-full")
 
 
+@pytest.mark.parametrize(("rule", "case"), cases("owl2rl_full.txt"))
+def test_what_only_owl2rl_full_has(rule: str, case: str) -> None:
+    premise, conclusion = case.split("=>")
+    assert follows(premise, conclusion, "owl2rl-full")
+    assert not follows(premise, conclusion, "owl2rl")
+
+
+def test_numbers_that_a_float_can_hold_are_well_typed() -> None:
+    """Zero itself, and the least and greatest numbers."""
+    for text in '"0.0"', '"-0e5"', '"00.00E-400"', '"1e-45"', '"3.4028235e38"', '"-INF"', '"NaN"':
+        assert not follows(f":x :p {text}^^xsd:float .", "false", "owl2rl-full")
+
+
 def test_every_rule_has_a_case() -> None:
     assert {case.values[0] for case in RULES} == OWL2RL

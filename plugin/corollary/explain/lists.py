@@ -10,7 +10,7 @@ from corollary.language import RDF
 
 
 class ListReader:
-    """Explains facts of MEMBER, REPEATED, LIST_n and ITEM_i (see ``modules.lists``)."""
+    """Explains facts of MEMBER, REPEATED, READING, CELL, LIST_n and ITEM_i (see ``modules.lists``)."""
 
     def __init__(self, result: Materialisation) -> None:
         self._result = result
@@ -24,8 +24,12 @@ class ListReader:
         """
         subject, predicate, value = fact
         name, _, number = self._result.dictionary.decode(predicate).partition("_")
-        if name == "LIST":
+        if name in ("LIST", "READING"):
             return [self._whole(subject, value, {})]
+        if name == "CELL":
+            return [
+                (Reading(subject, (value,), (self._item(value),)), ((value, self._first, self._item(value)),))
+            ]
         if name == "ITEM":
             cells, position = self._result.cells[subject], int(number) - 1
             cell = cells[position]

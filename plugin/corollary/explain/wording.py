@@ -23,7 +23,7 @@ from corollary.language import (
     parse_constant,
 )
 from corollary.language.variables import substitute_element
-from corollary.ontology.unroll import has_list_pattern, unroll
+from corollary.ontology.unroll import has_list_pattern, unroll, with_cells
 from corollary.plan.compile import is_virtual
 
 if TYPE_CHECKING:
@@ -92,8 +92,10 @@ class Wording:
             return ABOUT_LITERALS[self._decode(predicate)].format(self._id(subject), self._id(value))
         assert isinstance(step.reason, Reading)
         items = f"({' '.join(map(self._id, step.reason.items))})"
-        if name == "LIST":
+        if name in ("LIST", "READING"):
             return f"{self._id(subject)} is the list {items}"
+        if name == "CELL":
+            return f"{self._id(step.reason.items[0])} is at one of its positions"
         if name == "ITEM":
             return f"its item {number} is {self._id(value)}"
         times = " twice" if name == "REPEATED" else ""
@@ -129,7 +131,7 @@ class Wording:
         return lines
 
     def _rule_text(self, rule: Rule) -> str:
-        """A rule on one line; one that was unrolled for a list as it was written."""
+        """A rule on one line, list patterns as they were written."""
         text = format_rule(self._written(rule), self._prefixes)
         return " ".join(line.strip() for line in text.splitlines())
 
@@ -138,7 +140,7 @@ class Wording:
             (
                 template
                 for template in self._program
-                if template.name == rule.name and has_list_pattern(template) and _is_unrolled(rule, template)
+                if template.name == rule.name and is_written_out(rule, template)
             ),
             rule,
         )
@@ -185,8 +187,10 @@ def _is_plain(proof: Proof, number: int) -> bool:
     return isinstance(step.reason, Given)
 
 
-def _is_unrolled(rule: Rule, template: Rule) -> bool:
-    """Whether a rule is a template for lists of some length."""
+def is_written_out(rule: Rule, template: Rule) -> bool:
+    """Whether a rule is a template with its list patterns written out, for lists of some length."""
+    if not has_list_pattern(template):
+        return with_cells(template) == rule
     length = max(
         (
             int(name.removeprefix("LIST_"))

@@ -9,6 +9,8 @@ symmetric and transitive (owl:sameAs): its components are cliques. Semi-naive ev
 one term at a time, and look at every replaced fact again, once for each other member of its cliques. Here
 a fact gets all its replacements in one step, and these never come back.
 
+Virtual relations are no triples: nothing is replaced in them.
+
 Cliques are materialised. To keep only one representative of each (Motik, Nenov, Piro, Horrocks, Handling
 owl:sameAs via Rewriting, 2015) would be smaller, but every reader of the index would have to undo it:
 patterns, counts, FILTERs on IRIs, bag semantics of SPARQL, rules with built-ins, and explicit facts that
@@ -31,7 +33,7 @@ from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys, Mask
 from corollary.modules.semi_naive import SemiNaive
-from corollary.plan.compile import Atom, CompiledRule
+from corollary.plan.compile import Atom, CompiledRule, is_virtual
 from corollary.terms.dictionary import TermDictionary
 
 
@@ -88,7 +90,7 @@ class Equality:
 
     def reads(self, predicate: int) -> bool:
         """Whether facts of that predicate can make a difference."""
-        return bool(self.rules)
+        return bool(self.rules) and not is_virtual(predicate)
 
     def returning(self, predicate: int, new: Pairs) -> Pairs:
         """Only what is the same comes back to it: a replaced fact has all its replacements beside it."""
@@ -140,7 +142,7 @@ class Equality:
     def _replace(self, recent: TripleIndex, facts: TripleIndex, candidates: Candidates) -> None:
         """Replace in all recent facts."""
         if self.rules and len(facts.relation(self._same)):
-            for predicate in recent.all_predicates():
+            for predicate in recent.predicates():
                 self._replace_in(predicate, recent.relation(predicate).pairs().keys, facts, candidates)
 
     def _replace_by(self, same: Relation, facts: TripleIndex, candidates: Candidates) -> None:
@@ -176,7 +178,7 @@ class Equality:
         same = facts.relation(self._same)
         if not self.rules or not len(same):
             return NO_KEYS
-        predicates = candidates.all_predicates()
+        predicates = candidates.predicates()
         terms = [np.array(predicates, np.uint32)]
         for predicate in predicates:
             pairs = candidates.relation(predicate).pairs()
@@ -186,7 +188,7 @@ class Equality:
     def _groups(self, candidates: TripleIndex, cliques: Keys) -> Iterator[list[int]]:
         """The predicates of the candidates, those of a clique together."""
         groups: dict[int, list[int]] = {}
-        for predicate in candidates.all_predicates():
+        for predicate in candidates.predicates():
             name = int(self._named(1, np.array([predicate], np.uint32), cliques)[0])
             groups.setdefault(name, []).append(predicate)
         yield from groups.values()

@@ -4,6 +4,8 @@ From rdf:first and rdf:rest it derives, for the lists that rules ask for,
 
     MEMBER(l, x)     x is an item of the list l
     REPEATED(l, x)   x is an item at two positions
+    READING(l, k)    k is a reading of l
+    CELL(k, c)       c is a cell of the reading k: a position of the list
     LIST_n(l, k)     k is a reading of l, n items long (n >= 1)
     ITEM_i(k, x)     x is item number i of the reading k
 
@@ -46,6 +48,8 @@ class Lists:
         self._nil = dictionary.encode(f"<{RDF}nil>")
         self._member = dictionary.encode("MEMBER")
         self._repeated = dictionary.encode("REPEATED")
+        self._reading = dictionary.encode("READING")
+        self._cell = dictionary.encode("CELL")
         self._leading = None if leading is None else frozenset(leading)
         self.sources = frozenset((self._first, self._rest)) | (self._leading or frozenset())
         self.lengths: set[int] = set()
@@ -113,8 +117,10 @@ class Lists:
                 reading = self._name(head, cells)
                 self.lengths.add(len(cells))
                 tell(self._dictionary.encode(f"LIST_{len(cells)}"), head, reading)
+                tell(self._reading, head, reading)
                 positions: Counter[int] = Counter()
                 for position, cell in enumerate(cells, 1):
+                    tell(self._cell, reading, cell)
                     positions.update(firsts[cell])
                     for item in firsts[cell]:
                         tell(self._member, head, item)

@@ -29,6 +29,8 @@ from corollary.terms.dictionary import TermDictionary
 Cells = Mapping[int, tuple[int, ...]]
 """The cells that each reading of a list goes over, by the id of the reading."""
 
+OF_READINGS = ("LIST_", "ITEM_", "READING", "CELL")
+
 
 def instances(compiled: CompiledProgram, tables: Tables, cells: Cells) -> Program:
     """One rule for every row of every family, the matched guards kept in the body.
@@ -40,7 +42,7 @@ def instances(compiled: CompiledProgram, tables: Tables, cells: Cells) -> Progra
     dictionary = compiled.dictionary
     for rule in compiled.rules:
         if not rule.guards:
-            rules.append(rule.source)
+            rules.append(compiled.written(rule))
             continue
         size, table = tables(rule)
         columns = {Variable(rule.names[-1 - slot]): column.tolist() for slot, column in table.items()}
@@ -67,9 +69,13 @@ def _readings(rule: Rule) -> set[Variable]:
     return {
         reading
         for element in rule.body
-        if isinstance(element, Builtin) and element.name.startswith("LIST_")
+        if isinstance(element, Builtin) and _names_reading(element)
         if isinstance(reading := element.arguments[1], Variable)
     }
+
+
+def _names_reading(element: Builtin) -> bool:
+    return element.name.startswith(("LIST_", "READING"))
 
 
 def _guards(
@@ -81,15 +87,15 @@ def _guards(
     """The body, with the triples of cells for what is said of readings."""
     first, rest, nil = (IRI(RDF + name) for name in ("first", "rest", "nil"))
     for element in rule.body:
-        if not isinstance(element, Builtin) or not element.name.startswith(("LIST_", "ITEM_")):
+        if not isinstance(element, Builtin) or not element.name.startswith(OF_READINGS):
             yield element
             continue
         start, end = element.arguments
-        if element.name.startswith("LIST_"):
+        if _names_reading(element):
             assert isinstance(end, Variable)
             way: list[Term] = [_constant(cell, dictionary) for cell in lists[end]]
             yield from (Triple(a, rest, b) for a, b in zip(way, [*way[1:], nil], strict=True))
-        else:
+        elif element.name != "CELL":  # the rule has the rdf:first of that
             assert isinstance(start, Variable)
             cell = lists[start][int(element.name.removeprefix("ITEM_")) - 1]
             yield Triple(

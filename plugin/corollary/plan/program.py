@@ -23,14 +23,14 @@ from corollary.language import (
     constant_text,
     substitute,
 )
-from corollary.ontology.unroll import has_list_pattern, list_predicates, unroll
+from corollary.ontology.unroll import has_list_pattern, list_predicates, unroll, with_cells
 from corollary.plan.compile import CompiledRule, compile_rule
 from corollary.terms.dictionary import TermDictionary
 
 if TYPE_CHECKING:
     from corollary.plan.dependencies import OwnEdges
 
-LIST_BUILTINS = frozenset(("MEMBER", "REPEATED"))
+LIST_BUILTINS = frozenset(("MEMBER", "REPEATED", "READING", "CELL"))
 VALUE_BUILTINS = frozenset(("VALUE", "ILL_TYPED", "SAME_VALUE", "DIFFERENT_VALUE"))
 
 
@@ -88,7 +88,7 @@ class CompiledProgram:
                 self._templates.append(rule)
                 new += [self._compile(unroll(rule, n), rule) for n in sorted(self._lengths) if n]
             else:
-                new.append(self._compile(rule, rule))
+                new.append(self._compile(with_cells(rule), rule))
         self.rules += new
         return new
 
@@ -121,6 +121,10 @@ class CompiledProgram:
         gone = [rule for rule in self.rules if rule.number not in other._origins]
         other.own_edges = {n: edges for n, edges in self.own_edges.items() if n in other._origins}
         return ProgramChange(other, gone, other._take(new))
+
+    def written(self, rule: CompiledRule) -> Rule:
+        """A rule of this program as it was written, with its list patterns."""
+        return self._origins[rule.number]
 
     @property
     def has_strata(self) -> bool:
@@ -196,4 +200,9 @@ class CompiledProgram:
 
 def _builtins(rules: Iterable[Rule]) -> set[str]:
     """The names of the virtual relations that rules mention."""
-    return {element.name for rule in rules for element in rule.body if isinstance(element, Builtin)}
+    return {
+        element.name
+        for rule in map(with_cells, rules)
+        for element in rule.body
+        if isinstance(element, Builtin)
+    }

@@ -16,6 +16,7 @@ from corollary.language.hints import did_you_mean
 from corollary.language.model import (
     BUILTIN_NAMES,
     IRI,
+    LIST_PATTERNS,
     RDF_TYPE,
     XSD,
     Aggregate,
@@ -31,6 +32,7 @@ from corollary.language.model import (
     Filter,
     Literal,
     Not,
+    Pair,
     Program,
     Rule,
     Term,
@@ -135,28 +137,34 @@ class Builder:
             return Triple(terms[1], terms[0], terms[2])
         return Triple(terms[0], terms[1], terms[2])
 
-    def builtin(self, tree: Branch) -> Builtin | Chain:
+    def builtin(self, tree: Branch) -> Builtin | Chain | Pair:
         token = cast("Token", tree.children[0])
         name = token.upper()
         terms = [self.term(child) for child in tree.children[1:]]
-        if name != "CHAIN" and name not in BUILTIN_NAMES:
-            known = (*BUILTIN_NAMES, "CHAIN")
+        pattern = LIST_PATTERNS.get(name)
+        if pattern is None and name not in BUILTIN_NAMES:
+            known = (*BUILTIN_NAMES, *LIST_PATTERNS)
             remedy = did_you_mean(name, known) or f"the builtins are {', '.join(known)}"
             if token.lower() in FUNCTIONS:
                 remedy = f"functions stand in FILTER(...) or BIND(... AS ?variable): FILTER({token}(...))"
             self.complain(f"{token} is not a builtin", token, remedy)
-        elif len(terms) != (expected := 3 if name == "CHAIN" else 2):
+        elif len(terms) != (expected := 3 if pattern else 2):
             self.complain(f"{name} takes {expected} terms, here are {len(terms)}", token)
         first, second, third = (*terms, *[Variable("_")] * 2)[:3]
-        return Chain(first, second, third) if name == "CHAIN" else Builtin(name, (first, second))
+        return pattern(first, second, third) if pattern else Builtin(name, (first, second))
 
     def negated(self, tree: Branch) -> Triple | Builtin:
         atom = self.builtin(tree) if tree.data == "builtin" else self.triple(tree)
-        if isinstance(atom, Chain):
-            remedy = "derive the path with a rule of its own, and negate that"
-            self.complain("CHAIN cannot be negated", tree, remedy)
-            return Builtin("CHAIN", (atom.start, atom.end))
-        return atom
+        match atom:
+            case Chain(_, first, second):
+                name, derived = "CHAIN", "path"
+            case Pair(_, first, second):
+                name, derived = "PAIR", "pair"
+            case _:
+                return atom
+        remedy = f"derive the {derived} with a rule of its own, and negate that"
+        self.complain(f"{name} cannot be negated", tree, remedy)
+        return Builtin(name, (first, second))
 
     def aggregate(self, tree: Branch) -> Aggregate:
         grouped, *rest = _branches(tree)

@@ -27,6 +27,7 @@ from corollary.language.model import (
     Filter,
     Literal,
     Not,
+    Pair,
     Program,
     Rule,
     Variable,
@@ -114,6 +115,8 @@ def _unsafe_body(
                 used, place = list_, "the list of EACH"
             case Chain(list_, _, _):
                 used, place = list_, "the list of CHAIN"
+            case Pair(list_, _, _):
+                used, place = list_, "the list of PAIR"
             case _:
                 continue
         for variable in sorted(variables(used) - bound):

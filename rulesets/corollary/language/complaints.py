@@ -20,7 +20,7 @@ _COMPUTED = frozenset({"_FILTER", "_BIND", "_AGGREGATE", "_EACH", "_NOT"})
 _OPERATORS = frozenset({"OR", "AND", "PLUS", "MINUS", "STAR", "SLASH"})
 
 _CALLED = re.compile(r"([A-Za-z]\w*)\s*\(")
-_KEYWORDS = ("FILTER", "BIND", "AGGREGATE", "EXISTS", "CHAIN")
+_KEYWORDS = ("FILTER", "BIND", "AGGREGATE", "EXISTS", "CHAIN", "PAIR")
 
 _PHRASES: tuple[tuple[str, frozenset[str]], ...] = (
     ("a body atom", _COMPUTED | {"LSQB", "NAME", "VARIABLE"} | _IRIS),

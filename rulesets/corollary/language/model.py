@@ -9,7 +9,7 @@ The body is made of
 * ``Triple``: a triple pattern; variables may stand anywhere, the predicate included. A class atom
   ``:C[?x]`` is the triple ``[?x, rdf:type, :C]``;
 * ``Builtin``: a pattern over a virtual relation of the engine, such as ``MEMBER(?list, ?item)``;
-* ``Each`` and ``Chain``: patterns over a whole RDF list, unrolled by its length before planning;
+* ``Each``, ``Chain`` and ``Pair``: patterns over a whole RDF list, rewritten before planning;
 * ``Not``: no way to satisfy these atoms; its own further variables are existential;
 * ``Filter``, ``Bind``, ``Aggregate``: as in SPARQL and in RDFox's rule language.
 """
@@ -116,6 +116,22 @@ class Chain:
 
 
 @dataclass(frozen=True, slots=True)
+class Pair:
+    """``PAIR(?list, ?first, ?second)``: items at two different positions of the list, in either order.
+
+    Two names of one item (owl:sameAs) stand at one position; an item listed twice stands at two.
+    """
+
+    list: Term
+    first: Term
+    second: Term
+
+
+LIST_PATTERNS: dict[str, type[Chain | Pair]] = {"CHAIN": Chain, "PAIR": Pair}
+"""The patterns over three terms, by name."""
+
+
+@dataclass(frozen=True, slots=True)
 class Not:
     """``NOT [..]`` or ``NOT EXISTS ?y IN ([..], [..])``."""
 
@@ -167,7 +183,7 @@ class Aggregate:
     bindings: tuple[AggregateBinding, ...]
 
 
-BodyElement = Triple | Builtin | Each | Chain | Not | Filter | Bind | Aggregate
+BodyElement = Triple | Builtin | Each | Chain | Pair | Not | Filter | Bind | Aggregate
 
 
 @dataclass(frozen=True, slots=True)

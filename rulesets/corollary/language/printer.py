@@ -29,6 +29,7 @@ from corollary.language.model import (
     Filter,
     Literal,
     Not,
+    Pair,
     Program,
     Rule,
     Term,
@@ -138,6 +139,8 @@ class _Printer:
                 return f"EACH ?{item.name} IN {self.term(list_)} ({self.atoms(atoms)})"
             case Chain(list_, start, end):
                 return f"CHAIN({self.term(list_)}, {self.term(start)}, {self.term(end)})"
+            case Pair(list_, first, second):
+                return f"PAIR({self.term(list_)}, {self.term(first)}, {self.term(second)})"
             case Not():
                 return self.negation(element, once)
             case Filter() | Bind():

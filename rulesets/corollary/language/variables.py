@@ -22,6 +22,7 @@ from corollary.language.model import (
     Expression,
     Filter,
     Not,
+    Pair,
     Rule,
     Term,
     Triple,
@@ -59,6 +60,8 @@ def _parts(part: Part) -> tuple[Part, ...]:
             return (part.item, part.list, *part.atoms)
         case Chain():
             return (part.list, part.start, part.end)
+        case Pair():
+            return (part.list, part.first, part.second)
         case Not():
             return part.atoms
         case Filter():
@@ -84,7 +87,8 @@ def bound_variables(body: Iterable[BodyElement]) -> set[Variable]:
     """The variables that a body binds, whatever the order of its elements.
 
     A ``Bind`` binds its variable once everything in its expression is bound; an ``Each`` binds the
-    variables of its atoms but the item; the list of an ``Each`` or ``Chain`` has to be bound elsewhere.
+    variables of its atoms but the item; the list of an ``Each``, ``Chain`` or ``Pair`` has to be bound
+    elsewhere.
     """
     bound: set[Variable] = set()
     binds: list[Bind] = []
@@ -96,6 +100,8 @@ def bound_variables(body: Iterable[BodyElement]) -> set[Variable]:
                 bound |= set().union(*map(variables, element.atoms)) - {element.item}
             case Chain():
                 bound |= variables(element.start) | variables(element.end)
+            case Pair():
+                bound |= variables(element.first) | variables(element.second)
             case Aggregate():
                 bound.update(element.group, (binding.variable for binding in element.bindings))
             case Bind():
@@ -154,6 +160,8 @@ def _substitute_element(element: BodyElement, mapping: Mapping[Variable, Term]) 
             return Each(variable(item), term(list_), inner)
         case Chain(list_, start, end):
             return Chain(term(list_), term(start), term(end))
+        case Pair(list_, first, second):
+            return Pair(term(list_), term(first), term(second))
         case Not(negated):
             return Not(tuple(substitute_element(atom, mapping) for atom in negated))
         case Filter(condition):

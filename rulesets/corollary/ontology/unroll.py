@@ -1,43 +1,92 @@
-"""Patterns over whole RDF lists, unrolled by length into ordinary rules.
+"""Patterns over whole RDF lists, rewritten into ordinary atoms over virtual relations.
 
 ``EACH`` and ``CHAIN`` speak of lists of any length n. For each n that occurs in the data the rule is
-rewritten with the virtual relations ``LIST_n(?list, ?k)`` (k is one well-formed reading of the list,
-n items long) and ``ITEM_i(?k, ?x)`` (x is its item number i, from 1), which are facts like any
-other: a list cell that changes changes them, and the ordinary maintenance does the rest.
+unrolled with ``LIST_n(?list, ?k)`` (k is one well-formed reading of the list, n items long) and
+``ITEM_i(?k, ?x)`` (x is its item number i, from 1). ``PAIR`` needs no length: ``READING(?list, ?k)``,
+and ``CELL(?k, ?c)`` for two different cells c of that reading, whose rdf:first facts name the items.
+All of these are facts like any other: a list cell that changes changes them, and the ordinary
+maintenance does the rest.
 """
 
 from __future__ import annotations
 
-from corollary.language.model import BodyElement, Builtin, Chain, Each, Rule, Term, Triple, Variable
+from collections.abc import Iterator, Sequence
+
+from corollary.language.model import (
+    IRI,
+    RDF,
+    BodyElement,
+    Builtin,
+    Call,
+    Chain,
+    Each,
+    Filter,
+    Pair,
+    Rule,
+    Term,
+    Triple,
+    Variable,
+)
 from corollary.language.variables import substitute_element, variables
+
+FIRST = IRI(RDF + "first")
 
 
 def has_list_pattern(rule: Rule) -> bool:
-    """Whether the rule must be unrolled before it can be planned."""
+    """Whether the rule must be unrolled, once a length, before it can be planned."""
     return any(isinstance(element, Each | Chain) for element in rule.body)
 
 
 def unroll(rule: Rule, length: int) -> Rule:
-    """The rule for lists of that many items (at least 1), without ``Each`` and ``Chain``.
+    """The rule for lists of that many items (at least 1), without ``Each``, ``Chain`` and ``Pair``.
 
     A rule with several list patterns is unrolled for lists of that same length; patterns over the
     same list variable share one reading of it.
     """
     assert length >= 1
+    item_name, list_name = _unused(rule, "item", "list")
     body: list[BodyElement] = []
     readings: dict[Term, Variable] = {}
     for position, element in enumerate(rule.body):
         if not isinstance(element, Each | Chain):
             body.append(element)
             continue
-        items = [Variable(f"item{position}_{i}") for i in range(1, length + 1)]
+        items = [Variable(f"{item_name}{position}_{i}") for i in range(1, length + 1)]
         if element.list not in readings:
-            reading = readings[element.list] = Variable(f"list{position}")
+            reading = readings[element.list] = Variable(f"{list_name}{position}")
             body.append(Builtin(f"LIST_{length}", (element.list, reading)))
         reading = readings[element.list]
         body += [Builtin(f"ITEM_{i}", (reading, item)) for i, item in enumerate(items, 1)]
         body += _steps(element, items) if isinstance(element, Chain) else _copies(element, items, rule)
+    return with_cells(Rule(rule.heads, tuple(body), rule.name, rule.span))
+
+
+def with_cells(rule: Rule) -> Rule:
+    """The rule without ``Pair``: two cells of one reading, and the items that these name."""
+    if not any(isinstance(element, Pair) for element in rule.body):
+        return rule
+    names = _unused(rule, "pair", "cell", "other")
+    body: list[BodyElement] = []
+    for position, element in enumerate(rule.body):
+        body += _cells(element, position, names) if isinstance(element, Pair) else (element,)
     return Rule(rule.heads, tuple(body), rule.name, rule.span)
+
+
+def _cells(pair: Pair, position: int, names: Sequence[str]) -> Iterator[BodyElement]:
+    reading, *cells = (Variable(f"{name}{position}") for name in names)
+    yield Builtin("READING", (pair.list, reading))
+    for cell, item in zip(cells, (pair.first, pair.second), strict=True):
+        yield Builtin("CELL", (reading, cell))
+        yield Triple(cell, FIRST, item)
+    yield Filter(Call("!", (Call("sameterm", tuple(cells)),)))
+
+
+def _unused(rule: Rule, *names: str) -> tuple[str, ...]:
+    """The names, behind so many underscores that no variable of the rule begins with one."""
+    known = tuple(variable.name for variable in variables(rule))
+    while any(variable.startswith(names) for variable in known):
+        names = tuple(f"_{name}" for name in names)
+    return names
 
 
 def _steps(chain: Chain, items: list[Variable]) -> list[BodyElement]:
@@ -71,7 +120,7 @@ def list_predicates(rule: Rule) -> set[Term | None]:
     """
     found: set[Term | None] = set()
     for element in rule.body:
-        if isinstance(element, Each | Chain):
+        if isinstance(element, Each | Chain | Pair):
             head: Term = element.list
         elif isinstance(element, Builtin) and element.name in ("MEMBER", "REPEATED"):
             head = element.arguments[0]
