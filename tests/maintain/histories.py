@@ -22,7 +22,7 @@ from tests.oracles.integers import INTEGERS
 from corollary.evaluate import Materialisation, materialise
 from corollary.index import TripleIndex
 from corollary.index.pairs import Pairs, firsts, pack, seconds
-from corollary.language import Not, Program
+from corollary.language import Not, Program, Rule
 from corollary.maintain import Report, Strategy, maintain
 from corollary.maintain.facts import Facts
 from corollary.terms.dictionary import TermDictionary
@@ -85,8 +85,12 @@ def assert_exact(
     program: Program | Sequence[Program],
     agree: Agreement = same,
     wanted: Sequence[set[Fact]] | None = None,
+    suspended: Sequence[set[Rule]] | None = None,
 ) -> None:
-    """Under every strategy the state after each step is the naive evaluator's, unless another is wanted."""
+    """Under every strategy the state after each step is the naive evaluator's, unless another is wanted.
+
+    No rules are ``suspended``, or those given.
+    """
     programs = [program] * len(history) if isinstance(program, Program) else program
     if wanted is None:
         steps = zip(history, programs, strict=True)
@@ -94,6 +98,8 @@ def assert_exact(
     for strategy in STRATEGIES:
         for step, (result, report) in enumerate(follow(history, programs, strategy)):
             assert_state(result, report, history[step], wanted[step], agree)
+            left_out = set() if suspended is None else suspended[step]
+            assert {found.rule for found in result.suspended} == left_out, report
             compared[report.strategy] += step > 0
 
 

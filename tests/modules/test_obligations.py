@@ -187,7 +187,8 @@ def test_what_strata_do_not_only_add(
     assume(is_stratified(program))
     terms = Terms(TermDictionary())
     evaluation = Evaluation(TripleIndex(), CompiledProgram(program, terms.dictionary), None)
-    evaluation.evaluate(evaluation.stratify())
+    strata, _ = evaluation.stratify()
+    evaluation.evaluate(strata)
     old, new, came, went = map(terms.index, (before, after, after - before, before - after))
     for module in evaluation.strata:
         rules = [rule.source for rule in module.rules]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.engine import close
+from tests.engine import Fact, close
 
-from corollary.language import IRI, Literal, parse_program
+from corollary.language import IRI, Constant, Literal, parse_program
 from corollary.language.model import BlankNode
 
 EX = "http://example.org/"
@@ -19,8 +19,8 @@ def ex(name: str) -> IRI:
 def pairs(rules: str, *firsts: tuple[int, str]) -> set[tuple[str, str]]:
     """What the rules derive by :with, over a list of cells with these firsts."""
     length = 1 + max(cell for cell, _ in firsts)
-    cells = [BlankNode(f"c{n}") for n in range(length)]
-    facts = {(cells[n], REST, following) for n, following in enumerate([*cells[1:], NIL])}
+    cells: list[Constant] = [BlankNode(f"c{n}") for n in range(length)]
+    facts: set[Fact] = {(cells[n], REST, following) for n, following in enumerate([*cells[1:], NIL])}
     facts |= {(cells[n], FIRST, ex(name)) for n, name in firsts} | {(ex("s"), ex("has"), cells[0])}
     found, _ = close(facts, parse_program(f"PREFIX : <{EX}>\n{rules}"))
     return {(str(s), str(o)) for s, p, o in found if p == ex("with")}
@@ -48,7 +48,7 @@ def test_a_list_of_one_item_has_no_pairs() -> None:
 def test_two_readings_are_not_mixed() -> None:
     """A cell with two rests: a and b stand in one reading each, at the same position."""
     one, two, head = BlankNode("c1"), BlankNode("c2"), BlankNode("c0")
-    facts = {
+    facts: set[Fact] = {
         (ex("s"), ex("has"), head),
         (head, FIRST, ex("h")),
         (head, REST, one),
@@ -67,7 +67,7 @@ def test_variables_may_have_the_names_of_those_that_are_put_in() -> None:
     rule = "[?pair1, :with, ?cell1] :- [?other1, :has, ?l], PAIR(?l, ?pair1, ?cell1) ."
     assert pairs(rule, (0, "a"), (1, "b")) == named("ab", "ba")
     each = "[?list1, :with, ?item1_1] :- [?list1, :has, ?l], EACH ?i IN ?l ([?i, :q, ?item1_1]) ."
-    facts = {
+    facts: set[Fact] = {
         (ex("s"), ex("has"), BlankNode("c")),
         (BlankNode("c"), FIRST, ex("a")),
         (BlankNode("c"), REST, NIL),

@@ -10,19 +10,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
 
-from corollary.algebra.bindings import Batch
+from corollary.algebra.bindings import Batch, join
 from corollary.algebra.execute import Candidates, emit, extend, family_rows
 from corollary.evaluate import overview
 from corollary.evaluate.fixpoint import Fixpoint, Progress
 from corollary.evaluate.loss import derived_at_least
 from corollary.evaluate.overview import FACT, RULES, SCHEMA, Overview, interest_in_types
 from corollary.index.pairs import Pairs, difference, union
+from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column
 from corollary.language import Rule
@@ -36,9 +37,12 @@ from corollary.modules.module import Module
 from corollary.modules.semi_naive import SemiNaive
 from corollary.modules.transitive import Transitive
 from corollary.plan.compile import CompiledRule, Tables
-from corollary.plan.dependencies import live_edges
+from corollary.plan.dependencies import Edge, live_edges
 from corollary.plan.program import LIST_BUILTINS, VALUE_BUILTINS, CompiledProgram, ProgramChange
-from corollary.plan.stratify import Strata, stratify
+from corollary.plan.stratify import Strata, Suspension, negative_cycles, stratify
+
+MOST_LATE = 3
+"""How many facts are named that suspend a rule."""
 
 FIRST_GUESS = 1e-6
 """Seconds that maintenance takes for a removed fact, until there is a measurement."""
@@ -113,6 +117,7 @@ class Evaluation:
         self.version = 0
         self.strata: list[SemiNaive] = []
         self.is_entangled = self.schema.has_any_class
+        self.is_volatile = False
         self.axioms = TripleIndex()
         self._state(facts)
         self.fixpoint = Fixpoint(index, modules, progress)
@@ -336,19 +341,32 @@ class Evaluation:
         return not closed.isdisjoint((*self.schema.predicates, self.compiled.rdf_type))
 
     @property
+    def value_relations(self) -> frozenset[int]:
+        """The virtual relations that tell of the values of literals."""
+        return frozenset(map(self.compiled.dictionary.encode, VALUE_BUILTINS))
+
+    @property
     def cells(self) -> Mapping[int, tuple[int, ...]]:
         """The cells that each reading of a list goes over."""
         return {} if self._lists is None else self._lists.cells
 
-    def stratify(self) -> Strata:
-        """The strata, given the facts so far."""
+    def stratify(
+        self, suspended: Collection[int] = (), earlier: Iterable[Edge] = ()
+    ) -> tuple[Strata, tuple[Edge, ...]]:
+        """The strata, given the facts so far: see ``plan.stratify``."""
         index = self.fixpoint.index
-        return stratify(self.compiled, index, tables(self.compiled, index))
+        return stratify(self.compiled, index, tables(self.compiled, index), suspended, earlier)
 
     def is_ordered_by(self, strata: Strata) -> bool:
-        """Whether strata are in order, given the facts so far."""
+        """Whether strata are in order, and leave out the right rules, given the facts so far."""
         index = self.fixpoint.index
-        return strata.hold_for(live_edges(self.compiled, index, tables(self.compiled, index)))
+        rows = tables(self.compiled, index)
+        edges = live_edges(self.compiled, index, rows)
+        if strata.suspended:
+            if negative_cycles(edges).keys() != strata.suspended.keys():
+                return False
+            edges = live_edges(self.compiled, index, rows, strata.suspended)
+        return strata.hold_for(edges)
 
     def _unroll(self) -> None:
         """Take in the rules for list lengths that are new."""
@@ -360,10 +378,52 @@ class Evaluation:
             for rule in new:
                 self._assign(rule, facts)
 
-    def evaluate(self, strata: Strata) -> None:
-        """Let the rules that are not monotone join in, stratum by stratum: each is a module of its own."""
+    def evaluate(self, strata: Strata) -> dict[int, Suspension]:
+        """Let the rules that are not monotone join in, stratum by stratum: each is a module of its own.
+
+        Stops after a stratum that leads to facts that are ``late`` for a rule: those rules are the result.
+        The evaluation ``is_volatile`` from when a stratum leads to schema facts, which may change the order.
+        """
         self.restratify(strata)
-        self.run()
+        for number in range(1, len(self.strata) + 1):
+            self.fixpoint.journal = {}
+            self.run(number)
+            new = TripleIndex(
+                {p: Relation(Pairs.of(np.concatenate(parts))) for p, parts in self.fixpoint.journal.items()}
+            )
+            self.fixpoint.journal = None
+            self.is_volatile |= self.schema.are_among(new)
+            late = self.late(number, new)
+            if late:
+                return late
+        return {}
+
+    def late(self, number: int, new: TripleIndex) -> dict[int, Suspension]:
+        """The rules of the first strata to which new facts are late: what they are closed to was complete.
+
+        Nothing is late for a rule whose body cannot hold.
+        """
+        found: dict[int, Suspension] = {}
+        for module in self.strata[:number]:
+            for rule in module.rules:
+                closed = [atom for negation in rule.negations for atom in negation.atoms]
+                closed += [atom for grouping in rule.groupings for atom in grouping.atoms]
+                for atom in closed:
+                    facts: Candidates = {}
+                    emit((atom,), join(Batch.start(), atom, new), facts)
+                    late = tuple(
+                        (key >> 32, predicate, key & 0xFFFFFFFF)
+                        for predicate, parts in facts.items()
+                        for key in np.concatenate(parts)[:MOST_LATE].tolist()
+                    )
+                    if late and rule.number not in found:
+                        found[rule.number] = Suspension(late=late[:MOST_LATE])
+        if found:
+            index = self.fixpoint.index
+            edges = live_edges(self.compiled, index, tables(self.compiled, index))
+            live = {edge.rule.number for edge in edges if not edge.link}
+            found = {number: why for number, why in found.items() if number in live}
+        return found
 
     def _assign(self, rule: CompiledRule, facts: Candidates) -> None:
         """Hand a rule to the module that evaluates it; a rule without body states facts."""

@@ -1,22 +1,24 @@
 """Materialisation: everything that follows from explicit facts by a program.
 
 Monotone rules run to the fixpoint. Rules with negation or aggregates then join in, stratum by
-stratum: everything that a stratum negates is complete by then. Constraints (rules without head) are
+stratum: everything that a stratum negates is complete by then. A rule that could only be applied after
+itself is suspended. Constraints (rules without head) are
 evaluated when somebody asks; what satisfies one is an inconsistency.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from corollary.algebra.execute import run, sizes
 from corollary.evaluate.evaluation import Assignment, Evaluation, tables
 from corollary.evaluate.fixpoint import Progress
 from corollary.evaluate.inconsistency import Inconsistency, clashes
+from corollary.evaluate.suspension import Suspended, suspended_rules
 from corollary.index.triples import TripleIndex
-from corollary.language import Diagnostic, Program, Rule, UnstratifiableError
+from corollary.language import Program, Rule
 from corollary.modules.semi_naive import viable
 from corollary.modules.transitive import Unfit
 from corollary.plan.components import Components, Prefixes, components
@@ -62,6 +64,11 @@ class Materialisation:
     def inferred(self) -> TripleIndex:
         """The facts that are not explicit."""
         return self.index.difference(self.explicit)
+
+    @cached_property
+    def suspended(self) -> tuple[Suspended, ...]:
+        """The rules that are not applied, for by these facts they negate themselves: see ``suspension``."""
+        return suspended_rules(self.compiled, self.index, tables(self.compiled, self.index), self.strata)
 
     @property
     def inconsistencies(self) -> tuple[Inconsistency, ...]:
@@ -132,8 +139,8 @@ def materialise(
 
     ``progress`` is called with a module's name and the number of facts after each of its turns. Unless
     ``modular``, semi-naive evaluation takes all rules, which is slower and good for comparing only. The
-    explicit index is left as it is. Raises ``UnsafeRuleError`` or ``UnstratifiableError`` before any
-    result exists.
+    explicit index is left as it is. Raises ``UnsafeRuleError``, or ``UnstratifiableError`` if rules negate
+    themselves whatever the facts are, before any result exists.
     """
     unfit: frozenset[Rule] = frozenset()
     while True:
@@ -158,27 +165,22 @@ def _materialise(
     evaluation = Evaluation(explicit, compiled, progress, modular=modular, unfit=unfit)
     if not evaluation.compiled.has_strata:
         return _result(explicit, evaluation, Strata.none())
-    # What strata derive may bring new rule instances, and these another order: then start over with it.
-    tried = []
-    strata = evaluation.stratify()
-    while strata.rules not in tried:
-        tried.append(strata.rules)
-        evaluation.evaluate(strata)
-        final = evaluation.stratify()
-        if final.rules == strata.rules:
-            return _result(explicit, evaluation, final)
-        lengths, compiled = compiled.lengths, CompiledProgram(program, dictionary)
-        compiled.unroll(lengths)
+    strata, edges = evaluation.stratify()
+    suspended = dict(strata.suspended)
+    # What strata derive may bring new rule instances. If these suspend rules, or change the order of strata,
+    # all starts over with that. Edges only come, and so do suspended rules, so there is an end to it.
+    while True:
+        late = evaluation.evaluate(strata)
+        final, more = evaluation.stratify(suspended, edges)
+        is_ordered = final.rules == strata.rules
+        if is_ordered and not (late or final.suspended):
+            return _result(explicit, evaluation, replace(final, suspended=suspended))
+        found = final.suspended or (late if is_ordered else {})
+        suspended |= found
         evaluation = Evaluation(explicit, compiled, progress, modular=modular, unfit=unfit)
-        strata = final
-    raise UnstratifiableError(
-        (
-            Diagnostic(
-                "what the rules with negation derive changes the order in which they have to be applied",
-                remedy="let rules with negation derive no schema that other such rules depend on",
-            ),
-        )
-    )
+        evaluation.is_volatile = True
+        strata, edges = evaluation.stratify(suspended, () if found else more)
+        suspended |= strata.suspended
 
 
 def _result(explicit: TripleIndex, evaluation: Evaluation, strata: Strata) -> Materialisation:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.evaluate.evaluation import Evaluation
-from corollary.index.pairs import NO_PAIRS, Pairs, among, difference, seconds
+from corollary.index.pairs import NO_PAIRS, Pairs, among, difference, pack, seconds
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.maintain.facts import Facts
 from corollary.plan.compile import Atom
-from corollary.plan.dependencies import CLASS, DERIVED_CLASS, DERIVED_PROPERTY
+from corollary.plan.dependencies import CLASS, DERIVED_CLASS, DERIVED_PROPERTY, Node
 from corollary.plan.stratify import Strata
 
 SCHEMA = -1
@@ -111,10 +111,27 @@ class Layers:
         types = [Atom(-1, self._rdf_type, node - CLASS) for node in nodes if CLASS <= node < 2 * CLASS]
         return [*types, *(Atom(-1, node, -2) for node in nodes if node < CLASS)]
 
+    def mentions_later(self, literals: Column, facts: TripleIndex) -> bool:
+        """Whether any of the literals is an end of a fact of a stratum's layer."""
+        for predicate, relation in facts.relations():
+            rows, subjects = relation.subjects_of(literals)
+            objects_rows, objects = relation.objects_of(literals)
+            found = np.concatenate((pack(subjects, literals[rows]), pack(literals[objects_rows], objects)))
+            if found.size and (np.asarray(self._of(predicate, found)) > DATA).any():
+                return True
+        return False
+
     def may_have_changed(self, before: TripleIndex) -> bool:
-        """Whether other rule instances may be there than before: for more schema, predicates or classes."""
-        now = self._evaluation.fixpoint.index
-        derived = self.strata.derived
+        """Whether other rule instances may be there than before: for more schema, predicates or classes.
+
+        If rules are suspended, also for less of these: what suspends them may be gone.
+        """
+        now, derived = self._evaluation.fixpoint.index, self.strata.derived
+        if self.strata.suspended and self._has_more(before, now, frozenset()):
+            return True
+        return self._has_more(now, before, derived)
+
+    def _has_more(self, now: TripleIndex, before: TripleIndex, derived: frozenset[Node]) -> bool:
         if not {*now.all_predicates()} <= {*before.all_predicates(), self._rdf_type, *derived}:
             return True
         schema, known = (self._evaluation.schema.of(facts) for facts in (now, before))

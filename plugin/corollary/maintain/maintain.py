@@ -28,8 +28,9 @@ from corollary.algebra.bindings import Batch, join
 from corollary.algebra.execute import Candidates, emit, extend
 from corollary.evaluate import Materialisation, materialise
 from corollary.evaluate.evaluation import FIRST_GUESS, NewModules
-from corollary.index.pairs import Pairs, difference, union
+from corollary.index.pairs import Pairs, difference, distinct, firsts, union
 from corollary.index.triples import TripleIndex
+from corollary.kernels.sorted import Keys
 from corollary.language import Program
 from corollary.maintain.facts import (
     Facts,
@@ -114,6 +115,8 @@ def maintain(
     is_large = report.removed * evaluation.seconds_per_removal > evaluation.seconds
     if evaluation.version != before.version:
         strategy, report.reason = Strategy.START_OVER, "what changes is not the last materialisation"
+    elif evaluation.is_volatile:
+        strategy, report.reason = Strategy.START_OVER, "rules with negation or aggregates lead to schema"
     elif strategy is Strategy.AUTOMATIC and is_large:
         strategy, report.reason = Strategy.START_OVER, "so many facts are removed"
     result, reason = None, None
@@ -183,7 +186,11 @@ class _Run:
                 if change.are_leaves:
                     strata = strata.with_leaves(change.came)
                 else:
-                    strata = self._evaluation.stratify() if change.program.has_strata else Strata.none()
+                    strata = Strata.none()
+                    if change.program.has_strata:
+                        strata, _ = self._evaluation.stratify()
+                    if strata.suspended or self._earlier.strata.suspended:
+                        raise Entangled("rules are suspended")
                     ordered = self._index.snapshot()
                 self._evaluation.restratify(strata)
                 added = united(
@@ -203,6 +210,7 @@ class _Run:
             stage = self._layers.name(layer)
             if number:
                 self._block(stage, number)
+            noted = {predicate: len(parts) for predicate, parts in (self._fixpoint.journal or {}).items()}
             self._remove(stage, layer)
             if layer == DATA or number:
                 with self._report.timed(stage, "insert") as line:
@@ -213,10 +221,18 @@ class _Run:
                         self._unblock(number)
                     self._evaluation.run(number)
                     line.inserted = self._index.fact_count() - size
+            if number:
+                self._refuse_late(number, noted)
         if self._evaluation.strata:
+            self._refuse_values()
             self._fixpoint.journal = None
-            if self._layers.may_have_changed(ordered) and not self._evaluation.is_ordered_by(strata):
-                raise Entangled("the order of the strata has changed")
+        has_order = bool(self._evaluation.strata or strata.suspended)
+        if (
+            has_order
+            and self._layers.may_have_changed(ordered)
+            and not self._evaluation.is_ordered_by(strata)
+        ):
+            raise Entangled("the order of the strata has changed, or the rules that are suspended")
         return self._earlier.followed_by(self._explicit, strata)
 
     def _block(self, stage: str, number: int) -> None:
@@ -251,6 +267,32 @@ class _Run:
                 extend(found, module.grouped(self._before, self._groups))
                 lost = collected(found, self._index)
             self._queue(without(lost, self._explicit, self._evaluation.axioms), level)
+
+    def _refuse_late(self, number: int, noted: Mapping[int, int]) -> None:
+        """Raise ``Entangled`` if a stratum led to schema facts, or to facts that are late for a rule.
+
+        Of each predicate the journal had so many parts before.
+        """
+        assert self._fixpoint.journal is not None
+        parts = {p: every[noted.get(p, 0) :] for p, every in self._fixpoint.journal.items()}
+        new = as_index(gathered({p: some for p, some in parts.items() if some}))
+        if self._evaluation.schema.are_among(new) or self._evaluation.late(number, new):
+            raise Entangled("a stratum leads to schema facts, or to what it negates or aggregates over")
+
+    def _refuse_values(self) -> None:
+        """Raise ``Entangled`` if more, or less, holds of a literal that facts of a stratum mention.
+
+        A literal has its value by occurring in facts. Those of later layers may be there because of it, and
+        may be what strata read.
+        """
+        assert self._fixpoint.journal is not None
+        keys: list[Keys] = []
+        for relation in self._evaluation.value_relations:
+            keys += [*self._fixpoint.journal.get(relation, ()), self._went.relation(relation).pairs().keys]
+        literals = distinct(firsts(np.concatenate(keys)))
+        states = (self._before, self._index) if literals.size else ()
+        if any(self._layers.mentions_later(literals, facts) for facts in states):
+            raise Entangled("what holds of a literal depends on facts of a stratum")
 
     def _matching(self, atoms: Iterable[Atom]) -> Facts:
         """The facts there are that match any of the atoms."""

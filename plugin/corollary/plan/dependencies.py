@@ -11,7 +11,7 @@ all others. Where an open property may be rdf:type, the rule counts once more wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.index.components import compressed
-from corollary.index.triples import TripleIndex
+from corollary.index.triples import FIRST_VIRTUAL, TripleIndex
 from corollary.kernels.graph import strong_components
 from corollary.kernels.sorted import Column
+from corollary.language import RDF
 from corollary.plan.compile import Atom, CompiledRule, Tables
-from corollary.plan.program import CompiledProgram
+from corollary.plan.program import VALUE_BUILTINS, CompiledProgram
 from corollary.terms.dictionary import TermDictionary
 
 Node = int
@@ -94,15 +95,18 @@ def dependency_graph(program: CompiledProgram, facts: TripleIndex, tables: Table
     return with_components(live_edges(program, facts, tables))
 
 
-def live_edges(program: CompiledProgram, facts: TripleIndex, tables: Tables) -> tuple[Edge, ...]:
+def live_edges(
+    program: CompiledProgram, facts: TripleIndex, tables: Tables, without: Collection[int] = ()
+) -> tuple[Edge, ...]:
     """The edges of the rule instances whose bodies may ever hold, given these facts.
 
-    The facts must be closed under the program's monotone rules; ``tables`` gives the rows of a family.
+    The facts must be closed under the program's monotone rules; ``tables`` gives the rows of a family. Rules
+    ``without`` which the program is looked at are given by number.
     """
     rdf_type = program.rdf_type
     waiting: list[tuple[CompiledRule, OwnEdges | None]] = []
     for rule in program.rules:
-        if rule.heads and rule.source.body:
+        if rule.heads and rule.source.body and rule.number not in without:
             by_itself = own_edges(program, rule)
             waiting.append((rule, None if by_itself.has_instances else by_itself))
             waiting += [(variant, None) for variant in by_itself.variants]
@@ -124,7 +128,18 @@ def live_edges(program: CompiledProgram, facts: TripleIndex, tables: Tables) -> 
                     known.add(edge.target)
         waiting = left
     found += of_instances.values()
-    return (*found, *_open_edges(found, rdf_type))
+    return (*found, *_list_edges(found, program), *_open_edges(found, rdf_type))
+
+
+def _list_edges(edges: Sequence[Edge], program: CompiledProgram) -> Iterator[Edge]:
+    """From the cells of lists to the virtual relations of lists that rules read."""
+    find = program.dictionary.find
+    cells = [cell for name in ("first", "rest") if (cell := find(f"<{RDF}{name}>")) is not None]
+    of_values = set(map(find, VALUE_BUILTINS))
+    read = {edge.source: edge.rule for edge in edges if FIRST_VIRTUAL <= edge.source < CLASS}
+    for relation, rule in read.items():
+        if relation not in of_values:
+            yield from (Edge(cell, relation, rule, False, True) for cell in cells)
 
 
 def static_edges(program: CompiledProgram) -> tuple[Edge, ...]:
@@ -197,6 +212,20 @@ def _rule_edges(rule: CompiledRule, tables: Tables, rdf_type: int, known: set[No
                 yield Edge(source, target, rule, is_negative)
 
 
+def row_of(edge: Edge, size: int, columns: Mapping[int, Column], rdf_type: int) -> int | None:
+    """The number of the first row of its rule's family that an edge is of; None if there is none."""
+    rule = edge.rule
+    read = [*rule.read]
+    sources = [_column(atom, columns, size, rdf_type, READ_CLASS, READ_PROPERTY) for atom in read]
+    targets = [_column(h, columns, size, rdf_type, DERIVED_CLASS, DERIVED_PROPERTY) for h in rule.heads]
+    is_source = np.any([column == edge.source for column in sources], axis=0)
+    is_target = np.any([column == edge.target for column in targets], axis=0)
+    rows = np.flatnonzero(is_source & is_target)
+    if not rows.size:  # of a rule that is not monotone: what one instance reads, and another derives
+        rows = np.flatnonzero(is_source)
+    return int(rows[0]) if rows.size else None
+
+
 def _rows(
     rule: CompiledRule, read: Sequence[Atom], columns: Mapping[int, Column], size: int, rdf_type: int
 ) -> list[list[Node]]:
@@ -262,7 +291,16 @@ def _open_edges(edges: Sequence[Edge], rdf_type: int) -> Iterator[Edge]:
 
 def with_components(edges: tuple[Edge, ...]) -> DependencyGraph:
     """The graph of some edges."""
-    ends = np.array([(edge.source, edge.target) for edge in edges], np.int64).reshape(-1, 2)
+    component_of = components_of([(edge.source, edge.target) for edge in edges])
+    members: list[list[Node]] = [[] for _ in range(max(component_of.values(), default=-1) + 1)]
+    for node, number in component_of.items():
+        members[number].append(node)
+    return DependencyGraph(edges, tuple(component_of), component_of, tuple(map(tuple, members)))
+
+
+def components_of(edges: Sequence[tuple[Node, Node]]) -> dict[Node, int]:
+    """The number of each node's strongly connected component, in topological order; nodes ascending."""
+    ends = np.array(edges, np.int64).reshape(-1, 2)
     nodes = np.array(sorted(set(ends.ravel().tolist())), np.int64)
     offsets, targets = compressed(
         nodes.size, np.searchsorted(nodes, ends[:, 0]), np.searchsorted(nodes, ends[:, 1])
@@ -270,12 +308,4 @@ def with_components(edges: tuple[Edge, ...]) -> DependencyGraph:
     component = np.empty(nodes.size, np.int64)
     count = strong_components(offsets, targets, component) if nodes.size else 0
     numbered = (count - 1 - component).tolist()  # Tarjan numbers sinks first
-    members: list[list[Node]] = [[] for _ in range(count)]
-    for node, number in zip(nodes.tolist(), numbered, strict=True):
-        members[number].append(node)
-    return DependencyGraph(
-        edges,
-        tuple(nodes.tolist()),
-        dict(zip(nodes.tolist(), numbered, strict=True)),
-        tuple(map(tuple, members)),
-    )
+    return dict(zip(nodes.tolist(), numbered, strict=True))

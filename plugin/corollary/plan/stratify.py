@@ -1,16 +1,20 @@
-"""Strata: when the rules that are not monotone may join in.
+"""Strata: when the rules that are not monotone may join in, and which of them must not.
 
 A rule with negation or an aggregate reads facts that must be complete. Its stratum is above those
 of all rules that may lead to what it negates, and not below those that lead to what else it reads;
 monotone rules need none, they run all the time. If a negation leads back to itself there is no such
-order, and the program is refused with the cycle named (Apt, Blair, Walker 1988).
+order (Apt, Blair, Walker 1988). If that is so whatever the facts are, the program is refused with the cycle
+named. If it is so by these facts, the rule is *suspended*: it is left out for as long as they are there.
+
+One stratum is for all instances of a rule, so the graph that is looked at has a node for each such rule,
+between what it reads and what it derives.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from corollary.index.triples import TripleIndex
 from corollary.language import Diagnostic, UnstratifiableError
@@ -19,16 +23,30 @@ from corollary.plan.dependencies import (
     CLASS,
     DERIVED_CLASS,
     DERIVED_PROPERTY,
-    DependencyGraph,
     Edge,
     Node,
+    components_of,
     live_edges,
     node_text,
     static_edges,
-    with_components,
 )
 from corollary.plan.program import CompiledProgram
 from corollary.terms.dictionary import TermDictionary
+
+RULE = 1 << 34
+"""Added to a rule's number for its node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspension:
+    """Why a rule is left out: its ``cycle``; if rules show none, facts that came too ``late`` for it.
+
+    These match what it negates or aggregates over, and were derived from its conclusions: by way of the value
+    of a literal that it computed, for instance.
+    """
+
+    cycle: tuple[Edge, ...] = ()
+    late: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +55,19 @@ class Strata:
 
     ``levels`` numbers these groups, upwards from 1. ``heights`` tells of predicates and classes (nodes of the
     dependency graph) on which level their facts are complete; those that it leaves out are on level 0.
-    ``derived`` are the nodes that rules lead to: facts of these change nothing about the order.
+    ``derived`` are the nodes that rules lead to: facts of these change nothing about the order. ``suspended``
+    are the rules, by number, that are left out.
     """
 
     rules: tuple[tuple[int, ...], ...]
     levels: tuple[int, ...]
     heights: Mapping[Node, int]
     derived: frozenset[Node]
+    suspended: Mapping[int, Suspension]
 
     @staticmethod
     def none() -> Strata:
-        return Strata((), (), {}, frozenset())
+        return Strata((), (), {}, frozenset(), {})
 
     def with_leaves(self, leaves: Iterable[CompiledRule]) -> Strata:
         """The strata with some more rules, which are leaves (see ``ProgramChange``): no other rule minds."""
@@ -58,7 +78,7 @@ class Strata:
             derived |= rule.derives
             reached = max(map(self._height, rule.reads))
             heights |= {p: max(reached, heights.get(p, self._height(p))) for p in rule.derives}
-        return Strata(self.rules, self.levels, heights, frozenset(derived))
+        return replace(self, heights=heights, derived=frozenset(derived))
 
     def __bool__(self) -> bool:
         return bool(self.rules)
@@ -80,31 +100,99 @@ class Strata:
         return self.heights.get(node, self.heights.get(others, 0))
 
 
-def stratify(program: CompiledProgram, facts: TripleIndex, tables: Tables) -> Strata:
-    """The strata of the program's instances. Raises ``UnstratifiableError`` with the cycle.
+def stratify(
+    program: CompiledProgram,
+    facts: TripleIndex,
+    tables: Tables,
+    suspended: Collection[int] = (),
+    earlier: Iterable[Edge] = (),
+) -> tuple[Strata, tuple[Edge, ...]]:
+    """The strata of the program's instances over these facts, but for the rules that are ``suspended``.
 
-    A rule joins in when the last of its instances may, so all that it derives is as high as that.
+    Rules whose negation or aggregate leads back to itself are left out too: ``suspended`` of the result has
+    only them. The ``earlier`` edges count as well. All edges, without those of rules left out, are the second
+    result.
     """
-    edges = live_edges(program, facts, tables)
-    stratum = {rule.number: 0 for rule in program.rules if not rule.is_monotone and rule.heads}
+    earlier = tuple(earlier)
+    edges = (*live_edges(program, facts, tables, suspended), *earlier)
+    cycles = negative_cycles(edges)
+    if cycles:
+        without = {*suspended, *cycles}
+        left = (edge for edge in earlier if edge.rule.number not in without)
+        edges = (*live_edges(program, facts, tables, without), *left)
+    stratum = {
+        rule.number: 0
+        for rule in program.rules
+        if not rule.is_monotone and rule.heads and rule.number not in {*suspended, *cycles}
+    }
     heights = _heights(edges, stratum)
-    if heights is None:
-        refuse_cycles(edges, program.dictionary)
-        raise UnstratifiableError(
-            (
-                Diagnostic(
-                    "the instances of rules with negation or aggregates need different orders",
-                    remedy="write a rule for each of the classes or properties concerned",
-                ),
-            )
-        )
+    assert heights is not None, "no negation leads back to itself"
     levels = sorted(set(stratum.values()))
-    return Strata(
+    strata = Strata(
         tuple(tuple(n for n, s in stratum.items() if s == level) for level in levels),
         tuple(levels),
         heights,
-        frozenset(edge.target for edge in edges),
+        frozenset(edge.target for edge in edges if not edge.link),
+        {number: Suspension(cycle) for number, cycle in cycles.items()},
     )
+    return strata, edges
+
+
+def negative_cycles(edges: Sequence[Edge]) -> dict[int, tuple[Edge, ...]]:
+    """The numbers of the rules whose negation or aggregate leads back to itself, each with a shortest cycle.
+
+    A cycle begins with what the rule negates, or aggregates over.
+    """
+    ends = [
+        end
+        for edge in edges
+        for end in (
+            ((edge.source, edge.target),)
+            if edge.rule.is_monotone or edge.link
+            else ((edge.source, RULE + edge.rule.number), (RULE + edge.rule.number, edge.target))
+        )
+    ]
+    component = components_of(ends)
+    found: dict[int, tuple[Edge, ...]] = {}
+    for edge in edges:
+        number = edge.rule.number
+        is_inside = edge.negative and component[edge.source] == component[RULE + number]
+        if is_inside and number not in found:
+            found[number] = _cycle(edge, edges)
+    return found
+
+
+def _cycle(first: Edge, edges: Sequence[Edge]) -> tuple[Edge, ...]:
+    """A shortest way from what an edge comes from, over its rule, back to that.
+
+    Of a rule that is not monotone whatever one instance reads leads to what any derives.
+    """
+    following: dict[Node, list[Edge]] = {}
+    derived: dict[int, list[Edge]] = {}
+    for edge in edges:
+        following.setdefault(edge.source, []).append(edge)
+        if not edge.rule.is_monotone and not edge.link:
+            derived.setdefault(edge.rule.number, []).append(edge)
+
+    def steps(edge: Edge) -> list[Edge]:
+        """The edge itself; of a rule that is not monotone those to all that it derives."""
+        return [edge] if edge.rule.is_monotone or edge.link else derived[edge.rule.number]
+
+    ways: dict[Node, tuple[Edge, ...]] = {}
+    queue: deque[Node] = deque()
+
+    def reach(edge: Edge, way: tuple[Edge, ...]) -> None:
+        for step in steps(edge):
+            if step.target not in ways:
+                ways[step.target] = (*way, replace(step, source=edge.source, negative=edge.negative))
+                queue.append(step.target)
+
+    reach(first, ())
+    while queue and first.source not in ways:
+        node = queue.popleft()
+        for edge in following.get(node, ()):
+            reach(edge, ways[node])
+    return ways[first.source]
 
 
 def _heights(edges: Sequence[Edge], stratum: dict[int, int]) -> dict[Node, int] | None:
@@ -142,29 +230,25 @@ def refuse_static_cycles(program: CompiledProgram) -> None:
     """Raise ``UnstratifiableError`` if what rules say by name negates itself.
 
     Such a program is wrong whatever the facts are. What rules do through guards and variable
-    predicates depends on the facts, and is checked when they are there.
+    predicates depends on the facts: rules are suspended by it.
     """
-    edges = static_edges(program)
-    if _heights(edges, {}) is None:
-        refuse_cycles(edges, program.dictionary)
+    refuse(negative_cycles(static_edges(program)), program.dictionary)
 
 
-def refuse_cycles(edges: tuple[Edge, ...], dictionary: TermDictionary) -> None:
-    """Raise ``UnstratifiableError`` if an edge through negation stays inside its component."""
-    graph = with_components(edges)
+def refuse(cycles: Mapping[int, tuple[Edge, ...]], dictionary: TermDictionary) -> None:
+    """Raise ``UnstratifiableError`` with the cycles, if there are any; one for all rules in it."""
     complaints = []
-    seen: set[int] = set()
-    for edge in graph.edges:
-        component = graph.component_of[edge.source]
-        if edge.negative and component == graph.component_of[edge.target] and component not in seen:
-            seen.add(component)
-            path = _path(graph, edge.target, edge.source)
-            cycle = " -> ".join(node_text(node, dictionary) for node in [edge.source, *path])
-            kind = "negates" if edge.rule.negations else "aggregates over"
+    seen: set[frozenset[Node]] = set()
+    for cycle in cycles.values():
+        nodes = frozenset(edge.source for edge in cycle)
+        if nodes not in seen:
+            seen.add(nodes)
+            rule = cycle[0].rule
             complaints.append(
                 Diagnostic(
-                    f"{_called(edge.rule)} {kind} what depends on its own conclusion: {cycle}",
-                    edge.rule.source.span,
+                    f"{called(rule)} {verb(rule)} what depends on its own conclusion: "
+                    + " -> ".join(cycle_texts(cycle, dictionary)),
+                    rule.source.span,
                     "break the cycle: derive the conclusion under another name, or negate what is given",
                 )
             )
@@ -172,22 +256,16 @@ def refuse_cycles(edges: tuple[Edge, ...], dictionary: TermDictionary) -> None:
         raise UnstratifiableError(tuple(complaints))
 
 
-def _called(rule: CompiledRule) -> str:
+def cycle_texts(cycle: Sequence[Edge], dictionary: TermDictionary) -> list[str]:
+    """The nodes of a cycle; the last is the first."""
+    return [node_text(node, dictionary) for node in (cycle[0].source, *(edge.target for edge in cycle))]
+
+
+def verb(rule: CompiledRule) -> str:
+    """What a rule that is not monotone does with what it reads."""
+    return "negates" if rule.negations else "aggregates over"
+
+
+def called(rule: CompiledRule) -> str:
+    """A rule's name, or number, in a sentence."""
     return f"rule {rule.label}" if rule.source.name else rule.label
-
-
-def _path(graph: DependencyGraph, start: Node, end: Node) -> list[Node]:
-    """A shortest path of nodes from start to end, both included."""
-    following: dict[Node, list[Node]] = {}
-    for edge in graph.edges:
-        following.setdefault(edge.source, []).append(edge.target)
-    paths = {start: [start]}
-    queue = [start]
-    for node in queue:
-        if node == end:
-            break
-        for successor in following.get(node, ()):
-            if successor not in paths:
-                paths[successor] = [*paths[node], successor]
-                queue.append(successor)
-    return paths[end]

@@ -29,7 +29,7 @@ from rdflib.term import URIRef
 
 from corollary.evaluate import Materialisation, materialise
 from corollary.kernels.interrupts import held
-from corollary.language import Program
+from corollary.language import Program, Rule
 from corollary.maintain import Report, maintain
 from corollary.store.display import Glance
 from corollary.store.home import EXPLICIT, INFERRED
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from corollary.store.explaining import Goal
     from corollary.store.inconsistency import Inconsistency
     from corollary.store.statistics import Statistics
+    from corollary.store.suspension import SuspendedRule
 
 
 class Reasoning(Store):
@@ -62,6 +63,7 @@ class Reasoning(Store):
         self._versions = Versions(version)
         self._reasoning = RLock()
         self._latest: State | None = None
+        self._warned: set[Rule] = set()
 
     @property
     def _terms(self) -> Terms:
@@ -121,7 +123,8 @@ class Reasoning(Store):
         """Counts of triples, terms and inconsistencies: print it, or take ``as_dict()``."""
         from corollary.store.statistics import statistics
 
-        return statistics(self._now(), self._terms, self._versions.current().options.title())
+        suspended = list(map(str, self.suspended_rules()))
+        return statistics(self._now(), self._terms, self._versions.current().options.title(), suspended)
 
     def last_maintenance(self) -> Report | None:
         """How the last change was followed: print it, or take ``as_dict()``; None if there was none yet."""
@@ -155,6 +158,18 @@ class Reasoning(Store):
             return []
         return list(inconsistencies(result, self._terms, printer(self.namespaces())))
 
+    def suspended_rules(self) -> list[SuspendedRule]:
+        """The rules that are not applied, as the triples at hand let them negate what follows from them.
+
+        With the cycle, and the triples that close it: when these go, the rule is applied again.
+        """
+        from corollary.store.suspension import suspended_rules
+
+        result = self.materialise()
+        if result is None:
+            return []
+        return list(suspended_rules(result, self._terms, printer(self.namespaces())))
+
     def explain(self, goal: Goal, *, limit: int = 1) -> Explanation:
         """Why a triple holds, or what makes an inconsistency: up to ``limit`` proofs, the shortest first.
 
@@ -176,7 +191,7 @@ class Reasoning(Store):
         """The state with every change up to now, as this thread sees it."""
         return self._settled().state
 
-    def _settled(self) -> Version:
+    def _settled(self, *, warns: bool = True) -> Version:
         """The version with every change up to now, as this thread sees it, and with what follows."""
         version = self._versions.current()
         if version.length or version.derived.state is None:
@@ -186,7 +201,17 @@ class Reasoning(Store):
                 held(self._reasoning, self._derive, base)
             if version.derived.state is None:
                 held(self._reasoning, self._derive, version)
+            if warns:
+                self._warn(version)
         return version
+
+    def _warn(self, version: Version) -> None:
+        """Warn of rules that are suspended, once each."""
+        result = version.state.materialisation
+        if result is not None and (result.strata.suspended or self._warned):
+            from corollary.store.suspension import warn_of
+
+            warn_of(result, version.terms, printer(version.namespaces), self._warned)
 
     def _derive(self, version: Version) -> None:
         """Work out what follows from a version, unless another thread just has."""
@@ -220,8 +245,21 @@ class Reasoning(Store):
             return version.changed(options=change(version.options))
 
         for _ in self._versions.steps():
+            before = self._versions.current()
             self._versions.change(step)
-            self._now()
+            after = self._settled(warns=False)
+            result = after.state.materialisation
+            if result is not None and result.strata.suspended:
+                self._refuse_suspended(result, before)
+            self._warn(after)
+
+    def _refuse_suspended(self, result: Materialisation, before: Version) -> None:
+        """Raise ``UnstratifiableError`` if rules are suspended that were not so by the options before."""
+        from corollary.store.suspension import refuse
+
+        program, facts = before.options.program, self._versions.current().quads.union
+        known = () if program is None else materialise(facts, program, result.dictionary).suspended
+        refuse(result, known)
 
     # Display: what is known without any work
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -32,6 +32,8 @@ class PredicateCount:
 class Statistics:
     """Numbers of triples, by side, graph and predicate; of terms in them, by kind; of inconsistencies.
 
+    ``suspended`` are the rules that the triples suspend, a sentence each (see ``suspended_rules``).
+
     Graphs and predicates go by their N-Triples text, the largest first. ``seconds`` is what the last
     reasoning took: all of it, or the last extension.
     """
@@ -45,6 +47,7 @@ class Statistics:
     terms: dict[str, int]
     graphs: dict[str, int]
     predicates: dict[str, PredicateCount]
+    suspended: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """The same in plain JSON types."""
@@ -60,6 +63,9 @@ class Statistics:
         lines += _listed(
             "predicates", self.predicates, lambda n: f"{n.explicit:,} explicit, {n.inferred:,} inferred"
         )
+        lines += (
+            ["suspended rules", *(f"  {sentence}" for sentence in self.suspended)] if self.suspended else []
+        )
         return "\n".join(lines)
 
 
@@ -69,8 +75,8 @@ def _listed(title: str, counts: dict[str, Any], text: Callable[[Any], str]) -> l
     return [*lines, "  ..."] if len(counts) > MOST_PRINTED else lines
 
 
-def statistics(state: State, terms: Terms, rules: str) -> Statistics:
-    """The numbers of a moment."""
+def statistics(state: State, terms: Terms, rules: str, suspended: Sequence[str]) -> Statistics:
+    """The numbers of a moment; ``suspended`` are the rules that are so, a sentence each."""
     explicit, index = state.facts.union, state.index
     text = terms.dictionary.decode
     graphs = {text(graph): facts.fact_count() for graph, facts in state.facts.graphs.items()}
@@ -96,6 +102,7 @@ def statistics(state: State, terms: Terms, rules: str) -> Statistics:
                 key=lambda item: -(item[1].explicit + item[1].inferred),
             )
         ),
+        tuple(suspended),
     )
 
 

@@ -17,7 +17,7 @@ the driver's engine or on the cluster.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -40,6 +40,7 @@ from corollary.loaders.spark.schema import Schema
 from corollary.loaders.spark.values import Values
 from corollary.modules.inclusion import Inclusions
 from corollary.plan.compile import Atom, CompiledRule
+from corollary.plan.dependencies import Edge
 from corollary.plan.order import Age, DeltaPlan, Join, Step, delta_plan, full_plan
 from corollary.plan.program import VALUE_BUILTINS
 from corollary.plan.stratify import Strata, refuse_static_cycles, stratify
@@ -100,10 +101,12 @@ class DistributedEvaluation:
         self._is_first = True
         self.run()
 
-    def stratify(self) -> Strata:
-        """The strata, given the facts so far."""
-        index = self._outline()
-        return stratify(self.schema.compiled, index, tables(self.schema.compiled, index))
+    def stratify(
+        self, suspended: Collection[int] = (), earlier: Iterable[Edge] = ()
+    ) -> tuple[Strata, tuple[Edge, ...]]:
+        """The strata, given the facts so far: see ``plan.stratify``."""
+        index, compiled = self._outline(), self.schema.compiled
+        return stratify(compiled, index, tables(compiled, index), suspended, earlier)
 
     def _add(self, candidates: list[DataFrame], *, may_be_many: bool) -> bool:
         """Add candidates; whether anything is new."""

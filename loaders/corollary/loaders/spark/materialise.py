@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from corollary.language import Aggregate, Bind, Diagnostic, Program, RuleError, UnstratifiableError
+from corollary.language import Aggregate, Bind, Diagnostic, Program, RuleError
 from corollary.loaders.encoded import INFERRED, TERMS
 from corollary.loaders.spark.dataset import (
     DistributedDataSet,
@@ -22,6 +22,7 @@ from corollary.loaders.spark.encoding import files_for, write_facts
 from corollary.loaders.spark.evaluation import DistributedEvaluation
 from corollary.loaders.spark.load import Stages, Tell, silent
 from corollary.loaders.spark.storage import Storage, scratch
+from corollary.plan.stratify import called, verb
 from corollary.terms.dictionary import kind_of_text
 
 if TYPE_CHECKING:
@@ -88,36 +89,33 @@ def _evaluated(
 ) -> DistributedEvaluation:
     """The program's evaluation, run to the end.
 
-    What strata derive may bring new rule instances, and these another order: then all starts over with it,
-    as on one machine (see ``corollary.evaluate.materialise``).
+    What strata derive may bring new rule instances, and these another order, or suspend rules: then all
+    starts over with that, as on one machine (see ``corollary.evaluate.materialise``).
     """
+    attempts = 0
     stages.enter("schema")
     evaluation = DistributedEvaluation(data, program, f"{folder}/rounds", tell)
     stages.enter("rounds")
     evaluation.run()
     if not evaluation.schema.compiled.has_strata:
         return evaluation
-    tried: list[tuple[tuple[int, ...], ...]] = []
-    strata = evaluation.stratify().rules
-    while strata not in tried:
-        tried.append(strata)
-        for stratum in strata:
+    strata, edges = evaluation.stratify()
+    suspended = dict(strata.suspended)
+    while True:
+        for stratum in strata.rules:
             evaluation.join_in(stratum)
-        final = evaluation.stratify().rules
-        if final == strata:
+        final, more = evaluation.stratify(suspended, edges)
+        if not final.suspended and final.rules == strata.rules:
+            for rule in evaluation.schema.compiled.rules:
+                if rule.number in suspended:
+                    tell(f"{called(rule)} is suspended: it {verb(rule)} what by these facts follows from it")
             return evaluation
-        lengths = evaluation.schema.compiled.lengths
-        evaluation = DistributedEvaluation(data, program, f"{folder}/rounds-{len(tried)}", tell, lengths)
+        suspended |= final.suspended
+        lengths, attempts = evaluation.schema.compiled.lengths, attempts + 1
+        evaluation = DistributedEvaluation(data, program, f"{folder}/rounds-{attempts}", tell, lengths)
         evaluation.run()
-        strata = final
-    raise UnstratifiableError(
-        (
-            Diagnostic(
-                "what the rules with negation derive changes the order in which they have to be applied",
-                remedy="let rules with negation derive no schema that other such rules depend on",
-            ),
-        )
-    )
+        strata, edges = evaluation.stratify(suspended, () if final.suspended else more)
+        suspended |= strata.suspended
 
 
 def _refuse_new_terms(program: Program) -> None:

@@ -1,0 +1,95 @@
+"""Rules that the facts suspend, in rdflib's terms: told of once, and listed as long as they are."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from rdflib.term import Node, URIRef
+
+from corollary.evaluate import Materialisation
+from corollary.evaluate.suspension import Suspended
+from corollary.language import Diagnostic, Rule, UnstratifiableError
+from corollary.store.terms import Terms
+
+_IRI = re.compile("<([^>]*)>")
+
+
+class SuspendedRuleWarning(UserWarning):
+    """A rule is not applied, as the triples at hand let it negate, or count, what follows from it."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SuspendedRule:
+    """A rule that is not applied for as long as certain triples are there.
+
+    ``cycle`` leads from what it negates or aggregates over, by way of its conclusion, back to that: N-Triples
+    terms, classes with ``[?x]`` behind them. ``triples`` close the cycle. If there is no cycle in the rules
+    themselves, as when a computed literal is equal to another, ``triples`` are what follows from the rule and
+    is what it reads.
+    """
+
+    rule: Rule
+    name: str
+    cycle: tuple[str, ...]
+    triples: tuple[tuple[Node, Node, Node], ...]
+    _text: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"<SuspendedRule {self}>"
+
+
+def suspended_rules(
+    result: Materialisation, terms: Terms, text: Callable[[Node], str]
+) -> Iterator[SuspendedRule]:
+    """The suspended rules of a materialisation; ``text`` prints a term."""
+    for found in result.suspended:
+        triples = tuple((terms[s], terms[p], terms[o]) for s, p, o in found.facts)
+        told = ", ".join(" ".join(map(text, triple)) for triple in triples)
+        cycle = [_IRI.sub(lambda iri: text(URIRef(iri[1])), node) for node in found.cycle]
+        sentence = (
+            f"{_called(found)} is suspended: it {_complaint(found, cycle)}{f'; by {told}' if told else ''}"
+        )
+        yield SuspendedRule(found.rule, found.label, found.cycle, triples, sentence)
+
+
+def _called(found: Suspended) -> str:
+    return f"rule {found.label}" if found.rule.name else found.label
+
+
+def _complaint(found: Suspended, cycle: Sequence[str]) -> str:
+    return f"{found.verb} what depends on its own conclusion" + (f": {' -> '.join(cycle)}" if cycle else "")
+
+
+def warn_of(result: Materialisation, terms: Terms, text: Callable[[Node], str], known: set[Rule]) -> None:
+    """Warn of the suspended rules that are not ``known`` yet, and know them; forget those that are back."""
+    known &= {found.rule for found in result.suspended}
+    for rule in suspended_rules(result, terms, text):
+        if rule.rule not in known:
+            known.add(rule.rule)
+            warnings.warn(
+                f"{rule}. All other rules are applied; suspended_rules() lists them",
+                SuspendedRuleWarning,
+                stacklevel=3,
+            )
+
+
+def refuse(result: Materialisation, known: Sequence[Suspended]) -> None:
+    """Raise ``UnstratifiableError`` if rules are suspended that are not among those known."""
+    rules = {found.rule for found in known}
+    complaints = [
+        Diagnostic(
+            f"{_called(found)} {_complaint(found, found.cycle)}",
+            found.rule.span,
+            "break the cycle: derive the conclusion under another name, or negate what is given",
+        )
+        for found in result.suspended
+        if found.rule not in rules
+    ]
+    if complaints:
+        raise UnstratifiableError(tuple(complaints))
