@@ -303,3 +303,23 @@ def test_no_bar_where_nobody_watches(
         time.sleep(0.05)
         stage.update("reading", 1)
     assert capsys.readouterr().err == ""
+
+
+def test_rules_that_the_data_suspend_are_named(tmp_path: Path) -> None:
+    """All others are applied, and nothing fails."""
+    data, rules = tmp_path / "data.ttl", tmp_path / "rules.dlog"
+    data.write_text(
+        "@prefix : <urn:> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."
+        ":a :p :b . :ok rdfs:subPropertyOf :bad . :p rdfs:domain :C ."
+    )
+    rules.write_text("PREFIX : <urn:>\n@name ok\n:ok[?x, ?y] :- :p[?x, ?y], NOT :bad[?x, ?y] .")
+    for command in ("materialise", "check", "query"):
+        question = ["-q", "SELECT * { ?x a <urn:C> }"] if command == "query" else []
+        result = succeeds(command, *question, data, "--rules", "rhodf", "--rules", rules)
+        (line,) = [line for line in result.stderr.splitlines() if "suspended" in line]
+        assert line == (
+            "corollary: rule ok is suspended: it negates what depends on its own conclusion: "
+            "<urn:bad> -> <urn:ok> -> <urn:bad>; "
+            "by <urn:ok> <http://www.w3.org/2000/01/rdf-schema#subPropertyOf> <urn:bad>"
+        )
+        assert command != "query" or ":a" in result.stdout

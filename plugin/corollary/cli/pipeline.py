@@ -54,4 +54,13 @@ def run(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading) -> Run
         reading.write_report()
     with stage("reason", seconds) as current:
         materialisation = materialise(explicit, program, dictionary, progress=current.update)
+    warn_of_suspended(materialisation)
     return Run(files, rules, materialisation, seconds)
+
+
+def warn_of_suspended(materialisation: Materialisation) -> None:
+    """Say on standard error which rules were not applied, and why."""
+    import click
+
+    for found in materialisation.suspended:
+        click.echo(f"corollary: {found.text(materialisation.dictionary)}", err=True)

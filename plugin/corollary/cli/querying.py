@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from warnings import catch_warnings, simplefilter
 
-from corollary.cli.pipeline import DEFAULT_RULES, load_program
+from corollary.cli.pipeline import DEFAULT_RULES, load_program, warn_of_suspended
 from corollary.cli.progress import stage
 from corollary.cli.question import Question
 
@@ -38,7 +39,7 @@ def ask(files: Sequence[str], rules: Sequence[str], reading: Reading, question: 
         from rdflib.namespace import NamespaceManager
         from rdflib.plugins.sparql.sparql import SPARQLError
 
-        from corollary.store import CorollaryStore
+        from corollary.store import CorollaryStore, SuspendedRuleWarning
 
         named = [rule for rule in rules or (DEFAULT_RULES,) if rule != "none"]
         store = CorollaryStore(rules=load_program(named) if named else "none")
@@ -49,7 +50,11 @@ def ask(files: Sequence[str], rules: Sequence[str], reading: Reading, question: 
         reading.write_report()
     with stage("reason", seconds) as current:
         current.update("reasoning", facts)
-        store.materialise()
+        with catch_warnings():
+            simplefilter("ignore", SuspendedRuleWarning)
+            materialisation = store.materialise()
+    if materialisation is not None:
+        warn_of_suspended(materialisation)
     with stage("query", seconds):
         try:
             result = dataset.query(question.prepared(dataset))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from corollary.cli.pipeline import load_program
+from corollary.cli.pipeline import load_program, warn_of_suspended
 from corollary.cli.progress import stage
 
 if TYPE_CHECKING:
@@ -91,4 +91,5 @@ def update_files(sources: Sources, reading: Reading, strategy: str) -> Update:
             changed.remove(predicate, keys)
         put(added, changed)
         after, report = maintain(before, changed, removed, added, Strategy(STRATEGIES[strategy]))
+    warn_of_suspended(after)
     return Update(sources, before, after, report, unwanted.difference(explicit), seconds)

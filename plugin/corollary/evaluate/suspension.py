@@ -16,7 +16,7 @@ maintenance compares the cycles over the new I with S. Else (``Evaluation.is_vol
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +27,7 @@ from corollary.plan.compile import CompiledRule, Tables, is_virtual
 from corollary.plan.dependencies import Edge, live_edges, row_of
 from corollary.plan.program import CompiledProgram
 from corollary.plan.stratify import Strata, cycle_texts, negative_cycles, verb
+from corollary.terms.dictionary import TermDictionary
 
 Fact = tuple[int, int, int]
 
@@ -44,6 +45,25 @@ class Suspended:
     verb: str
     cycle: tuple[str, ...]
     facts: tuple[Fact, ...]
+
+    @property
+    def called(self) -> str:
+        """The rule in a sentence."""
+        return f"rule {self.label}" if self.rule.name else self.label
+
+    def complaint(self, cycle: Sequence[str]) -> str:
+        """What is wrong with it; the cycle may be written with prefixes."""
+        told = f": {' -> '.join(cycle)}" if cycle else ""
+        return f"{self.verb} what depends on its own conclusion{told}"
+
+    def sentence(self, cycle: Sequence[str], facts: Iterable[str]) -> str:
+        """That it is suspended, and why; the facts may be written with prefixes, too."""
+        by = ", ".join(facts)
+        return f"{self.called} is suspended: it {self.complaint(cycle)}{f'; by {by}' if by else ''}"
+
+    def text(self, dictionary: TermDictionary) -> str:
+        """The sentence in N-Triples terms."""
+        return self.sentence(self.cycle, (" ".join(map(dictionary.decode, fact)) for fact in self.facts))
 
 
 def suspended_rules(

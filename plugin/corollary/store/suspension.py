@@ -50,20 +50,9 @@ def suspended_rules(
     """The suspended rules of a materialisation; ``text`` prints a term."""
     for found in result.suspended:
         triples = tuple((terms[s], terms[p], terms[o]) for s, p, o in found.facts)
-        told = ", ".join(" ".join(map(text, triple)) for triple in triples)
         cycle = [_IRI.sub(lambda iri: text(URIRef(iri[1])), node) for node in found.cycle]
-        sentence = (
-            f"{_called(found)} is suspended: it {_complaint(found, cycle)}{f'; by {told}' if told else ''}"
-        )
-        yield SuspendedRule(found.rule, found.label, found.cycle, triples, sentence)
-
-
-def _called(found: Suspended) -> str:
-    return f"rule {found.label}" if found.rule.name else found.label
-
-
-def _complaint(found: Suspended, cycle: Sequence[str]) -> str:
-    return f"{found.verb} what depends on its own conclusion" + (f": {' -> '.join(cycle)}" if cycle else "")
+        facts = (" ".join(map(text, triple)) for triple in triples)
+        yield SuspendedRule(found.rule, found.label, found.cycle, triples, found.sentence(cycle, facts))
 
 
 def warn_of(result: Materialisation, terms: Terms, text: Callable[[Node], str], known: set[Rule]) -> None:
@@ -84,7 +73,7 @@ def refuse(result: Materialisation, known: Sequence[Suspended]) -> None:
     rules = {found.rule for found in known}
     complaints = [
         Diagnostic(
-            f"{_called(found)} {_complaint(found, found.cycle)}",
+            f"{found.called} {found.complaint(found.cycle)}",
             found.rule.span,
             "break the cycle: derive the conclusion under another name, or negate what is given",
         )
