@@ -313,9 +313,10 @@ def test_rules_that_the_data_suspend_are_named(tmp_path: Path) -> None:
         ":a :p :b . :ok rdfs:subPropertyOf :bad . :p rdfs:domain :C ."
     )
     rules.write_text("PREFIX : <urn:>\n@name ok\n:ok[?x, ?y] :- :p[?x, ?y], NOT :bad[?x, ?y] .")
-    for command in ("materialise", "check", "query"):
-        question = ["-q", "SELECT * { ?x a <urn:C> }"] if command == "query" else []
-        result = succeeds(command, *question, data, "--rules", "rhodf", "--rules", rules)
+    words: dict[str, list[str | Path]]
+    words = {"query": ["-q", "SELECT * { ?x a <urn:C> }", data], "explain": [data, "<urn:a>", "a", "<urn:C>"]}
+    for command in ("materialise", "check", "query", "explain"):
+        result = succeeds(command, *words.get(command, [data]), "--rules", "rhodf", "--rules", rules)
         (line,) = [line for line in result.stderr.splitlines() if "suspended" in line]
         assert line == (
             "corollary: rule ok is suspended: it negates what depends on its own conclusion: "
@@ -323,3 +324,6 @@ def test_rules_that_the_data_suspend_are_named(tmp_path: Path) -> None:
             "by <urn:ok> <http://www.w3.org/2000/01/rdf-schema#subPropertyOf> <urn:bad>"
         )
         assert command != "query" or ":a" in result.stdout
+    printed = succeeds("rules", data, "--rules", "rhodf", "--rules", rules).stdout
+    assert "@name ok" not in printed
+    assert "Suspended: ok" in succeeds("explain-plan", data, "--rules", "rhodf", "--rules", rules).stdout

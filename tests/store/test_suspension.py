@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from rdflib import OWL, RDF, RDFS, XSD, Graph, Literal, Namespace
@@ -199,3 +200,68 @@ def test_what_is_maintained_is_what_a_new_store_finds(number: int) -> None:
             assert list(states(graph)) == list(states(scratch)), (some, triples)
             seen.add(tuple(names(graph)))
     assert len(seen) > 1, "some rules are suspended at times"
+
+
+def test_where_warnings_are_errors_nothing_is_lost(tmp_path: Path) -> None:
+    """Found: the warning was given in the middle of a commit, which did not happen. Only reads warn."""
+    store = CorollaryStore(rules=["rhodf", parse_program(OK)])
+    store.open(str(tmp_path), create=True)
+    graph = Graph(store, EX.g)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        graph.add(A)
+        graph.add(CLOSING)
+        store.commit()
+        with store.transaction():
+            graph.add((EX.c, EX.p, EX.d))
+        store.add_rules(P + "[?x, :q, ?y] :- [?x, :p, ?y] .")
+        with pytest.raises(SuspendedRuleWarning):
+            len(graph)
+        assert len(store.rules()) == len(CorollaryStore(rules="rhodf").rules()) + 2
+    store.close()
+    again = CorollaryStore(rules="none")
+    again.open(str(tmp_path))
+    assert set(Graph(again, EX.g)) == {A, CLOSING, (EX.c, EX.p, EX.d)}
+    again.close()
+
+
+def test_a_warning_comes_again_after_a_rollback() -> None:
+    graph = graph_of("rhodf", OK)
+    graph.add(A)
+    graph.commit()
+    with pytest.warns(SuspendedRuleWarning), pytest.raises(ValueError), store_of(graph).transaction():
+        graph.add(CLOSING)
+        assert B not in graph
+        raise ValueError
+    assert B in graph
+    graph.add(CLOSING)
+    with pytest.warns(SuspendedRuleWarning) as caught:
+        assert B not in graph
+    assert caught[0].filename == __file__
+
+
+def test_clashes_do_not_depend_on_what_came_first() -> None:
+    """Found: of two ways through a list the later took the place of the earlier, and both were counted."""
+    way = [
+        (EX.s, EX.has, EX.l0),
+        (EX.l0, RDF.rest, EX.m1),
+        (EX.m1, RDF.first, EX.B),
+        (EX.l0, RDF.rest, EX.l1),
+        (EX.l1, RDF.rest, RDF.nil),
+        (EX.l1, RDF.first, EX.B),
+        (EX.l0, RDF.first, EX.A),
+        (EX.A, EX.bad, EX.B),
+        (EX.m1, RDF.rest, RDF.nil),
+    ]
+    rule = P + "@name c\nfalse :- [?s, :has, ?l], PAIR(?l, ?x, ?y), [?x, :bad, ?y] ."
+    texts = set()
+    for seed in range(6):
+        graph = graph_of(rule)
+        for triple in random.Random(seed).sample(way, len(way)):
+            graph.add(triple)
+            store_of(graph).inconsistencies()
+        texts.add(tuple(map(str, store_of(graph).inconsistencies())))
+        assert store_of(graph).statistics().inconsistencies == 1
+        for clash in store_of(graph).inconsistencies():
+            assert "PAIR" in str(clash) and store_of(graph).explain(clash).proofs
+    assert len(texts) == 1

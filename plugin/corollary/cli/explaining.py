@@ -15,7 +15,7 @@ import click
 from corollary.cli.commands import _rules as rules_option
 from corollary.cli.commands import main
 from corollary.cli.group import EXIT_NO
-from corollary.cli.pipeline import DEFAULT_RULES, load_program
+from corollary.cli.pipeline import DEFAULT_RULES, load_program, reason
 from corollary.cli.progress import stage
 from corollary.cli.reading import Reading, reading_options
 
@@ -110,9 +110,7 @@ def loaded(files: Sequence[str], rules: Sequence[str], reading: Reading) -> Coro
     with stage("read", {}) as current:
         facts = reading.load(files, store, current.update)
         reading.write_report()
-    with stage("reason", {}) as current:
-        current.update("reasoning", facts)
-        store.materialise()
+    reason(store, facts, {})
     return store
 
 

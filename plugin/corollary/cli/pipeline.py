@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from corollary.cli.reading import Reading
     from corollary.evaluate import Materialisation
     from corollary.language.model import Program
+    from corollary.store import CorollaryStore
 
 DEFAULT_RULES = "owl2rl"
 
@@ -56,6 +57,20 @@ def run(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading) -> Run
         materialisation = materialise(explicit, program, dictionary, progress=current.update)
     warn_of_suspended(materialisation)
     return Run(files, rules, materialisation, seconds)
+
+
+def reason(store: CorollaryStore, facts: int, seconds: dict[str, float]) -> None:
+    """Work out what follows from what was loaded into a store: so many facts."""
+    from warnings import catch_warnings, simplefilter
+
+    from corollary.store import SuspendedRuleWarning
+
+    with stage("reason", seconds) as current, catch_warnings():
+        current.update("reasoning", facts)
+        simplefilter("ignore", SuspendedRuleWarning)
+        materialisation = store.materialise()
+    if materialisation is not None:
+        warn_of_suspended(materialisation)
 
 
 def warn_of_suspended(materialisation: Materialisation) -> None:

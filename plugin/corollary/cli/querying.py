@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from warnings import catch_warnings, simplefilter
 
-from corollary.cli.pipeline import DEFAULT_RULES, load_program, warn_of_suspended
+from corollary.cli.pipeline import DEFAULT_RULES, load_program, reason
 from corollary.cli.progress import stage
 from corollary.cli.question import Question
 
@@ -39,7 +38,7 @@ def ask(files: Sequence[str], rules: Sequence[str], reading: Reading, question: 
         from rdflib.namespace import NamespaceManager
         from rdflib.plugins.sparql.sparql import SPARQLError
 
-        from corollary.store import CorollaryStore, SuspendedRuleWarning
+        from corollary.store import CorollaryStore
 
         named = [rule for rule in rules or (DEFAULT_RULES,) if rule != "none"]
         store = CorollaryStore(rules=load_program(named) if named else "none")
@@ -48,13 +47,7 @@ def ask(files: Sequence[str], rules: Sequence[str], reading: Reading, question: 
     with stage("read", seconds) as current:
         facts = reading.load(files, store, current.update)
         reading.write_report()
-    with stage("reason", seconds) as current:
-        current.update("reasoning", facts)
-        with catch_warnings():
-            simplefilter("ignore", SuspendedRuleWarning)
-            materialisation = store.materialise()
-    if materialisation is not None:
-        warn_of_suspended(materialisation)
+    reason(store, facts, seconds)
     with stage("query", seconds):
         try:
             result = dataset.query(question.prepared(dataset))

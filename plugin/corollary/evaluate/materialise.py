@@ -88,17 +88,18 @@ class Materialisation:
             if not rule.heads and viable(rule, self.index):
                 plan = full_plan(rule, sizes(self.index))
                 batch = run(plan, {Age.ALL: self.index}, rule, self.dictionary)
-                told, is_all = clashes(rule, batch)
+                told, number = clashes(rule, self.compiled.written(rule), batch, self.dictionary)
                 found += told
-                count += len(told) if is_all else batch.size
+                count += number
         return tuple(found), count
 
     def instances(self) -> Program:
         """The Datalog program made for this ontology: one rule an instance, its guards kept.
 
-        Rules without guards stand as they are; a rule whose guards match nothing has no instances.
+        Rules without guards stand as they are; a rule whose guards match nothing has no instances, nor has
+        one that is suspended.
         """
-        return instances(self.compiled, tables(self.compiled, self.index), self.cells)
+        return instances(self.compiled, tables(self.compiled, self.index), self.cells, self.strata.suspended)
 
     def components(self, prefixes: Prefixes | None = None) -> Components:
         """What derives something over these facts, part by part: see ``plan.components``.
@@ -107,7 +108,8 @@ class Materialisation:
         """
         compiled = self.compiled
         known = compiled.source.prefixes if prefixes is None else prefixes
-        return components(compiled, self.modules, self.index, tables(compiled, self.index), known)
+        rows = tables(compiled, self.index)
+        return components(compiled, self.modules, self.index, rows, known, self.strata.suspended)
 
     def explain_plan(self) -> Explanation:
         """How the program is evaluated over these facts: see ``plan.explain``."""
@@ -118,6 +120,7 @@ class Materialisation:
             self.index,
             tables(self.compiled, self.index),
             sizes(self.index),
+            self.strata.suspended,
         )
 
     def __repr__(self) -> str:

@@ -109,7 +109,7 @@ def explain_inconsistency(
         way
         for rule in result.compiled.rules
         if not rule.heads and rule.label == found.rule
-        for way in Ways(result, None, 0).to_false(rule, found.facts)
+        for way in Ways(result, None, 0).to_false(rule, (*found.facts, *found.cells))
     ]
     assert ways, f"no constraint {found.rule} for these facts"
     proofs, is_complete = _proofs(result, FALSE, limit, ways)

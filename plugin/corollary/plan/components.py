@@ -7,7 +7,7 @@ given: it is named where it is read, and has no component of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,14 @@ import numpy as np
 from corollary.index.triples import TripleIndex
 from corollary.language import format_constant, parse_constant
 from corollary.plan.compile import Tables, is_virtual
-from corollary.plan.dependencies import CLASS, OPEN_NODES, DependencyGraph, Node, dependency_graph
+from corollary.plan.dependencies import (
+    CLASS,
+    OPEN_NODES,
+    DependencyGraph,
+    Node,
+    live_edges,
+    with_components,
+)
 from corollary.plan.program import CompiledProgram
 from corollary.terms.dictionary import TermDictionary
 
@@ -159,12 +166,15 @@ def components(
     facts: TripleIndex,
     tables: Tables,
     prefixes: Prefixes,
+    suspended: Collection[int] = (),
 ) -> Components:
     """The components that derive something over these facts.
 
-    ``modules`` names the module of every rule number, ``tables`` gives the rows of a family.
+    ``modules`` names the module of every rule number, ``tables`` gives the rows of a family. Rules that are
+    ``suspended`` derive nothing.
     """
-    graph = dependency_graph(program, facts, tables)
+    edges = live_edges(program, facts, tables, suspended)
+    graph = with_components(tuple(edge for edge in edges if not (edge.link and is_virtual(edge.target))))
     names = Names(program.dictionary, prefixes)
     deriving: dict[int, dict[str, dict[str, None]]] = {}
     recursive: set[int] = set()

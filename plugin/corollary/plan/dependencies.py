@@ -90,11 +90,6 @@ class OwnEdges(NamedTuple):
     variants: tuple[CompiledRule, ...]
 
 
-def dependency_graph(program: CompiledProgram, facts: TripleIndex, tables: Tables) -> DependencyGraph:
-    """The graph of the ``live_edges``."""
-    return with_components(live_edges(program, facts, tables))
-
-
 def live_edges(
     program: CompiledProgram, facts: TripleIndex, tables: Tables, without: Collection[int] = ()
 ) -> tuple[Edge, ...]:

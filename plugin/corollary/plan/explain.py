@@ -8,7 +8,7 @@ The same input gives the same explanation, to the letter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from corollary.index.triples import TripleIndex
@@ -50,18 +50,24 @@ def explain(
     facts: TripleIndex,
     tables: Tables,
     size: Size,
+    suspended: Collection[int] = (),
 ) -> Explanation:
     """The explanation as JSON-ready data.
 
     ``modules`` names the module of every rule number, ``strata`` the rule numbers that join in one
-    stratum after the other, ``tables`` gives the rows of a family and ``size`` the size of a relation.
+    stratum after the other, ``tables`` gives the rows of a family and ``size`` the size of a relation. Rules
+    that are ``suspended`` are named and have no plans.
     """
     printer = _Printer(program)
-    parts = components(program, modules, facts, tables, printer.prefixes)
+    parts = components(program, modules, facts, tables, printer.prefixes, suspended)
     live = []
     for rule in program.rules:
         rows = tables(rule)[0] if rule.source.body else 0
-        if rows and all(atom.p < 0 or len(facts.relation(atom.p)) for atom in rule.atoms):
+        if (
+            rule.number not in suspended
+            and rows
+            and all(atom.p < 0 or len(facts.relation(atom.p)) for atom in rule.atoms)
+        ):
             live.append((rule, rows))
     by_number = {rule.number: rule for rule in program.rules}
     return {
@@ -77,6 +83,7 @@ def explain(
             for module in dict.fromkeys(modules.get(rule.number, "") for rule, _ in live)
         ],
         "components": [component.as_dict() for component in parts],
+        "suspended": sorted({by_number[number].label for number in suspended}),
         "strata": [[by_number[n].label for n in stratum if n in by_number] for stratum in strata],
         "plans": [
             {
@@ -160,6 +167,9 @@ def explanation_text(explanation: Explanation) -> str:
         lines.append(f"  {number}. {nodes}: {kind}, by {', '.join(component['rules'])}")
     if len(parts) > 10 * MOST_NODES:
         lines.append(f"  ... and {len(parts) - 10 * MOST_NODES:,} more")
+    if explanation["suspended"]:
+        lines += ["", f"Suspended: {', '.join(explanation['suspended'])}"]
+        lines.append("    (by these facts they negate or aggregate over what follows from them)")
     if explanation["strata"]:
         lines += ["", "Strata of rules with negation or aggregates"]
         lines += [f"  {n}. {', '.join(labels)}" for n, labels in enumerate(explanation["strata"], 1)]

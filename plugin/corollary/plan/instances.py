@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import replace
 
 from corollary.language import (
@@ -32,15 +32,19 @@ Cells = Mapping[int, tuple[int, ...]]
 OF_READINGS = ("LIST_", "ITEM_", "READING", "CELL")
 
 
-def instances(compiled: CompiledProgram, tables: Tables, cells: Cells) -> Program:
+def instances(
+    compiled: CompiledProgram, tables: Tables, cells: Cells, suspended: Container[int] = ()
+) -> Program:
     """One rule for every row of every family, the matched guards kept in the body.
 
     Lists stand as the ``rdf:first`` and ``rdf:rest`` triples of their cells. Left out are instances that
-    could only derive facts with a literal for a predicate.
+    could only derive facts with a literal for a predicate, and the ``suspended`` rules.
     """
     rules: list[Rule] = []
     dictionary = compiled.dictionary
     for rule in compiled.rules:
+        if rule.number in suspended:
+            continue
         if not rule.guards:
             rules.append(compiled.written(rule))
             continue

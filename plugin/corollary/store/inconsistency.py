@@ -16,8 +16,8 @@ from corollary.store.terms import Terms
 class Inconsistency:
     """Triples that contradict each other by a rule.
 
-    ``conditions`` are what lists and literals' values add: ``MEMBER(list, item)`` and the like, as the rule
-    language has them, in N-Triples terms.
+    ``conditions`` are what lists and literals' values add: ``PAIR(list, item, item)`` and the like, as the
+    rule language has them, in N-Triples terms.
     """
 
     rule: str
@@ -36,11 +36,8 @@ def inconsistencies(
     result: Materialisation, terms: Terms, text: Callable[[Node], str]
 ) -> Iterator[Inconsistency]:
     """The inconsistencies of a materialisation; ``text`` prints a term."""
-    decode = terms.dictionary.decode
     for found in result.inconsistencies:
         triples = tuple((terms[s], terms[p], terms[o]) for s, p, o in found.facts if not is_virtual(p))
-        conditions = tuple(
-            f"{decode(p)}({decode(s)}, {decode(o)})" for s, p, o in found.facts if is_virtual(p)
-        )
+        conditions = tuple(found.conditions(terms.dictionary))
         parts = (*(" ".join(map(text, triple)) for triple in triples), *conditions)
         yield Inconsistency(found.rule, triples, conditions, ", ".join(parts))

@@ -104,7 +104,7 @@ class Keeping(Reasoning):
         An exception rolls it back. This thread sees its changes, all others see the store as it was at the
         beginning, and wait with changes of their own. Inside another transaction it is a savepoint.
         """
-        return self._versions.transaction(self._now)
+        return self._versions.transaction(self._derived)
 
     def commit(self) -> None:
         """Work off all changes now; if the store is kept in a folder, write them there.
@@ -112,7 +112,7 @@ class Keeping(Reasoning):
         What was committed is what ``rollback`` brings back. CorollaryError inside a transaction.
         """
         self._refuse_inside("commit")
-        for _ in self._versions.steps(self._now):
+        for _ in self._versions.steps(self._derived):
             pass
 
     def rollback(self) -> None:

@@ -38,7 +38,7 @@ from corollary.store.options import Options
 from corollary.store.rules import RuleSource, named_rules, rules_from
 from corollary.store.state import State
 from corollary.store.terms import Terms
-from corollary.store.version import Version
+from corollary.store.version import Derived, Version
 from corollary.store.versions import Closed, Versions
 from corollary.terms.dictionary import TermDictionary
 
@@ -64,6 +64,7 @@ class Reasoning(Store):
         self._reasoning = RLock()
         self._latest: State | None = None
         self._warned: set[Rule] = set()
+        self._warned_of: Derived | None = None
 
     @property
     def _terms(self) -> Terms:
@@ -187,11 +188,15 @@ class Reasoning(Store):
         """A graph of the triples that follow and are not explicit."""
         return Graph(self, INFERRED)
 
+    def _derived(self) -> None:
+        """Work off all changes up to now, as this thread sees them."""
+        self._settled(is_read=False)
+
     def _now(self) -> State:
         """The state with every change up to now, as this thread sees it."""
         return self._settled().state
 
-    def _settled(self, *, warns: bool = True) -> Version:
+    def _settled(self, *, is_read: bool = True) -> Version:
         """The version with every change up to now, as this thread sees it, and with what follows."""
         version = self._versions.current()
         if version.length or version.derived.state is None:
@@ -201,17 +206,18 @@ class Reasoning(Store):
                 held(self._reasoning, self._derive, base)
             if version.derived.state is None:
                 held(self._reasoning, self._derive, version)
-            if warns:
-                self._warn(version)
+        if is_read and version.derived is not self._warned_of:
+            self._warn(version)
         return version
 
     def _warn(self, version: Version) -> None:
-        """Warn of rules that are suspended, once each."""
+        """Warn of rules that are suspended, once each. For reads: where warnings are errors it raises."""
         result = version.state.materialisation
         if result is not None and (result.strata.suspended or self._warned):
             from corollary.store.suspension import warn_of
 
             warn_of(result, version.terms, printer(version.namespaces), self._warned)
+        self._warned_of = version.derived
 
     def _derive(self, version: Version) -> None:
         """Work out what follows from a version, unless another thread just has."""
@@ -247,11 +253,9 @@ class Reasoning(Store):
         for _ in self._versions.steps():
             before = self._versions.current()
             self._versions.change(step)
-            after = self._settled(warns=False)
-            result = after.state.materialisation
+            result = self._settled(is_read=False).state.materialisation
             if result is not None and result.strata.suspended:
                 self._refuse_suspended(result, before)
-            self._warn(after)
 
     def _refuse_suspended(self, result: Materialisation, before: Version) -> None:
         """Raise ``UnstratifiableError`` if rules are suspended that were not so by the options before."""

@@ -85,7 +85,7 @@ class CorollaryStore(Keeping):
     def __getstate__(self) -> dict[str, Any]:
         """A copy is in memory, and has what all threads see: a transaction that is open has not happened."""
         kept = self.__dict__.copy()
-        for name in ("_versions", "_reasoning", "_latest", "_warned"):
+        for name in ("_versions", "_reasoning", "_latest", "_warned", "_warned_of"):
             del kept[name]
         shared = self._versions.shared().applied()
         names = {key: graph.identifier for key, graph in shared.contexts.copy().items()}

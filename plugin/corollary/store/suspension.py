@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -64,8 +65,18 @@ def warn_of(result: Materialisation, terms: Terms, text: Callable[[Node], str], 
             warnings.warn(
                 f"{rule}. All other rules are applied; suspended_rules() lists them",
                 SuspendedRuleWarning,
-                stacklevel=3,
+                stacklevel=_callers_level(),
             )
+
+
+def _callers_level() -> int:
+    """How many frames above ``warn_of`` the caller's own code begins: not in here, and not in rdflib."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
+        ("corollary.", "rdflib")
+    ):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def refuse(result: Materialisation, known: Sequence[Suspended]) -> None:
