@@ -9,7 +9,7 @@ from functools import cached_property, reduce
 from operator import add
 
 from corollary.language import CorollaryError, Program
-from corollary.profiles import load_rules
+from corollary.profiles import load_rules, refuse_unknown
 
 Rule = str | os.PathLike[str] | Program
 Rules = Rule | Sequence[Rule]
@@ -98,6 +98,12 @@ class Options:
             rule if isinstance(rule, Program) else load_rules(os.fspath(rule)) for rule in self._all()
         ]
         return reduce(add, programs) if programs else None
+
+    def refuse_unknown_rules(self) -> None:
+        """Raise UnknownProfileError or InputError for a profile or rule file that there is not."""
+        for rule in self._all():
+            if not isinstance(rule, Program):
+                refuse_unknown(os.fspath(rule))
 
     @property
     def has_rules(self) -> bool:

@@ -80,7 +80,9 @@ class CorollaryStore(Keeping):
         inferred: str = "show",
         external: str | None = None,
     ) -> None:
-        self._begin(Options(self.default_rules if rules is None else rules, inferred, external=external))
+        options = Options(self.default_rules if rules is None else rules, inferred, external=external)
+        options.refuse_unknown_rules()
+        self._begin(options)
         super().__init__(configuration)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -209,6 +211,8 @@ class CorollaryStore(Keeping):
         if not missed:
             return
         version = self._versions.current()
+        if version.derived.state is None and self._latest is None and version.options.has_rules:
+            version = self._settled()
         state = version.derived.state or self._latest
         if state is None:
             return
