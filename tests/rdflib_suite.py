@@ -117,6 +117,7 @@ def run(source: Path, store: str, tests: list[str]) -> Outcomes:
     outcomes.unlink(missing_ok=True)
     environment = {
         **os.environ,
+        "COROLLARY_EXTERNAL": "all",  # some tests are about LOAD and SERVICE
         "COROLLARY_RULES": "none",
         "PYTHONHASHSEED": "0",
         "SUITE_STORE": store,

@@ -211,7 +211,6 @@ def test_query_files_and_standard_input(tmp_path: Path) -> None:
             "query:1:15: FROM: no file has a graph <urn:g>",
             "name the file",
         ),
-        ("SELECT * { SERVICE <http://localhost:1/> { ?s ?p ?o } }", "cannot be answered", "SERVICE"),
     ],
 )
 def test_bad_queries(text: str, place: str, words: str) -> None:
@@ -219,6 +218,12 @@ def test_bad_queries(text: str, place: str, words: str) -> None:
     assert message.startswith("corollary: ")
     assert place in message
     assert f"  help: {words}" in message or words in message.rpartition("help:")[2]
+
+
+def test_a_query_reaches_the_network_only_if_it_may() -> None:
+    query = "SELECT * { SERVICE <http://localhost:1/> { ?s ?p ?o } }"
+    assert "queries and updates reach no network here" in mistake(FAMILY, "-q", query)
+    assert "SERVICE" in mistake(FAMILY, "-q", query, "--external", "network")
 
 
 def test_a_bad_query_is_noticed_first(tmp_path: Path) -> None:

@@ -138,7 +138,8 @@ def test_volatile_functions_are_computed_for_every_row(graph: Graph) -> None:
     assert len(set(native(graph, "SELECT (RAND() AS ?b) {?s x:p ?o}"))) == 5
 
 
-def test_what_is_handed_back(graph: Graph) -> None:
+def test_what_is_handed_back(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COROLLARY_EXTERNAL", "all")
     for query in ("DESCRIBE x:s1", "SELECT * {SERVICE <urn:x> {?s ?p ?o}}", "no query", ""):
         with pytest.raises(NotImplementedError):
             native(graph, query)
@@ -213,7 +214,10 @@ def test_from_is_over_the_graphs_of_the_store(family: Dataset) -> None:
     assert count(family, f"FROM {data} {{GRAPH ?g {{?s ?p ?o}}}}") == 0
 
 
-def test_graphs_that_the_store_has_not_are_loaded_by_rdflib(family: Dataset, tmp_path: Path) -> None:
+def test_graphs_that_the_store_has_not_are_loaded_by_rdflib(
+    family: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COROLLARY_EXTERNAL", "all")
     file = tmp_path / "more.ttl"
     file.write_text("<urn:x:a> <urn:x:b> <urn:x:c>, <urn:x:d> .")
     more, data = f"<{file.as_uri()}>", f"<{EX.data}>"
@@ -229,6 +233,7 @@ def test_graphs_are_not_loaded_if_rdflib_is_told_so(
     family: Dataset, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = f"SELECT * FROM <{EX.nowhere}> {{?s ?p ?o}}"
+    monkeypatch.setenv("COROLLARY_EXTERNAL", "all")
     assert native(graph, query) == []  # a plain graph's query loads nothing anyway
     monkeypatch.setattr(sparql, "SPARQL_LOAD_GRAPHS", False)
     assert native(family.default_graph, query) == []

@@ -179,3 +179,21 @@ def test_another_profile_on_a_live_store(family: Graph) -> None:
     assert (EX.x, RDF.type, EX.D) in family
     family.store.open("rules=owl2rl")
     assert (EX.x, RDF.type, EX.D) in family
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ("nope", "no profile is named 'nope'"),
+        ("owl2-rl", "did you mean owl2rl"),
+        ("nowhere/none.dlog", "cannot read the rule file nowhere/none.dlog"),
+    ],
+)
+def test_rules_that_do_not_exist_are_refused_where_they_are_named(rules: str, message: str) -> None:
+    """Not at the first read."""
+    with pytest.raises(CorollaryError, match=message):
+        CorollaryStore(rules=rules)
+    with pytest.raises(CorollaryError, match=message):
+        CorollaryStore(rules=["rdfs", rules])
+    with pytest.raises(CorollaryError, match=message):
+        CorollaryStore().open(f"rules={rules}")

@@ -19,6 +19,11 @@ PREFIX = f"PREFIX : <{EX}> "
 Contents = dict[str, set[tuple[Node, ...]]]
 
 
+@pytest.fixture(autouse=True)
+def files_may_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COROLLARY_EXTERNAL", "all")
+
+
 @pytest.fixture
 def dataset() -> Dataset:
     """A triple in the default graph, and one each in g and h."""

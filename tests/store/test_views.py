@@ -104,6 +104,13 @@ def test_removing_what_follows_warns_and_changes_nothing() -> None:
     assert FOLLOWS in graph
 
 
+def test_removing_what_follows_warns_before_the_first_read() -> None:
+    graph = filled(Graph(CorollaryStore(rules="rdfs"), EX.g))
+    with pytest.warns(InferredTripleWarning, match="follows from others"):
+        graph.remove(FOLLOWS)
+    assert FOLLOWS in graph
+
+
 def test_what_is_explicit_too_stays_inferred() -> None:
     graph = filled(Graph(CorollaryStore(rules="rdfs"), EX.g))
     graph.add(FOLLOWS)

@@ -229,6 +229,14 @@ def check(
     type=click.Choice(["table", "csv", "tsv", "json", "xml", "ttl", "nt"]),
     help="How to print the answer. Default: table, or ttl for CONSTRUCT and DESCRIBE.",
 )
+@click.option(
+    "--external",
+    type=click.Choice(["none", "files", "network", "all"]),
+    envvar="COROLLARY_EXTERNAL",
+    default="none",
+    show_default=True,
+    help="What SERVICE and FROM may reach beside FILE...",
+)
 @click.pass_context
 def query(
     ctx: click.Context,
@@ -238,6 +246,7 @@ def query(
     text: str | None,
     query_file: TextIO | None,
     results: str | None,
+    external: str,
 ) -> None:
     """Ask FILE... and all that follows from them a SPARQL query.
 
@@ -270,7 +279,7 @@ def query(
     else:
         raise click.UsageError("give the query: either its text with -q or its file with -f")
     format = output_format(question.form(), results)
-    answer = ask(files, rules, reading, question)
+    answer = ask(files, rules, reading, question, external)
     outcome = print_result(answer.result, answer.dataset, format)
     times = ", ".join(f"{name} {seconds:.3f} s" for name, seconds in answer.seconds.items())
     click.echo(f"{outcome} ({times})", err=True)

@@ -30,8 +30,13 @@ class Answer:
     seconds: dict[str, float] = field(default_factory=dict)
 
 
-def ask(files: Sequence[str], rules: Sequence[str], reading: Reading, question: Question) -> Answer:
-    """Load files, close them under rules (the default ones if none are named), and put a question to them."""
+def ask(
+    files: Sequence[str], rules: Sequence[str], reading: Reading, question: Question, external: str
+) -> Answer:
+    """Load files, close them under rules (the default ones if none are named), and put a question to them.
+
+    ``external`` is what the question may reach beside the files.
+    """
     seconds: dict[str, float] = {}
     with stage("prepare", seconds):
         from rdflib import Dataset
@@ -41,7 +46,7 @@ def ask(files: Sequence[str], rules: Sequence[str], reading: Reading, question: 
         from corollary.store import CorollaryStore
 
         named = [rule for rule in rules or (DEFAULT_RULES,) if rule != "none"]
-        store = CorollaryStore(rules=load_program(named) if named else "none")
+        store = CorollaryStore(rules=load_program(named) if named else "none", external=external)
         dataset = Dataset(store, default_union=True)
         dataset.namespace_manager = NamespaceManager(dataset, "core")
     with stage("read", seconds) as current:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:
     from rdflib import Dataset
 
     from corollary.language.errors import CorollaryError
+    from corollary.store import CorollaryStore
 
 FORMS = {
     "SelectQuery": "SELECT",
@@ -113,10 +114,14 @@ class Question:
 
     def _check_graphs(self, algebra: Any, dataset: Dataset) -> None:
         """Whether there are the graphs of FROM and FROM NAMED; rdflib would look for them in the network."""
-        known = {graph.identifier for graph in dataset.store.contexts()}
+        from corollary.store.external import is_allowed
+
+        store = cast("CorollaryStore", dataset.store)
+        known = {graph.identifier for graph in store.contexts()}
         for clause in algebra.datasetClause or ():
             graph = clause.default or clause.named
-            if graph not in known and not graph.startswith("urn:x-corollary:"):
+            is_here = graph in known or graph.startswith("urn:x-corollary:")
+            if not is_here and not is_allowed(graph, store.external):
                 remedy = "name the file that has it beside the others; FROM chooses among the graphs in files"
                 place = self._place(re.escape(f"<{graph}>"))
                 raise self.error(f"FROM: no file has a graph <{graph}>", remedy, *place)

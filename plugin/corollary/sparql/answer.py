@@ -14,7 +14,7 @@ at, as in rdflib.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -30,6 +30,7 @@ from corollary.sparql.dataset import UNION, QueryDataset, Source
 from corollary.sparql.evaluate import Evaluator
 from corollary.sparql.result import FailedResult, SelectResult
 from corollary.sparql.terms import QueryTerms
+from corollary.store.external import refuse, refuse_clauses, refuse_services
 from corollary.store.parsing import parse_query
 
 KNOWN_ARGUMENTS = {"base", "DEBUG"}
@@ -42,25 +43,45 @@ def answer(
     bindings: Mapping[str, Identifier],
     home: Identifier,
     arguments: Mapping[str, Any],
+    access: str = "all",
 ) -> Result:
     """The result of a query, text or prepared, over a moment of a store.
 
     ``home`` names the default graph, or is ``"__UNION__"``. NotImplementedError: rdflib shall answer.
+    ExternalAccessRefused, if an answer would need more ``access`` to files and the network.
     """
+    translated = (
+        query if isinstance(query, Query) else _translated_text(query, arguments.get("base"), prefixes)
+    )
+    refuse_clauses(translated, source.has, access)
+    silenced = refuse_services(translated.algebra, access)
+    try:
+        return _answered(source, translated, bindings, home, arguments, silenced)
+    except NotImplementedError as problem:
+        if silenced:  # rdflib would ask them
+            refuse("SERVICE SILENT in a query that is rdflib's to answer", silenced[0].term, access)
+        raise problem
+
+
+def _answered(
+    source: Source,
+    translated: Query,
+    bindings: Mapping[str, Identifier],
+    home: Identifier,
+    arguments: Mapping[str, Any],
+    silenced: Sequence[CompValue],
+) -> Result:
     if settings.CUSTOM_EVALS or (home == UNION and not settings.SPARQL_DEFAULT_GRAPH_UNION):
         raise NotImplementedError("evaluation is not as usual")
     if not KNOWN_ARGUMENTS.issuperset(arguments):
         raise NotImplementedError("arguments that are not known here")
-    translated = (
-        query if isinstance(query, Query) else _translated_text(query, arguments.get("base"), prefixes)
-    )
     main = translated.algebra
     if main.name not in ("SelectQuery", "AskQuery", "ConstructQuery"):
         raise NotImplementedError(f"query form {main.name}")
     context = QueryContext(None, initBindings={Variable(name): term for name, term in bindings.items()})
     context.prologue = translated.prologue
     dataset = QueryDataset.of(source, home, main.datasetClause)
-    evaluator = Evaluator(dataset, QueryTerms(source.terms), context)
+    evaluator = Evaluator(dataset, QueryTerms(source.terms), context, silenced)
     if main.name == "SelectQuery":
         return _selected(evaluator, main, context)
     if main.name == "AskQuery":

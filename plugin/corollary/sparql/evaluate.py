@@ -9,7 +9,7 @@ unless a subquery dropped them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -70,7 +70,15 @@ class Scope:
 class Evaluator:
     """One query's evaluation over one dataset."""
 
-    def __init__(self, dataset: QueryDataset, terms: QueryTerms, context: QueryContext) -> None:
+    def __init__(
+        self,
+        dataset: QueryDataset,
+        terms: QueryTerms,
+        context: QueryContext,
+        silenced: Sequence[CompValue] = (),
+    ) -> None:
+        """The ``silenced`` SERVICE patterns are not asked, and have one solution that binds nothing."""
+        self._silenced = silenced
         self.terms = terms
         self.numbers = Numbers()
         self.expressions = Expressions(context, terms, self.numbers)
@@ -92,6 +100,11 @@ class Evaluator:
         return result
 
     # Patterns
+
+    def _servicegraphpattern(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
+        if not any(part is silenced for silenced in self._silenced):
+            raise NotImplementedError("rdflib asks other services")
+        return scope.seed
 
     def _bgp(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
         return self._basic(part, scope, scope.seed, need)

@@ -9,13 +9,24 @@ from functools import cached_property, reduce
 from operator import add
 
 from corollary.language import CorollaryError, Program
-from corollary.profiles import load_rules
+from corollary.profiles import load_rules, refuse_unknown
 
 Rule = str | os.PathLike[str] | Program
 Rules = Rule | Sequence[Rule]
 """A profile name, a rule file, a program, a list of these, or ``none``."""
 
 POLICIES = ("show", "apart")
+ACCESS = ("none", "files", "network", "all")
+
+EXTERNAL = "COROLLARY_EXTERNAL"
+"""The variable of the environment for what stores allow that are not told."""
+
+
+def known_access(text: str, name: str) -> str:
+    """The text, if it says what may be reached; else CorollaryError."""
+    if text not in ACCESS:
+        raise CorollaryError(f"{name}={text}: queries and updates may reach {', '.join(ACCESS[:-1])} or all")
+    return text
 
 
 @dataclass(frozen=True)
@@ -24,12 +35,14 @@ class Options:
 
     ``inferred`` is ``show``: the default graph, the union and a plain graph show what follows; or
     ``apart``: only ``urn:x-corollary:inferred`` shows it. CorollaryError for anything else. ``read_only``
-    says how a folder is to be opened.
+    says how a folder is to be opened. ``external`` is what queries and updates may reach: ``none``,
+    ``files``, ``network`` or ``all``; if it is None the environment says it, by COROLLARY_EXTERNAL.
     """
 
     rules: Rules
     inferred: str = "show"
     read_only: bool = False
+    external: str | None = None
 
     def __post_init__(self) -> None:
         if self.inferred not in POLICIES:
@@ -37,6 +50,15 @@ class Options:
                 f"inferred={self.inferred}: what follows is shown by inferred=show, or kept apart by "
                 "inferred=apart"
             )
+        if self.external is not None:
+            known_access(self.external, "external")
+
+    @property
+    def access(self) -> str:
+        """What queries and updates may reach. CorollaryError if the environment says something else."""
+        if self.external is not None:
+            return self.external
+        return known_access(os.environ.get(EXTERNAL) or "none", EXTERNAL)
 
     def configured(self, text: str) -> tuple[Options, str | None]:
         """The options after a string such as ``rules=rdfs;rules=family.dlog;inferred=apart``.
@@ -53,6 +75,8 @@ class Options:
                 options = replace(options, rules=rules)
             elif name == "inferred" and equals:
                 options = replace(options, inferred=value)
+            elif name == "external" and equals:
+                options = replace(options, external=value)
             elif name == "read_only" and equals:
                 if value not in ("yes", "no"):
                     raise CorollaryError(f"{part!r}: read_only=yes opens a folder that others may read too")
@@ -74,6 +98,12 @@ class Options:
             rule if isinstance(rule, Program) else load_rules(os.fspath(rule)) for rule in self._all()
         ]
         return reduce(add, programs) if programs else None
+
+    def refuse_unknown_rules(self) -> None:
+        """Raise UnknownProfileError or InputError for a profile or rule file that there is not."""
+        for rule in self._all():
+            if not isinstance(rule, Program):
+                refuse_unknown(os.fspath(rule))
 
     @property
     def has_rules(self) -> bool:

@@ -28,6 +28,8 @@ from rdflib.plugins.sparql.sparql import Query, QueryContext
 from rdflib.plugins.stores.memory import Memory
 from rdflib.term import IdentifiedNode, Identifier, Node, Variable
 
+from corollary.store.external import refuse, refuse_services
+
 if TYPE_CHECKING:
     from rdflib.graph import _TripleType
 
@@ -58,13 +60,17 @@ def solutions(
     using = operation.using or None
     given = None if using else operation.withClause
     query = _select(where, variables, using, operation.prologue)
-    if given is None or not _has_graph_pattern(where):
+    silenced = refuse_services(query.algebra, store.external)
+    has_all = all(_is_there(store, clause.default or clause.named) for clause in using or ())
+    if has_all and (given is None or not _has_graph_pattern(where)):
         default = "__UNION__" if scope.union and given is None else given or scope.default
         try:
             result = store.query(query, {}, initial, default)
             return [{**initial, **cast(Row, row)} for row in result.bindings]
         except NotImplementedError:
             pass  # the store hands it on to rdflib
+    if silenced:
+        refuse("SERVICE SILENT in an update that is rdflib's to answer", silenced[0].term, store.external)
     query.algebra["datasetClause"] = None
     dataset = _dataset_of(store, using) if using else _StoreDataset(store, scope)
     context = QueryContext(dataset, initBindings=initial)
@@ -98,6 +104,11 @@ def _has_graph_pattern(part: object) -> bool:
     if isinstance(part, CompValue):
         return part.name == "Graph" or any(map(_has_graph_pattern, part.values()))
     return isinstance(part, list | tuple) and any(map(_has_graph_pattern, part))
+
+
+def _is_there(store: CorollaryStore, name: Node) -> bool:
+    """Whether the store has a graph."""
+    return any(graph.identifier == name for graph in store.contexts())
 
 
 class _StoreDataset(Dataset):

@@ -78,8 +78,11 @@ class CorollaryStore(Keeping):
         *,
         rules: Rules | None = None,
         inferred: str = "show",
+        external: str | None = None,
     ) -> None:
-        self._begin(Options(self.default_rules if rules is None else rules, inferred))
+        options = Options(self.default_rules if rules is None else rules, inferred, external=external)
+        options.refuse_unknown_rules()
+        self._begin(options)
         super().__init__(configuration)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -208,6 +211,8 @@ class CorollaryStore(Keeping):
         if not missed:
             return
         version = self._versions.current()
+        if version.derived.state is None and self._latest is None and version.options.has_rules:
+            version = self._settled()
         state = version.derived.state or self._latest
         if state is None:
             return
@@ -291,21 +296,27 @@ class CorollaryStore(Keeping):
     ) -> Result:
         """A SPARQL query's result, over what the store shows now; bound prefixes need no declaration.
 
-        NotImplementedError, when called: rdflib's own evaluator shall answer.
+        NotImplementedError, when called: rdflib's own evaluator shall answer. ExternalAccessRefused, if that
+        would reach files or the network, and the store's ``external`` does not allow it.
         """
         from corollary.sparql import Source, answer
 
         home = cast(IdentifiedNode, queryGraph)
         version = self._settled()
         state = version.state
-        if self._formula_of(version, home) is not None:
-            raise NotImplementedError("formulas are rdflib's")
         graphs = frozenset((*state.facts.graphs, *version.named))
         known = state.__dict__.setdefault("_known_to_queries", {})
         view = partial(self._view, version, state)
         source = Source(version.terms, view, graphs, version.terms.default, known)
         prefixes = {**dict(version.namespaces), **initNs}
-        return answer(source, query, prefixes, initBindings, home, kwargs)
+        if self._formula_of(version, home) is not None:
+            kwargs["formula"] = home  # rdflib's to answer
+        return answer(source, query, prefixes, initBindings, home, kwargs, self.external)
+
+    @property
+    def external(self) -> str:
+        """What queries and updates may reach: ``none``, ``files``, ``network`` or ``all``."""
+        return self._versions.current().options.access
 
     def update(
         self,

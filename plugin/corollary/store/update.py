@@ -26,6 +26,7 @@ from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef, Variabl
 from rdflib.util import guess_format
 
 from corollary.language import CorollaryError
+from corollary.store.external import ExternalAccessRefused, refuse
 from corollary.store.parsing import parse_update
 from corollary.store.solutions import Row, Scope, solutions
 
@@ -74,7 +75,7 @@ def run_update(
         for operation in operations:
             try:
                 change = _change(store, operation, scope, initial)
-            except UpdateError:
+            except (UpdateError, ExternalAccessRefused):
                 if not operation.silent:
                     raise
             except NotImplementedError as error:  # rdflib would take that for an invitation to try it itself
@@ -288,13 +289,19 @@ def _loading(store: CorollaryStore, operation: CompValue, scope: Scope) -> _Chan
     target = operation.graphiri or scope.default
     if not sparql.SPARQL_LOAD_GRAPHS:
         return _Change(added=[(s, p, o, target) for s, p, o in store._explicit_triples(source)])
+    refuse("LOAD", source, store.external)
+    forms = dict.fromkeys((guess_format(source) or "turtle", *_LOAD_FORMATS))
+    if store.external != "all":  # its contexts may be anywhere
+        forms.pop("json-ld", None)
     failures = []
-    for form in dict.fromkeys((guess_format(source) or "turtle", *_LOAD_FORMATS)):
+    for form in forms:
         document = Graph("Memory", bind_namespaces="none")
         try:
             document.parse(source, format=form)
-        except Exception as error:  # rdflib's parsers have no common class
-            failures.append(f"{form}: {error or type(error).__name__}")
+        except OSError as error:
+            failures.append(error.strerror or type(error).__name__)
+        except Exception:  # rdflib's parsers have no common class; what they say may quote the document
+            failures.append(f"it is no {form}")
         else:
             prefixes = {prefix: URIRef(namespace) for prefix, namespace in document.namespaces()}
             return _Change(added=[(s, p, o, target) for s, p, o in document], prefixes=prefixes)

@@ -15,10 +15,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from corollary.language import parse_file, parse_program
-from corollary.language.errors import Diagnostic, UnknownProfileError
+from corollary.language.errors import Diagnostic, InputError, UnknownProfileError
 from corollary.language.model import Program
 
-__all__ = ["PROFILES", "UnknownProfileError", "load_profile", "load_rules", "profile_names"]
+__all__ = ["PROFILES", "UnknownProfileError", "load_profile", "load_rules", "profile_names", "refuse_unknown"]
 
 PROFILES: dict[str, tuple[str, ...]] = {
     "rhodf": ("rhodf",),
@@ -50,6 +50,16 @@ def load_profile(name: str) -> Program:
         file = part + SUFFIX
         whole += parse_program(files(__name__).joinpath(file).read_text("utf-8"), file)
     return replace(whole, name=name)
+
+
+def refuse_unknown(name_or_path: str) -> None:
+    """Raise what ``load_rules`` raises for a name that is no profile, or a file that is not there."""
+    path = Path(name_or_path)
+    if name_or_path in PROFILES or path.exists():
+        return
+    if path.suffix not in PATH_SUFFIXES and path.name == name_or_path:
+        raise _unknown(name_or_path)
+    raise InputError(f"cannot read the rule file {path}: there is none")
 
 
 def load_rules(name_or_path: str) -> Program:
