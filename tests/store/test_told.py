@@ -65,7 +65,13 @@ def test_a_glance_tells_rules_explicit_and_inferred() -> None:
         (parse_program("[?y, a, ?x] :- [?x, a, ?y] ."), "1 rule"),
     ],
 )
-def test_rules_are_named_and_not_read(rules: object, title: str) -> None:
+def test_rules_are_named_and_not_read(
+    rules: object, title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have to be there."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("<rules>.dlog", "family.dlog"):
+        (tmp_path / name).write_text("no rules")
     store = CorollaryStore(rules=rules)  # type: ignore[arg-type]
     assert repr(store) == f"<CorollaryStore {title}: 0 explicit, reasoning waits for the next read>"
     assert title.replace("<", "&lt;").replace(">", "&gt;") in store._repr_html_()
