@@ -466,7 +466,7 @@ def test_a_folder_is_not_destroyed_while_it_is_opened(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("prefixes", ["[]", "null", "{", '{"a": 5}', "[" * 100_000])
 def test_prefixes_that_make_no_sense_are_damage(prefixes: str, tmp_path: Path) -> None:
-    """The checksums are right, and the manifest is: somebody meant harm."""
+    """An attacker has made checksums and manifest fit the hostile content."""
     store = written(tmp_path)
     version = store._versions.current()
     folder = version.folder

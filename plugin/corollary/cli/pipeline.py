@@ -60,7 +60,7 @@ def run(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading) -> Run
 
 
 def reason(store: CorollaryStore, facts: int, seconds: dict[str, float]) -> None:
-    """Work out what follows from what was loaded into a store: so many facts."""
+    """Work out what follows in a store. ``facts`` is the number of facts loaded, for the progress display."""
     from warnings import catch_warnings, simplefilter
 
     from corollary.store import SuspendedRuleWarning

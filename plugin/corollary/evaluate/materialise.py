@@ -2,8 +2,8 @@
 
 Monotone rules run to the fixpoint. Rules with negation or aggregates then join in, stratum by
 stratum: everything that a stratum negates is complete by then. A rule that could only be applied after
-itself is suspended. Constraints (rules without head) are
-evaluated when somebody asks; what satisfies one is an inconsistency.
+itself is suspended. Constraints (rules without head) are evaluated on demand; what satisfies one is an
+inconsistency.
 """
 
 from __future__ import annotations

@@ -271,7 +271,7 @@ class _Run:
     def _refuse_late(self, number: int, noted: Mapping[int, int]) -> None:
         """Raise ``Entangled`` if a stratum led to schema facts, or to facts that are late for a rule.
 
-        Of each predicate the journal had so many parts before.
+        ``noted`` is the number of parts, by predicate, that the journal had before this layer.
         """
         assert self._fixpoint.journal is not None
         parts = {p: every[noted.get(p, 0) :] for p, every in self._fixpoint.journal.items()}

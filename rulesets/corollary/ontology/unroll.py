@@ -82,7 +82,7 @@ def _cells(pair: Pair, position: int, names: Sequence[str]) -> Iterator[BodyElem
 
 
 def _unused(rule: Rule, *names: str) -> tuple[str, ...]:
-    """The names, behind so many underscores that no variable of the rule begins with one."""
+    """The names, with underscores put before them until no variable of the rule begins with one."""
     known = tuple(variable.name for variable in variables(rule))
     while any(variable.startswith(names) for variable in known):
         names = tuple(f"_{name}" for name in names)
