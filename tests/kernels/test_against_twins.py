@@ -105,5 +105,5 @@ def test_sort_by_digits(compiled: bool, drawn: list[int], digits: list[int]) -> 
     shifts = [4 * digit for digit in np.sort(digits).tolist()]
     keys, spare = np.array(drawn, np.uint64), np.zeros(len(drawn), np.uint64)
     counts = np.zeros(16 * len(shifts), np.int64)
-    is_spare = form(sorting.sort_by_digits, compiled)(keys, spare, np.array(shifts, np.uint64), counts)
+    is_spare = form(sorting.sort_by_digits, compiled)(keys, np.array(shifts, np.uint64), counts, spare)
     assert (spare if is_spare else keys).tolist() == twins.sort_by_digits(drawn, shifts)

@@ -12,6 +12,7 @@ from tests.kernels import twins
 from tests.kernels.forms import both_forms, form, halves, quick
 
 from corollary.kernels import graph
+from corollary.kernels.compiled import go_on
 
 
 def compressed(nodes: int, edges: set[tuple[int, int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -68,7 +69,7 @@ def test_reachable(compiled: bool, drawn: Graph, data: st.DataObject) -> None:
     closed = np.zeros(nodes + 1, np.int64)
     reached = np.empty(nodes * nodes, np.int64)
     arguments = *compressed(nodes, edges), np.array(cyclic, np.bool_), closed
-    size = form(graph.reachable, compiled)(*arguments, reached)
+    size = form(graph.reachable, compiled)(go_on(), *arguments, reached)
     lists = [reached[closed[node] : closed[node + 1]].tolist() for node in range(nodes)]
     expected = twins.reachable(nodes, edges, cyclic)
     assert list(map(set, lists)) == expected
@@ -86,7 +87,7 @@ def test_reachable_with_too_little_room(compiled: bool, drawn: Graph, data: st.D
     room = data.draw(st.integers(0, needed))
     memory = np.full(needed + 1, -7)
     arguments = *compressed(nodes, edges), np.array(cyclic, np.bool_), np.zeros(nodes + 1, np.int64)
-    size = form(graph.reachable, compiled)(*arguments, memory[:room])
+    size = form(graph.reachable, compiled)(go_on(), *arguments, memory[:room])
     assert (memory[room:] == -7).all()
     assert room < size <= needed if room < needed else size == needed
 
@@ -135,7 +136,7 @@ def test_walk(compiled: bool, drawn: Graph, data: st.DataObject) -> None:
     room = data.draw(st.one_of(st.just(ends[-1]), st.integers(0, ends[-1])))
     memory, closed = np.full(ends[-1] + 1, -7), np.zeros(len(sources) + 1, np.int64)
     arguments = *compressed(nodes, edges), np.array(sources, np.int64), closed
-    done = form(graph.walk, compiled)(*arguments, memory[:room])
+    done = form(graph.walk, compiled)(go_on(), *arguments, memory[:room])
     assert (memory[room:] == -7).all()
     assert done == len(sources) if room == ends[-1] else ends[done] <= room < ends[done + 1]
     assert closed[: done + 1].tolist() == ends[: done + 1].tolist()
@@ -207,6 +208,7 @@ def test_reachable_bits(compiled: bool, drawn: Graph, data: st.DataObject) -> No
     ]
     rows = np.zeros_like(as_bits(expected, end - first))
     form(graph.reachable_bits, compiled)(
+        go_on(),
         *compressed(components, edges),
         np.array(cyclic, np.bool_),
         ends,

@@ -36,6 +36,7 @@ from corollary.algebra.operators import (
     promote_all,
 )
 from corollary.index.pairs import distinct, firsts, pack, seconds, sort_keys, sorted_unique
+from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.language import AggregateBinding, constant_text, parse_constant
 from corollary.plan.compile import CompiledRule, Grouping
@@ -90,6 +91,7 @@ def _aggregate(
     ends = np.cumsum(counts)
     function = FUNCTIONS[binding.function]
     for position in np.flatnonzero(complete).tolist():
+        check()
         try:
             run = ids_of_groups[ends[position] - counts[position] : ends[position]]
             column[position] = dictionary.encode(function([all_items[term_id] for term_id in run]))

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corollary.index.pairs import ascending, compose, firsts, pack, seconds, slice_of
+from corollary.index.pairs import ascending, compose, firsts, order_of, pack, seconds, slice_of
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
+from corollary.kernels.limits import FEW_ROWS, check, reserve
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.plan.compile import Atom
 
@@ -46,8 +47,10 @@ class Batch:
 
     def take(self, rows: Rows | Mask) -> Batch:
         """The rows with these numbers, or those where the mask is true."""
-        columns = {variable: column[rows] for variable, column in self.columns.items()}
         size = int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else int(rows.size)
+        if size > FEW_ROWS:
+            reserve(4 * size * len(self.columns))
+        columns = {variable: column[rows] for variable, column in self.columns.items()}
         return Batch(size, columns)
 
     def column(self, term: int) -> Column:
@@ -65,6 +68,8 @@ def join(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
     """Every row of the batch extended by every fact that matches the atom."""
     if not batch.size:
         return Batch.none()
+    if batch.size > FEW_ROWS:
+        check()
     if atom.p >= 0:
         return _join_relation(batch, atom, facts.relation(atom.p))
     if atom.p not in batch.columns:
@@ -94,7 +99,7 @@ def _join_bound_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch
     predicates = batch.columns[atom.p]
     if batch.size == 1 or (predicates[0] == predicates[-1] and (predicates == predicates[0]).all()):
         return _join_relation(batch, atom, facts.relation(int(predicates[0])))
-    order = np.argsort(predicates, kind="stable")
+    order = order_of(predicates)
     ordered = predicates[order]
     cuts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
     parts = []
@@ -152,6 +157,8 @@ def _join_relation(batch: Batch, atom: Atom, relation: Relation) -> Batch:
     other = _scan(Atom(s, 0, o), relation)
     if atom.p == s or atom.p == o:  # the predicate variable occurs twice; it is bound by now
         raise AssertionError("a bound predicate variable is a bound end")
+    size = batch.size * other.size
+    reserve(size * (8 + 4 * len(other.columns)))
     if batch.size == 1:
         columns = {v: np.repeat(c, other.size) for v, c in batch.columns.items()}
         return Batch(other.size, columns | other.columns)

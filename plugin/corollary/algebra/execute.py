@@ -14,6 +14,7 @@ from corollary.index.pairs import join as join_keys
 from corollary.index.pairs import pack, sort_keys
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex, grouped
+from corollary.kernels.limits import FEW_ROWS, current, reserve
 from corollary.kernels.sorted import Column, Keys
 from corollary.plan.compile import Atom, CompiledRule, Grouping, Negation
 from corollary.plan.order import Age, AntiJoin, DeltaPlan, Distinct, Join, Plan, Select, Size, guard_plan
@@ -60,6 +61,7 @@ def run(
     With ``wanted`` variables, all bindings of these.
     """
     batch = Batch.start() if batch is None else batch
+    current().where = rule
     for step in plan:
         if wanted and step is plan[-1] and isinstance(step, Join):
             batch = join_for(batch, step.atom, facts[step.age], wanted)
@@ -193,6 +195,8 @@ def emit(heads: tuple[Atom, ...], batch: Batch, candidates: Candidates) -> None:
     if not batch.size:
         return
     for head in heads:
+        if batch.size > FEW_ROWS:
+            reserve(8 * batch.size)
         keys = pack(batch.column(head.s), batch.column(head.o))
         if head.p >= 0:
             candidates.setdefault(head.p, []).append(keys)

@@ -9,7 +9,7 @@ what is decided by ids is what the terms would have decided.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 
 import numpy as np
@@ -17,7 +17,8 @@ import numpy as np
 from corollary.algebra.bindings import Batch
 from corollary.algebra.functions import STRICT
 from corollary.algebra.operators import FALSE, TRUE, ExpressionError, boolean, equal, truth
-from corollary.index.pairs import pack
+from corollary.index.pairs import order_of, pack
+from corollary.kernels.limits import current
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.language import (
     XSD,
@@ -69,11 +70,28 @@ def select(batch: Batch, condition: Condition, rule: CompiledRule, dictionary: T
     if isinstance(condition.element, Filter):
         return batch.take(true_rows(batch, condition.element.expression, rule, dictionary, known))
     assert isinstance(condition.element, Bind) and condition.target is not None
+    before = dictionary.ends()
     ids, valid = values(batch, condition.element.expression, rule, dictionary, known)
+    if new := [
+        range(*ids_of) for ids_of in zip(before, dictionary.ends(), strict=True) if len(range(*ids_of))
+    ]:
+        current().invented(new, _newest(batch, condition.needs))
     if condition.target in batch.columns:
         return batch.take(valid & (ids == batch.columns[condition.target]))
     extended = Batch(batch.size, {**batch.columns, condition.target: ids})
     return extended if valid.all() else extended.take(valid)
+
+
+def _newest(batch: Batch, variables: Collection[int]) -> list[int]:
+    """The newest literals and other terms among some variables' values."""
+    columns = [batch.columns[variable] for variable in variables if variable in batch.columns]
+    literal = [column >= FIRST_LITERAL for column in columns]
+    parts = [
+        c[m]
+        for column, mask in zip(columns, literal, strict=True)
+        for c, m in ((column, mask), (column, ~mask))
+    ]
+    return [int(part.max()) for part in parts if part.size]
 
 
 def true_rows(
@@ -150,7 +168,7 @@ def number_keys(keys: Column | Keys) -> tuple[Rows, Rows]:
     if (keys[1:] >= keys[:-1]).all():  # as rows often come
         np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
         return np.flatnonzero(fresh), np.cumsum(fresh) - 1
-    order = np.argsort(keys)
+    order = order_of(keys)
     ordered = keys[order]
     np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
     numbers: Rows = np.empty(keys.size, np.int64)
@@ -189,9 +207,10 @@ def _answers(
     keys: list[tuple[int, ...]] = list(zip(*columns, strict=True)) if columns else [()] * first_rows.size
     found = [known.get(key) for key in keys]
     if None in found:
-        evaluate, terms = evaluator(expression, list(read)), Terms(dictionary)
+        evaluate, terms, work = evaluator(expression, list(read)), Terms(dictionary), current()
         for position, key in enumerate(keys):
             if found[position] is None:
+                work.check()
                 found[position] = known[key] = answer(evaluate, tuple(map(terms.__getitem__, key)))
     return np.array(found, np.int64)[numbers]
 

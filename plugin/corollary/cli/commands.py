@@ -9,6 +9,7 @@ from typing import Any, TextIO, TypeVar
 import click
 
 from corollary.cli.group import EXIT_INCONSISTENT, EXIT_NO, Commands, print_version
+from corollary.cli.limiting import limiting_options
 from corollary.cli.output import check_target, print_json, print_tables, write_facts
 from corollary.cli.pipeline import DEFAULT_RULES, run
 from corollary.cli.reading import Reading, reading_options
@@ -36,7 +37,7 @@ _output_format = click.option(
 
 
 def _takes_files(command: Command) -> Command:
-    return _files(_rules(reading_options(command)))
+    return _files(_rules(reading_options(limiting_options(command))))
 
 
 _version = click.option(
@@ -118,6 +119,7 @@ def materialise(
 @click.option("--add", multiple=True, metavar="FILE", help="A file with facts to add; may be repeated.")
 @_rules
 @reading_options
+@limiting_options
 @click.option(
     "--strategy",
     type=click.Choice(list(STRATEGIES)),

@@ -15,6 +15,7 @@ import click
 from corollary.cli.commands import _rules as rules_option
 from corollary.cli.commands import main
 from corollary.cli.group import EXIT_NO
+from corollary.cli.limiting import limiting_options
 from corollary.cli.pipeline import DEFAULT_RULES, load_program, reason
 from corollary.cli.progress import stage
 from corollary.cli.reading import Reading, reading_options
@@ -35,6 +36,7 @@ TRIPLES = {"subject": "{} a 0 .", "predicate": "<urn:s> {} 0 .", "object": "<urn
 @click.argument("words", nargs=-1, metavar="FILE... [SUBJECT PREDICATE OBJECT]")
 @rules_option
 @reading_options
+@limiting_options
 @click.option("--inconsistencies", is_flag=True, help="Prove inconsistencies; then there are only files.")
 @click.option("--format", type=click.Choice(FORMATS), default="text", help="How to print. Default: text.")
 @click.option(

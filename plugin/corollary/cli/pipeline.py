@@ -49,6 +49,7 @@ def run(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading) -> Run
         from corollary.terms.dictionary import TermDictionary
 
         program = load_program(rules)
+        warn_of_unending(program)
     with stage("read", seconds) as current:
         dictionary = TermDictionary()
         explicit = reading.index(files, dictionary, current.update)
@@ -63,14 +64,26 @@ def reason(store: CorollaryStore, facts: int, seconds: dict[str, float]) -> None
     """Work out what follows in a store. ``facts`` is the number of facts loaded, for the progress display."""
     from warnings import catch_warnings, simplefilter
 
-    from corollary.store import SuspendedRuleWarning
+    from corollary.store import SuspendedRuleWarning, UnendingRuleWarning
 
+    warn_of_unending(store.rules())
     with stage("reason", seconds) as current, catch_warnings():
         current.update("reasoning", facts)
         simplefilter("ignore", SuspendedRuleWarning)
+        simplefilter("ignore", UnendingRuleWarning)
         materialisation = store.materialise()
     if materialisation is not None:
         warn_of_suspended(materialisation)
+
+
+def warn_of_unending(program: Program) -> None:
+    """Say on standard error which rules may have no end."""
+    import click
+
+    from corollary.plan.invention import complaint, unending
+
+    for rule in unending(program):
+        click.echo(f"corollary: {complaint(rule, program)}", err=True)
 
 
 def warn_of_suspended(materialisation: Materialisation) -> None:

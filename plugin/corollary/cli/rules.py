@@ -7,6 +7,7 @@ import click
 from corollary.cli.commands import _rules as rules_option
 from corollary.cli.commands import main
 from corollary.cli.explaining import loaded
+from corollary.cli.limiting import limiting_options
 from corollary.cli.pipeline import DEFAULT_RULES, load_program, run
 from corollary.cli.reading import Reading, reading_options
 
@@ -15,6 +16,7 @@ from corollary.cli.reading import Reading, reading_options
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @rules_option
 @reading_options
+@limiting_options
 @click.option("--components", is_flag=True, help="Print what is derived, by which module, and what reads it.")
 @click.option("--dot", is_flag=True, help="Print the components as a Graphviz picture.")
 def rules(

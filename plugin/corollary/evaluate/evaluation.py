@@ -120,7 +120,7 @@ class Evaluation:
         self.is_volatile = False
         self.axioms = TripleIndex()
         self._state(facts)
-        self.fixpoint = Fixpoint(index, modules, progress)
+        self.fixpoint = Fixpoint(index, modules, progress, dictionary.decode)
         self.fixpoint.watch = self._watch
         started = perf_counter()
         self.add(facts)

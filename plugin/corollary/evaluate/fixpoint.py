@@ -23,6 +23,7 @@ from corollary.algebra.execute import Candidates
 from corollary.index.pairs import Pairs, ascending, sort_keys, union
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
+from corollary.kernels.limits import FEW_ROWS, at, derived
 from corollary.kernels.sorted import Keys
 from corollary.modules.module import Module
 
@@ -34,7 +35,14 @@ FEW_PARTS = 8
 class Fixpoint:
     """Facts, the modules at work on them, and what each has not seen yet."""
 
-    def __init__(self, index: TripleIndex, modules: Sequence[Module], progress: Progress | None) -> None:
+    def __init__(
+        self,
+        index: TripleIndex,
+        modules: Sequence[Module],
+        progress: Progress | None,
+        name_of: Callable[[int], str] = str,
+    ) -> None:
+        """``name_of`` a predicate, for messages."""
         self.index = index
         self.rounds = 0
         self.seconds: dict[str, float] = {}
@@ -42,6 +50,7 @@ class Fixpoint:
         self.journal: Candidates | None = None
         self.watch: Callable[[Module, int, Pairs], None] = lambda origin, predicate, new: None
         self._progress = progress
+        self._name_of = name_of
         self._pending: list[dict[int, list[Relation]]] = [
             {p: [index.relation(p)] for p in index.all_predicates() if module.reads(p)}
             for module in self.modules
@@ -75,6 +84,7 @@ class Fixpoint:
             if not pending and not module.is_waiting:
                 position += 1
                 continue
+            at(module.name)
             self._pending[position] = {}
             started = perf_counter()
             recent = TripleIndex({p: _merged(parts, self.index.relation(p)) for p, parts in pending.items()})
@@ -103,6 +113,9 @@ class Fixpoint:
             if self.journal is not None:
                 self.journal.setdefault(predicate, []).append(new.keys)
             if origin is not None:
+                if len(new) > FEW_ROWS:
+                    at(f"{origin.name}, facts of {self._name_of(predicate)}")
+                derived(len(new))
                 self.watch(origin, predicate, new)
             told = Relation(new)
             for module, pending in zip(self.modules, self._pending, strict=True):

@@ -18,6 +18,7 @@ from corollary.evaluate.fixpoint import Progress
 from corollary.evaluate.inconsistency import Inconsistency, clashes
 from corollary.evaluate.suspension import Suspended, suspended_rules
 from corollary.index.triples import TripleIndex
+from corollary.kernels.limits import limited_by_default
 from corollary.language import Program, Rule
 from corollary.modules.semi_naive import viable
 from corollary.modules.transitive import Unfit
@@ -143,8 +144,20 @@ def materialise(
     ``progress`` is called with a module's name and the number of facts after each of its turns. Unless
     ``modular``, semi-naive evaluation takes all rules, which is slower and good for comparing only. The
     explicit index is left as it is. Raises ``UnsafeRuleError``, or ``UnstratifiableError`` if rules negate
-    themselves whatever the facts are, before any result exists.
+    themselves whatever the facts are, before any result exists; ``LimitExceeded`` or ``Cancelled``, as the
+    work says that this is part of (``kernels.limits``).
     """
+    return limited_by_default(_fitted, explicit, program, dictionary, progress, modular)
+
+
+def _fitted(
+    explicit: TripleIndex,
+    program: Program,
+    dictionary: TermDictionary,
+    progress: Progress | None,
+    modular: bool,
+) -> Materialisation:
+    """As ``materialise``, within the limits there are."""
     unfit: frozenset[Rule] = frozenset()
     while True:
         try:

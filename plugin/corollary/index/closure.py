@@ -29,7 +29,9 @@ from corollary.index.pairs import (
     swap,
 )
 from corollary.index.relation import Relation
+from corollary.kernels.compiled import go_on
 from corollary.kernels.graph import Bits, meet, walk, write_bits
+from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys
 
 WORDS_AN_EDGE = 16
@@ -180,7 +182,11 @@ class Part:
         closed = np.zeros(sources.size + 1, np.int64)
         most = self.nodes.size * words_for(self.nodes.size) // WORDS_A_STEP
         room = min(4 * self.start.size + 16, most)
-        while walk(offsets, successors, numbers, closed, reached := np.empty(room, np.int64)) < sources.size:
+        while True:
+            reserve(8 * room)
+            reached = np.empty(room, np.int64)
+            if walk(go_on(), offsets, successors, numbers, closed, reached) == sources.size:
+                break
             if room == most:
                 return None
             room = min(4 * room, most)
@@ -238,7 +244,9 @@ def _numbers(terms: Column, nodes: Column) -> Nodes:
 def _written(rows: Bits, row_of: Nodes, sources: Column, nodes: Column, known: Keys = NO_KEYS) -> Keys:
     """For every source the nodes whose bits are set in its row, as packed pairs, sorted; no known ones."""
     counts = np.bitwise_count(rows.view(np.uint64)).sum(axis=1, dtype=np.int64)
-    keys = np.empty(int(counts[row_of].sum()) - known.size, np.uint64)
+    size = int(counts[row_of].sum()) - known.size
+    reserve(8 * size)
+    keys = np.empty(size, np.uint64)
     firsts_of_rows, seconds_of_bits = sources.astype(np.uint64), nodes.astype(np.uint64)
     write_bits(rows.reshape(-1), row_of, firsts_of_rows, seconds_of_bits, known, keys)
     return keys

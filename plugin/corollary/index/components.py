@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.index.pairs import firsts, pack, seconds, sorted_unique
+from corollary.kernels.compiled import go_on
 from corollary.kernels.graph import Bits, reachable, reachable_bits, strong_components, write_lists
+from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Keys
 
 Nodes = NDArray[np.int64]
@@ -48,9 +50,10 @@ class Components:
     def bits(self, first: int = 0, end: int | None = None) -> Bits:
         """What each component reaches of some nodes (all, if not told): a row of bits, padded to words."""
         count, width = self.cyclic.size, 8 * words_for((self.of_node.size if end is None else end) - first)
+        reserve(count * width)
         rows = np.zeros(count * width, np.uint8)
         arguments = self.offsets, self.successors, self.cyclic, self.member_offsets, self.members
-        reachable_bits(*arguments, first, rows)
+        reachable_bits(go_on(), *arguments, first, rows)
         return rows.reshape(count, width)
 
     def lists(self, ids: Keys, most: int | None = None) -> Keys | None:
@@ -62,8 +65,9 @@ class Components:
         closed = np.zeros(count + 1, np.int64)
         room = 4 * (self.successors.size + count) + 16
         while True:
+            reserve(8 * room)
             reached = np.empty(room, np.int64)
-            needed = reachable(self.offsets, self.successors, self.cyclic, closed, reached)
+            needed = reachable(go_on(), self.offsets, self.successors, self.cyclic, closed, reached)
             if most is not None and needed > most:
                 return None
             if needed <= room:
@@ -73,6 +77,7 @@ class Components:
         needed = write_lists(*arguments, np.empty(0, np.uint64))
         if most is not None and needed > most:
             return None
+        reserve(8 * needed)
         keys = np.empty(needed, np.uint64)
         write_lists(*arguments, keys)
         return keys

@@ -8,14 +8,16 @@ immutable: every way to make one sorts and removes duplicates, so that no join n
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import cache
+from functools import cache, partial
 from timeit import repeat
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.compiled import SMALL
+from corollary.kernels.compiled import MANY, SMALL, go_on
+from corollary.kernels.interrupts import undisturbed
+from corollary.kernels.limits import FEW_ROWS, reserve
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.kernels.sorted import compose as compose_kernel
 from corollary.kernels.sorted import contains as contains_kernel
@@ -76,7 +78,10 @@ def sort_keys(keys: Keys, *, by_first: bool = False) -> Keys:
     """
     few = FEW_TO_SORT if sort_by_digits.is_compiled else SMALL
     if keys.size <= few or not (by_first or _comparing_is_slow()):
-        keys.sort()
+        if keys.size > MANY:
+            undisturbed(keys.sort)
+        else:
+            keys.sort()
         return keys
     varying = int(np.bitwise_or.reduce(keys) ^ np.bitwise_and.reduce(keys))
     if by_first:
@@ -85,8 +90,17 @@ def sort_keys(keys: Keys, *, by_first: bool = False) -> Keys:
     shifts, width = min(ways, key=lambda way: len(way[0]))
     if not shifts:
         return keys
+    reserve(keys.nbytes)
     spare, counts = np.empty_like(keys), np.zeros(len(shifts) << width, np.int64)
-    return spare if sort_by_digits(keys, spare, np.array(shifts, np.uint64), counts) else keys
+    return spare if sort_by_digits(keys, np.array(shifts, np.uint64), counts, spare) else keys
+
+
+def order_of(column: NDArray[Any]) -> Rows:
+    """The rows of a column in ascending order of its values; those with the same value in their order."""
+    reserve(16 * column.size)
+    if column.size > MANY:
+        return undisturbed(partial(np.argsort, column, kind="stable"))
+    return np.argsort(column, kind="stable")
 
 
 @cache
@@ -128,7 +142,9 @@ def ascending(keys: Keys) -> Keys:
 
 def distinct(column: NDArray[Integer]) -> NDArray[Integer]:
     """The distinct values of a column, ascending."""
-    column = np.sort(column)
+    if column.size > FEW_ROWS:
+        reserve(column.nbytes)
+    column = np.sort(column) if column.size <= MANY else undisturbed(partial(np.sort, column))
     return distinct_of_sorted(column)
 
 
@@ -179,6 +195,8 @@ def union(left: Keys, right: Keys) -> Keys:
         return left
     if not left.size:
         return right
+    if left.size + right.size > FEW_ROWS:
+        reserve(left.nbytes + right.nbytes)
     merged: Keys = np.empty(left.size + right.size, np.uint64)
     size = union_kernel(left, right, merged)
     return merged if size == merged.size else merged[:size].copy()
@@ -192,6 +210,8 @@ def join(keys: Keys, probes: Column) -> tuple[Rows, Column]:
     starts: Rows = np.empty(probes.size, np.int64)
     counts: Rows = np.empty(probes.size, np.int64)
     total = locate_kernel(keys, probes, starts, counts) if keys.size and probes.size else 0
+    if total > FEW_ROWS:
+        reserve(12 * total)
     rows: Rows = np.empty(total, np.int64)
     values: Column = np.empty(total, np.uint32)
     if total:
@@ -214,6 +234,7 @@ def follow(pairs: Keys, further: Keys) -> Keys:
     starts: Rows = np.empty(probes.size, np.int64)
     counts: Rows = np.empty(probes.size, np.int64)
     total = locate_kernel(further, probes, starts, counts) if further.size and probes.size else 0
+    reserve(8 * total)
     followed: Keys = np.empty(total, np.uint64)
     if total:
         follow_kernel(pairs, further, starts, counts, followed)
@@ -232,9 +253,12 @@ def compose(pairs: Keys, further: Pairs) -> Keys:
     ends = further.distinct_seconds() if further.has_swapped else distinct(seconds(further.keys))
     numbers = np.searchsorted(ends, seconds(further.keys)).astype(np.uint32)
     most = min(total, distinct_of_sorted(firsts(pairs)).size * ends.size)
+    reserve(8 * most)
     composed: Keys = np.empty(most, np.uint64)
     if total:
-        size = compose_kernel(pairs, starts, counts, numbers, np.full(ends.size, -1, np.int64), composed)
+        size = compose_kernel(
+            go_on(), pairs, starts, counts, numbers, np.full(ends.size, -1, np.int64), composed
+        )
         composed = pack(firsts(composed[:size]), ends[seconds(composed[:size])])
     return composed if (composed[1:] > composed[:-1]).all() else sort_keys(composed)
 

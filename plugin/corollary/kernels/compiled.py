@@ -13,6 +13,7 @@ from functools import partial, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corollary.kernels.interrupts import undisturbed
 
@@ -22,16 +23,31 @@ Result = TypeVar("Result")
 SMALL = 30_000
 """Up to so many elements, over all calls so far, are not worth a compilation."""
 
+MANY = 1 << 22
+"""A kernel that fills more elements than this runs in a thread of its own: a thread costs 0.1 ms, and so many
+elements 5 to 50."""
+
+MANY_TO_STOP = 1 << 16
+"""As ``MANY``, for a kernel that can be stopped: it may take much longer than it fills elements."""
+
+Flag = NDArray[np.bool_]
+
 
 class Kernel(Generic[Parameters, Result]):
     """A function that compiles itself when an input deserves it; ``plain`` is the function as written.
 
     Every kernel is compiled with ``nogil`` and cached on disk, has one signature (writable C-contiguous
-    arrays, always of the same dtypes), and never uses ``fastmath``.
+    arrays, always of the same dtypes), and never uses ``fastmath``. Its last argument is the array that it
+    fills: if that is large, the caller can be interrupted meanwhile, and so can the work be ended that it is
+    part of. The kernel then goes on by itself to its end; unless its first argument is ``stop``, a ``Flag``:
+    then it returns soon after that is set, and what it has filled or returns is worth nothing. A kernel that
+    changes what others see must not go on by itself: its last argument is a number.
     """
 
     def __init__(self, plain: Callable[Parameters, Result]) -> None:
         self.plain = plain
+        self._can_stop = plain.__code__.co_varnames[0] == "stop"
+        self._most = MANY_TO_STOP if self._can_stop else MANY
         self._compiled: Callable[Parameters, Result] | None = None
         self._seen = 0
         update_wrapper(self, plain)
@@ -43,7 +59,11 @@ class Kernel(Generic[Parameters, Result]):
                 return self.plain(*args, **kwargs)
             undisturbed(partial(self._compile_for, args))
             assert self._compiled is not None
-        return self._compiled(*args, **kwargs)
+        if getattr(args[-1], "size", 0) <= self._most:
+            return self._compiled(*args, **kwargs)
+        stop: Any = args[0]
+        work = partial(self._compiled, *args, **kwargs)
+        return undisturbed(work, partial(stop.fill, True)) if self._can_stop else undisturbed(work)
 
     def _compile_for(self, args: tuple[Any, ...]) -> None:
         """Compile for arguments like these; in one go, as Numba cannot go on where it was interrupted."""
@@ -70,3 +90,8 @@ class Kernel(Generic[Parameters, Result]):
 def kernel(function: Callable[Parameters, Result]) -> Kernel[Parameters, Result]:
     """Decorator: make a kernel of a function. It must not call other kernels."""
     return Kernel(function)
+
+
+def go_on() -> Flag:
+    """A ``stop`` that is not set."""
+    return np.zeros(1, np.bool_)

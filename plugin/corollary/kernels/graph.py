@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.compiled import kernel
+from corollary.kernels.compiled import Flag, kernel
 
 Nodes = NDArray[np.int64]
 Bits = NDArray[np.uint8]
@@ -88,7 +88,7 @@ def strong_components(offsets: Nodes, targets: Nodes, component: Nodes) -> int:
 
 @kernel
 def reachable(
-    offsets: Nodes, targets: Nodes, cyclic: NDArray[np.bool_], closed: Nodes, reached: Nodes
+    stop: Flag, offsets: Nodes, targets: Nodes, cyclic: NDArray[np.bool_], closed: Nodes, reached: Nodes
 ) -> int:
     """Successor lists of a graph whose edges all lead to lower or equal numbers, merged bottom up.
 
@@ -101,6 +101,8 @@ def reachable(
     at = 0
     closed[0] = 0
     for node in range(n):
+        if stop[0]:
+            break
         if cyclic[node]:
             stamp[node] = node
             if at < reached.size:
@@ -158,7 +160,7 @@ def write_lists(
 
 
 @kernel
-def walk(offsets: Nodes, targets: Nodes, sources: Nodes, closed: Nodes, reached: Nodes) -> int:
+def walk(stop: Flag, offsets: Nodes, targets: Nodes, sources: Nodes, closed: Nodes, reached: Nodes) -> int:
     """What every source reaches over one edge or more, source by source, by depth-first search.
 
     Fills ``closed`` (sources + 1) with offsets into ``reached``. Returns how many sources were done when the
@@ -169,6 +171,8 @@ def walk(offsets: Nodes, targets: Nodes, sources: Nodes, closed: Nodes, reached:
     at = 0
     closed[0] = 0
     for number in range(sources.size):
+        if stop[0]:
+            break
         path[0] = sources[number]
         depth = 1
         while depth > 0:
@@ -238,6 +242,7 @@ def meet(
 
 @kernel
 def reachable_bits(
+    stop: Flag,
     offsets: Nodes,
     targets: Nodes,
     cyclic: NDArray[np.bool_],
@@ -255,6 +260,8 @@ def reachable_bits(
     n = offsets.size - 1
     width = rows.size // n if n > 0 else 0
     for node in range(n):
+        if stop[0]:
+            break
         row = rows[node * width : node * width + width]
         for edge in range(offsets[node + 1] - 1, offsets[node] - 1, -1):  # near ones first
             successor = targets[edge]

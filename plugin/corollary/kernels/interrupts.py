@@ -7,7 +7,8 @@ cannot be done that way, and are here:
 1. A lock is released by C code on one line with its body. On lines of their own, an exception that comes
    between the body and the release would leave the lock held.
 2. Work that cannot be begun twice (importing and compiling with Numba) runs in a thread of its own:
-   handlers of signals run in the main thread only.
+   handlers of signals run in the main thread only. So does what takes long in machine code: this thread
+   waits, and can be interrupted, cancelled, and ended by a limit of time.
 3. A handler that uses what it has interrupted is refused (``alone``): its change, or the interrupted one,
    would be lost.
 """
@@ -19,10 +20,13 @@ from contextlib import AbstractContextManager
 from threading import RLock, Thread
 from typing import TypeVar, TypeVarTuple
 
+from corollary.kernels.limits import check
 from corollary.language.errors import CorollaryError
 
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
+
+SECONDS_BETWEEN_CHECKS = 0.05
 
 IN_THE_MIDDLE = (
     "this thread is in the middle of a call of the store, and a handler of signals or __del__ makes another "
@@ -47,8 +51,11 @@ def alone(lock: RLock, function: Callable[[*Arguments], Result], *args: *Argumen
     return held(lock, function, *args)
 
 
-def undisturbed(work: Callable[[], Result]) -> Result:
-    """What ``work`` returns or raises. An exception out of nowhere ends the waiting, and not the work."""
+def undisturbed(work: Callable[[], Result], stop: Callable[[], None] = lambda: None) -> Result:
+    """What ``work`` returns or raises. An exception out of nowhere ends the waiting, and not the work.
+
+    So do a limit and a cancellation of the call that it is part of. Then it is asked to ``stop``.
+    """
     results: list[Result] = []
     failures: list[BaseException] = []
 
@@ -60,7 +67,13 @@ def undisturbed(work: Callable[[], Result]) -> Result:
 
     thread = Thread(target=run, name="corollary")
     thread.start()
-    thread.join()
+    try:
+        while thread.is_alive():
+            thread.join(SECONDS_BETWEEN_CHECKS)
+            check()
+    except BaseException:
+        stop()
+        raise
     if failures:
         raise failures[0]
     return results[0]

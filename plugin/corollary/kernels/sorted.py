@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.compiled import kernel
+from corollary.kernels.compiled import Flag, kernel
 
 Keys = NDArray[np.uint64]
 Column = NDArray[np.uint32]
@@ -138,7 +138,9 @@ def follow(pairs: Keys, further: Keys, starts: Rows, counts: Rows, followed: Key
 
 
 @kernel
-def compose(pairs: Keys, starts: Rows, counts: Rows, numbers: Column, last: Rows, composed: Keys) -> int:
+def compose(
+    stop: Flag, pairs: Keys, starts: Rows, counts: Rows, numbers: Column, last: Rows, composed: Keys
+) -> int:
     """For every pair (x, y), sorted, and every hit (y, z), the pair (x, number of z), once. Returns how many.
 
     ``numbers`` has the number of z for every key that ``locate`` went over. ``last`` is as long as there are
@@ -148,7 +150,7 @@ def compose(pairs: Keys, starts: Rows, counts: Rows, numbers: Column, last: Rows
     at = 0
     row = 0
     shift = np.uint64(32)
-    while row < starts.size:
+    while row < starts.size and not stop[0]:
         begin = at
         first = pairs[row] >> shift
         mark = np.int64(first)

@@ -12,7 +12,7 @@ Rows = NDArray[np.int64]
 
 
 @kernel
-def sort_by_digits(keys: Keys, spare: Keys, shifts: Keys, counts: Rows) -> bool:
+def sort_by_digits(keys: Keys, shifts: Keys, counts: Rows, spare: Keys) -> bool:
     """Sort keys by some of their digits, least first; keys that agree in these stay in their order.
 
     Knuth, The Art of Computer Programming 3, 5.2.5, with all digits counted in one pass. ``spare`` is as

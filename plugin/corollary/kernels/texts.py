@@ -83,8 +83,8 @@ def number_texts(
     arena: Bytes,
     size: int,
     grows: bool,
-    base: int,
     numbers: Numbers,
+    base: int,
 ) -> int:
     """Look up the texts that begin with the byte ``first``; the others' ``numbers`` are left alone.
 

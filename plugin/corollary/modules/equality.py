@@ -31,6 +31,7 @@ from corollary.index.closure import close_from
 from corollary.index.pairs import NO_KEYS, NO_PAIRS, Pairs, distinct, firsts, join, pack, seconds
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
+from corollary.kernels.limits import at
 from corollary.kernels.sorted import Column, Keys, Mask
 from corollary.modules.semi_naive import SemiNaive
 from corollary.plan.compile import Atom, CompiledRule, is_virtual
@@ -61,6 +62,7 @@ class Equality:
         self.rules: list[CompiledRule] = []
         self._same = -1
         self._places: set[int] = set()
+        self._dictionary = dictionary
         self._one_step = SemiNaive("replacement of one term", dictionary)
         self._waiting = False
 
@@ -157,6 +159,7 @@ class Equality:
 
     def _replace_in(self, predicate: int, keys: Keys, facts: TripleIndex, candidates: Candidates) -> None:
         """Replace at every place, by all members of the cliques; of Q itself only the predicate."""
+        at(f"{self.name}, in facts of {self._dictionary.decode(predicate)}")
         same = facts.relation(self._same)
         replaced = [keys]
         if 0 in self._places and predicate != self._same:

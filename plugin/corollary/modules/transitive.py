@@ -60,6 +60,7 @@ from corollary.index.pairs import (
 )
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
+from corollary.kernels.limits import at
 from corollary.kernels.sorted import Column, Keys
 from corollary.language import Call, Filter, Rule
 from corollary.modules.guards import Guards
@@ -324,10 +325,15 @@ class Transitive:
 
     def _close(self, predicate: int) -> Keys:
         """The closure of the edges from outside, without these."""
+        self._note(predicate)
         known = edges = self._external[predicate].pairs().keys
         if predicate in self._symmetric:
             edges = np.concatenate((edges, swap(edges)))
         return close_keys(edges, known)
+
+    def _note(self, predicate: int) -> None:
+        """Note what is at work."""
+        at(f"{self.name} of {self._dictionary.decode(predicate)}")
 
     def _told(self, predicate: int, paths: Keys) -> Keys:
         """What the rules derive of some paths."""
@@ -361,6 +367,7 @@ class Transitive:
 
     def _lost(self, predicate: int, certain: Relation) -> Keys:
         """The paths that need an edge that is gone, and edges nearby that are not certain."""
+        self._note(predicate)
         external, gone = self._external[predicate], self._gone[predicate]
         mirrored, starts = predicate in self._symmetric, self._ends(predicate, gone)
         sources = nodes_met(external, starts, backward=True, mirrored=mirrored)
@@ -396,6 +403,7 @@ class Transitive:
         return list(found)
 
     def _extend(self, predicate: int, new: Keys, closure: Relation) -> Keys:
+        self._note(predicate)
         before = self._external[predicate]
         self._external[predicate] = external = before.plus(new)
         if len(new) > FEW_EDGES:

@@ -27,6 +27,7 @@ from corollary.language import (
     Triple,
     Variable,
     constant_text,
+    format_rule,
     variables,
 )
 from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
@@ -125,6 +126,10 @@ class CompiledRule:
         for name, atoms in (("needs", self.atoms), ("reads", self.read), ("derives", self.heads)):
             object.__setattr__(self, name, frozenset(atom.p for atom in atoms))
         object.__setattr__(self, "is_open", min(self.reads | self.derives, default=0) < 0)
+
+    def __str__(self) -> str:
+        """The rule's name, and the rule."""
+        return f"{self.label}: {format_rule(self.source)}"
 
     @property
     def label(self) -> str:

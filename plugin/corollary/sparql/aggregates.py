@@ -17,7 +17,8 @@ from rdflib.term import Literal, Node, Variable
 
 from corollary.algebra.bindings import Batch
 from corollary.algebra.expressions import number_rows
-from corollary.index.pairs import firsts, pack, sorted_unique
+from corollary.index.pairs import firsts, order_of, pack, sorted_unique
+from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Rows
 from corollary.sparql.expressions import Exists, Expressions, mentioned
 from corollary.sparql.solutions import first_of_each
@@ -83,17 +84,19 @@ def _aggregate(
             for variable in mentioned(item.vars):
                 blamed &= expressions.column(variable, inner) != UNBOUND
         failed[groups[blamed]] = True
-    order = np.argsort(groups[valued], kind="stable")
+    order = order_of(groups[valued])
     ends = np.cumsum(np.bincount(groups[valued], minlength=size))
     column = filled(size, UNBOUND)
     known = {}
     for group, members in enumerate(np.split(values[valued][order], ends[:-1])):
+        check()
         if failed[group]:
             continue
         aggregator = Aggregator([_plain(item)])
         try:
             for term_id in members.tolist():
                 if term_id not in known:
+                    check()
                     known[term_id] = expressions.row({ARGUMENT: terms[term_id]})
                 aggregator.update(known[term_id])
             found = aggregator.get_bindings().get(KEY)

@@ -26,6 +26,7 @@ from rdflib.plugins.sparql.sparql import FrozenBindings, Query, QueryContext
 from rdflib.query import Result
 from rdflib.term import BNode, Identifier, Node, Variable
 
+from corollary.kernels.limits import Cancelled, LimitExceeded, check
 from corollary.sparql.dataset import UNION, QueryDataset, Source
 from corollary.sparql.evaluate import Evaluator
 from corollary.sparql.result import FailedResult, SelectResult
@@ -112,7 +113,7 @@ def _selected(evaluator: Evaluator, main: CompValue, context: QueryContext) -> R
     variables = list(main.PV)
     try:
         batch = evaluator.solve(main.p)
-    except NotImplementedError:
+    except (NotImplementedError, LimitExceeded, Cancelled):
         raise
     except Exception as problem:
         return FailedResult(variables, problem)
@@ -135,6 +136,7 @@ def _constructed(evaluator: Evaluator, main: CompValue) -> Graph:
     column = evaluator.expressions.column
     terms = {v: evaluator.terms.decode(column(v, batch)) for v in variables}
     for i in range(batch.size):
+        check()
         blank: defaultdict[Node, Node] = defaultdict(BNode)
         filled: Any  # the parser says which terms may stand where
         for triple in template:

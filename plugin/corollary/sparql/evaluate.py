@@ -22,7 +22,9 @@ from rdflib.term import BNode, Node, Variable
 
 from corollary.algebra.bindings import Batch
 from corollary.algebra.expressions import number_rows
+from corollary.index.pairs import order_of
 from corollary.index.triples import TripleIndex
+from corollary.kernels.limits import current
 from corollary.kernels.sorted import Column, Mask
 from corollary.sparql.aggregates import aggregate
 from corollary.sparql.dataset import QueryDataset
@@ -40,6 +42,22 @@ from corollary.sparql.solutions import (
     without,
 )
 from corollary.sparql.terms import UNBOUND, QueryTerms, filled
+
+KEYWORDS = {
+    "BGP": "pattern",
+    "LeftJoin": "OPTIONAL",
+    "Extend": "BIND",
+    "ToMultiSet": "subquery or VALUES",
+    "AggregateJoin": "GROUP BY",
+    "Group": "GROUP BY",
+    "OrderBy": "ORDER BY",
+    "Project": "SELECT",
+    "Slice": "LIMIT",
+} | {name: name.upper() for name in ("Join", "Union", "Minus", "Graph", "Filter", "Distinct", "Reduced")}
+"""What operators of the algebra are called, for people."""
+
+MOST_SHOWN = 120
+"""So many characters of a pattern are shown."""
 
 
 class Numbers(dict[Node, int]):
@@ -65,6 +83,25 @@ class Scope:
     index: TripleIndex
     seed: Batch
     rows: frozenset[int] = frozenset()
+
+
+class Operator:
+    """What is at work, for messages."""
+
+    __slots__ = ("part",)
+
+    def __init__(self, part: CompValue) -> None:
+        self.part = part
+
+    def __str__(self) -> str:
+        name = KEYWORDS.get(self.part.name, self.part.name)
+        triples = " . ".join(" ".join(map(_text, triple)) for triple in self.part.triples or ())
+        shown = triples if len(triples) <= MOST_SHOWN else f"{triples[:MOST_SHOWN]} ..."
+        return f"{name} {{ {shown} }}" if shown else name
+
+
+def _text(term: Any) -> str:
+    return str(term.n3())
 
 
 class Evaluator:
@@ -96,7 +133,12 @@ class Evaluator:
         operator = getattr(self, f"_{part.name.lower()}", None)
         if operator is None:
             raise NotImplementedError(f"operator {part.name}")
+        work = current()
+        around, work.where = work.where, Operator(part)
+        work.check()
         result: Batch = operator(part, scope, need)
+        work.rows(result.size)
+        work.where = around
         return result
 
     # Patterns
@@ -116,7 +158,7 @@ class Evaluator:
         start: Batch,
         need: int | None = None,
         early: Change = lambda batch: batch,
-        finish: Change = lambda batch: batch,
+        finish: Change | None = None,
     ) -> Batch:
         """A basic graph pattern from the rows of ``start`` on; ``early`` and ``finish`` as in PatternJoin."""
         patterns = [Pattern(self._term(s), self._predicate(p), self._term(o)) for s, p, o in part.triples]
@@ -298,7 +340,7 @@ class Evaluator:
             ranks = self.expressions.ranks(condition.expr, batch, self._exists(scope))
             if condition.order == "DESC":
                 ranks = -ranks
-            order = order[np.argsort(ranks[order], kind="stable")]
+            order = order[order_of(ranks[order])]
         return batch.take(order)
 
     def _project(self, part: CompValue, scope: Scope, need: int | None) -> Batch:

@@ -22,6 +22,7 @@ from rdflib.term import Literal, Node, URIRef, Variable
 
 from corollary.algebra.bindings import Batch
 from corollary.algebra.expressions import number_rows
+from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.sparql.terms import UNBOUND, QueryTerms, filled
 
@@ -29,6 +30,9 @@ EXISTS = ("Builtin_EXISTS", "Builtin_NOTEXISTS")
 VOLATILE = ("Builtin_RAND", "Builtin_UUID", "Builtin_STRUUID", "Builtin_BNODE")
 
 AND = "ConditionalAndExpression"
+
+ROWS_AT_ONCE = 1 << 14
+"""So many rows have their terms at hand."""
 
 Exists = Callable[[Any, Batch], Mask]
 """For which rows of a batch a graph pattern has a solution."""
@@ -243,10 +247,13 @@ class Expressions:
             rows = numbers = np.arange(batch.size)
         else:
             rows, numbers = number_rows(batch, [number for _, number in read])
-        columns = [self._terms.decode(batch.columns[number][rows]) for _, number in read]
         variables = [variable for variable, _ in read]
         results = []
-        for terms in zip(*columns, strict=True) if columns else [()] * rows.size:
-            bound = {v: term for v, term in zip(variables, terms, strict=True) if term is not None}
-            results.append(evaluate(own, self.row(bound)))
+        for start in range(0, rows.size, ROWS_AT_ONCE):
+            some = rows[start : start + ROWS_AT_ONCE]
+            columns = [self._terms.decode(batch.columns[number][some]) for _, number in read]
+            for terms in zip(*columns, strict=True) if columns else [()] * some.size:
+                check()
+                bound = {v: term for v, term in zip(variables, terms, strict=True) if term is not None}
+                results.append(evaluate(own, self.row(bound)))
         return results, numbers

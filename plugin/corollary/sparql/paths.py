@@ -31,6 +31,7 @@ from corollary.index.pairs import (
 )
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
+from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Keys
 from corollary.plan.compile import Atom
 from corollary.sparql.solutions import stacked
@@ -141,6 +142,7 @@ class PathJoin:
         found = pack(origins, origins) if path.zero else np.empty(0, np.uint64)
         frontier = pack(origins, origins)
         while frontier.size:
+            check()
             batch = Batch(int(frontier.size), {origin: firsts(frontier), node: seconds(frontier)})
             batch = self.extend(batch, s, path.path, o, frozenset((origin, node)))
             if not batch.size:

@@ -17,6 +17,7 @@ from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, Path, S
 from corollary.algebra.bindings import Batch
 from corollary.index.pairs import slice_of
 from corollary.index.triples import TripleIndex
+from corollary.kernels.limits import check, current, reserve
 from corollary.kernels.sorted import Keys
 from corollary.sparql.paths import PathJoin
 from corollary.sparql.solutions import stacked
@@ -61,18 +62,23 @@ class PatternJoin:
     id_of: Callable[[Any], int]
     filters: Change
 
-    def solve(self, start: Batch, patterns: list[Pattern], need: int | None, finish: Change) -> Batch:
-        """All rows of ``start`` extended by all patterns, finished; at least ``need`` if so many suffice."""
-        parts, found = [], 0
-        for unfinished in self._chunks(start, patterns, ROWS if need is None else CHUNK):
-            part = finish(unfinished)
+    def solve(self, start: Batch, patterns: list[Pattern], need: int | None, finish: Change | None) -> Batch:
+        """All rows of ``start`` extended by all patterns, finished; at least ``need`` if so many suffice.
+
+        Without ``finish`` and ``need`` all rows stay: a product that is too large is refused beforehand.
+        """
+        parts, found, work = [], 0, current()
+        all_stay = need is None and finish is None
+        for unfinished in self._chunks(start, patterns, ROWS if need is None else CHUNK, all_stay):
+            part = unfinished if finish is None else finish(unfinished)
             parts.append(part)
             found += part.size
+            work.rows(found)
             if need is not None and found >= need:
                 break
         return stacked(parts)
 
-    def _chunks(self, batch: Batch, patterns: list[Pattern], limit: int) -> Iterator[Batch]:
+    def _chunks(self, batch: Batch, patterns: list[Pattern], limit: int, all_stay: bool) -> Iterator[Batch]:
         """The solutions in parts, that are expected to have at most ``limit`` rows at every step."""
         if not batch.size:
             return
@@ -82,19 +88,30 @@ class PatternJoin:
         batch, following = self._next(batch, patterns)
         rest = list(patterns)
         rest.remove(following)
-        size = max(1, int(limit / max(self._growth(batch, following), 1)))
+        growth = self._growth(batch, following)
+        if all_stay and not rest and self._is_product(batch, following):
+            current().rows(batch.size * int(growth))
+            reserve(batch.size * int(growth) * 4 * (len(batch.columns) + len(following.variables)))
+        size = max(1, int(limit / max(growth, 1)))
         for start in range(0, batch.size, size):
+            check()
             part = batch
             if batch.size > size:
                 columns = {v: column[start : start + size] for v, column in batch.columns.items()}
                 part = Batch(min(size, batch.size - start), columns)
-            yield from self._chunks(self._extend(part, following), rest, limit)
+            yield from self._chunks(self._extend(part, following), rest, limit, all_stay)
 
     def _next(self, batch: Batch, waiting: list[Pattern]) -> tuple[Batch, Pattern]:
         following = min(waiting, key=lambda pattern: self._cost(batch, pattern))
         if batch.columns and self._cost(batch, following)[0]:
             batch = self.filters(batch)
         return batch, following
+
+    def _is_product(self, batch: Batch, pattern: Pattern) -> bool:
+        """Whether every row is joined with all facts of a predicate, so that their growth is known."""
+        s, p, o = pattern.s, pattern.p, pattern.o
+        ends = not (batch.knows(s) or batch.knows(o)) and s != o
+        return isinstance(p, int) and p >= 0 and ends
 
     def _extend(self, batch: Batch, pattern: Pattern) -> Batch:
         return self.paths.extend(batch, pattern.s, pattern.p, pattern.o, self.given)

@@ -22,6 +22,7 @@ from rdflib.plugin import PluginException
 from rdflib.term import BNode
 
 from corollary.index.pairs import Pairs
+from corollary.kernels.limits import check
 from corollary.language import InputError
 from corollary.store.terms import Terms
 from corollary.terms.dictionary import Ids
@@ -100,6 +101,7 @@ def read_documents(
 
     gathering = Gathering()
     for rows in in_turn(documents, read, progress):
+        check()
         gathering.add(rows)
     return Loaded(gathering.facts(), prefixes)
 

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
+from typing import cast
 
+from corollary.kernels.limits import Limits
 from corollary.language import CorollaryError, Program
 from corollary.profiles import load_rules, refuse_unknown
 
@@ -20,6 +22,9 @@ ACCESS = ("none", "files", "network", "all")
 
 EXTERNAL = "COROLLARY_EXTERNAL"
 """The variable of the environment for what stores allow that are not told."""
+
+LIMITS = "COROLLARY_LIMITS"
+"""The variable of the environment for limits, such as ``seconds=10,bytes=2GB``."""
 
 
 def known_access(text: str, name: str) -> str:
@@ -37,12 +42,14 @@ class Options:
     ``apart``: only ``urn:x-corollary:inferred`` shows it. CorollaryError for anything else. ``read_only``
     says how a folder is to be opened. ``external`` is what queries and updates may reach: ``none``,
     ``files``, ``network`` or ``all``; if it is None the environment says it, by COROLLARY_EXTERNAL.
+    ``limits`` are what one call may take, by default what COROLLARY_LIMITS says: ``Limits``, or a text.
     """
 
     rules: Rules
     inferred: str = "show"
     read_only: bool = False
     external: str | None = None
+    limits: Limits | str | None = None
 
     def __post_init__(self) -> None:
         if self.inferred not in POLICIES:
@@ -52,6 +59,8 @@ class Options:
             )
         if self.external is not None:
             known_access(self.external, "external")
+        given = os.environ.get(LIMITS, "") if self.limits is None else self.limits
+        object.__setattr__(self, "limits", Limits.parse(given) if isinstance(given, str) else given)
 
     @property
     def access(self) -> str:
@@ -59,6 +68,11 @@ class Options:
         if self.external is not None:
             return self.external
         return known_access(os.environ.get(EXTERNAL) or "none", EXTERNAL)
+
+    @property
+    def limit(self) -> Limits:
+        """What one call may take."""
+        return cast(Limits, self.limits)
 
     def configured(self, text: str) -> tuple[Options, str | None]:
         """The options after a string such as ``rules=rdfs;rules=family.dlog;inferred=apart``.
@@ -77,6 +91,8 @@ class Options:
                 options = replace(options, inferred=value)
             elif name == "external" and equals:
                 options = replace(options, external=value)
+            elif name == "limits" and equals:
+                options = replace(options, limits=value)
             elif name == "read_only" and equals:
                 if value not in ("yes", "no"):
                     raise CorollaryError(f"{part!r}: read_only=yes opens a folder that others may read too")

@@ -16,23 +16,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from html import escape
 from operator import add
-from threading import RLock
-from time import perf_counter
-from typing import TYPE_CHECKING
+from threading import Lock, RLock
+from time import perf_counter, sleep
+from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 from rdflib.graph import Graph
 from rdflib.store import Store
 from rdflib.term import URIRef
 
 from corollary.evaluate import Materialisation, materialise
-from corollary.kernels.interrupts import held
+from corollary.kernels.limits import Cancellation, Limits, check, limited
 from corollary.language import Program, Rule
 from corollary.maintain import Report, maintain
 from corollary.store.display import Glance
 from corollary.store.home import EXPLICIT, INFERRED
+from corollary.store.invention import warn_of as warn_of_unending
 from corollary.store.names import printer
 from corollary.store.options import Options
 from corollary.store.rules import RuleSource, named_rules, rules_from
@@ -50,6 +51,11 @@ if TYPE_CHECKING:
     from corollary.store.statistics import Statistics
     from corollary.store.suspension import SuspendedRule
 
+Arguments = TypeVarTuple("Arguments")
+Result = TypeVar("Result")
+
+SECONDS_BETWEEN_CHECKS = 0.002
+
 
 class Reasoning(Store):
     """A store's facts, rules, and what follows."""
@@ -62,9 +68,13 @@ class Reasoning(Store):
         """Begin with a version."""
         self._versions = Versions(version)
         self._reasoning = RLock()
+        self._deriving = Lock()
+        self._cancellation = Cancellation()
         self._latest: State | None = None
         self._warned: set[Rule] = set()
         self._warned_of: Derived | None = None
+        self._warned_unending: set[Rule] = set()
+        self._examined: Options | None = None
 
     @property
     def _terms(self) -> Terms:
@@ -125,7 +135,8 @@ class Reasoning(Store):
         from corollary.store.statistics import statistics
 
         suspended = list(map(str, self.suspended_rules()))
-        return statistics(self._now(), self._terms, self._versions.current().options.title(), suspended)
+        title = self._versions.current().options.title()
+        return self._limited(None, statistics, self._now(), self._terms, title, suspended)
 
     def last_maintenance(self) -> Report | None:
         """How the last change was followed: print it, or take ``as_dict()``; None if there was none yet."""
@@ -157,7 +168,8 @@ class Reasoning(Store):
         result = self.materialise()
         if result is None:
             return []
-        return list(inconsistencies(result, self._terms, printer(self.namespaces())))
+        found = partial(inconsistencies, result, self._terms, printer(self.namespaces()))
+        return self._limited(None, lambda: list(found()))
 
     def suspended_rules(self) -> list[SuspendedRule]:
         """The rules that are not applied, as the triples at hand let them negate what follows from them.
@@ -178,7 +190,8 @@ class Reasoning(Store):
         """
         from corollary.store.explaining import explanation
 
-        return explanation(self._now(), self._terms, self.namespaces(), goal, limit)
+        prefixes = self.namespaces()
+        return self._limited(None, explanation, self._now(), self._terms, prefixes, goal, limit)
 
     def explicit(self) -> Graph:
         """A graph of the explicit triples of all graphs."""
@@ -202,13 +215,20 @@ class Reasoning(Store):
         if version.length or version.derived.state is None:
             self._versions.change_beside(Version.applied)
             base, version = self._versions.base(), self._versions.current()
-            if base is not None and base.derived.state is None:
-                held(self._reasoning, self._derive, base)
-            if version.derived.state is None:
-                held(self._reasoning, self._derive, version)
+            self._examine(version)
+            for needed in (base, version):
+                if needed is not None and needed.derived.state is None:
+                    self._limited(None, self._derive_in_turn, needed)
         if is_read and version.derived is not self._warned_of:
             self._warn(version)
         return version
+
+    def _examine(self, version: Version) -> None:
+        """Warn of rules that may have no end, before they are applied."""
+        options = version.options
+        if options is not self._examined and options.program is not None:
+            warn_of_unending(options.program, self._warned_unending)
+        self._examined = options
 
     def _warn(self, version: Version) -> None:
         """Warn of rules that are suspended, once each. For reads: where warnings are errors it raises."""
@@ -218,6 +238,31 @@ class Reasoning(Store):
 
             warn_of(result, version.terms, printer(version.namespaces), self._warned)
         self._warned_of = version.derived
+
+    def _limited(
+        self, limits: Limits | None, function: Callable[[*Arguments], Result], *args: *Arguments
+    ) -> Result:
+        """What the function returns, called within limits: by default the store's."""
+        own = self._versions.current().options.limit if limits is None else limits
+        return limited(own, self._cancellation, function, *args)
+
+    def cancel(self) -> None:
+        """End all reasoning, queries, updates and loads of this store that run, or wait, in other threads.
+
+        Each raises ``Cancelled`` within a second, mostly at once, and leaves the state before it. What begins
+        later is not concerned.
+        """
+        self._cancellation.cancel()
+
+    def _derive_in_turn(self, version: Version) -> None:
+        """``_derive``, one thread at a time. LimitExceeded or Cancelled also while this one waits."""
+        if self._reasoning._is_owned():  # type: ignore[attr-defined]  # a handler, in the middle of it
+            return self._derive(version)
+        while self._deriving.locked():
+            check()
+            sleep(SECONDS_BETWEEN_CHECKS)
+        with self._reasoning, self._deriving: self._derive(version)  # fmt: skip  # noqa: E701
+        return None
 
     def _derive(self, version: Version) -> None:
         """Work out what follows from a version, unless another thread just has."""

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from array import array
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef
 
 from corollary.index.pairs import NO_KEYS
 from corollary.index.triples import TripleIndex
+from corollary.kernels.limits import Limits, check
 from corollary.language import CorollaryError
 from corollary.store.home import EXPLICIT, INFERRED
 from corollary.store.keeping import Keeping
@@ -42,12 +44,20 @@ if TYPE_CHECKING:
     from corollary.index.pairs import Pairs
     from corollary.store.loading import BadLine, Progress, Source
 
+TRIPLES_BETWEEN_CHECKS = 1024
+
 _UNKNOWN = -1
 """No graph's id."""
 
 Contexts = Iterator["_ContextType | None"]
 Pattern = tuple[int | None, int | None, int | None]
 """A pattern over ids; None matches anything."""
+
+
+_NOT_COPIED = (
+    "_versions", "_reasoning", "_deriving", "_cancellation", "_latest", "_warned", "_warned_of",
+    "_warned_unending", "_examined",
+)  # fmt: skip
 
 
 class InferredTripleWarning(UserWarning):
@@ -61,7 +71,8 @@ class CorollaryStore(Keeping):
     ``default_rules``, which the environment variable ``COROLLARY_RULES`` sets. ``inferred`` is ``"show"``:
     the default graph, the union and a plain graph show what follows; or ``"apart"``: only the graph
     ``urn:x-corollary:inferred`` does. Both may also be given in the configuration string, as ``rules=rdfs``;
-    so may the folder of a store, see ``open``.
+    so may the folder of a store, see ``open``. ``limits`` are what one call may take: ``Limits``, or a text
+    such as ``seconds=10,bytes=2GB``; the default is what COROLLARY_LIMITS says.
     """
 
     context_aware = True
@@ -79,8 +90,10 @@ class CorollaryStore(Keeping):
         rules: Rules | None = None,
         inferred: str = "show",
         external: str | None = None,
+        limits: Limits | str | None = None,
     ) -> None:
-        options = Options(self.default_rules if rules is None else rules, inferred, external=external)
+        given = self.default_rules if rules is None else rules
+        options = Options(given, inferred, external=external, limits=limits)
         options.refuse_unknown_rules()
         self._begin(options)
         super().__init__(configuration)
@@ -88,7 +101,7 @@ class CorollaryStore(Keeping):
     def __getstate__(self) -> dict[str, Any]:
         """A copy is in memory, and has what all threads see: a transaction that is open has not happened."""
         kept = self.__dict__.copy()
-        for name in ("_versions", "_reasoning", "_latest", "_warned", "_warned_of"):
+        for name in _NOT_COPIED:
             del kept[name]
         shared = self._versions.shared().applied()
         names = {key: graph.identifier for key, graph in shared.contexts.copy().items()}
@@ -251,7 +264,9 @@ class CorollaryStore(Keeping):
             for s, p, o in View(formula, formula).match(*pattern):
                 yield (terms[s], terms[p], terms[o]), iter((cast(Graph, context),))
             return
-        for s, p, o in self._view(version, state, context).match(*pattern):
+        for number, (s, p, o) in enumerate(self._view(version, state, context).match(*pattern)):
+            if number % TRIPLES_BETWEEN_CHECKS == 0:
+                check()
             yield (terms[s], terms[p], terms[o]), self._contexts_of(version, state, s, p, o)
 
     def __len__(self, context: _ContextType | None = None) -> int:
@@ -296,9 +311,30 @@ class CorollaryStore(Keeping):
     ) -> Result:
         """A SPARQL query's result, over what the store shows now; bound prefixes need no declaration.
 
+        ``limits`` may be given beside what rdflib knows: what this query may take, with all that is derived
+        for it. What rdflib's own evaluator answers goes by ``seconds`` and memory only.
+
         NotImplementedError, when called: rdflib's own evaluator shall answer. ExternalAccessRefused, if that
-        would reach files or the network, and the store's ``external`` does not allow it.
+        would reach files or the network, and the store's ``external`` does not allow it. LimitExceeded,
+        Cancelled.
         """
+        from corollary.sparql.handing_on import answered
+
+        limits = kwargs.pop("limits", None)
+        if isinstance(limits, str):
+            limits = Limits.parse(limits)
+        asked = partial(self._query, query, initNs, initBindings, queryGraph, **kwargs)
+        return self._limited(limits, answered, asked, sys._getframe(1))
+
+    def _query(
+        self,
+        query: Query | str,
+        initNs: Mapping[str, Any],
+        initBindings: Mapping[str, Identifier],
+        queryGraph: str,
+        **kwargs: Any,
+    ) -> Result:
+        """As ``query``, within limits."""
         from corollary.sparql import Source, answer
 
         home = cast(IdentifiedNode, queryGraph)
@@ -326,13 +362,20 @@ class CorollaryStore(Keeping):
         queryGraph: str,
         **kwargs: Any,
     ) -> None:
-        """Carry out a SPARQL Update request, all of it or nothing: see ``corollary.store.update``."""
+        """Carry out a SPARQL Update request, all of it or nothing: see ``corollary.store.update``.
+
+        ``limits`` may be given as for ``query``.
+        """
+        limits = kwargs.pop("limits", None)
         if kwargs.keys() - {"base"}:
             raise NotImplementedError("arguments that only another processor can know")
         from corollary.store.update import run_update
 
         home = self._versions.current().home.meet(queryGraph) if isinstance(queryGraph, BNode) else queryGraph
-        run_update(self, update, initNs, initBindings, cast(str, home), **kwargs)
+        carry_out = partial(
+            run_update, self, update, initNs, initBindings, cast(str, home), sys._getframe(1), **kwargs
+        )
+        self._limited(Limits.parse(limits) if isinstance(limits, str) else limits, carry_out)
 
     def _explicit_triples(self, graph: Node) -> Iterator[_TripleType]:
         """What was put into a graph."""
@@ -359,18 +402,31 @@ class CorollaryStore(Keeping):
         store is of. Prefixes are bound, as far as they and their namespaces are free. ``progress`` is told
         what is being read, the triples so far, and the share of all bytes (None: not known).
 
+        It takes as long as it takes: of the store's limits only that of memory concerns it.
+
         If one document is bad nothing has changed: InputError says which, where, and what to do. With
         ``on_error="skip"`` bad lines of N-Triples and N-Quads are left out; ``bad_lines`` lists them.
         """
-        from corollary.store.loading import Destination, read_documents
-
         if on_error not in ("stop", "skip"):
             raise CorollaryError(f"on_error is 'stop' or 'skip', not {on_error!r}")
+        unbounded = Limits(bytes=self._versions.current().options.limit.bytes)
+        return self._limited(unbounded, self._load, sources, format, graph, on_error == "skip", progress)
+
+    def _load(
+        self,
+        sources: Sequence[Source],
+        format: str | None,
+        graph: Graph | Node | str | None,
+        skips: bool,
+        progress: Progress | None,
+    ) -> int:
+        from corollary.store.loading import Destination, read_documents
+
         while True:
             bad: list[BadLine] = []
             version = self._versions.current().to_be_written()
             to = Destination(version.terms, self._target(version, graph))
-            loaded = read_documents(sources, format, to, progress, bad if on_error == "skip" else None)
+            loaded = read_documents(sources, format, to, progress, bad if skips else None)
             for name in loaded.graphs():
                 _refuse_side(version.terms, name)
             count = None

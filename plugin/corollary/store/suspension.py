@@ -65,12 +65,12 @@ def warn_of(result: Materialisation, terms: Terms, text: Callable[[Node], str], 
             warnings.warn(
                 f"{rule}. All other rules are applied; suspended_rules() lists them",
                 SuspendedRuleWarning,
-                stacklevel=_callers_level(),
+                stacklevel=callers_level(),
             )
 
 
-def _callers_level() -> int:
-    """How many frames above ``warn_of`` the caller's own code begins: not in here, and not in rdflib."""
+def callers_level() -> int:
+    """How many frames above the caller of this the user's own code begins: not in here, and not in rdflib."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
         ("corollary.", "rdflib")

@@ -11,10 +11,10 @@ what is inferred, too (WHERE), but change and copy what is explicit.
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
 import rdflib.plugins.sparql as sparql
@@ -25,6 +25,7 @@ from rdflib.plugins.sparql.sparql import Update
 from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef, Variable
 from rdflib.util import guess_format
 
+from corollary.kernels.limits import check
 from corollary.language import CorollaryError
 from corollary.store.external import ExternalAccessRefused, refuse
 from corollary.store.parsing import parse_update
@@ -49,13 +50,15 @@ def run_update(
     prefixes: Mapping[str, Any],
     bindings: Mapping[str, Identifier],
     query_graph: str | None,
+    caller: FrameType | None,
     base: str | None = None,
 ) -> None:
     """Carry out a request; if one of its operations fails, none has happened.
 
     ``query_graph`` names the default graph; the other graphs of the store are the named graphs.
     ``"__UNION__"`` means that the default graph shows all graphs: facts go into the caller's default graph,
-    and are deleted from every graph. NotImplementedError hands a text that does not parse back to rdflib.
+    and are deleted from every graph; ``caller`` is the frame in whose place that is looked for.
+    NotImplementedError hands a text that does not parse back to rdflib.
     """
     if not isinstance(request, Update):
         bound = {**dict(store.namespaces()), **prefixes}
@@ -69,7 +72,7 @@ def run_update(
             raise CorollaryError(f"initBindings: {name} is {value!r}, which is no RDF term; try Literal(...)")
     initial: Row = {Variable(name): value for name, value in bindings.items()}
     union = query_graph == "__UNION__"
-    default = _default_graph_of_caller(store) if union or query_graph is None else _name(query_graph)
+    default = _default_graph_of_caller(store, caller) if union or query_graph is None else _name(query_graph)
     scope = Scope(default, union and sparql.SPARQL_DEFAULT_GRAPH_UNION)
     for _ in store._versions.steps():
         for operation in operations:
@@ -84,20 +87,19 @@ def run_update(
                 change.apply(store)
 
 
-def _default_graph_of_caller(store: CorollaryStore) -> IdentifiedNode:
+def _default_graph_of_caller(store: CorollaryStore, frame: FrameType | None) -> IdentifiedNode:
     """The default graph of the Dataset or ConjunctiveGraph whose ``update`` was called.
 
     A union is asked for without its name, and a ConjunctiveGraph's default graph is a blank node of its own.
     """
-    frame = sys._getframe(1)
-    for _ in range(3):
+    for _ in range(2):
+        if frame is None:
+            break
         caller = frame.f_locals.get("self")
         if isinstance(caller, ConjunctiveGraph) and caller.store is store:
             return cast(
                 IdentifiedNode, store._versions.current().home.meet(caller._default_context.identifier)
             )
-        if frame.f_back is None:
-            break
         frame = frame.f_back
     return DATASET_DEFAULT_GRAPH_ID
 
@@ -216,6 +218,7 @@ def _refuse_variables(quads: list[Quad], initial: Row, where: str) -> None:
 def _filled(template: list[Quad], rows: Iterable[Row]) -> Iterator[Quad]:
     """A template's quads for every row; blank nodes are new in each. What is not bound is left out."""
     for row in rows:
+        check()
         blank: defaultdict[Node, BNode] = defaultdict(BNode)
 
         def filled(term: Node, row: Row = row, blank: defaultdict[Node, BNode] = blank) -> Node | None:

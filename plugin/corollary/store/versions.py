@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeVarTuple, cast
 from weakref import ref
 
 from corollary.kernels.interrupts import IN_THE_MIDDLE, alone, held
+from corollary.kernels.limits import check
 from corollary.language import CorollaryError
 from corollary.store.namespaces import Namespaces
 from corollary.store.options import Options
@@ -249,6 +250,7 @@ class Versions:
             raise CorollaryError(
                 "another coroutine of this thread has a transaction open: do not await inside a transaction"
             )
+        check()
         if running.ended.acquire(timeout=SECONDS_TO_LOOK_AGAIN):
             running.ended.release()
 

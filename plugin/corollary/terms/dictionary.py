@@ -114,6 +114,10 @@ class TermDictionary:
         """How many terms there are, the engine's own names aside."""
         return sum(map(self.count, (Kind.IRI, Kind.BLANK_NODE, Kind.LITERAL)))
 
+    def ends(self) -> tuple[int, ...]:
+        """For each kind of data, the id that its next term will have."""
+        return tuple(kind << KIND_SHIFT | self.count(kind) for kind in BULK_KINDS)
+
     def encode(self, text: str) -> int:
         """The id of a term given as canonical N-Triples text; a new one if it is new."""
         looked_through = 0 if self._tables is None else self._tabled(text)

@@ -172,8 +172,8 @@ class TextTable:
             self._arena,
             size,
             grows,
-            base,
             numbers,
+            base,
         )
 
     def _slots_for(self, more: int) -> Slots:

@@ -1,0 +1,48 @@
+"""The options that say what a command may take, for every command that reasons.
+
+They go before what the environment says (COROLLARY_LIMITS), and hold for the whole command: reading too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any, TypeVar, cast
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FLAGS = {"seconds": "--timeout", "facts": "--max-facts", "bytes": "--max-memory"}
+
+_TIMEOUT = click.option("--timeout", metavar="SECONDS", help="Give up after so many seconds.")
+_MAX_FACTS = click.option(
+    "--max-facts", metavar="N", help="Derive no more facts than this; no more rows, in a query."
+)
+_MAX_MEMORY = click.option(
+    "--max-memory", metavar="SIZE", help="Take no more memory, as in 500MB. Default: 9/10 of what there is."
+)
+
+
+def limiting_options(command: Command) -> Command:
+    """Decorator: add the options, and run the command within these limits."""
+
+    @wraps(command)
+    def within(
+        *args: Any, timeout: str | None, max_facts: str | None, max_memory: str | None, **options: Any
+    ) -> Any:
+        import os
+
+        from corollary.cli.group import Mistake
+        from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, limited
+
+        given = {"seconds": timeout, "facts": max_facts, "bytes": max_memory}
+        texts = [f"{name}={value}" for name, value in given.items() if value is not None]
+        limits = Limits.parse(",".join([os.environ.get("COROLLARY_LIMITS", ""), *texts]))
+        try:
+            return limited(limits, Cancellation(), partial(command, *args, **options))
+        except LimitExceeded as problem:
+            allowed = FLAGS.get(problem.limit, f"COROLLARY_LIMITS={problem.limit}=... in the environment")
+            raise Mistake(f"{problem.reason}; {allowed} allows more") from None
+
+    return cast(Command, _TIMEOUT(_MAX_FACTS(_MAX_MEMORY(within))))

@@ -1,0 +1,63 @@
+"""``--timeout``, ``--max-facts`` and ``--max-memory``: one message that names the flag, and exit code 2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from corollary.cli import main
+
+RULES = """
+PREFIX : <http://example.org/>
+[?x, :n, ?m] :- [?x, :n, ?k], BIND(?k + 1 AS ?m) .
+"""
+DATA = "@prefix : <http://example.org/> . :a :n 0 ; :p :b ."
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    rules, data = tmp_path / "count.dlog", tmp_path / "data.ttl"
+    rules.write_text(RULES)
+    data.write_text(DATA)
+    return [str(data), "--rules", str(rules)]
+
+
+@pytest.mark.parametrize("command", ["materialise", "check", "query", "explain-plan"])
+@pytest.mark.parametrize(
+    ("flags", "remedy"),
+    [
+        (["--timeout", "0.2"], "this took more than 0.2 s"),
+        (["--max-facts", "100"], "this derives more than 100 facts"),
+        ([], "rules have computed more than 50 terms"),
+    ],
+)
+def test_a_command_ends_by_its_limits(
+    command: str, flags: list[str], remedy: str, files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not flags:
+        monkeypatch.setenv("COROLLARY_LIMITS", "terms=50")
+    asked = ["-q", "ASK { ?s ?p ?o }"] if command == "query" else []
+    done = CliRunner().invoke(main, [command, *files, *asked, *flags])
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    warning, message = done.stderr.splitlines()
+    assert "BIND(?k + 1 AS ?m) . may compute new terms without end" in warning
+    assert message.startswith(f"corollary: {remedy}")
+    flag = flags[0] if flags else "COROLLARY_LIMITS=terms=... in the environment"
+    assert message.endswith(f"; {flag} allows more")
+
+
+def test_memory_is_limited(tmp_path: Path) -> None:
+    data = tmp_path / "data.nt"
+    data.write_text("".join(f"<x:{i}> <x:p> <x:{i + 1}> .\n" for i in range(3000)))
+    product = "SELECT * { ?a ?p ?b . ?c <x:p> ?d . ?e <x:p> ?f }"
+    arguments = ["query", str(data), "--rules", "none", "-q", product, "--max-memory"]
+    done = CliRunner().invoke(main, [*arguments, "2GB"])
+    assert done.exit_code == 2
+    assert done.stderr.startswith("corollary: this needs ")
+    assert "may take 2.0 GB" in done.stderr
+    done = CliRunner().invoke(main, [*arguments, "much"])
+    assert done.exit_code == 2
+    assert done.stderr == "corollary: bytes=much: a limit is a number, such as 500MB\n"
