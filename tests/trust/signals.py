@@ -80,6 +80,7 @@ class Life:
         self.data, self.place = data, place
         self.counts: Counter[str] = Counter()
         self.took: dict[str, float] = {}
+        self.first = dict(FIRST_SECONDS)
         self.number = 0
         self.model: Quads = frozenset()
         self.committed: list[Quads] = [frozenset()]
@@ -99,13 +100,15 @@ class Life:
         except KeyboardInterrupt:
             self.counts["interruptions"] += 1
             self.counts[f"in {name}"] += 1
+            if name not in self.took:  # it may take longer than was thought
+                self.first[name] = 1.2 * self.seconds(name)
             return True
         self.took[name] = time.perf_counter() - begun
         return False
 
     def seconds(self, name: str) -> float:
         """How long an operation takes, about."""
-        return self.took.get(name, FIRST_SECONDS.get(name, 1.0))
+        return self.took.get(name, self.first.get(name, 1.0))
 
     def live(self, interruptions: int) -> int:
         from rdflib import Graph, Namespace
