@@ -409,13 +409,21 @@ def closure(edges: set[Triple]) -> set[Triple]:
 
 @dataclass
 class Model:
-    """What was put into which graph, whether a Dataset has added one, and what each shows then."""
+    """What was put into which graph, which were added by a Dataset, and what each shows then.
+
+    ``first`` is what used the store first, if it was no graph named by an IRI.
+    """
 
     graphs: dict[Node, set[Triple]] = field(default_factory=dict)
-    is_plain: bool = True
+    added: set[Node] = field(default_factory=set)
+    first: str | None = None
 
     def copy(self) -> Model:
-        return Model({name: set(own) for name, own in self.graphs.items()}, self.is_plain)
+        return Model({name: set(own) for name, own in self.graphs.items()}, set(self.added), self.first)
+
+    def use(self, name: Node) -> None:
+        if isinstance(name, BNode):
+            self.first = self.first or "graph"
 
     def put(self, name: Node, *triples: Triple) -> None:
         self.graphs.setdefault(name, set()).update(triples)
@@ -424,7 +432,7 @@ class Model:
         own = self.graphs.get(name, set())
         union = set().union(*self.graphs.values())
         is_alone = self.graphs.keys() <= {name}
-        if not self.is_plain or not (isinstance(name, BNode) or is_alone):
+        if self.added or self.first == "dataset" or not (isinstance(name, BNode) or is_alone):
             return own
         return own | (closure(union) - union)
 
@@ -456,6 +464,8 @@ def take(kind: str, graph: Graph, other: IdentifiedNode, one: Triple, two: Tripl
     name = graph.identifier
     to = other if isinstance(other, URIRef) else EX.k
     first, second = (" ".join(term.n3() for term in triple) for triple in (one, two))
+    if kind != "dataset":
+        model.use(name)
     match kind:
         case "add":
             graph.add(one)
@@ -480,10 +490,12 @@ def take(kind: str, graph: Graph, other: IdentifiedNode, one: Triple, two: Tripl
         case "drop":
             graph.update(f"DROP SILENT GRAPH {to.n3()}")
             model.graphs.pop(to, None)
+            model.added.discard(to)
         case "dataset":
             Dataset(graph.store).graph(to)
             model.put(to)
-            model.is_plain = False
+            model.added.add(to)
+            model.first = model.first or "dataset"
 
 
 @given(st.lists(steps, min_size=1, max_size=12))
@@ -494,7 +506,8 @@ def test_any_sequence_of_changes(script: list[Step]) -> None:
     model = Model()
 
     def compare() -> None:
-        for name in (*NAMELESS, *NAMED):
+        for name in (*NAMED, *NAMELESS):
+            model.use(name)
             check(Graph(of, name), model.shown(name))
         assert {graph.identifier for graph in of.contexts()} >= {g for g, own in model.graphs.items() if own}
 
@@ -503,6 +516,7 @@ def test_any_sequence_of_changes(script: list[Step]) -> None:
         if kind == "read":
             compare()
         elif kind == "rollback":
+            model.use(name)
             trial = model.copy()
             with pytest.raises(ZeroDivisionError), of.transaction():
                 for change in ("add", "insert", "dataset"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import Graph, Literal, Namespace
 
@@ -35,6 +35,7 @@ def test_every_subject_has_its_facts(facts: set[tuple[int, int, int]]) -> None:
 
 
 @given(fact_sets, fact_sets, fact_sets)
+@settings(deadline=None)
 def test_a_view_hides_what_rdf_does_not_allow_or_is_elsewhere_unless_it_is_explicit(
     explicit: set[tuple[int, int, int]],
     inferred: set[tuple[int, int, int]],

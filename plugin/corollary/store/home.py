@@ -38,16 +38,21 @@ class Home:
 
     def meet(self, name: Node) -> Node:
         """As ``meant``. To be called for every graph that is read or filled: one of them is the first."""
-        is_nameless = isinstance(name, BNode) and name not in self.kept
-        if self.first is None and (is_nameless or name == DATASET_DEFAULT_GRAPH_ID):
-            self.first = name
+        if self.first is None:
+            is_nameless = isinstance(name, BNode) and name not in self.kept
+            if is_nameless or name == DATASET_DEFAULT_GRAPH_ID:
+                self.first = name
         return self.meant(name)
 
     def meant(self, name: Node) -> Node:
         """The name of the graph that is meant by a name."""
-        if self.stands_for is not None and name == self.first and isinstance(name, BNode):
-            return name if name in self.kept else self.stands_for
-        return name
+        if self.stands_for is None or not isinstance(name, BNode) or name in self.kept:
+            return name
+        return self.stands_for if name == self.first else name
+
+    def is_of_a_dataset(self) -> bool:
+        """Whether a Dataset came first."""
+        return not isinstance(self.first, BNode) and self.first == DATASET_DEFAULT_GRAPH_ID
 
     def of_a_dataset(self) -> Home:
         """After a Dataset has named a graph: from then on no graph is taken for another."""

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
+from rdflib.graph import Graph
 from rdflib.term import URIRef
 
 from corollary.language import CorollaryError
@@ -218,7 +218,7 @@ class Version:
 
         To list its graphs is not to add one, though rdflib then adds the default graph.
         """
-        return self.named <= {self.terms.default} and self.home.first != DATASET_DEFAULT_GRAPH_ID
+        return self.named <= {self.terms.default} and not self.home.is_of_a_dataset()
 
     def graph_ids(self) -> set[int]:
         """The graphs that there are, or that a waiting change mentions; formulas among them."""
