@@ -141,6 +141,16 @@ def test_a_dataset_made_over_a_plain_store_changes_nothing_until_it_adds_a_graph
     check(dataset.default_graph, [BD, AD])
 
 
+def test_a_dataset_made_over_a_graph_with_a_name() -> None:
+    graph = Graph(store(), EX.g).add(AB).add(BC)
+    dataset = Dataset(graph.store)
+    check(dataset.default_graph, [AC])
+    assert EX.g in {found.identifier for found in dataset.graphs()}
+    check(graph, [AB, BC, AC])
+    dataset.graph(EX.g)
+    check(graph, [AB, BC])
+
+
 def test_the_blank_graphs_of_a_dataset_are_named_graphs() -> None:
     dataset = Dataset(store())
     dataset.parse(data=TRIG.replace(":data {", ": {").replace(":a :p :b .", ""), format="trig")
@@ -430,11 +440,15 @@ class Model:
 
     def shown(self, name: Node) -> set[Triple]:
         own = self.graphs.get(name, set())
-        union = set().union(*self.graphs.values())
         is_alone = self.graphs.keys() <= {name}
-        if self.added or self.first == "dataset" or not (isinstance(name, BNode) or is_alone):
+        is_nameless = isinstance(name, BNode) and self.first != "dataset"
+        if self.added or not (is_nameless or is_alone):
             return own
-        return own | (closure(union) - union)
+        return own | self.inferred()
+
+    def inferred(self) -> set[Triple]:
+        union = set().union(*self.graphs.values())
+        return closure(union) - union
 
 
 NAMELESS = [BNode(name) for name in "xyz"]
@@ -454,6 +468,7 @@ KINDS = [
     "drop",
     "rollback",
     "read",
+    "look",
     "dataset",
 ]
 steps = st.tuples(st.sampled_from(KINDS), names, names, edges, edges)
@@ -464,7 +479,7 @@ def take(kind: str, graph: Graph, other: IdentifiedNode, one: Triple, two: Tripl
     name = graph.identifier
     to = other if isinstance(other, URIRef) else EX.k
     first, second = (" ".join(term.n3() for term in triple) for triple in (one, two))
-    if kind != "dataset":
+    if kind not in ("look", "dataset"):
         model.use(name)
     match kind:
         case "add":
@@ -491,6 +506,11 @@ def take(kind: str, graph: Graph, other: IdentifiedNode, one: Triple, two: Tripl
             graph.update(f"DROP SILENT GRAPH {to.n3()}")
             model.graphs.pop(to, None)
             model.added.discard(to)
+        case "look":
+            dataset = Dataset(graph.store)
+            model.first = model.first or "dataset"
+            check(dataset.default_graph, model.inferred())
+            assert all({*found} >= model.graphs.get(found.identifier, set()) for found in dataset.graphs())
         case "dataset":
             Dataset(graph.store).graph(to)
             model.put(to)

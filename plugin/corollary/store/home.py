@@ -50,17 +50,15 @@ class Home:
             return name
         return self.stands_for if name == self.first else name
 
-    def is_of_a_dataset(self) -> bool:
-        """Whether a Dataset came first."""
-        return not isinstance(self.first, BNode) and self.first == DATASET_DEFAULT_GRAPH_ID
-
     def of_a_dataset(self) -> Home:
         """After a Dataset has named a graph: from then on no graph is taken for another."""
         return self if self.first is not None else Home(DATASET_DEFAULT_GRAPH_ID, None, self.kept)
 
     def is_nameless(self, name: Node) -> bool:
-        """Whether a graph has a blank node for a name, or a nameless graph stands for it."""
-        return isinstance(name, BNode) or (name == self.stands_for and isinstance(self.first, BNode))
+        """Whether a graph goes by a blank node, its own name or one that stands for it; not in a Dataset."""
+        if isinstance(self.first, BNode):
+            return isinstance(name, BNode) or name == self.stands_for
+        return isinstance(name, BNode) and self.first != DATASET_DEFAULT_GRAPH_ID
 
     def target(self) -> Node:
         """The graph to load into: the nameless one that came first, else the default graph."""

@@ -214,11 +214,8 @@ class Version:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the store is no Dataset's: none has added a graph, or was the first to use the store.
-
-        To list its graphs is not to add one, though rdflib then adds the default graph.
-        """
-        return self.named <= {self.terms.default} and not self.home.is_of_a_dataset()
+        """Whether no Dataset has added a graph; the default one, which rdflib adds to list all, is none."""
+        return self.named <= {self.terms.default}
 
     def graph_ids(self) -> set[int]:
         """The graphs that there are, or that a waiting change mentions; formulas among them."""
