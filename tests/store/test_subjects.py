@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import Graph, Literal, Namespace
 
@@ -34,14 +34,17 @@ def test_every_subject_has_its_facts(facts: set[tuple[int, int, int]]) -> None:
         assert sorted(by_subject.facts_of(subject)) == sorted(fact for fact in facts if fact[0] == subject)
 
 
-@given(fact_sets, fact_sets)
-def test_a_view_hides_what_rdf_does_not_allow_unless_it_is_explicit(
-    explicit: set[tuple[int, int, int]], inferred: set[tuple[int, int, int]]
+@given(fact_sets, fact_sets, fact_sets)
+@settings(deadline=None)
+def test_a_view_hides_what_rdf_does_not_allow_or_is_elsewhere_unless_it_is_explicit(
+    explicit: set[tuple[int, int, int]],
+    inferred: set[tuple[int, int, int]],
+    elsewhere: set[tuple[int, int, int]],
 ) -> None:
-    known = index_of(explicit)
-    view = View(index_of(explicit | inferred), known)
+    union = explicit | elsewhere
+    view = View(index_of(union | inferred), index_of(explicit), index_of(union) if elsewhere else None)
     legal = {f for f in inferred if f[0] < FIRST_LITERAL and f[1] >> KIND_SHIFT == Kind.IRI}
-    shown = explicit | legal
+    shown = explicit | (legal - elsewhere)
     assert len(view) == len(shown)
     for _ in range(2):  # the second time the facts may be arranged by subject
         for s in (None, *ENDS):

@@ -30,6 +30,8 @@ UNION = "__UNION__"
 class Source:
     """A moment of a store: its terms, what its graphs show, their names, and that of the default graph.
 
+    A blank node that names the default graph of the query is not among the names.
+
     ``known`` remembers for that moment what was worked out from it.
     """
 
@@ -41,10 +43,7 @@ class Source:
 
     def index(self, graph: Node | None) -> TripleIndex:
         """What a graph shows; all graphs together for None."""
-        if graph not in self.known:
-            self.known[graph] = self.view(graph).shown
-        found: TripleIndex = self.known[graph]
-        return found
+        return self.view(graph).shown
 
     def has(self, graph: Node) -> bool:
         """Whether there is a graph of that name, be it empty."""
@@ -119,7 +118,7 @@ class QueryDataset:
         blank = any(isinstance(name, BNode) for name in names)
         if blank and self.home == UNION:
             raise NotImplementedError("one of the blank nodes names the default graph; which, rdflib knows")
-        return [name for name in names if not (isinstance(name, BNode) and name == self.home)]
+        return names
 
     def graph(self, name: Node) -> TripleIndex:
         """What a named graph shows; nothing if FROM NAMED leaves it out."""

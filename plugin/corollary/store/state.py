@@ -1,8 +1,8 @@
 """What a reader sees: one consistent moment of a store, that no later change reaches.
 
-Which facts a graph shows: a named graph what was put into it; the home graph (a Dataset's default
-graph, or a plain Graph on its own) also what is inferred; and two names select one side:
-``urn:x-corollary:explicit`` and ``urn:x-corollary:inferred``.
+Which facts a graph shows: a named graph what was put into it; a home graph (a Dataset's default
+graph, or a plain Graph) also what is inferred and not explicit in other graphs; and two names select one
+side: ``urn:x-corollary:explicit`` and ``urn:x-corollary:inferred``.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from itertools import chain, repeat
 import numpy as np
 
 from corollary.evaluate import Materialisation
-from corollary.index.pairs import Pairs, firsts, seconds
-from corollary.index.relation import Relation
+from corollary.index.pairs import Pairs, difference, firsts, seconds
+from corollary.index.relation import FIRST_LITERAL_KEY, Relation
 from corollary.index.triples import TripleIndex
+from corollary.kernels.sorted import Keys
 from corollary.maintain import Report
 from corollary.store.quads import Quads
 from corollary.store.subjects import FACTS_A_LOOK_UP, BySubject
@@ -34,13 +35,18 @@ Fact = tuple[int, int, int]
 class View:
     """Facts to read. What RDF does not allow is shown if it is explicit, and hidden if it is inferred.
 
+    ``explicit`` are the explicit facts that are shown, and ``union`` those of all graphs: what is in
+    ``index`` and explicit in other graphs only is hidden. Nothing is copied for that: each read leaves such
+    facts out.
+
     A subject is looked up in one relation after the other; when a view has answered many such questions,
     it arranges its facts by subject, once.
     """
 
-    def __init__(self, index: TripleIndex, explicit: TripleIndex) -> None:
+    def __init__(self, index: TripleIndex, explicit: TripleIndex, union: TripleIndex | None = None) -> None:
         self.index = index
         self.explicit = explicit
+        self.union = explicit if union is None else union
         self._looked_up = 0
         self._by_subject: BySubject | None = None
 
@@ -48,7 +54,7 @@ class View:
     def _size(self) -> int:
         if self.index is self.explicit:
             return self.index.fact_count()
-        return len(self.index) + self.explicit.fact_count() - len(self.explicit)
+        return len(self.index) - len(self.union) + self.explicit.fact_count()
 
     def __len__(self) -> int:
         return self._size
@@ -91,7 +97,8 @@ class View:
         if o is not None:
             subjects = relation.subjects(o)
             if subjects and self._may_hide(max(subjects), p):
-                subjects = [subject for subject in subjects if self._shows(subject, p, o)]
+                keys = np.array(subjects, np.uint64) << np.uint64(32) | np.uint64(o)
+                subjects = firsts(self._shown_of(p, keys)).tolist()
             return zip(subjects, repeat(p), repeat(o))
         return self._scan(p, relation)
 
@@ -113,16 +120,35 @@ class View:
         """Whether facts of a subject, or of smaller ones, may be hidden."""
         if self.index is self.explicit:
             return False
-        return subject >= FIRST_LITERAL or predicate >> KIND_SHIFT != Kind.IRI
+        return not _is_legal(subject, predicate) or self._is_elsewhere(predicate)
+
+    def _is_elsewhere(self, predicate: int) -> bool:
+        """Whether some facts of a predicate are explicit in other graphs only."""
+        if self.union is self.explicit:
+            return False
+        return len(self.union.relation(predicate)) > len(self.explicit.relation(predicate))
 
     def _shows(self, s: int, p: int, o: int) -> bool:
         """Whether a fact that holds is shown."""
-        return not self._may_hide(s, p) or self.explicit.relation(p).has(s, o)
+        if not self._may_hide(s, p) or self.explicit.relation(p).has(s, o):
+            return True
+        return _is_legal(s, p) and not self.union.relation(p).has(s, o)
+
+    def _shown_of(self, predicate: int, keys: Keys) -> Keys:
+        """Those of some facts that hold that are shown: as ``_shows``, many at a time."""
+        own = self.explicit.relation(predicate).contains(keys)
+        if predicate >> KIND_SHIFT != Kind.IRI:
+            return keys[own]
+        elsewhere = self.union.relation(predicate).contains(keys)
+        return keys[own | ~elsewhere & (keys < FIRST_LITERAL_KEY)]
 
     def _shown(self, predicate: int, relation: Relation) -> Relation:
         """The facts of a relation that are shown."""
         if self.index is self.explicit:
             return relation
+        if self._is_elsewhere(predicate):
+            own, union = self.explicit.relation(predicate), self.union.relation(predicate)
+            relation = relation.minus(difference(union.pairs().keys, own.pairs().keys))
         legal = relation.legal_count() if predicate >> KIND_SHIFT == Kind.IRI else 0
         if legal == len(relation):
             return relation
@@ -130,6 +156,11 @@ class View:
         doubtful = keys[legal:]
         doubtful = doubtful[self.explicit.relation(predicate).contains(doubtful)]
         return Relation(Pairs(np.concatenate((keys[:legal], doubtful))))
+
+
+def _is_legal(subject: int, predicate: int) -> bool:
+    """Whether RDF allows the facts of a subject and a predicate."""
+    return subject < FIRST_LITERAL and predicate >> KIND_SHIFT == Kind.IRI
 
 
 @dataclass(frozen=True)
@@ -184,7 +215,7 @@ class State:
         return view
 
     def home(self, graph: int) -> View:
-        """What was put into a graph, and all that follows from all graphs."""
+        """What was put into a graph, and what follows from all graphs and is explicit in none."""
         view = self._homes.get(graph)
         if view is None:
             view = self._homes[graph] = self._home(self.graph(graph))
@@ -193,10 +224,6 @@ class State:
     def _home(self, put: View) -> View:
         if self.materialisation is None or self.is_apart:
             return put
-        own = put.index
-        if own.fact_count() == self.facts.union.fact_count():
-            return View(self.index, own)
-        merged = own.snapshot()
-        for predicate, relation in self.inferred.index.relations():
-            merged.add(predicate, Pairs(relation.pairs().keys))
-        return View(merged, own)
+        own, union = put.index, self.facts.union
+        is_all = own.fact_count() == union.fact_count()
+        return View(self.index, own, None if is_all else union)

@@ -340,7 +340,8 @@ class CorollaryStore(Keeping):
         home = cast(IdentifiedNode, queryGraph)
         version = self._settled()
         state = version.state
-        graphs = frozenset((*state.facts.graphs, *version.named))
+        own = version.terms.find(version.home.meet(home)) if isinstance(home, BNode) else None
+        graphs = frozenset((*state.facts.graphs, *version.named)) - {own}
         known = state.__dict__.setdefault("_known_to_queries", {})
         view = partial(self._view, version, state)
         source = Source(version.terms, view, graphs, version.terms.default, known)
@@ -371,7 +372,7 @@ class CorollaryStore(Keeping):
             raise NotImplementedError("arguments that only another processor can know")
         from corollary.store.update import run_update
 
-        home = self._versions.current().home.meet(queryGraph) if isinstance(queryGraph, BNode) else queryGraph
+        home = self._versions.current().home.meet(queryGraph) if isinstance(queryGraph, Node) else queryGraph
         carry_out = partial(
             run_update, self, update, initNs, initBindings, cast(str, home), sys._getframe(1), **kwargs
         )
@@ -467,7 +468,7 @@ class CorollaryStore(Keeping):
         if graph is not None:
             return self._graph_id(version, graph if isinstance(graph, Node | Graph) else URIRef(graph))
         terms = version.terms
-        return terms.default if version.named else terms.id_of(version.home.target())
+        return terms.id_of(version.home.target()) if version.is_plain else terms.default
 
     def _add_facts(self, facts: Mapping[tuple[int, int], Pairs], *, is_home: bool) -> int:
         """Inside a transaction, add facts by graph and predicate. How many were new.
@@ -496,11 +497,10 @@ class CorollaryStore(Keeping):
     # Graphs
 
     def add_graph(self, graph: Graph) -> None:
-        """Remember a graph even if it is empty."""
+        """Remember a graph even if it is empty; the store is a Dataset's from then on."""
         while True:
             version = self._versions.current()
-            version.home.is_of_a_dataset()
-            name = self._graph_id(version, graph)
+            name = self._graph_id(version, graph, is_used=False)
             if name in version.named:
                 return
             try:
@@ -509,13 +509,19 @@ class CorollaryStore(Keeping):
                 continue
             return
 
+    def _create_graph(self, graph: Graph) -> None:
+        """Inside a transaction, remember a graph, and leave a plain store a plain one."""
+        self._versions.change(Version.with_created, self._graph_id(self._versions.current(), graph))
+
     def remove_graph(self, graph: Graph) -> None:
         """Forget a graph and its triples; the default graph is emptied."""
         for _ in self._versions.steps():
             if self._has_listeners():
                 super().remove((None, None, None), graph)
             version = self._versions.current()
-            self._versions.change(Version.without_graph, self._graph_id(version, graph))
+            # not used by that: rdflib's parsers of quads remove the default graph of plain stores, too
+            name = self._graph_id(version, graph, is_used=False)
+            self._versions.change(Version.without_graph, name)
 
     # Prefixes
 
@@ -540,9 +546,10 @@ class CorollaryStore(Keeping):
             ids.append(term_id)
         return ids[0], ids[1], ids[2]
 
-    def _graph_id(self, version: Version, context: _ContextType | Node) -> int:
+    def _graph_id(self, version: Version, context: _ContextType | Node, *, is_used: bool = True) -> int:
         """The id of a graph that is to be changed. CorollaryError if it is one side of all graphs."""
-        identifier = version.home.meet(_identifier(context))
+        home = version.home
+        identifier = (home.meet if is_used else home.meant)(_identifier(context))
         name = version.terms.id_of(identifier)
         _refuse_side(version.terms, name)
         if name not in version.contexts and isinstance(context, Graph):
@@ -584,8 +591,10 @@ class CorollaryStore(Keeping):
             return state.explicit
         if name == terms.inferred:
             return state.inferred
-        # inferred triples show in the default graph, or in one that is alone
-        is_home = name == terms.default or (not version.named and state.facts.graphs.keys() <= {name})
+        # inferred triples show in the default graph; in a plain store in the nameless ones, or in one alone
+        is_home = name == terms.default or (
+            version.is_plain and (version.home.is_nameless(identifier) or state.facts.graphs.keys() <= {name})
+        )
         return state.home(name) if is_home else state.graph(name)
 
 

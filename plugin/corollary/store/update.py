@@ -138,7 +138,7 @@ class _Change:
         for name in self.dropped:
             store.remove_graph(handle(name))
         for name in self.created:
-            store.add_graph(handle(name))
+            store._create_graph(handle(name))
 
     def _graphs(self) -> set[Node]:
         """The graphs that change, but for the default one."""

@@ -25,6 +25,7 @@ from corollary.store.pending import FIELDS, Pending, Row
 from corollary.store.quads import Change, Quads
 from corollary.store.state import Fact, State
 from corollary.store.terms import Terms
+from corollary.terms.dictionary import KIND_SHIFT, Kind
 
 if TYPE_CHECKING:
     from corollary.store.folder import Folder
@@ -139,7 +140,12 @@ class Version:
             raise StaleTerms
         if graph != terms.default:  # the default graph is always there: to look at it changes nothing
             self.to_be_written()
-        return self.changed(named=self.named | {graph})
+        return self.changed(named=self.named | {graph}, home=self.home.of_a_dataset())
+
+    def with_created(self, graph: int) -> Version:
+        """With a graph, empty if it is new, that no Dataset has asked for."""
+        quads = self.to_be_written().quads.with_graphs([graph])
+        return self if quads is self.quads else self.changed(quads=quads)
 
     def without_graph(self, graph: int) -> Version:
         """Without a graph or formula and its facts; of the default graph, without its facts."""
@@ -152,7 +158,8 @@ class Version:
 
     def with_home(self) -> Version:
         """After something was loaded into the graph of those who name none."""
-        return self.changed(home=self.home.filled())
+        blank = (graph for graph in self.quads.graphs if graph >> KIND_SHIFT == Kind.BLANK_NODE)
+        return self.changed(home=self.home.filled(self.terms[graph] for graph in blank))
 
     def bound(self, prefix: str, namespace: URIRef, override: bool) -> Version:
         """With a prefix. In a store that holds nothing yet there is nothing to bring back but that."""
@@ -204,6 +211,11 @@ class Version:
     def waiting(self) -> int:
         """How many single changes wait to be worked off."""
         return self.length // FIELDS
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no Dataset has added a graph; the default one, which rdflib adds to list all, is none."""
+        return self.named <= {self.terms.default}
 
     def graph_ids(self) -> set[int]:
         """The graphs that there are, or that a waiting change mentions; formulas among them."""
