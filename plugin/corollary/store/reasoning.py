@@ -124,8 +124,9 @@ class Reasoning(Store):
         """Counts of triples, terms and inconsistencies: print it, or take ``as_dict()``."""
         from corollary.store.statistics import statistics
 
-        suspended = list(map(str, self.suspended_rules()))
-        return statistics(self._now(), self._terms, self._versions.current().options.title(), suspended)
+        version = self._settled()
+        suspended = [str(rule) for rule in _suspended(version)]
+        return statistics(version.state, version.terms, version.options.title(), suspended)
 
     def last_maintenance(self) -> Report | None:
         """How the last change was followed: print it, or take ``as_dict()``; None if there was none yet."""
@@ -154,22 +155,18 @@ class Reasoning(Store):
         """What contradicts what, by which rule; of each rule's clashes the first thousand."""
         from corollary.store.inconsistency import inconsistencies
 
-        result = self.materialise()
+        version = self._settled()
+        result = version.state.materialisation
         if result is None:
             return []
-        return list(inconsistencies(result, self._terms, printer(self.namespaces())))
+        return list(inconsistencies(result, version.terms, printer(version.namespaces)))
 
     def suspended_rules(self) -> list[SuspendedRule]:
         """The rules that are not applied, as the triples at hand let them negate what follows from them.
 
         With the cycle, and the triples that close it: when these go, the rule is applied again.
         """
-        from corollary.store.suspension import suspended_rules
-
-        result = self.materialise()
-        if result is None:
-            return []
-        return list(suspended_rules(result, self._terms, printer(self.namespaces())))
+        return _suspended(self._settled())
 
     def explain(self, goal: Goal, *, limit: int = 1) -> Explanation:
         """Why a triple holds, or what makes an inconsistency: up to ``limit`` proofs, the shortest first.
@@ -178,7 +175,8 @@ class Reasoning(Store):
         """
         from corollary.store.explaining import explanation
 
-        return explanation(self._now(), self._terms, self.namespaces(), goal, limit)
+        version = self._settled()
+        return explanation(version.state, version.terms, version.namespaces, goal, limit)
 
     def explicit(self) -> Graph:
         """A graph of the explicit triples of all graphs."""
@@ -274,6 +272,14 @@ class Reasoning(Store):
     def _repr_html_(self) -> str:
         version = self._versions.current()
         return escape(repr(self)) if isinstance(version, Closed) else _glance(version).html()
+
+
+def _suspended(version: Version) -> list[SuspendedRule]:
+    """The suspended rules. Precondition: what follows has been worked out."""
+    from corollary.store.suspension import suspended_rules
+
+    result = version.state.materialisation
+    return [] if result is None else list(suspended_rules(result, version.terms, printer(version.namespaces)))
 
 
 def _glance(version: Version) -> Glance:
