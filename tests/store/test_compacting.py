@@ -8,6 +8,7 @@ import threading
 import warnings
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import pytest
 from click.testing import CliRunner
@@ -127,6 +128,18 @@ def test_readers_keep_their_moment() -> None:
     assert {(row[Variable("x")], row[Variable("n")]) for row in rows.bindings} == {
         (s, o) for s, _, o in expected
     }
+
+
+@pytest.mark.parametrize("rules", ["none", "rhodf"])
+def test_nothing_holds_the_old_terms(rules: str) -> None:
+    store = filled(rules=rules)
+    len(store)
+    store.query("SELECT ?x { ?x ?p ?o }", {}, {}, "__UNION__")
+    store.use_rules("none")
+    store.use_rules(rules)
+    old = ref(store._versions.current().terms)
+    store.compact()
+    assert old() is None
 
 
 def test_clashes_and_explanations_are_found_afterwards() -> None:

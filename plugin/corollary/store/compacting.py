@@ -10,6 +10,7 @@ Invariant: new ids are in the order of the old ones, so that sorted facts stay s
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -36,13 +37,14 @@ def compact(store: CorollaryStore) -> int:
         store._versions.current().to_be_written()
         store._derived()  # so that both dictionaries have what is derived
         before = store._versions.current().terms.dictionary
-        store._latest = None  # its modules know the old ids
+        store._latest = store._warned_of = None  # they know the old ids
         store._versions.change(compacted)
         store._derived()
         gone = len(before) - len(store._versions.current().terms.dictionary)
     folder = store._versions.folder()
     if folder is not None:
         folder.shrink()
+    gc.collect()  # modules refer to each other: Python would keep them, and the old terms, until it looks
     return gone
 
 
