@@ -26,7 +26,7 @@ class Settings:
     """What a run of the benchmarks was asked for.
 
     ``peers`` are the other reasoners, ``slow`` those among them that take minutes; ``small`` shrinks
-    made-up workloads to what a test can afford.
+    made-up workloads to what a test can afford. ``minutes`` is how long a soak takes.
     """
 
     repeat: int = 5
@@ -34,6 +34,7 @@ class Settings:
     peers: bool = True
     slow: bool = True
     small: bool = False
+    minutes: float = 10
 
 
 @dataclass(frozen=True, slots=True)

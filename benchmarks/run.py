@@ -34,6 +34,7 @@ from benchmarks.workloads import (
     queries,
     real,
     rules,
+    soak,
     spark,
     store,
     transitive,
@@ -56,6 +57,7 @@ WORKLOADS: dict[str, ModuleType] = {
         rules,
         dynamic,
         spark,
+        soak,
     )
 }
 """Every workload module has NAME, TITLE and run(settings)."""
@@ -68,6 +70,7 @@ WORKLOADS: dict[str, ModuleType] = {
 @click.option("--skip-slow", is_flag=True, help="Leave out owlrl, which takes minutes.")
 @click.option("--no-peers", is_flag=True, help="Leave out all other reasoners.")
 @click.option("--small", is_flag=True, help="Tiny sizes, to try the benchmarks themselves.")
+@click.option("--minutes", default=10.0, show_default=True, help="How long each shape of the soak takes.")
 @click.option("--fresh-memory", is_flag=True, help="Let freed memory go back to the system between runs.")
 @click.option("--list", "only_list", is_flag=True, help="List the workloads and stop.")
 def main(
@@ -77,6 +80,7 @@ def main(
     skip_slow: bool,
     no_peers: bool,
     small: bool,
+    minutes: float,
     fresh_memory: bool,
     only_list: bool,
 ) -> None:
@@ -87,7 +91,7 @@ def main(
         return
     if not fresh_memory:
         keep_memory()
-    settings = Settings(repeat, find_corpus(), not no_peers, not skip_slow, small)
+    settings = Settings(repeat, find_corpus(), not no_peers, not skip_slow, small, minutes)
     console = Console(width=None if sys.stdout.isatty() else 120)
     about = describe() | {"command": " ".join(["benchmarks/run.py", *sys.argv[1:]])}
     results = Results()

@@ -11,10 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.engine import ENGINE, REASON
-from benchmarks.measure import ENOUGH_SECONDS, Demand, Outcome, Settings, Task, measure
+from benchmarks.measure import ENOUGH_SECONDS, Demand, Outcome, Results, Settings, Task, measure
 from benchmarks.peers import OWLRL, REASONABLE, owlrl_task, reasonable_tasks
 from benchmarks.run import WORKLOADS
-from benchmarks.workloads import first_use, hierarchy, lubm, queries, real, store, transitive
+from benchmarks.workloads import first_use, hierarchy, lubm, queries, real, soak, store, transitive
+from rdflib import Graph
+
+from corollary.store import CorollaryStore
 
 PROJECT = Path(__file__).parents[2]
 SMALL = Settings(repeat=1, peers=False, slow=False, small=True)
@@ -114,6 +117,23 @@ def test_queries_are_answered_as_published(corpus: Path) -> None:
     assert right.value == len(queries.QUERIES)
     assert in_time.bound == queries.MOST_OVER_PYOXIGRAPH
     assert len({m.facts for m in results.measurements if m.what == queries.ALL}) == 1
+
+
+@pytest.mark.filterwarnings("ignore::corollary.store.InferredTripleWarning")
+def test_a_soak_reports_its_first_and_last_tenth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(soak, "COMPACTIONS", 0.2)
+    made = CorollaryStore(rules="rhodf")
+    made.open(str(tmp_path / "store"), create=True)
+    Graph(made).parse(data="".join(first_use.tiny_triples()), format="nt")
+    lived = soak.live("tiny", made, 0.1)
+    made.close()
+    assert lived["operations"] == sum(lived["kinds"].values())
+    assert lived["kinds"]["compact"] == 2
+    assert len(lived["tenths"]) == soak.TENTHS
+    results = Results()
+    soak.report(lived, results)
+    assert [demand.text.split(": ")[1].split(",")[0] for demand in results.demands] == list(soak.UNITS)
+    assert "operations in 0.1 minutes" in results.notes[0]
 
 
 @pytest.mark.parametrize("classes", [15, 100, 1000, 1007])

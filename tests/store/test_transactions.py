@@ -431,7 +431,7 @@ leaf = st.one_of(
     st.tuples(st.just("bind"), st.sampled_from("ab")),
     st.tuples(st.just("graph"), st.sampled_from([EX.g, EX.h])),
     st.tuples(st.just("rules"), st.sampled_from(["rhodf", "rdfs", "none"])),
-    st.tuples(st.sampled_from(["read", "commit", "rollback"])),
+    st.tuples(st.sampled_from(["read", "commit", "compact", "rollback"])),
 )
 steps = st.lists(
     st.recursive(
@@ -509,12 +509,12 @@ def play(store: CorollaryStore, script: list[Any], model: Model, committed: list
                 model.rules, model.is_touched = rules, True
             case "read", *_:
                 compare(store, model)
-            case "commit", *_:
+            case "commit" | "compact" as call, *_:
                 if depth:
                     with pytest.raises(CorollaryError):
-                        store.commit()
+                        getattr(store, call)()
                 else:
-                    store.commit()
+                    getattr(store, call)()
                     committed.append(model.copy())
             case "rollback", *_:
                 store.rollback()

@@ -134,6 +134,7 @@ class Commit:
     by_closing: bool
     reopens: bool
     rolls_back_first: bool
+    compacts: bool
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,7 @@ class Story:
             by_closing=by_closing,
             reopens=chance.random() < 0.2,
             rolls_back_first=chance.random() < 0.1,
+            compacts=chance.random() < 0.1,
         )
 
     def _quads(self, number: int) -> list[Quad]:
@@ -416,7 +418,12 @@ def perform(store: CorollaryStore, commit: Commit) -> None:
             _perform_steps(store, commit.steps)
         return
     _perform_steps(store, commit.steps)
-    store.close() if commit.by_closing else store.commit()
+    if commit.by_closing:
+        store.close()
+    elif commit.compacts:
+        store.compact()
+    else:
+        store.commit()
 
 
 def _perform_steps(store: CorollaryStore, steps: Iterable[Step]) -> None:

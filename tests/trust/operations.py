@@ -208,6 +208,7 @@ OPERATIONS: dict[str, Callable[[Case], object]] = {
     "load": lambda case: case.store.load(case.documents / "one.nt", case.documents / "two.ttl"),
     "update": _update,
     "commit": lambda case: case.store.commit(),
+    "compact": lambda case: case.store.compact(),
     "rollback": lambda case: case.store.rollback(),
     "read": lambda case: list(case.store.triples((None, None, None), None)),
     "query": lambda case: list(case.home.query("SELECT ?x { ?x a ?c . FILTER(STRLEN(STR(?x)) > 1) }")),

@@ -125,7 +125,7 @@ def step(chance: random.Random, depth: int) -> tuple[Any, ...]:
     if kind < 0.82:
         return "rules", chance.choice(PROGRAMS)
     if kind < 0.90 or depth > 2:
-        return (chance.choice(["read", "read", "commit", "rollback"]),)
+        return (chance.choice(["read", "read", "commit", "compact", "rollback"]),)
     inner = [step(chance, depth + 1) for _ in range(chance.randrange(6))]
     return chance.choice(["transaction", "failing"]), inner
 

@@ -9,13 +9,15 @@ fact to ``explain`` does not hold, or that ``verify`` found damage.
 """
 
 from corollary.cli.commands import main
-from corollary.cli.explaining import explain  # it adds its command
+from corollary.cli.compacting import compact  # it adds its command
+from corollary.cli.explaining import explain  # it too
 from corollary.cli.generating import generate  # it too
 from corollary.cli.rules import rules  # it too
 from corollary.cli.spark import spark_generate, spark_load, spark_materialise  # and these
 from corollary.cli.verifying import verify  # and this
 
 __all__ = [
+    "compact",
     "explain",
     "generate",
     "main",

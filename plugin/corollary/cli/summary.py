@@ -22,18 +22,15 @@ PREFIXES = {
 
 def summary(run: Run) -> dict[str, Any]:
     """Counts, times and the largest predicates of a run, in plain JSON types."""
-    from corollary.terms.dictionary import KIND_SHIFT, Kind
-
     result = run.materialisation
-    explicit, total = len(result.explicit), len(result.index)
-    predicates = (p for p in result.index.predicates() if p >> KIND_SHIFT == Kind.IRI)
-    sizes = sorted(((result.index.relation(p).legal_count(), p) for p in predicates), reverse=True)
+    explicit, inferred = result.explicit.fact_count(), result.inferred_count
+    sizes = sorted(((result.index.legal_count(p), p) for p in result.index.predicates()), reverse=True)
     return {
         "files": list(run.files),
         "rules": list(run.rules),
         "explicit": explicit,
-        "inferred": total - explicit,
-        "total": total,
+        "inferred": inferred,
+        "total": explicit + inferred,
         "rounds": result.rounds,
         "inconsistencies": result.inconsistency_count,
         "seconds": {name: round(seconds, 4) for name, seconds in run.seconds.items()},
@@ -41,7 +38,7 @@ def summary(run: Run) -> dict[str, Any]:
         "largest_predicates": [
             {
                 "predicate": result.dictionary.decode(predicate),
-                "explicit": result.explicit.relation(predicate).legal_count(),
+                "explicit": result.explicit.legal_count(predicate),
                 "total": size,
             }
             for size, predicate in sizes[:LARGEST]

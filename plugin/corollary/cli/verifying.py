@@ -29,13 +29,11 @@ def verify(folder: Path, as_json: bool) -> None:
       corollary verify pets
       corollary verify pets --json && cp -r pets backup
     """
-    from corollary.language import CorollaryError
     from corollary.store import CorollaryStore
-    from corollary.store.folder import DATABASE, DamagedFolder
+    from corollary.store.folder import DamagedFolder
     from corollary.store.verification import Verification
 
-    if not (folder / DATABASE).is_file():
-        raise CorollaryError(f"{folder}: there is no store: name the folder that a store was opened with")
+    store_file(folder)
     with stage("verifying", {}):
         store = CorollaryStore(rules="none")
         try:
@@ -49,3 +47,14 @@ def verify(folder: Path, as_json: bool) -> None:
         click.echo(found)
     if not found.is_sound:
         raise click.exceptions.Exit(EXIT_UNSOUND)
+
+
+def store_file(folder: Path) -> Path:
+    """The file that keeps a folder's store. CorollaryError if there is none."""
+    from corollary.language import CorollaryError
+    from corollary.store.folder import DATABASE
+
+    file = folder / DATABASE
+    if not file.is_file():
+        raise CorollaryError(f"{folder}: there is no store: name the folder that a store was opened with")
+    return file

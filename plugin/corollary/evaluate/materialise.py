@@ -63,8 +63,13 @@ class Materialisation:
         return {assignment.rule.number: assignment.module for assignment in self.assignments}
 
     def inferred(self) -> TripleIndex:
-        """The facts that are not explicit."""
-        return self.index.difference(self.explicit)
+        """What follows and is not explicit, as graphs show it: facts that RDF does not allow are left out."""
+        return self.index.difference(self.explicit).legal()
+
+    @property
+    def inferred_count(self) -> int:
+        """How many facts ``inferred`` has, in constant time: the number that is reported everywhere."""
+        return len(self.index) - len(self.explicit)
 
     @cached_property
     def suspended(self) -> tuple[Suspended, ...]:
@@ -126,8 +131,8 @@ class Materialisation:
 
     def __repr__(self) -> str:
         return (
-            f"Materialisation({self.program.name or 'program'}: {len(self.explicit):,} explicit, "
-            f"{len(self.index) - len(self.explicit):,} inferred)"
+            f"Materialisation({self.program.name or 'program'}: {self.explicit.fact_count():,} explicit, "
+            f"{self.inferred_count:,} inferred)"
         )
 
 

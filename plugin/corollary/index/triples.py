@@ -153,12 +153,22 @@ class TripleIndex:
         return self._fact_count
 
     def __len__(self) -> int:
-        """How many facts RDF allows: no literal subject, and an IRI for a predicate."""
-        return sum(
-            relation.legal_count()
-            for predicate, relation in self.relations()
-            if predicate >> KIND_SHIFT == Kind.IRI
-        )
+        """How many facts RDF allows."""
+        return sum(self.legal_count(predicate) for predicate in self._relations)
+
+    def legal_count(self, predicate: int) -> int:
+        """How many facts of a predicate RDF allows: no literal subject, and an IRI for a predicate."""
+        return self.relation(predicate).legal_count() if predicate >> KIND_SHIFT == Kind.IRI else 0
+
+    def legal(self) -> TripleIndex:
+        """The facts that RDF allows; it shares the relations that have no others."""
+        relations = {}
+        for predicate, relation in self.relations():
+            count = self.legal_count(predicate)
+            if count:
+                hides = count < len(relation)
+                relations[predicate] = Relation(Pairs(relation.pairs().keys[:count])) if hides else relation
+        return TripleIndex(relations)
 
     def columns(self, *, legal: bool = True) -> Columns:
         """All facts as columns subject, predicate, object, sorted by predicate, subject, object.
@@ -166,15 +176,11 @@ class TripleIndex:
         Unless ``legal`` is false, without those that RDF does not allow (the engine's own virtual
         relations are never among them).
         """
-        last = Kind.IRI if legal else Kind.LITERAL
         parts: list[Keys] = []
         names: list[Column] = []
-        for predicate, relation in sorted(self.relations(), key=lambda item: item[0]):
-            if predicate >> KIND_SHIFT > last:
-                continue
+        index = self.legal() if legal else self
+        for predicate, relation in sorted(index.relations(), key=lambda item: item[0]):
             keys = relation.pairs().keys
-            if legal:
-                keys = keys[: relation.legal_count()]
             parts.append(keys)
             names.append(np.full(keys.size, predicate, np.uint32))
         keys = np.concatenate(parts or [NO_KEYS])

@@ -63,6 +63,9 @@ ROW = 16
 FEW_ROWS = 1 << 10
 """So many rows are never too many."""
 
+JOURNAL = 1 << 20
+"""So many bytes of SQLite's journal stay on the disk for the next commit."""
+
 MANIFEST = "manifest"
 
 _TABLES = (
@@ -189,6 +192,7 @@ class Folder:
         else:
             run("PRAGMA locking_mode = EXCLUSIVE")
             run("PRAGMA synchronous = FULL")
+            run(f"PRAGMA journal_size_limit = {JOURNAL}")
             run("BEGIN EXCLUSIVE")
         if not self._pragma("schema_version"):  # SQLite takes the remains of a database for a new one
             if (self.place / DATABASE).stat().st_size:
@@ -340,8 +344,8 @@ class Folder:
     def write(self, version: Version) -> None:
         """Commit a version. If that raises an error of the folder's, nothing is written.
 
-        Precondition: the version is applied, and has the terms that were read. Whatever else is raised, an
-        interruption say, ``has_written`` tells.
+        Precondition: the version is applied. If its terms are not those of the version that was written last,
+        everything is written anew. Whatever else is raised, an interruption say, ``has_written`` tells.
         """
         held(self._busy, self._write_once, version)
 
@@ -354,6 +358,8 @@ class Folder:
             self._refuse_other_file()
         self._catch_up()
         written, dictionary = self._written, version.terms.dictionary
+        if written.version is not None and written.version.terms.dictionary is not dictionary:
+            written = _Written(written.commit)  # other ids: none of its rows counts
         others = others_of(version)
         counts = tuple(map(dictionary.count, BULK_KINDS))
         changes = list(_changes(written.quads, version.quads))
@@ -377,11 +383,14 @@ class Folder:
         others: dict[str, bytes],
     ) -> None:
         self._database.execute("BEGIN")
-        if self._manifest() != written.manifest():
+        if self._manifest() != self._written.manifest():
             raise CorollaryError(
                 f"{self.place} was written by another process, which had found it without locks: nothing was "
                 "changed there; save this store elsewhere, and open the folder again"
             )
+        if written.version is None:
+            self._database.execute("DELETE FROM terms")
+            self._database.execute("DELETE FROM changes")
         terms = self._write_terms(written, dictionary, counts)
         weight, changed = self._write_changes(written, version.quads, changes)
         for name, content in others.items():
@@ -392,6 +401,16 @@ class Folder:
         self._proposed = after
         self._database.execute("COMMIT")
         self._written, self._proposed = after, None
+
+    def shrink(self) -> None:
+        """Give the space of rows that are gone back to the file system. What is kept does not change."""
+        try:
+            held(self._busy, self._database.execute, "VACUUM")
+        except sqlite3.Error as error:
+            raise CorollaryError(
+                f"{self.place}: unused terms are gone, but its file could not be made smaller ({error}): "
+                "make room on the disk, and compact it again"
+            ) from error
 
     def _catch_up(self) -> None:
         """After an interrupted commit: give it up if it has not happened, and else know that it has."""

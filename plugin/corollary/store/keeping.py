@@ -34,6 +34,7 @@ from corollary.store.versions import Closed, Versions
 from corollary.terms.dictionary import TermDictionary
 
 if TYPE_CHECKING:
+    from corollary.store.store import CorollaryStore
     from corollary.store.verification import Verification
 
 
@@ -114,6 +115,18 @@ class Keeping(Reasoning):
         self._refuse_inside("commit")
         for _ in self._versions.steps(self._derived):
             pass
+
+    def compact(self) -> int:
+        """Commit, and give back the terms that no fact, graph or rule uses any more. How many went.
+
+        What follows is derived anew. In a folder all rows are written anew, and the file becomes smaller.
+        Readers of earlier moments keep theirs. CorollaryError inside a transaction, and if the folder was
+        opened to be read only.
+        """
+        from corollary.store.compacting import compact
+
+        self._refuse_inside("compact")
+        return compact(cast("CorollaryStore", self))
 
     def rollback(self) -> None:
         """Bring back everything as of the last commit: triples, what follows, graphs, prefixes, rules.

@@ -134,9 +134,10 @@ class Reasoning(Store):
         """Counts of triples, terms and inconsistencies: print it, or take ``as_dict()``."""
         from corollary.store.statistics import statistics
 
-        suspended = list(map(str, self.suspended_rules()))
-        title = self._versions.current().options.title()
-        return self._limited(None, statistics, self._now(), self._terms, title, suspended)
+        version = self._settled()
+        suspended = [str(rule) for rule in _suspended(version)]
+        title = version.options.title()
+        return self._limited(None, statistics, version.state, version.terms, title, suspended)
 
     def last_maintenance(self) -> Report | None:
         """How the last change was followed: print it, or take ``as_dict()``; None if there was none yet."""
@@ -165,10 +166,11 @@ class Reasoning(Store):
         """What contradicts what, by which rule; of each rule's clashes the first thousand."""
         from corollary.store.inconsistency import inconsistencies
 
-        result = self.materialise()
+        version = self._settled()
+        result = version.state.materialisation
         if result is None:
             return []
-        found = partial(inconsistencies, result, self._terms, printer(self.namespaces()))
+        found = partial(inconsistencies, result, version.terms, printer(version.namespaces))
         return self._limited(None, lambda: list(found()))
 
     def suspended_rules(self) -> list[SuspendedRule]:
@@ -176,12 +178,7 @@ class Reasoning(Store):
 
         With the cycle, and the triples that close it: when these go, the rule is applied again.
         """
-        from corollary.store.suspension import suspended_rules
-
-        result = self.materialise()
-        if result is None:
-            return []
-        return list(suspended_rules(result, self._terms, printer(self.namespaces())))
+        return _suspended(self._settled())
 
     def explain(self, goal: Goal, *, limit: int = 1) -> Explanation:
         """Why a triple holds, or what makes an inconsistency: up to ``limit`` proofs, the shortest first.
@@ -190,8 +187,9 @@ class Reasoning(Store):
         """
         from corollary.store.explaining import explanation
 
-        prefixes = self.namespaces()
-        return self._limited(None, explanation, self._now(), self._terms, prefixes, goal, limit)
+        version = self._settled()
+        names = version.namespaces
+        return self._limited(None, explanation, version.state, version.terms, names, goal, limit)
 
     def explicit(self) -> Graph:
         """A graph of the explicit triples of all graphs."""
@@ -319,6 +317,14 @@ class Reasoning(Store):
     def _repr_html_(self) -> str:
         version = self._versions.current()
         return escape(repr(self)) if isinstance(version, Closed) else _glance(version).html()
+
+
+def _suspended(version: Version) -> list[SuspendedRule]:
+    """The suspended rules. Precondition: what follows has been worked out."""
+    from corollary.store.suspension import suspended_rules
+
+    result = version.state.materialisation
+    return [] if result is None else list(suspended_rules(result, version.terms, printer(version.namespaces)))
 
 
 def _glance(version: Version) -> Glance:

@@ -197,14 +197,13 @@ class State:
     @cached_property
     def inferred(self) -> View:
         """What follows and is not explicit."""
-        if self.materialisation is None:
-            return View(TripleIndex(), TripleIndex())
-        return View(self.index.difference(self.facts.union), TripleIndex())
+        index = TripleIndex() if self.materialisation is None else self.materialisation.inferred()
+        return View(index, index)
 
     @property
     def inferred_count(self) -> int:
         """How many facts ``inferred`` shows."""
-        return len(self.index) - len(self.facts.union)
+        return 0 if self.materialisation is None else self.materialisation.inferred_count
 
     def graph(self, graph: int) -> View:
         """What was put into a graph."""

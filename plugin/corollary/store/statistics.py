@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from corollary.index.pairs import distinct
-from corollary.index.relation import Relation
 from corollary.store.state import State
 from corollary.store.terms import Terms
-from corollary.terms.dictionary import KIND_SHIFT, Kind, kinds
+from corollary.terms.dictionary import Kind, kinds
 
 MOST_PRINTED = 10
 """So many predicates and graphs are printed; ``as_dict`` has them all."""
@@ -81,8 +80,10 @@ def statistics(state: State, terms: Terms, rules: str, suspended: Sequence[str])
     text = terms.dictionary.decode
     graphs = {text(graph): facts.fact_count() for graph, facts in state.facts.graphs.items()}
     predicates = {
-        text(predicate): _counted(predicate, explicit.relation(predicate), relation)
-        for predicate, relation in index.relations()
+        text(predicate): PredicateCount(
+            len(explicit.relation(predicate)), index.legal_count(predicate) - explicit.legal_count(predicate)
+        )
+        for predicate in index.predicates()
     }
     used = distinct(np.concatenate((*explicit.columns(legal=False), *index.columns())))
     per_kind = np.bincount(kinds(used), minlength=len(Kind)).tolist()
@@ -104,10 +105,3 @@ def statistics(state: State, terms: Terms, rules: str, suspended: Sequence[str])
         ),
         tuple(suspended),
     )
-
-
-def _counted(predicate: int, explicit: Relation, everything: Relation) -> PredicateCount:
-    """What RDF does not allow counts if it is explicit."""
-    is_legal = predicate >> KIND_SHIFT == Kind.IRI
-    inferred = everything.legal_count() - explicit.legal_count() if is_legal else 0
-    return PredicateCount(len(explicit), inferred)

@@ -227,7 +227,8 @@ class CorollaryStore(Keeping):
         if version.derived.state is None and self._latest is None and version.options.has_rules:
             version = self._settled()
         state = version.derived.state or self._latest
-        if state is None:
+        result = None if state is None else state.materialisation
+        if state is None or result is None or result.dictionary is not version.terms.dictionary:
             return
         inferred = [
             (s, p, o)

@@ -46,6 +46,9 @@ FIRST_BYTES = {Kind.IRI: ord("<"), Kind.BLANK_NODE: ord("_"), Kind.LITERAL: ord(
 
 MOST_RECENT = 1 << 16
 
+FIRST_BLANK_NODE = Kind.BLANK_NODE << KIND_SHIFT
+"""Smallest id that is no legal predicate."""
+
 FIRST_LITERAL = Kind.LITERAL << KIND_SHIFT
 """Smallest id that is no legal subject."""
 

@@ -12,11 +12,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from corollary.index.triples import FIRST_VIRTUAL
 from corollary.loaders.encoded import COLUMNS
 from corollary.loaders.spark.dataset import DistributedDataSet, read_facts
 from corollary.plan.compile import Atom
 from corollary.plan.order import Age
+from corollary.terms.dictionary import FIRST_BLANK_NODE, FIRST_LITERAL
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -89,8 +89,9 @@ class Facts:
         }
 
     def inferred(self) -> DataFrame:
-        """The facts that are not explicit, without those of virtual relations."""
-        return read_facts(self._spark, self._rounds).where(f"predicate < {FIRST_VIRTUAL}")
+        """What follows and is not explicit, as ``Materialisation.inferred`` has it."""
+        legal = f"predicate < {FIRST_BLANK_NODE} AND subject < {FIRST_LITERAL}"
+        return read_facts(self._spark, self._rounds).where(legal)
 
     def add(self, candidates: DataFrame, *, may_be_many: bool = False) -> int:
         """Let what is new among the candidates be the recent facts; how many these are.

@@ -52,9 +52,9 @@ def materialise(
 ) -> Materialised:
     """Close the explicit facts of a data set under a program; the result is a data set at ``output``.
 
-    The facts are those that ``corollary.evaluate.materialise`` infers, literal subjects included. What the
-    schema says (what rules find by their guards) must fit into the driver's memory, and so must
-    a table of all predicates and classes. ``files`` says how many files the inferred facts are written to.
+    The facts are those that ``Materialisation.inferred`` has on one machine. What the schema says (what rules
+    find by their guards) must fit into the driver's memory, and so must a table of all predicates and
+    classes. ``files`` says how many files the inferred facts are written to.
 
     Raises InputError for what is no data set, or where something else is in the place of the output, and
     RuleError for programs that are unsafe, that cannot be stratified, or that make new terms (BIND,

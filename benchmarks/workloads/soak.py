@@ -1,0 +1,313 @@
+"""Minutes of mixed changes and queries on one store: as fast, and in as little memory, at the end.
+
+What is there stays as much as it was, while terms come and go all the time: a new thing gets the facts of
+one that is there, under a name and with a label that no other ever had, and goes again; explicit triples go
+and come back; so do graphs, prefixes and rules. Twice in each tenth of the time the store is compacted.
+
+Latency is CPU time, which other programs on the machine do not change much. Every shape has a process of its
+own.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+from benchmarks.machine import KEEPING, PROJECT
+from benchmarks.measure import Demand, Results, Settings
+from benchmarks.workloads.lubm import files
+from numpy.typing import NDArray
+from rdflib import RDF, RDFS, SKOS, Graph, Literal, Namespace, URIRef
+from rdflib.term import Node
+
+from corollary.store import CorollaryStore, InferredTripleWarning
+from corollary.store.folder import DATABASE
+
+NAME = "soak"
+TITLE = "minutes of changes, queries and rollbacks: as fast, and as small, at the end"
+
+EX = Namespace("http://example.org/soak/")
+
+MOST_GROWTH = 1.2
+SMALL_MINUTES = 0.3
+TENTHS = 10
+COMPACTIONS = 2
+"""So often is the store compacted in each tenth of the time."""
+
+THINGS = 200
+"""So many new things are there at a time, and so many explicit triples are away."""
+
+CONCEPTS = 3000
+DEEP = 100
+"""So long is a chain of narrower ones; below its end the others are a tree."""
+
+Triple = tuple[Node, Node, Node]
+Numbers = NDArray[np.float64]
+
+
+def run(settings: Settings) -> Results:
+    """One university in memory, and a thesaurus in a folder."""
+    results = Results()
+    minutes = SMALL_MINUTES if settings.small else settings.minutes
+    for shape in SHAPES:
+        command = [sys.executable, "-m", "benchmarks.workloads.soak", shape, str(minutes)]
+        given = {name: value for name, value in os.environ.items() if name not in KEEPING}
+        given |= {"CORPUS": str(settings.corpus)} if settings.corpus is not None else {}
+        done = subprocess.run(command, cwd=PROJECT, env=given, stdout=subprocess.PIPE, check=True)
+        report(json.loads(done.stdout), results)
+    return results
+
+
+def report(lived: dict[str, Any], results: Results) -> None:
+    """The first and the last tenth of a life, as demands and in a note."""
+    size, (first, *_, last) = lived["size"], lived["tenths"]
+    texts = []
+    for what, unit in UNITS.items():
+        if what in first:
+            text = f"{size}: {what}, last tenth over first"
+            results.demands.append(Demand(NAME, text, last[what] / first[what], MOST_GROWTH))
+            texts.append(f"{what} {first[what]:.3g} {unit}, then {last[what]:.3g} {unit}")
+    kinds = ", ".join(f"{kind} {count:,}" for kind, count in lived["kinds"].items())
+    done = f"{lived['operations']:,} operations in {lived['minutes']:g} minutes"
+    results.notes.append(f"{size}: {done} ({kinds}). {'; '.join(texts)}.")
+
+
+UNITS = {"median latency": "ms", "99th percentile": "ms", "memory": "MB", "file": "MB"}
+"""What is reported of a tenth: of memory and file, the most."""
+
+
+# Shapes
+
+
+@contextmanager
+def university() -> Iterator[tuple[str, CorollaryStore]]:
+    """One university, in memory."""
+    corpus = os.environ.get("CORPUS")
+    store = CorollaryStore()
+    with files(Path(corpus) if corpus else None, 1) as (size, paths):
+        store.load(*paths)
+    yield size, store
+
+
+@contextmanager
+def thesaurus() -> Iterator[tuple[str, CorollaryStore]]:
+    """Concepts below each other, and a transitive closure of that, in a folder."""
+    with TemporaryDirectory() as folder:
+        store = CorollaryStore()
+        store.open(folder, create=True)
+        graph = Graph(store)
+        graph.parse(data=_SKOS, format="turtle")
+        for number in range(1, CONCEPTS):
+            broader = number - 1 if number <= DEEP else DEEP + (number - DEEP - 1) // 5
+            graph.add((EX[f"c{number}"], SKOS.broader, EX[f"c{broader}"]))
+            graph.add((EX[f"c{number}"], SKOS.prefLabel, Literal(f"concept {number}", lang="en")))
+        store.commit()
+        yield f"thesaurus of {CONCEPTS:,} in a folder", store
+        store.close()
+
+
+_SKOS = """
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+skos:broader rdfs:subPropertyOf skos:broaderTransitive ; owl:inverseOf skos:narrower .
+skos:broaderTransitive a owl:TransitiveProperty ; rdfs:domain skos:Concept ; rdfs:range skos:Concept .
+"""
+
+SHAPES = {"university": university, "thesaurus": thesaurus}
+
+
+# A life
+
+
+@dataclass
+class Life:
+    """A store at work: what was put into it, and what is away just now."""
+
+    store: CorollaryStore
+    chance: random.Random = field(default_factory=lambda: random.Random(0))
+
+    def __post_init__(self) -> None:
+        self.graph = Graph(self.store, next(iter(self.store.contexts())).identifier)
+        self.explicit: list[Triple] = sorted(self.store.explicit())
+        self.subjects = sorted({s for s, _, _ in self.explicit if isinstance(s, URIRef)})
+        self.things: deque[URIRef] = deque()
+        self.away: deque[Triple] = deque()
+        self.number = 0
+
+    def new_thing(self) -> tuple[URIRef, list[Triple]]:
+        """A thing that never was, with the facts of one that is there."""
+        self.number += 1
+        thing = EX[f"thing{self.number}"]
+        like = self.store.triples((self.chance.choice(self.subjects), None, None), self.store.explicit())
+        facts: list[Triple] = [(thing, p, o) for (_, p, o), _ in like]
+        return thing, [*facts, (thing, RDFS.label, Literal(f"the thing of number {self.number}"))]
+
+    def add(self) -> None:
+        """Triple by triple, and a read."""
+        thing, facts = self.new_thing()
+        for triple in facts:
+            self.graph.add(triple)
+        self.things.append(thing)
+        assert set(facts) <= set(self.graph.triples((thing, None, None)))
+        if len(self.things) > THINGS:
+            self.forget()
+
+    def forget(self) -> None:
+        """By a pattern, and a read."""
+        thing = self.things.popleft()
+        self.graph.remove((thing, None, None))
+        assert not list(self.graph.triples((thing, RDFS.label, None)))
+
+    def remove(self) -> None:
+        """Any explicit triple; the one that is away for longest comes back."""
+        triple = self.chance.choice(self.explicit)
+        self.graph.remove(triple)
+        self.away.append(triple)
+        if len(self.away) > THINGS:
+            self.graph.add(self.away.popleft())
+        len(self.graph)
+
+    def look_up(self) -> None:
+        subject = self.chance.choice(self.subjects)
+        list(self.graph.triples((subject, None, None)))
+        list(self.graph.triples((None, None, subject)))
+
+    def query(self) -> None:
+        """A text that is new, one that is known, and one with bindings."""
+        subject = self.chance.choice(self.subjects)
+        list(self.graph.query(f"SELECT ?o ?n {{ <{subject}> ?p ?o OPTIONAL {{ ?o ?q ?n }} }} LIMIT 100"))
+        list(self.graph.query("SELECT ?c (COUNT(?x) AS ?n) { ?x a ?c } GROUP BY ?c"))
+        self.graph.query("ASK { ?x ?p ?y FILTER(STRLEN(STR(?y)) > 40) }", initBindings={"x": subject})
+
+    def update(self) -> None:
+        thing, facts = self.new_thing()
+        triples = " . ".join(" ".join(term.n3() for term in triple) for triple in facts)
+        self.graph.update(f"INSERT DATA {{ {triples} }}")
+        self.graph.update(f"DELETE WHERE {{ <{thing}> ?p ?o }}")
+        len(self.graph)
+
+    def roll_back(self) -> None:
+        try:
+            with self.store.transaction():
+                for triple in self.new_thing()[1]:
+                    self.graph.add(triple)
+                self.graph.remove(self.chance.choice(self.explicit))
+                len(self.graph)
+                raise KeyError
+        except KeyError:
+            len(self.graph)
+
+    def commit(self) -> None:
+        """One thing for another, in a transaction."""
+        with self.store.transaction():
+            self.add()
+
+    def name_a_graph(self) -> None:
+        thing, facts = self.new_thing()
+        graph = Graph(self.store, EX[f"graph{self.number}"], bind_namespaces="none")
+        self.store.addN((*triple, graph) for triple in facts)
+        self.store.bind("soak", URIRef(EX[f"space{self.number}#"]))
+        assert (thing, RDF.type, None) in graph or len(graph) == len(facts)
+        self.store.remove_graph(graph)
+
+    def explain(self) -> None:
+        subject = self.chance.choice(self.subjects)
+        for triple in list(self.store.inferred().triples((subject, None, None)))[:1]:
+            str(self.store.explain(triple))
+
+    def change_rules(self) -> None:
+        self.number += 1
+        name = EX[f"class{self.number}"].n3()
+        added = self.store.add_rules(f"[?x, a, {name}] :- [?x, {RDFS.label.n3()}, ?y] .")
+        len(self.graph)
+        self.store.remove_rules(added)
+        len(self.graph)
+
+    def compact(self) -> None:
+        before = len(self.graph)
+        self.store.compact()
+        assert len(self.graph) == before
+
+
+WEIGHTS: dict[Callable[[Life], None], float] = {
+    Life.add: 30,
+    Life.remove: 20,
+    Life.look_up: 20,
+    Life.query: 10,
+    Life.update: 3,
+    Life.roll_back: 6,
+    Life.commit: 6,
+    Life.name_a_graph: 3,
+    Life.explain: 2,
+    Life.change_rules: 0.5,
+}
+"""How often each kind of operation comes, beside the others."""
+
+APART = (Life.change_rules, Life.compact)
+"""What derives much or all anew: it does not count as latency."""
+
+
+def live(size: str, store: CorollaryStore, minutes: float) -> dict[str, Any]:
+    """A life of so many minutes: counts, and the figures of each tenth."""
+    life = Life(store)
+    for kind in (*[Life.add, Life.remove] * 2 * THINGS, *[*WEIGHTS] * 10, Life.compact):
+        kind(life)  # so that the first tenth begins with as much as the last
+    gc.collect()
+    log: list[tuple[float, float, float]] = []
+    kinds: dict[str, int] = {}
+    compacted, began = 0, perf_counter()
+    while (passed := (perf_counter() - began) / (60 * minutes)) < 1:
+        is_due = compacted < int(passed * TENTHS * COMPACTIONS + 0.5)
+        kind = Life.compact if is_due else life.chance.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
+        compacted += is_due
+        started = process_time()
+        kind(life)
+        spent = math.nan if kind in APART else process_time() - started
+        log.append((spent, resident(), kept_by(store)))
+        kinds[kind.__name__] = kinds.get(kind.__name__, 0) + 1
+    assert store.verify().is_sound
+    tenths = [figures(*part.T) for part in np.array_split(np.array(log), TENTHS)]
+    return {"size": size, "minutes": minutes, "operations": len(log), "kinds": kinds, "tenths": tenths}
+
+
+def figures(spent: Numbers, memory: Numbers, kept: Numbers) -> dict[str, float]:
+    """What is reported of some operations."""
+    found = {
+        "median latency": 1000 * float(np.nanmedian(spent)),
+        "99th percentile": 1000 * float(np.nanpercentile(spent, 99)),
+        "memory": float(memory.max()) / 1e6,
+    }
+    return found | ({"file": float(kept.max()) / 1e6} if kept.any() else {})
+
+
+def kept_by(store: CorollaryStore) -> float:
+    """The bytes of the file that keeps a store."""
+    folder = store._versions.folder()
+    return 0 if folder is None else (folder.place / DATABASE).stat().st_size
+
+
+def resident() -> float:
+    """The bytes of the process in memory; Linux only."""
+    with open("/proc/self/statm") as stream:
+        return int(stream.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", InferredTripleWarning)
+    with SHAPES[sys.argv[1]]() as (made, one):
+        print(json.dumps(live(made, one, float(sys.argv[2]))))
