@@ -13,7 +13,7 @@ from urllib.request import Request, url2pathname, urlopen
 
 from pyoxigraph import RdfFormat
 
-from corollary.language.errors import InputError
+from corollary.language.errors import Hint, InputError
 from corollary.loaders.documents import Document, size_of
 from corollary.loaders.formats import AMBIGUOUS, FileKind, format_of, input_error, named_format
 
@@ -76,5 +76,5 @@ def _format_of_reply(address: str, path: str, media_type: str, format: str | Non
     except InputError:
         if told is None:
             complaint = f"{address}: neither its name nor its media type ({media_type}) tells the format"
-            raise input_error(complaint, "name it, as in format='ttl'") from None
+            raise input_error(complaint, hint=Hint.NAME_FORMAT) from None
         return told, told == RdfFormat.RDF_XML

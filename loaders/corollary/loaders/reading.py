@@ -74,7 +74,8 @@ class DocumentTerms(dict[object, int]):
 
     def __missing__(self, term: object) -> int:
         if reason := unsupported(term):
-            raise input_error(f"{self._name}: {reason}", "leave it out, or say it in another way")
+            remedy = "leave it out, or say it in another way"
+            raise input_error(f"{self._name}: a term is not supported", remedy, detail=reason)
         text = str(term)
         if text.startswith("_:"):
             text = self.new_label() if self.new_label else free_label(text, self.dictionary)
