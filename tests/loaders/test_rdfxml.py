@@ -46,7 +46,8 @@ def document(body: str, prolog: str = '<?xml version="1.0"?>\n') -> str:
 DEFAULT = f'<rdf:RDF {NAMES}><Ontology xmlns="{OWL}" rdf:about="http://e/o"/></rdf:RDF>'
 PREFIXED = f'<rdf:RDF {NAMES} xmlns:owl="{OWL}"><owl:Ontology rdf:about="http://e/o"/></rdf:RDF>'
 PROTEGE = (
-    f'<?xml version="1.0"?>\n<!DOCTYPE rdf:RDF [\n    <!ENTITY owl "{OWL}" >\n    <!ENTITY e "http://e/" >\n]>\n'
+    f'<?xml version="1.0"?>\n<!DOCTYPE rdf:RDF [\n    <!ENTITY owl "{OWL}" >\n'
+    '    <!ENTITY e "http://e/" >\n]>\n'
     f'<rdf:RDF xmlns="&e;" xml:base="&e;" {NAMES} xmlns:owl="&owl;">\n'
     '    <owl:Ontology rdf:about="&e;o"/></rdf:RDF>'
 )

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from importlib.metadata import version
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from corollary.language.errors import Hint
 
 EXIT_INCONSISTENT = 1
 EXIT_NO = 1
@@ -42,8 +45,23 @@ class Commands(click.Group):
             from corollary.language.errors import CorollaryError
 
             if isinstance(error, CorollaryError):
-                raise Mistake(str(error)) from error
+                raise Mistake(error.text(in_flags())) from error
             raise
+
+
+def in_flags() -> dict[Hint, str]:
+    """The remedies that are the command line's own."""
+    from corollary.language.errors import Hint
+
+    return {
+        Hint.SKIP_BAD_LINES: "--skip-bad REPORT leaves bad lines out",
+        Hint.NAME_FORMAT: "name the format, as in --input-format ttl",
+        Hint.NAME_OUTPUT_FORMAT: "name the format, as in --output-format nt",
+        Hint.CORRECT_FORMAT: "mend the file, or name its format by its suffix or --input-format",
+        Hint.ALLOW_FILES: "allow it with --external files or --external all",
+        Hint.ALLOW_NETWORK: "allow it with --external network or --external all",
+        Hint.NAME_CLASS: "name the class",
+    }
 
 
 def print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

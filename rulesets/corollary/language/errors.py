@@ -34,6 +34,10 @@ class CorollaryError(Exception):
         """The message with other words for its hint; ``words`` has some for every hint."""
         return self.complaint.text(words) if isinstance(self.complaint, Diagnostic) else str(self)
 
+    def unquoted(self) -> str:
+        """Place and message without anything that may stand in the input."""
+        return self.complaint.unquoted() if isinstance(self.complaint, Diagnostic) else type(self).__name__
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
