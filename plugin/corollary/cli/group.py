@@ -1,13 +1,18 @@
-"""How the command ends: mistakes of the user, a closed pipe and Ctrl-C never show a traceback."""
+"""How the command ends: mistakes, a closed pipe, a full device, no memory, and Ctrl-C show no traceback."""
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+from contextlib import suppress
 from importlib.metadata import version
 from typing import IO, TYPE_CHECKING, Any
 
 import click
+
+from corollary.cli.memory import is_for_memory, spare_addresses
+from corollary.kernels.memory import limit_of_addresses
 
 if TYPE_CHECKING:
     from corollary.language.errors import Hint
@@ -18,6 +23,9 @@ EXIT_UNSOUND = 1
 EXIT_MISTAKE = 2
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What writing fails with."""
 
 
 class Mistake(click.ClickException):
@@ -30,23 +38,58 @@ class Mistake(click.ClickException):
 
 
 class Commands(click.Group):
-    """A group of commands that turns what can go wrong into messages and exit codes."""
+    """A group of commands that turns what can go wrong into one message and an exit code."""
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def main(self, *args: Any, **settings: Any) -> Any:
+        """Run the command that the arguments name, and exit."""
+        spare_addresses()
         try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            ctx.exit(EXIT_INTERRUPTED)
-        except BrokenPipeError:
-            # Whoever read our output has gone. Let nothing complain about it at exit either.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            ctx.exit(EXIT_BROKEN_PIPE)
-        except Exception as error:
-            from corollary.language.errors import CorollaryError
+            code = super().main(*args, **(settings | {"standalone_mode": False})) or 0
+            for stream in filter(None, (sys.stdout, sys.stderr)):
+                stream.flush()
+        except BaseException as error:
+            code = _told(error)
+        sys.exit(code)
 
-            if isinstance(error, CorollaryError):
-                raise Mistake(error.text(in_flags())) from error
-            raise
+
+def _told(error: BaseException) -> int:
+    """The exit code for what ended a command, after the message; what is no expected end is raised again."""
+    if isinstance(error, click.Abort):  # Ctrl-C
+        return EXIT_INTERRUPTED
+    if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
+        _silence()  # who read our output has gone
+        return EXIT_BROKEN_PIPE
+    if isinstance(error, SystemExit):
+        raise error
+    complaint = error if isinstance(error, click.ClickException) else Mistake(_message(error))
+    with suppress(OSError):  # standard error may be full, too
+        complaint.show()
+    if isinstance(error, OSError):
+        _silence()
+    return complaint.exit_code
+
+
+def _message(error: BaseException) -> str:
+    """One message for the user; what only a programmer can mend is raised again."""
+    language = sys.modules.get("corollary.language.errors")  # not to be imported when there is no memory
+    if language is not None and isinstance(error, language.CorollaryError):
+        return str(error.text(in_flags()))
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        return f"{error.filename or 'standard output'}: {error.strerror}"
+    if is_for_memory(error):
+        known = str(error) if type(error) is MemoryError else ""
+        limit = limit_of_addresses()
+        said = f": this process may have {limit >> 20:,} MB (ulimit -v)" if limit else ""
+        return f"not enough memory{said}{f'; {known}' if known else ''}"
+    raise error
+
+
+def _silence() -> None:
+    """Let nothing complain at exit about output that cannot be written."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for number in (1, 2):
+            os.dup2(nowhere, number)
 
 
 def in_flags() -> dict[Hint, str]:
