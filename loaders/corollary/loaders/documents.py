@@ -102,6 +102,8 @@ class Document:
         if self.content is not None:
             yield io.BytesIO(self.content)
         elif self.name == STANDARD_STREAM:
+            if sys.stdin is None:
+                raise input_error(f"{self.name}: standard input is closed")
             yield io.BufferedReader(_Counted(sys.stdin.buffer), 1 << 18)
         else:
             with open(self.name, "rb") as raw:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 from contextlib import suppress
@@ -43,6 +44,7 @@ class Commands(click.Group):
     def main(self, *args: Any, **settings: Any) -> Any:
         """Run the command that the arguments name, and exit."""
         spare_addresses()
+        _mend_streams()
         try:
             code = super().main(*args, **(settings | {"standalone_mode": False})) or 0
             for stream in filter(None, (sys.stdout, sys.stderr)):
@@ -51,13 +53,36 @@ class Commands(click.Group):
             code = _told(error)
         sys.exit(code)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # who read our output has gone; click would call it a failure
+            _silence()
+            ctx.exit(EXIT_BROKEN_PIPE)
+
+
+def _mend_streams() -> None:
+    """Let what is written to a closed stream go nowhere, and make streams that lose no error.
+
+    Python without buffers (PYTHONUNBUFFERED) forgets what is left when a device takes a part of a write.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        raw = getattr(stream, "buffer", None)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 (for as long as the process lives)
+        elif isinstance(raw, io.RawIOBase):
+            buffered = io.BufferedWriter(raw)
+            text = io.TextIOWrapper(buffered, stream.encoding, stream.errors, line_buffering=True)
+            setattr(sys, name, text)
+
 
 def _told(error: BaseException) -> int:
     """The exit code for what ended a command, after the message; what is no expected end is raised again."""
-    if isinstance(error, click.Abort):  # Ctrl-C
+    if isinstance(error, click.Abort | KeyboardInterrupt):
         return EXIT_INTERRUPTED
-    if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
-        _silence()  # who read our output has gone
+    if isinstance(error, BrokenPipeError):
+        _silence()
         return EXIT_BROKEN_PIPE
     if isinstance(error, SystemExit):
         raise error
