@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import socket
 import threading
+import traceback
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 import pytest
 from rdflib import Dataset, Graph, URIRef
+from rdflib.term import Node
 
-from corollary.language import CorollaryError
+from corollary.language import CorollaryError, InputError
 from corollary.store import CorollaryStore, ExternalAccessRefused
 
 
@@ -142,12 +146,189 @@ def test_files_are_no_network_and_the_other_way_round(listener: Listener, file: 
     assert listener.connections
 
 
-def test_what_a_file_says_is_not_quoted(listener: Listener, tmp_path: Path) -> None:
-    path = tmp_path / "passwords"
-    path.write_text("root:x:0:0:secret\n<")
+KEY = "-----BEGIN PRIVATE KEY-----\nhunter2hunter2\n-----END PRIVATE KEY-----\n"
+SECRETS: dict[str, tuple[str, str]] = {
+    "id_rsa": (KEY, ":1:1: not Turtle"),
+    "passwd": ("root:x:0:0:hunter2:/root:/bin/bash\n", ":1:1: not Turtle"),
+    ".env": ("PASSWORD=hunter2\n", ":1:1: not Turtle"),
+    "secrets.json": ('{"password": "hunter2",}', ":1:24: not JSON-LD"),
+    "context.jsonld": ('{"@context": "http://hunter2/", "a": 1}', ": not JSON-LD"),
+    "key.nt": (KEY, ":1:1: not N-Triples"),
+    "key.nq": (KEY, ":1:1: not N-Quads"),
+    "key.ttl": (KEY, ":1:1: not Turtle"),
+    "key.trig": (KEY, ":1:1: not TriG"),
+    "key.n3": (KEY, ":1:1: not N3"),
+    "key.trix": (KEY, ":1:1: not trix"),
+    "key.hext": (KEY, ": not hext"),
+    "key.rdf": ("<?xml version='1.0'?>\n" + KEY, ":2:1: not RDF/XML"),
+    "key.ttl.gz": (KEY, ": the compressed data end too early or are damaged"),
+    "key.owl": ("Prefix: hunter2", ": this is Manchester syntax, which is not RDF"),
+    "iri.ttl": ("<urn:a> <urn:b> <urn:c> .\n<urn:a> <hunter2 x> 5 .", ":2:9: not Turtle"),
+    "term.ttl": ("<urn:a> <urn:b> <<( <urn:a> <urn:b> 'hunter2' )>> .", ": a term is not supported"),
+    "iri.rdf": (
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">\n'
+        ' <rdf:Description rdf:about="hunter2 x"/></rdf:RDF>',
+        ":2:2: not RDF/XML",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SECRETS)
+@pytest.mark.parametrize("clause", ["LOAD", "FROM"])
+def test_what_a_file_says_is_not_quoted(listener: Listener, tmp_path: Path, name: str, clause: str) -> None:
+    """The error names the place; neither the error nor its causes, which a log may show, quote the file."""
+    content, complaint = SECRETS[name]
+    path = tmp_path / name
+    path.write_text(content)
+    dataset = filled(Dataset, "files")
     with pytest.raises(CorollaryError) as caught:
-        filled(Graph, "files").update(f"LOAD <{path.as_uri()}>")
-    assert "x:0:0" not in str(caught.value) and "secret" not in str(caught.value)
+        if clause == "LOAD":
+            dataset.update(f"LOAD <{path.as_uri()}>")
+        else:
+            dataset.query(f"SELECT * FROM <{path.as_uri()}> {{ ?s ?p ?o }}")
+    assert str(caught.value) == f"{clause} <{path.as_uri()}> failed: {path}{complaint}"
+    shown = "".join(traceback.format_exception(caught.value))
+    assert not any(secret in shown for secret in ("hunter2", "PRIVATE", "root:"))
+    assert len(dataset) == 1
+    dataset.update(f"LOAD SILENT <{path.as_uri()}>")
+    assert len(dataset) == 1
+
+
+class Redirecting(BaseHTTPRequestHandler):
+    """Redirects ``/CODE/TARGET`` to TARGET; ``/data`` is a triple, ``/service`` the answer of a service."""
+
+    def do_GET(self) -> None:
+        assert isinstance(self.server, Server)
+        self.server.paths.append(self.path)
+        code, _, target = self.path[1:].partition("/")
+        if code.isdigit():
+            self.send_response(int(code))
+            self.send_header("Location", unquote(target.partition("?")[0]))
+            self.end_headers()
+            return
+        is_data = self.path.startswith("/data")
+        self.send_response(200)
+        self.send_header("Content-Type", "text/turtle" if is_data else "application/sparql-results+json")
+        self.end_headers()
+        row = '{"s": {"type": "uri", "value": "urn:far"}}'
+        answer = f'{{"head": {{"vars": ["s"]}}, "results": {{"bindings": [{row}]}}}}'
+        self.wfile.write(b"<urn:far> <urn:p> <#o> ." if is_data else answer.encode())
+
+    do_POST = do_GET
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is logged."""
+
+
+class Server(ThreadingHTTPServer):
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Redirecting)
+        self.paths: list[str] = []
+        self.address = f"http://127.0.0.1:{self.server_address[1]}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def leading_to(self, target: str, code: int = 302) -> str:
+        return f"{self.address}/{code}/{quote(target, safe='')}"
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as server:
+        yield server
+        server.shutdown()
+
+
+def load(address: str, external: str) -> set[Node]:
+    graph = filled(Graph, external)
+    graph.update(f"LOAD <{address}>")
+    return set(graph.subjects())
+
+
+def ask_from(address: str, external: str) -> set[Node]:
+    dataset = filled(Dataset, external)
+    found = {row[0] for row in dataset.query(f"SELECT ?s FROM <{address}> {{ ?s ?p ?o }}")}  # type: ignore
+    assert len(dataset) == 1, "a query changes nothing"
+    return found | {URIRef("urn:a")}
+
+
+def ask_from_named(address: str, external: str) -> set[Node]:
+    query = f"SELECT ?s FROM NAMED <{address}> {{ GRAPH ?g {{ ?s ?p ?o }} }}"
+    return {row[0] for row in filled(Dataset, external).query(query)} | {URIRef("urn:a")}  # type: ignore
+
+
+def ask_service(address: str, external: str) -> set[Node]:
+    query = f"SELECT ?s {{ SERVICE <{address}> {{ SELECT ?s {{ ?s ?p ?o }} }} }}"
+    return {row[0] for row in filled(Graph, external).query(query)} | {URIRef("urn:a")}  # type: ignore
+
+
+def insert_from_service(address: str, external: str) -> set[Node]:
+    graph = filled(Graph, external)
+    service = f"SERVICE <{address}> {{ SELECT ?s {{ ?s ?p ?o }} }}"
+    graph.update(f"INSERT {{ ?s <urn:p> 1 }} WHERE {{ {service} }}")
+    return set(graph.subjects())
+
+
+def post_to_service(address: str, external: str) -> set[Node]:
+    """rdflib asks by POST if a query is long, as it is with rdflib's prefixes."""
+    query = f"SELECT ?s {{ SERVICE <{address}> {{ ?s ?p ?o }} }}"
+    return {row[0] for row in filled(Graph, external).query(query)} | {URIRef("urn:a")}  # type: ignore
+
+
+CLAUSES = [load, ask_from, ask_from_named, ask_service, insert_from_service]
+
+
+@pytest.mark.parametrize("clause", CLAUSES)
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+def test_redirects_to_http_are_followed(
+    server: Server, clause: Callable[[str, str], set[Node]], code: int
+) -> None:
+    place = "/service" if "service" in clause.__name__ else "/data"
+    for target in (f"{server.address}{place}", place, server.leading_to(place)):
+        assert clause(server.leading_to(target, code), "network") == {URIRef("urn:a"), URIRef("urn:far")}
+
+
+@pytest.mark.parametrize("clause", [*CLAUSES, post_to_service])
+@pytest.mark.parametrize(
+    "scheme", ["FILE", "FTP", "data:text/turtle,<urn:x>%20a%201.", "gopher://127.0.0.1/"]
+)
+@pytest.mark.parametrize("access", ["network", "all"])
+def test_redirects_to_anything_else_are_refused(
+    server: Server,
+    listener: Listener,
+    file: Path,
+    clause: Callable[[str, str], set[Node]],
+    scheme: str,
+    access: str,
+) -> None:
+    target = {"FILE": file.as_uri(), "FTP": listener.address.replace("http:", "ftp:")}.get(scheme, scheme)
+    for address in (server.leading_to(target), server.leading_to(server.leading_to(target, 307), 301)):
+        with pytest.raises(ExternalAccessRefused, match=r"redirects to \w+:.*, which is not fetched"):
+            clause(address, access)
+    assert server.paths
+    assert not listener.connections
+
+
+@pytest.mark.parametrize("clause", CLAUSES)
+def test_where_only_files_are_allowed_no_redirect_is_asked_for(
+    server: Server, file: Path, clause: Callable[[str, str], set[Node]]
+) -> None:
+    with pytest.raises(ExternalAccessRefused, match="reach no network here"):
+        clause(server.leading_to(file.as_uri()), "files")
+    assert not server.paths
+
+
+def test_what_a_program_loads_is_not_led_to_a_file_either(server: Server, file: Path) -> None:
+    store = CorollaryStore(rules="none")
+    with pytest.raises(InputError, match=r"redirects to file:.*, which is not fetched\n  help: only http"):
+        store.load(server.leading_to(file.as_uri()))
+    assert store.load(server.leading_to("/data")) == 1
+
+
+@pytest.mark.parametrize("query", ["DESCRIBE <urn:far> FROM <{}> ", "ASK FROM <{}> { SERVICE <{}> { } }"])
+def test_what_rdflib_answers_reads_no_graphs(server: Server, query: str) -> None:
+    address = f"{server.address}/data"
+    with pytest.raises(CorollaryError, match="load the graph into the store first"):
+        filled(Dataset, "all").query(query.replace("{}", address))
 
 
 def test_where_it_is_allowed(listener: Listener, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,9 @@ import io
 import re
 import sys
 import zlib
+from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -21,7 +22,7 @@ from xml.parsers import expat
 import pyoxigraph
 from pyoxigraph import RdfFormat
 
-from corollary.language.errors import InputError, Span
+from corollary.language.errors import Hint, InputError, Span
 from corollary.loaders.formats import (
     AMBIGUOUS,
     LINE_FORMATS,
@@ -30,8 +31,10 @@ from corollary.loaders.formats import (
     decompressed,
     format_of,
     input_error,
+    not_rdf,
     sniff,
 )
+from corollary.loaders.rdfxml import OWLXML, Markup, NotRDFXML
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -99,6 +102,8 @@ class Document:
         if self.content is not None:
             yield io.BytesIO(self.content)
         elif self.name == STANDARD_STREAM:
+            if sys.stdin is None:
+                raise input_error(f"{self.name}: standard input is closed")
             yield io.BufferedReader(_Counted(sys.stdin.buffer), 1 << 18)
         else:
             with open(self.name, "rb") as raw:
@@ -113,7 +118,7 @@ class Document:
         except (EOFError, zlib.error, OSError) as error:
             bad = "the compressed data end too early or are damaged" if self.compression else "cannot be read"
             remedy = "get the file again; what it held so far was not used"
-            raise input_error(f"{self.name}: {bad} ({error})", remedy) from None
+            raise input_error(f"{self.name}: {bad}", remedy, detail=str(error)) from None
 
     @contextmanager
     def parsed(self) -> Iterator[tuple[BinaryIO, pyoxigraph.QuadParser]]:
@@ -122,41 +127,57 @@ class Document:
         InputError for whatever is wrong, when it turns up.
         """
         format = self.format
+        markup: Markup | None = None
         try:
             with self.streamed() as (raw, stream):
                 if self.is_doubtful:
                     format = sniff(_peek(stream), self.name)
-                yield raw, self._quads(stream, format)
-        except (SyntaxError, expat.ExpatError) as error:
-            raise self._syntax_error(format, error) from None
+                if format == RdfFormat.RDF_XML:
+                    markup = Markup(stream, is_slow=not self._can_be_read_again())
+                yield raw, self._quads(markup or stream, format)
+        except OWLXML:
+            raise not_rdf(self.name, "OWL/XML") from None
+        except NotRDFXML as error:
+            raise syntax_error(self.name, format, str(error), *error.place) from None
+        except expat.ExpatError as error:
+            place = error.lineno, error.offset + 1
+            reason = expat.ErrorString(error.code)
+            raise syntax_error(self.name, format, reason, *place, self._line(place[0])) from None
+        except SyntaxError as error:
+            place = self._place(error, markup)
+            text = self._line(place[0]) if place[0] else ""
+            raise syntax_error(self.name, format, reason_of(error), *place, text) from None
 
-    def _quads(self, stream: BinaryIO, format: RdfFormat) -> pyoxigraph.QuadParser:
+    def _quads(self, stream: BinaryIO | Markup, format: RdfFormat) -> pyoxigraph.QuadParser:
         return pyoxigraph.parse(
-            cast(BinaryIO, _CheckedXML(stream)) if format == RdfFormat.RDF_XML else stream,
+            cast(BinaryIO, stream),
             format,
             base_iri=None if format in LINE_FORMATS else self.base,
             # N3 has "graphs" too: formulas, such as the two sides of a rule. What they hold is not asserted.
             without_named_graphs=format == RdfFormat.N3,
         )
 
-    def _syntax_error(self, format: RdfFormat, error: SyntaxError | expat.ExpatError) -> InputError:
-        """The parser's complaint with file, line and column as far as it tells, and a remedy."""
-        if isinstance(error, expat.ExpatError):
-            reason = expat.ErrorString(error.code)
-            line, column = error.lineno, error.offset + 1
-        else:
-            reason = reason_of(error)
-            line, column = error.lineno or 0, error.offset or 1
-        # semantic errors in RDF/XML have no place
-        return syntax_error(self.name, format, reason, line, column, self._line(line) if line else "")
+    def _can_be_read_again(self) -> bool:
+        """Whether its bytes are still there when they have been read once; not if it is a pipe."""
+        return self.content is not None or (self.name != STANDARD_STREAM and Path(self.name).is_file())
+
+    def _place(self, error: SyntaxError, markup: Markup | None) -> tuple[int, int]:
+        """Line and column of an error; to find them in RDF/XML, it is parsed again, slowly."""
+        if markup is None:
+            return error.lineno or 0, error.offset or 1
+        if self._can_be_read_again():
+            with self.streamed() as (_, stream), suppress(SyntaxError):
+                markup = Markup(stream, is_slow=True)
+                deque(self._quads(markup, RdfFormat.RDF_XML), maxlen=0)
+        return markup.place()
 
     def _line(self, number: int) -> str:
         """One line, to show in a message; nothing if it cannot be shown."""
-        if self.name == STANDARD_STREAM and self.content is None:
+        if not self._can_be_read_again():
             return ""
         with self.opened() as raw:
             line = next(islice(decompressed(raw, self.compression), number - 1, None), b"")
-        return line.decode(errors="replace")
+        return "" if b"\0" in line else line.decode(errors="replace")  # UTF-16
 
 
 def reason_of(error: SyntaxError) -> str:
@@ -168,7 +189,7 @@ def syntax_error(
     name: str, format: RdfFormat, reason: str, line: int, column: int, text: str = ""
 ) -> InputError:
     """What is wrong in a document, where (line 0: nobody knows), and what to do. ``text`` is the line."""
-    message = f"not {format.name}: {reason}"
+    remedy, hint = "", None
     if "No scheme found" in reason:
         remedy = "a relative IRI needs a base: declare one in the file"
     elif "LoadDocumentCallback" in reason:
@@ -177,15 +198,19 @@ def syntax_error(
         remedy = "N3 formulas and rules are not data: leave them out"
     elif "end of file" in reason or "no element found" in reason:
         remedy = "the file may be cut off: get it again"
+    elif format in LINE_FORMATS:
+        remedy = "mend the file"
     else:
-        remedy = "mend the file, or name its format if it is another one"
+        hint = Hint.CORRECT_FORMAT
     if format in LINE_FORMATS:
-        remedy += '; on_error="skip", or --skip-bad REPORT on the command line, leaves bad lines out'
+        hint = Hint.SKIP_BAD_LINES
     if not line:
-        return input_error(f"{name}: {message}", remedy)
+        return input_error(f"{name}: not {format.name}", remedy, detail=reason, hint=hint)
     text = text.rstrip("\r\n").replace("\t", " ")
     shown = text if len(text) <= _LONGEST_QUOTED_LINE else ""
-    return input_error(message, remedy, Span(name, line, column, shown))
+    return input_error(
+        f"not {format.name}", remedy, Span(name, line, column, shown), detail=reason, hint=hint
+    )
 
 
 def _peek(stream: BinaryIO) -> bytes:
@@ -215,16 +240,3 @@ class _Counted(io.RawIOBase):
 
     def tell(self) -> int:
         return self._count
-
-
-class _CheckedXML:
-    """The bytes of an XML file on their way to pyoxigraph, which does not notice when a file is cut off."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._parser = expat.ParserCreate()
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._stream.read(size)
-        self._parser.Parse(data, not data)
-        return data

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import os
 import re
-from http.client import HTTPException
-from urllib.parse import urlsplit
-from urllib.request import Request, url2pathname, urlopen
+from http.client import HTTPException, HTTPMessage
+from typing import IO, Any
+from urllib.parse import urljoin, urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener, url2pathname
 
 from pyoxigraph import RdfFormat
 
-from corollary.language.errors import InputError
+from corollary.language.errors import Diagnostic, Hint, InputError
 from corollary.loaders.documents import Document, size_of
 from corollary.loaders.formats import AMBIGUOUS, FileKind, format_of, input_error, named_format
+
+FETCHED = ("http", "https")
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?=:)")
 """Two letters or more: one letter is a drive."""
@@ -34,37 +37,75 @@ _PATIENCE = 60.0
 """Seconds to wait for more."""
 
 
-def document_at(source: str | os.PathLike[str], format: str | None = None) -> Document:
+class RedirectRefused(InputError):
+    """An address sends its readers to something that is not fetched, such as a file."""
+
+
+class _Redirects(HTTPRedirectHandler):
+    """Follows redirects to http and https, and to nothing else."""
+
+    def http_error_302(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage
+    ) -> Any:  # as in the library
+        target = urljoin(req.full_url, headers.get("Location") or headers.get("URI") or "")
+        if urlsplit(target).scheme.lower() not in FETCHED:
+            complaint = f"{req.full_url} redirects to {target}, which is not fetched"
+            raise RedirectRefused(Diagnostic(complaint, remedy="only http and https are followed"))
+        return super().http_error_302(req, fp, code, msg, headers)
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
+
+
+def opened(request: Request, timeout: float | None = None) -> Any:
+    """The reply to a request. RedirectRefused, or an OSError or HTTPException as from ``urlopen``."""
+    return build_opener(_Redirects).open(request, timeout=timeout)
+
+
+def is_address(name: str) -> bool:
+    """Whether a document is fetched, and not read from a file."""
+    scheme = _SCHEME.match(name)
+    return scheme is not None and scheme[0].lower() in FETCHED and not os.path.exists(name)
+
+
+def document_at(
+    source: str | os.PathLike[str], format: str | None = None, *, otherwise: str | None = None
+) -> Document:
     """The document in a file, or at an ``http``, ``https`` or ``file`` address, which is fetched.
 
-    ``format`` decides if it is given; otherwise what the server says, and the suffix. InputError if there
-    is no such file, the server has no such document, or nothing tells the format.
+    ``format`` decides if it is given; otherwise what the server says, and the suffix; where these do not
+    tell, ``otherwise``. InputError if there is no such file, the server has no such document, or nothing
+    tells the format.
     """
     name = os.fspath(source)
     scheme = _SCHEME.match(name)
     if scheme is None or os.path.exists(name):
         size_of(name)
-        return Document.in_file(name, format)
+        return Document.in_file(name, format) if format else Document.in_file_told(name, otherwise)
     if scheme[0].lower() == "file":
-        return document_at(url2pathname(urlsplit(name).path), format)
-    if scheme[0].lower() not in ("http", "https"):
+        return document_at(url2pathname(urlsplit(name).path), format, otherwise=otherwise)
+    if scheme[0].lower() not in FETCHED:
         raise input_error(f"{name}: nothing is known of '{scheme[0]}:'", "fetch it, and load the file")
-    return _fetched(name, format)
+    return fetched(name, format, otherwise)
 
 
-def _fetched(address: str, format: str | None) -> Document:
+def fetched(address: str, format: str | None = None, otherwise: str | None = None) -> Document:
+    """As ``document_at``, of an http or https address."""
     try:
-        with urlopen(Request(address, headers={"Accept": _ACCEPT}), timeout=_PATIENCE) as reply:
+        with opened(Request(address, headers={"Accept": _ACCEPT}), _PATIENCE) as reply:
             content, place, media_type = reply.read(), reply.geturl(), reply.headers.get_content_type()
     except (OSError, HTTPException, ValueError) as error:  # HTTPError and URLError are OSErrors
         raise input_error(f"{address}: cannot be fetched ({error})", "look at it in a browser") from None
     place = place.partition("#")[0]
     compression = next((name for name, magic in _MAGIC.items() if content.startswith(magic)), "")
-    chosen, is_doubtful = _format_of_reply(address, urlsplit(place).path, media_type, format)
+    chosen, is_doubtful = _format_of_reply(
+        address, urlsplit(place).path, media_type, format, otherwise
+    )  # fmt: skip
     return Document(address, chosen, compression, is_doubtful, place, content)
 
 
-def _format_of_reply(address: str, path: str, media_type: str, format: str | None) -> tuple[RdfFormat, bool]:
+def _format_of_reply(
+    address: str, path: str, media_type: str, format: str | None, otherwise: str | None
+) -> tuple[RdfFormat, bool]:
     """The format, and whether a look at the first bytes shall have the last word."""
     if format is not None:
         return named_format(format), False
@@ -74,7 +115,9 @@ def _format_of_reply(address: str, path: str, media_type: str, format: str | Non
     try:
         return format_of(path), FileKind.of(path).suffix in AMBIGUOUS
     except InputError:
+        if told is None and otherwise is not None:
+            return named_format(otherwise), False
         if told is None:
             complaint = f"{address}: neither its name nor its media type ({media_type}) tells the format"
-            raise input_error(complaint, "name it, as in format='ttl'") from None
+            raise input_error(complaint, hint=Hint.NAME_FORMAT) from None
         return told, told == RdfFormat.RDF_XML

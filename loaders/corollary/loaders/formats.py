@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from pyoxigraph import RdfFormat
 
-from corollary.language.errors import Diagnostic, InputError, Span
+from corollary.language.errors import Diagnostic, Hint, InputError, Span
 
 FORMATS = {
     "nt": RdfFormat.N_TRIPLES,
@@ -46,9 +46,11 @@ AMBIGUOUS = ("owl", "rdf", "rdfs", "xml")
 STANDARD_STREAM = "-"
 
 
-def input_error(message: str, remedy: str = "", span: Span | None = None) -> InputError:
-    """What is wrong with a file, where, and what to do about it."""
-    return InputError(str(Diagnostic(message, span, remedy)))
+def input_error(
+    message: str, remedy: str = "", span: Span | None = None, *, detail: str = "", hint: Hint | None = None
+) -> InputError:
+    """What is wrong with a file, where, and what to do about it; only ``detail`` quotes the file."""
+    return InputError(Diagnostic(message, span, remedy, detail, hint))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +76,10 @@ def named_format(name: str) -> RdfFormat:
     return found
 
 
-def format_of(path: str, override: str | None = None) -> RdfFormat:
+def format_of(path: str, override: str | None = None, hint: Hint = Hint.NAME_FORMAT) -> RdfFormat:
     """The format to read or write a path in: ``override`` if given, else by suffix; ``-`` is N-Triples.
 
-    Raises InputError for a suffix that names no format.
+    Raises InputError for a suffix that names no format, with a ``hint`` how to name one.
     """
     if override is not None:
         return named_format(override)
@@ -87,8 +89,8 @@ def format_of(path: str, override: str | None = None) -> RdfFormat:
     if suffix not in FORMATS:
         complaint = f"'.{suffix}' is no suffix of an RDF format" if suffix else "the name has no suffix"
         known = " ".join(f".{name}" for name in FORMATS)
-        remedy = f"name the format, or use one of the suffixes {known} (and .gz, .bz2 or .zst after it)"
-        raise input_error(f"{path}: {complaint}", remedy)
+        remedy = f"use one of the suffixes {known} (and .gz, .bz2 or .zst after it)"
+        raise input_error(f"{path}: {complaint}", remedy, hint=hint)
     return FORMATS[suffix]
 
 
@@ -108,22 +110,28 @@ def decompressed(raw: BinaryIO, compression: str) -> BinaryIO:
 _NOT_RDF = (
     (re.compile(rb"(Prefix|Ontology)\s*\("), "OWL functional syntax"),
     (re.compile(rb"Prefix:|Ontology:"), "Manchester syntax"),
-    (re.compile(rb"(<\?xml.*?>\s*)?(<!--.*?-->\s*)*(<!DOCTYPE.*?\]>\s*)?<Ontology\b", re.DOTALL), "OWL/XML"),
     (re.compile(rb"format-version:"), "OBO format"),
 )
-_XML = re.compile(rb"<\?xml|<!DOCTYPE|<!--|<(\w+:)?RDF\b")
+_XML = re.compile(rb"<\?xml\s|<!DOCTYPE|<!--|<(\w+:)?RDF\b|<[^\s<>]+\s")
+"""A tag with a space in it is no IRI."""
+
+
+def not_rdf(path: str, syntax: str) -> InputError:
+    """The complaint about an ontology in a syntax that is no RDF."""
+    remedy = "convert it to RDF first, for example with `robot convert --output ontology.ttl`"
+    return input_error(f"{path}: this is {syntax}, which is not RDF", remedy)
 
 
 def sniff(first: bytes, path: str) -> RdfFormat:
     """The format of a file whose suffix says little (``.owl``), from its first bytes.
 
-    Ontologies are also kept in syntaxes that are no RDF; those are refused by name with InputError.
+    Ontologies are also kept in syntaxes that are no RDF; those are refused by name with InputError. (OWL/XML
+    is XML; what kind of XML the root element tells, when it is read.)
     """
     text = first.removeprefix(b"\xef\xbb\xbf").lstrip()
     for pattern, name in _NOT_RDF:
         if pattern.match(text):
-            remedy = "convert it to RDF first, for example with `robot convert --output ontology.ttl`"
-            raise input_error(f"{path}: this is {name}, which is not RDF", remedy)
+            raise not_rdf(path, name)
     if not text or _XML.match(text) or first.startswith((b"\xfe\xff", b"\xff\xfe")):
         return RdfFormat.RDF_XML
     return RdfFormat.JSON_LD if text.startswith(b"{") else RdfFormat.TURTLE

@@ -24,6 +24,7 @@ from corollary.kernels.ntriples import find_terms
 from corollary.loaders.bulk import bulk_rows
 from corollary.loaders.documents import Document
 from corollary.loaders.encoded import is_encoded, load_encoded
+from corollary.loaders.fetching import document_at
 from corollary.loaders.files import files_in
 from corollary.loaders.formats import LINE_FORMATS, STANDARD_STREAM, input_error
 from corollary.loaders.gathering import Gathering
@@ -74,7 +75,8 @@ class DocumentTerms(dict[object, int]):
 
     def __missing__(self, term: object) -> int:
         if reason := unsupported(term):
-            raise input_error(f"{self._name}: {reason}", "leave it out, or say it in another way")
+            remedy = "leave it out, or say it in another way"
+            raise input_error(f"{self._name}: a term is not supported", remedy, detail=reason)
         text = str(term)
         if text.startswith("_:"):
             text = self.new_label() if self.new_label else free_label(text, self.dictionary)
@@ -102,8 +104,8 @@ def read(
 
     The format goes by suffix (``.nt .ttl .rdf .owl .jsonld`` ..., then maybe ``.gz``, ``.bz2`` or ``.zst``);
     ``-`` is standard input, N-Triples unless ``format`` says otherwise, as it also does for names without a
-    known suffix. A folder stands for the RDF files in it, or for the explicit facts of an encoded data set,
-    which come first. Of quads the graph name is dropped. Duplicates
+    known suffix. An http or https address is fetched. A folder stands for the RDF files in it, or for the
+    explicit facts of an encoded data set, which come first. Of quads the graph name is dropped. Duplicates
     stay. Blank nodes of different files are different. ``progress`` is called at least every 65,536 triples.
 
     Raises InputError, with the place and a remedy, for what cannot be found, read or parsed; but if a list
@@ -142,7 +144,7 @@ def _rows(
 ) -> Iterator[Ids]:
     paths = list(paths)
     documents = [
-        Document.in_file_told(name, format)
+        document_at(name, otherwise=format)
         for name in files_in(path for path in paths if not is_encoded(path))
     ]
 

@@ -20,6 +20,7 @@ import numpy as np
 import pyoxigraph
 from pyoxigraph import RdfFormat
 
+from corollary.language.errors import Hint
 from corollary.loaders.formats import LINE_FORMATS, STANDARD_STREAM, FileKind, format_of, input_error
 from corollary.loaders.reading import Columns
 from corollary.terms.dictionary import Ids, TermDictionary
@@ -63,7 +64,7 @@ def write(
 
 def check_target(name: str, format: str | None = None) -> RdfFormat:
     """The format to write. Raises InputError at once for what ``write`` would refuse after all the work."""
-    rdf_format = format_of(name, format)
+    rdf_format = format_of(name, format, Hint.NAME_OUTPUT_FORMAT)
     folder = Path(name).parent
     if name != STANDARD_STREAM and not folder.is_dir():
         raise input_error(f"{name}: there is no folder {folder}", f"make the folder {folder} first")

@@ -139,4 +139,4 @@ def parsed(text: str, place: str, store: CorollaryStore) -> Node:
     known = ", ".join(f"{prefix}:" for prefix in prefixes)
     number = "" if place != "object" else ", 5, '\"text\"'"
     remedy = f"write it as in Turtle: <http://...>, a name with one of the prefixes {known}{number}"
-    raise InputError(str(Diagnostic(f"{text} cannot stand as the {place} of a triple", None, remedy)))
+    raise InputError(Diagnostic(f"{text} cannot stand as the {place} of a triple", None, remedy))

@@ -1,13 +1,22 @@
-"""How the command ends: mistakes of the user, a closed pipe and Ctrl-C never show a traceback."""
+"""How the command ends: mistakes, a closed pipe, a full device, no memory, and Ctrl-C show no traceback."""
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
+from contextlib import suppress
 from importlib.metadata import version
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
+
+from corollary.cli.memory import is_for_memory, spare_addresses
+from corollary.kernels.memory import limit_of_addresses
+
+if TYPE_CHECKING:
+    from corollary.language.errors import Hint
 
 EXIT_INCONSISTENT = 1
 EXIT_NO = 1
@@ -15,6 +24,9 @@ EXIT_UNSOUND = 1
 EXIT_MISTAKE = 2
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What writing fails with."""
 
 
 class Mistake(click.ClickException):
@@ -27,23 +39,101 @@ class Mistake(click.ClickException):
 
 
 class Commands(click.Group):
-    """A group of commands that turns what can go wrong into messages and exit codes."""
+    """A group of commands that turns what can go wrong into one message and an exit code."""
+
+    def main(self, *args: Any, **settings: Any) -> Any:
+        """Run the command that the arguments name, and exit."""
+        spare_addresses()
+        _mend_streams()
+        try:
+            code = super().main(*args, **(settings | {"standalone_mode": False})) or 0
+            for stream in filter(None, (sys.stdout, sys.stderr)):
+                stream.flush()
+        except BaseException as error:
+            code = _told(error)
+        sys.exit(code)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            ctx.exit(EXIT_INTERRUPTED)
-        except BrokenPipeError:
-            # Whoever read our output has gone. Let nothing complain about it at exit either.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except BrokenPipeError:  # who read our output has gone; click would call it a failure
+            _silence()
             ctx.exit(EXIT_BROKEN_PIPE)
-        except Exception as error:
-            from corollary.language.errors import CorollaryError
 
-            if isinstance(error, CorollaryError):
-                raise Mistake(str(error)) from error
-            raise
+
+def _mend_streams() -> None:
+    """Let what is written to a closed stream go nowhere, and make streams that lose no error.
+
+    Python without buffers (PYTHONUNBUFFERED) forgets what is left when a device takes a part of a write.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        raw = getattr(stream, "buffer", None)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 (for as long as the process lives)
+        elif isinstance(raw, io.RawIOBase):
+            buffered = io.BufferedWriter(raw)
+            text = io.TextIOWrapper(buffered, stream.encoding, stream.errors, line_buffering=True)
+            setattr(sys, name, text)
+
+
+def _told(error: BaseException) -> int:
+    """The exit code for what ended a command, after the message; what is no expected end is raised again."""
+    if isinstance(error, click.Abort | KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        _silence()
+        return EXIT_BROKEN_PIPE
+    if isinstance(error, SystemExit):
+        raise error
+    complaint = error if isinstance(error, click.ClickException) else Mistake(_message(error))
+    with suppress(OSError):  # standard error may be full, too
+        complaint.show()
+    if isinstance(error, OSError):
+        _silence()
+    return complaint.exit_code
+
+
+def _message(error: BaseException) -> str:
+    """One message for the user; what only a programmer can mend is raised again."""
+    language = sys.modules.get("corollary.language.errors")  # not to be imported when there is no memory
+    if language is not None and isinstance(error, language.CorollaryError):
+        return str(error.text(in_flags()))
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        return f"{error.filename or 'standard output'}: {error.strerror}"
+    if is_for_memory(error):
+        known = str(error) if type(error) is MemoryError else ""
+        limit = limit_of_addresses()
+        said = f": this process may have {limit >> 20:,} MB (ulimit -v)" if limit else ""
+        return f"not enough memory{said}{f'; {known}' if known else ''}"
+    raise error
+
+
+def _silence() -> None:
+    """Let nothing complain at exit about output that cannot be written."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for number in (1, 2):
+            os.dup2(nowhere, number)
+
+
+def in_flags() -> dict[Hint, str]:
+    """The remedies that are the command line's own."""
+    from corollary.language.errors import Hint
+
+    return {
+        Hint.SKIP_BAD_LINES: "--skip-bad REPORT leaves bad lines out",
+        Hint.NAME_FORMAT: "name the format, as in --input-format ttl",
+        Hint.NAME_OUTPUT_FORMAT: "name the format, as in --output-format nt",
+        Hint.CORRECT_FORMAT: "mend the file, or name its format by its suffix or --input-format",
+        Hint.ALLOW_FILES: "allow it with --external files or --external all",
+        Hint.ALLOW_NETWORK: "allow it with --external network or --external all",
+        Hint.MORE_SECONDS: "--timeout allows more",
+        Hint.MORE_FACTS: "--max-facts allows more",
+        Hint.MORE_BYTES: "--max-memory allows more",
+        Hint.MORE_TERMS: "terms= in COROLLARY_LIMITS, in the environment, allows more",
+        Hint.NAME_CLASS: "name the class",
+    }
 
 
 def print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

@@ -13,8 +13,6 @@ import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FLAGS = {"seconds": "--timeout", "facts": "--max-facts", "bytes": "--max-memory"}
-
 _TIMEOUT = click.option("--timeout", metavar="SECONDS", help="Give up after so many seconds.")
 _MAX_FACTS = click.option(
     "--max-facts", metavar="N", help="Derive no more facts than this; no more rows, in a query."
@@ -33,16 +31,11 @@ def limiting_options(command: Command) -> Command:
     ) -> Any:
         import os
 
-        from corollary.cli.group import Mistake
-        from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, limited
+        from corollary.kernels.limits import Cancellation, Limits, limited
 
         given = {"seconds": timeout, "facts": max_facts, "bytes": max_memory}
         texts = [f"{name}={value}" for name, value in given.items() if value is not None]
         limits = Limits.parse(",".join([os.environ.get("COROLLARY_LIMITS", ""), *texts]))
-        try:
-            return limited(limits, Cancellation(), partial(command, *args, **options))
-        except LimitExceeded as problem:
-            allowed = FLAGS.get(problem.limit, f"COROLLARY_LIMITS={problem.limit}=... in the environment")
-            raise Mistake(f"{problem.reason}; {allowed} allows more") from None
+        return limited(limits, Cancellation(), partial(command, *args, **options))
 
     return cast(Command, _TIMEOUT(_MAX_FACTS(_MAX_MEMORY(within))))

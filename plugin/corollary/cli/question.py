@@ -81,7 +81,7 @@ class Question:
         """A complaint about a place in the text."""
         from corollary.language.errors import Diagnostic, InputError, Span
 
-        return InputError(str(Diagnostic(message, Span(self.source, line, column, self._line(line)), remedy)))
+        return InputError(Diagnostic(message, Span(self.source, line, column, self._line(line)), remedy))
 
     def _line(self, number: int) -> str:
         """A line of the text; nothing behind its end."""

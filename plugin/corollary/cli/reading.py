@@ -62,13 +62,13 @@ class Reading:
 
     def load(self, files: Sequence[str], store: CorollaryStore, progress: Progress | None = None) -> int:
         """Load some files into a store. How many triples were new."""
-        from corollary.loaders.documents import Document
         from corollary.loaders.encoded import is_encoded
+        from corollary.loaders.fetching import document_at
         from corollary.loaders.files import files_in
         from corollary.loaders.formats import STANDARD_STREAM
 
         sources = [
-            Document.in_file_told(name, self.format) if self.format or name == STANDARD_STREAM else name
+            document_at(name, otherwise=self.format) if self.format or name == STANDARD_STREAM else name
             for name in files_in(name for name in files if not is_encoded(name))
         ]
         count = sum(map(store.load_encoded, filter(is_encoded, files)))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.kernels.interrupts import undisturbed
+from corollary.kernels.memory import refuse_without_room
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -80,7 +81,8 @@ class Kernel(Generic[Parameters, Result]):
         return self._compiled is not None
 
     def compile(self) -> Callable[Parameters, Result]:
-        """The compiled function, from the disk cache if it is there."""
+        """The compiled function, from the disk cache if it is there. MemoryError without room for that."""
+        refuse_without_room()
         import numba
 
         compiled: Any = numba.njit(cache=True, nogil=True)(self.plain)

@@ -28,7 +28,7 @@ from time import perf_counter
 from typing import TypeVar, TypeVarTuple
 
 from corollary.kernels.memory import room, used
-from corollary.language.errors import CorollaryError
+from corollary.language.errors import CorollaryError, Diagnostic, Hint
 
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
@@ -120,19 +120,19 @@ class LimitExceeded(CorollaryError):
     """A call went beyond a limit, and was given up: the state before it is kept.
 
     ``limit`` is the limit's name, ``value`` what was asked for, or reached; ``where`` the rule, module or
-    operator that was at work. ``reason`` is the message without the remedy.
+    operator that was at work.
     """
 
-    def __init__(self, limit: str, value: float, where: str, complaint: str) -> None:
-        self.reason = f"{complaint} ({where})" if where else complaint
-        super().__init__(f"{self.reason}; {limit}= in limits= allows more")
+    def __init__(self, limit: str, value: float, where: str, message: str) -> None:
+        said = f"{message} ({where})" if where else message
+        super().__init__(Diagnostic(said, hint=Hint[f"MORE_{limit.upper()}"]))
         self.limit = limit
         self.value = value
         self.where = where
-        self._complaint = complaint
+        self._message = message
 
     def __reduce__(self) -> tuple[type[LimitExceeded], tuple[str, float, str, str]]:
-        return LimitExceeded, (self.limit, self.value, self.where, self._complaint)
+        return LimitExceeded, (self.limit, self.value, self.where, self._message)
 
 
 class Cancelled(CorollaryError):
@@ -252,8 +252,8 @@ class Work:
         _, stop, generation = self._computed[place] if place >= 0 else (0, 0, 0)
         return generation if term < stop else 0
 
-    def _exceeded(self, limit: str, value: float, complaint: str) -> LimitExceeded:
-        return LimitExceeded(limit, value, str(self.where), complaint)
+    def _exceeded(self, limit: str, value: float, message: str) -> LimitExceeded:
+        return LimitExceeded(limit, value, str(self.where), message)
 
 
 _NO_WORK = Work(Limits(terms=None), Cancellation())

@@ -6,12 +6,20 @@ container's limit, say), and what its address space may still grow by (``ulimit 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 PAGE = 4096
+
+FOR_NUMBA = 240 << 20
+"""Bytes that importing Numba and compiling the first kernels take; measured with glibc and two threads."""
+
+FOR_A_KERNEL = 40 << 20
+"""Bytes that each later kernel may take."""
+
 NO_LIMIT = 1 << 60
 """A control group of version 1 without a limit has a number above this one."""
 
@@ -56,14 +64,12 @@ def _of_machine() -> Room | None:
 
 
 def _of_address_space() -> Room | None:
+    limit = limit_of_addresses()
+    if not limit:
+        return None
     try:
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if limit == resource.RLIM_INFINITY:
-            return None
         return Room(limit - int(Path("/proc/self/statm").read_text().split()[0]) * _page_size(), limit)
-    except (ImportError, OSError, ValueError):
+    except (OSError, ValueError):
         return None
 
 
@@ -116,3 +122,24 @@ def _page_size() -> int:
     except ImportError:
         return PAGE
     return resource.getpagesize()
+
+
+def limit_of_addresses() -> int:
+    """The most bytes of addresses that this process may have (``ulimit -v``); 0 if there is no limit."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return 0 if limit == resource.RLIM_INFINITY else limit
+
+
+def refuse_without_room() -> None:
+    """Raise MemoryError if too few addresses are left to compile a kernel.
+
+    LLVM would end the process then, by ``std::bad_alloc``, without an exception.
+    """
+    found = _of_address_space()
+    needed = FOR_A_KERNEL if "numba" in sys.modules else FOR_NUMBA
+    if found is not None and found.left < needed:
+        raise MemoryError(f"compiling the loops for large data takes {needed >> 20} MB more")

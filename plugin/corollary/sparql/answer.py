@@ -5,10 +5,9 @@
 2. The query is evaluated at once, on what the store shows at this moment.
 3. Rows are decoded when they are looked at.
 
-Handed back, by NotImplementedError: DESCRIBE and SERVICE, FROM with graphs to be loaded, custom
-evaluation functions, the user's functions that look into rdflib's own evaluation, and arguments that are
-not known here. What goes wrong in a SELECT, in a user's function say, is raised where the rows are looked
-at, as in rdflib.
+Handed back, by NotImplementedError: DESCRIBE and SERVICE, custom evaluation functions, the user's functions
+that look into rdflib's own evaluation, and arguments that are not known here. What goes wrong in a SELECT,
+in a user's function say, is raised where the rows are looked at, as in rdflib.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ from rdflib.query import Result
 from rdflib.term import BNode, Identifier, Node, Variable
 
 from corollary.kernels.limits import Cancelled, LimitExceeded, check
+from corollary.language import CorollaryError
 from corollary.sparql.dataset import UNION, QueryDataset, Source
 from corollary.sparql.evaluate import Evaluator
 from corollary.sparql.result import FailedResult, SelectResult
@@ -61,6 +61,11 @@ def answer(
     except NotImplementedError as problem:
         if silenced:  # rdflib would ask them
             refuse("SERVICE SILENT in a query that is rdflib's to answer", silenced[0].term, access)
+        if missing := source.missing(home, translated.algebra.datasetClause):  # rdflib would follow anything
+            raise CorollaryError(
+                f"FROM {missing[0].n3()} in a query that is rdflib's to answer (DESCRIBE, SERVICE): load the "
+                "graph into the store first"
+            ) from None
         raise problem
 
 

@@ -6,19 +6,20 @@ and left out if inferred. Invariant: an index never changes while a query reads 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import rdflib.plugins.sparql as settings
-from rdflib.term import BNode, Identifier, Node
+from rdflib.term import BNode, Identifier, Node, URIRef
 
 from corollary.index.pairs import Pairs
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys
 from corollary.store import EXPLICIT, INFERRED
+from corollary.store.loading import read_iri
 from corollary.store.state import View
 from corollary.store.terms import Terms
 
@@ -32,7 +33,8 @@ class Source:
 
     A blank node that names the default graph of the query is not among the names.
 
-    ``known`` remembers for that moment what was worked out from it.
+    ``known`` remembers for that moment what was worked out from it. ``read`` are graphs that the store has
+    not, and that were read for one query.
     """
 
     terms: Terms
@@ -40,9 +42,12 @@ class Source:
     graphs: frozenset[int]
     default: int
     known: dict[Hashable, Any]
+    read: Mapping[Node | None, TripleIndex] = field(default_factory=dict)
 
     def index(self, graph: Node | None) -> TripleIndex:
         """What a graph shows; all graphs together for None."""
+        if graph in self.read:
+            return self.read[graph]
         return self.view(graph).shown
 
     def has(self, graph: Node) -> bool:
@@ -51,6 +56,13 @@ class Source:
             return True
         name = self.terms.find(graph)
         return name is not None and (name in self.graphs or name == self.default)
+
+    def missing(self, home: Identifier, clauses: Iterable[Any] | None) -> list[URIRef]:
+        """The graphs that FROM and FROM NAMED name, and that have to be read from their addresses."""
+        if not settings.SPARQL_LOAD_GRAPHS or (home != UNION and self.terms.find(home) != self.default):
+            return []
+        names = [clause.default or clause.named for clause in clauses or ()]
+        return [name for name in names if not self.has(name)]
 
     def nodes(self, index: TripleIndex) -> Column:
         """The subjects and objects of an index, ascending."""
@@ -93,19 +105,17 @@ class QueryDataset:
 
     @staticmethod
     def of(source: Source, home: Identifier, clauses: Iterable[Any] | None) -> QueryDataset:
-        """The dataset of FROM and FROM NAMED over the store's own graphs; without them, the store's.
+        """The dataset of FROM and FROM NAMED; without them, the store's.
 
-        NotImplementedError, if the query is a dataset's: rdflib shall load the graphs that the store has not,
-        unless its ``SPARQL_LOAD_GRAPHS`` is off. For a plain graph rdflib would ignore these clauses.
+        If a dataset is asked, and unless rdflib's ``SPARQL_LOAD_GRAPHS`` is off, graphs that the store has
+        not are read, for this query only. For a plain graph rdflib would ignore these clauses.
         """
         if not clauses:
             return QueryDataset(source, source.index(None if home == UNION else home), None, home)
         default = [clause.default for clause in clauses if clause.default]
         named = [clause.named for clause in clauses if clause.named]
-        if settings.SPARQL_LOAD_GRAPHS and (home == UNION or source.terms.find(home) == source.default):
-            missing = [graph for graph in (*default, *named) if not source.has(graph)]
-            if missing:
-                raise NotImplementedError(f"rdflib loads graphs that the store has not: {missing}")
+        missing = source.missing(home, clauses)
+        source = replace(source, read={graph: read_iri("FROM", graph, source.terms)[0] for graph in missing})
         parts = [source.index(graph) for graph in default]
         return QueryDataset(source, parts[0] if len(parts) == 1 else merged(parts), tuple(named), home)
 

@@ -4,8 +4,7 @@
 graphs that the store has not. A stranger's query shall do none of that unless the store allows it. What is
 not allowed is refused before a file or socket is touched; ``SILENT`` changes the result, and not the access.
 
-Only rdflib and Python's urllib reach anything, and they follow redirects to http, https and ftp alone: what
-may use the network is not led to a file.
+Redirects are followed to http and https alone: what may use the network is not led to a file.
 """
 
 from __future__ import annotations
@@ -18,7 +17,8 @@ from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import Query
 from rdflib.term import Node, URIRef
 
-from corollary.language import CorollaryError
+from corollary.language import CorollaryError, Diagnostic
+from corollary.language.errors import Hint
 
 
 class ExternalAccessRefused(CorollaryError):
@@ -28,7 +28,7 @@ class ExternalAccessRefused(CorollaryError):
 def kind_of(address: str) -> str:
     """``files`` or ``network``: what an IRI is read from. One without a scheme is a path for rdflib."""
     scheme = urlsplit(address).scheme.lower()
-    return "files" if scheme in ("", "file") or len(scheme) == 1 else "network"
+    return "files" if scheme in ("", "file") or len(scheme) == 1 else "network"  # one letter is a drive
 
 
 def is_allowed(address: str, access: str) -> bool:
@@ -40,10 +40,9 @@ def refuse(what: str, address: Node, access: str) -> None:
     """Raise ``ExternalAccessRefused`` unless an IRI may be read."""
     if not is_allowed(str(address), access):
         kind = kind_of(str(address))
-        raise ExternalAccessRefused(
-            f"{what} {address.n3()}: queries and updates reach no {kind} here; the program that owns the "
-            f"store may allow it: external={kind}, or external=all"
-        )
+        hint = Hint.ALLOW_FILES if kind == "files" else Hint.ALLOW_NETWORK
+        complaint = f"{what} {address.n3()}: queries and updates reach no {kind} here"
+        raise ExternalAccessRefused(Diagnostic(complaint, hint=hint))
 
 
 def refuse_clauses(query: Query, has_graph: Callable[[Node], bool], access: str) -> None:
@@ -66,6 +65,10 @@ def refuse_services(part: object, access: str) -> list[CompValue]:
             if not service.silent:
                 refuse("SERVICE", address, access)
             silenced.append(service)
+        else:
+            from corollary.store.loading import guard_services
+
+            guard_services()
     return silenced
 
 

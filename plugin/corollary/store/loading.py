@@ -10,20 +10,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.request import Request
+from xml.sax import SAXParseException
 
 import numpy as np
+from pyoxigraph import RdfFormat
 from rdflib import plugin
 from rdflib.graph import Dataset
 from rdflib.namespace import NamespaceManager
 from rdflib.parser import Parser
 from rdflib.plugin import PluginException
-from rdflib.term import BNode
+from rdflib.plugins.sparql import evaluate
+from rdflib.term import BNode, URIRef
 
 from corollary.index.pairs import Pairs
+from corollary.index.relation import Relation
+from corollary.index.triples import TripleIndex
 from corollary.kernels.limits import check
-from corollary.language import InputError
+from corollary.language import CorollaryError, InputError
+from corollary.language.errors import Hint, Span
+from corollary.store.external import ExternalAccessRefused, kind_of
 from corollary.store.terms import Terms
 from corollary.terms.dictionary import Ids
 
@@ -37,6 +45,10 @@ if TYPE_CHECKING:
 
 _ONLY_RDFLIB = ("trix", "hext")
 """Suffixes of formats that only rdflib knows."""
+
+
+class UnreadableDocument(CorollaryError):
+    """A document that a query or update names cannot be read. Nothing of it is quoted, here or in causes."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +118,45 @@ def read_documents(
     return Loaded(gathering.facts(), prefixes)
 
 
+def read_iri(clause: str, iri: URIRef, terms: Terms) -> tuple[TripleIndex, dict[str, str]]:
+    """The default graph of a document that a query or update names, and its prefixes.
+
+    UnreadableDocument if it cannot be read; ExternalAccessRefused if it redirects to anything but http.
+    """
+    from corollary.loaders.fetching import RedirectRefused, document_at, fetched
+
+    read = document_at if kind_of(iri) == "files" else fetched
+    format = "nt" if _is_for_rdflib(iri, None) else None
+    try:
+        document = read(str(iri), format, otherwise="turtle")
+        if document.format == RdfFormat.TURTLE:
+            document = replace(document, is_doubtful=True)
+        loaded = read_documents([document], None, Destination(terms, terms.default))
+    except CorollaryError as error:
+        refusal = ExternalAccessRefused if isinstance(error, RedirectRefused) else UnreadableDocument
+        complaint = error.unquoted()
+    else:
+        found = {p: facts for (graph, p), facts in loaded.facts.items() if graph == terms.default}
+        return TripleIndex({p: Relation(facts) for p, facts in found.items()}), loaded.prefixes[0]
+    raise refusal(f"{clause} {iri.n3()} failed: {complaint}")  # out here, so that no cause is kept
+
+
+def guard_services() -> None:
+    """Let rdflib, which asks services with ``urlopen``, follow redirects to http and https only.
+
+    rdflib has no argument for that. Its name for ``urlopen`` is replaced, when a query first needs it.
+    """
+    from corollary.loaders.fetching import RedirectRefused, opened
+
+    def open_service(request: Request) -> Any:
+        try:
+            return opened(request)
+        except RedirectRefused as error:
+            raise ExternalAccessRefused(f"SERVICE: {error}") from None
+
+    evaluate.urlopen = open_service  # type: ignore[assignment, attr-defined]
+
+
 def _new_label() -> str:
     """A label that is unique everywhere: graphs of two stores may be put together."""
     return f"_:{BNode()}"
@@ -150,8 +201,11 @@ def _parsed_by_rdflib(document: Document, format: str | None) -> Dataset:
         with document.streamed() as (_, stream):
             parsed.parse(file=stream, format=chosen, publicID=document.base)
     except Exception as error:  # rdflib's parsers have no common class
-        remedy = "mend the file, or name its format if it is another one"
-        raise input_error(f"{document.name}: not {chosen}: {error}", remedy) from error
+        span = None
+        if isinstance(error, SAXParseException):
+            span = Span(document.name, error.getLineNumber() or 1, (error.getColumnNumber() or 0) + 1)
+        message = f"not {chosen}" if span else f"{document.name}: not {chosen}"
+        raise input_error(message, span=span, detail=str(error), hint=Hint.CORRECT_FORMAT) from error
     return parsed
 
 

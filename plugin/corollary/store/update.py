@@ -23,13 +23,14 @@ from rdflib.plugins.sparql.algebra import translateUpdate
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import Update
 from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef, Variable
-from rdflib.util import guess_format
 
 from corollary.kernels.limits import check
 from corollary.language import CorollaryError
 from corollary.store.external import ExternalAccessRefused, refuse
+from corollary.store.loading import UnreadableDocument, read_iri
 from corollary.store.parsing import parse_update
 from corollary.store.solutions import Row, Scope, solutions
+from corollary.store.state import View
 
 if TYPE_CHECKING:
     from corollary.store.store import CorollaryStore
@@ -37,11 +38,9 @@ if TYPE_CHECKING:
 Quad = tuple[Node, Node, Node, Node | None]
 """A fact or a pattern and its graph; None stands for all graphs."""
 
-_LOAD_FORMATS = ("turtle", "xml", "n3", "nt")
-
 
 class UpdateError(CorollaryError):
-    """An operation cannot be carried out on these graphs or files: what SILENT is silent about."""
+    """An operation cannot be carried out on these graphs: what SILENT is silent about."""
 
 
 def run_update(
@@ -78,7 +77,7 @@ def run_update(
         for operation in operations:
             try:
                 change = _change(store, operation, scope, initial)
-            except (UpdateError, ExternalAccessRefused):
+            except (UpdateError, UnreadableDocument, ExternalAccessRefused):
                 if not operation.silent:
                     raise
             except NotImplementedError as error:  # rdflib would take that for an invitation to try it itself
@@ -287,25 +286,14 @@ def _transfer(store: CorollaryStore, operation: CompValue, scope: Scope) -> _Cha
 
 
 def _loading(store: CorollaryStore, operation: CompValue, scope: Scope) -> _Change:
-    """LOAD: a file or what rdflib gets from an address; without ``SPARQL_LOAD_GRAPHS`` a graph we have."""
+    """LOAD: the default graph of a document; without ``SPARQL_LOAD_GRAPHS`` a graph we have."""
     source: URIRef = operation.iri
     target = operation.graphiri or scope.default
     if not sparql.SPARQL_LOAD_GRAPHS:
         return _Change(added=[(s, p, o, target) for s, p, o in store._explicit_triples(source)])
     refuse("LOAD", source, store.external)
-    forms = dict.fromkeys((guess_format(source) or "turtle", *_LOAD_FORMATS))
-    if store.external != "all":  # its contexts may be anywhere
-        forms.pop("json-ld", None)
-    failures = []
-    for form in forms:
-        document = Graph("Memory", bind_namespaces="none")
-        try:
-            document.parse(source, format=form)
-        except OSError as error:
-            failures.append(error.strerror or type(error).__name__)
-        except Exception:  # rdflib's parsers have no common class; what they say may quote the document
-            failures.append(f"it is no {form}")
-        else:
-            prefixes = {prefix: URIRef(namespace) for prefix, namespace in document.namespaces()}
-            return _Change(added=[(s, p, o, target) for s, p, o in document], prefixes=prefixes)
-    raise UpdateError(f"LOAD {source.n3()} failed: {'; '.join(dict.fromkeys(failures))}")
+    terms = store._versions.current().terms
+    index, prefixes = read_iri("LOAD", source, terms)
+    facts = View(index, index).match(None, None, None)
+    added: list[Quad] = [(terms[s], terms[p], terms[o], target) for s, p, o in facts]
+    return _Change(added=added, prefixes={prefix: URIRef(name) for prefix, name in prefixes.items()})

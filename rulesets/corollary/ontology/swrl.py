@@ -18,7 +18,7 @@ from pathlib import Path
 from rdflib import OWL, RDF, RDFS, XSD, Graph, Namespace
 from rdflib.term import BNode, Node, URIRef
 
-from corollary.language.errors import Diagnostic, InputError, RuleError
+from corollary.language.errors import Diagnostic, Hint, InputError, RuleError
 from corollary.language.model import (
     BodyElement,
     Builtin,
@@ -132,7 +132,7 @@ def swrl_file(path: Path) -> Program:
     for predicate in (SWRL.classPredicate, SWRL.dataRange):
         if any(isinstance(value, BNode) for value in graph.objects(None, predicate)):
             message = f"{path}: a rule is about a class without a name, which only its own graph knows"
-            raise InputError(f"{message}\n  help: name the class, or give the store swrl_rules(graph)")
+            raise InputError(Diagnostic(message, hint=Hint.NAME_CLASS))
     program = swrl_rules(graph)
     if not program.rules:
         raise InputError(f"the ontology {path} has no SWRL rules: a swrl:Imp that is switched on")

@@ -89,4 +89,4 @@ def _unknown(name: str) -> UnknownProfileError:
     close = get_close_matches(name.lower(), PROFILES, n=1)
     guess = f"did you mean {close[0]}? " if close else ""
     remedy = f"{guess}profiles: {', '.join(PROFILES)}; a rule file is given by its path: ./rules{SUFFIX}"
-    return UnknownProfileError(str(Diagnostic(f"no profile is named {name!r}", remedy=remedy)))
+    return UnknownProfileError(Diagnostic(f"no profile is named {name!r}", remedy=remedy))

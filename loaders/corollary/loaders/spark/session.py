@@ -106,4 +106,4 @@ def archive(folder: Path) -> str:
 
 
 def _missing(what: str, remedy: str) -> InputError:
-    return InputError(str(Diagnostic(what, remedy=remedy)))
+    return InputError(Diagnostic(what, remedy=remedy))
