@@ -23,8 +23,6 @@ from functools import cached_property, lru_cache
 from typing import NoReturn
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 import regex
 from numpy.typing import NDArray
 
@@ -218,7 +216,7 @@ Part = str | Chars
 
 _META = frozenset("\\?*+{}()|[]^$.")
 _ESCAPES = {**{char: char for char in "\\|.?*+(){}[]-^$"}, "n": "\n", "r": "\r", "t": "\t"}
-_QUANTIFIER = re.compile(r"(?:[?*+]|\{([0-9]+)(?:,([0-9]*))?\})\??")
+_QUANTIFIER = re.compile(r"(?:([?*+])|\{([0-9]+)(?:,([0-9]*))?\})(\??)")
 _PROPERTY = re.compile(r"\{([^{}]*)\}")
 _DIGITS = re.compile("[0-9]+")
 _SPACE = " \t\n\r"
@@ -354,14 +352,19 @@ class _Reader:
         quantifier = _QUANTIFIER.match(self.pattern, self.at)
         if quantifier:
             self.at = quantifier.end()
-            self.parts.append(quantifier[0])
-            least, most = quantifier.groups("")
-            if least:
-                atoms *= max(self._count(least), self._count(most or least), 1)
-                if most and self._count(most) < self._count(least):
+            sign, least, most, lazy = quantifier.groups()
+            if least is not None:
+                low = high = self._count(least)
+                if most:
+                    high = self._count(most)
+                if high < low:
                     self._fail(f"{quantifier[0]} is no quantifier")
-            self.repeats_empty |= empty and quantifier[0][0] != "?"
-            empty |= quantifier[0][0] in "?*" or (least != "" and self._count(least) == 0)
+                # Without leading zeros: RE2 would take the braces for characters.
+                sign = f"{{{low}}}" if most is None else f"{{{low},{high if most else ''}}}"
+                atoms *= max(high, 1)
+            self.parts.append(sign + lazy)
+            self.repeats_empty |= empty and sign != "?"
+            empty |= sign in ("?", "*") or sign.startswith("{0")
         group = self._open[-1]
         group.atoms += atoms
         group.branch_empty &= empty
@@ -407,14 +410,14 @@ class _Reader:
         return found if char == lower else found.complement()
 
     def _single(self, char: str) -> Chars:
-        return self._range(char, char)
+        return chars_of(self._range(char, char))
 
-    def _range(self, first: str, last: str) -> Chars:
-        ranges = [(ord(first), ord(last))]
+    def _range(self, first: str, last: str) -> Ranges:
+        ranges: Ranges = [(ord(first), ord(last))]
         if self.any_case:
             ranges = _with_case_variants(ranges)
         self._charge(len(ranges))
-        return chars_of(ranges)
+        return ranges
 
     def _set(self) -> Chars:
         """What follows ``[``: sets, each of them taken from the one before."""
@@ -436,14 +439,15 @@ class _Reader:
         """What is in a set, up to ``]`` or ``-[``."""
         negated = self._ahead("^")
         self.at += negated
-        items: list[Chars] = []
-        while not items or not (self._ahead("]") or self._ahead("-[")):
+        sets: list[Chars] = []
+        ranges: list[tuple[int, int]] = []
+        while not (sets or ranges) or not (self._ahead("]") or self._ahead("-[")):
             plain = not self._ahead("\\")
             char = self._set_item()
             if isinstance(char, Chars):
-                items.append(char)
+                sets.append(char)
             elif not self._ahead("-") or self.pattern.startswith(("-]", "-[", "--["), self.at):
-                items.append(self._single(char))
+                ranges += self._range(char, char)
             else:
                 self.at += 1
                 last_plain = not self._ahead("\\")
@@ -453,8 +457,10 @@ class _Reader:
                 elif last < char:
                     self._fail("a range ends before it begins")
                 else:
-                    items.append(self._range(char, last))
-        found = union(items)
+                    ranges += self._range(char, last)
+        if ranges:
+            sets.append(chars_of(ranges))
+        found = union(sets)
         return found.complement() if negated else found
 
     def _set_item(self) -> Chars | str:
@@ -505,15 +511,12 @@ class Pattern:
                 pass
         linear = np.array([self._is_linear(text, len(text)) for text in texts], np.bool_)
         found = np.zeros(len(texts), np.bool_)
-        try:
-            array = pa.array(
-                [text for text, is_linear in zip(texts, linear, strict=True) if is_linear], pa.large_string()
-            )
-            found[linear] = pc.match_substring_regex(array, self._linear_text(())).to_numpy(
-                zero_copy_only=False
-            )
-        except pa.ArrowInvalid:  # RE2 refuses the pattern
+        possible = [text for text, is_linear in zip(texts, linear, strict=True) if is_linear]
+        answers = _linear_matches(possible, self._linear_text(())) if possible else None
+        if answers is None:
             linear[:] = False
+        else:
+            found[linear] = answers
         for position in np.flatnonzero(~linear).tolist():
             try:
                 found[position] = self._found(texts[position], seconds)
@@ -548,11 +551,9 @@ class Pattern:
             written = "".join(
                 part.replace("\\", r"\\") if isinstance(part, str) else f"\\{numbers[part]}" for part in parts
             )
-            try:
-                array = pa.array([text], pa.large_string())
-                return str(pc.replace_substring_regex(array, self._linear_text(kept), written)[0])
-            except (pa.ArrowInvalid, UnicodeEncodeError):
-                pass
+            answer = _linear_replaced(text, self._linear_text(kept), written)
+            if answer is not None:
+                return answer
         try:
             return str(self._backtracking.sub(expanded, text, timeout=_allowed(seconds)))
         except TimeoutError:
@@ -606,6 +607,31 @@ class Pattern:
             else:
                 written.append(anchors.get(part, part))
         return "".join(written)
+
+
+def _linear_matches(texts: Sequence[str], pattern: str) -> NDArray[np.bool_] | None:
+    """In which texts RE2 finds its pattern; None if it refuses the pattern."""
+    import pyarrow
+    from pyarrow import compute
+
+    try:
+        found = compute.match_substring_regex(pyarrow.array(texts, pyarrow.large_string()), pattern)
+    except pyarrow.ArrowInvalid:
+        return None
+    answers: NDArray[np.bool_] = found.to_numpy(zero_copy_only=False)
+    return answers
+
+
+def _linear_replaced(text: str, pattern: str, replacement: str) -> str | None:
+    """The text with every match replaced by RE2; None if it refuses the pattern."""
+    import pyarrow
+    from pyarrow import compute
+
+    array = pyarrow.array([text], pyarrow.large_string())
+    try:
+        return str(compute.replace_substring_regex(array, pattern, replacement)[0])
+    except (pyarrow.ArrowInvalid, UnicodeEncodeError):  # a surrogate in the replacement
+        return None
 
 
 @lru_cache(maxsize=256)
