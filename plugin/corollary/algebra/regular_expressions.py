@@ -48,8 +48,8 @@ MAX_STEPS = 10_000_000  # measured: RE2 makes 15 million a second or more, a?a?a
 MAX_STEPS_FEW = 200_000_000  # measured: 110 million a second or more, up to FEW_ATOMS atoms
 """Atoms times characters of a text that RE2 may be given, since it cannot be interrupted."""
 
-MAX_RANGES = 500_000  # measured: 0.4 s and 80 MB
-"""Ranges of code points that are handled while a pattern is read: 600 times \\w."""
+MAX_RANGES = 200_000  # measured: 24 MB a pattern, 0.2 s
+"""Ranges of code points that are handled while a pattern is read: 240 times \\w."""
 
 MAX_DEPTH = 100
 """Nested groups, or nested subtractions. ``regex`` recurs into them."""
@@ -634,7 +634,7 @@ def _linear_replaced(text: str, pattern: str, replacement: str) -> str | None:
         return None
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def compiled(pattern: str, flags: str = "") -> Pattern:
     """A pattern of XPath with its flags; ExpressionError if it is none."""
     if not set(flags) <= _FLAGS:
