@@ -278,7 +278,10 @@ regex("a$", "a[$]") -> true
 regex("abc", "a b c", "x") -> true
 regex("abc"@en, "b") -> true
 regex("abc", "(") -> error
-regex("abc", "b", "q") -> error
+regex("a.c", ".", "q") -> true
+regex("abc", "b", "g") -> error
+regex("abc", "\\bb") -> error
+regex("\u0663", "^\\d$") -> true
 regex(1, "1") -> error
 # terms
 iri("http://example.org/a") -> <http://example.org/a>

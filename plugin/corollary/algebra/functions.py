@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from datetime import date, timedelta
 from decimal import Decimal
-from functools import lru_cache, partial
+from functools import partial
 
 from corollary.algebra.operators import (
     EXACT,
@@ -36,6 +36,7 @@ from corollary.algebra.operators import (
     rounded,
     truth,
 )
+from corollary.algebra.regular_expressions import matches, replaced
 from corollary.language import IRI, RDF, XSD, BlankNode, Constant, Literal
 from corollary.terms.values import datatype_clash, datatype_of
 
@@ -129,75 +130,18 @@ def compared(test: Callable[[str, str], bool], first: Constant, second: Constant
 # Regular expressions
 
 NO_FLAGS = Literal("")
-_FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.NOFLAG}
-_PATTERN_PART = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\$|\s", re.DOTALL)
-_REPLACEMENT_PART = re.compile(r"\\(.?)|\$([0-9]*)|[^\\$]+", re.DOTALL)
-
-
-@lru_cache(maxsize=256)
-def compiled_pattern(pattern: str, flags: str) -> re.Pattern[str]:
-    """An XPath pattern for Python's ``re``.
-
-    They differ in ``$``, which in Python also matches before a last line break, and in the flag x,
-    which in XPath leaves out white space only. XPath's ``\\p``, ``\\i``, ``\\c`` and class subtraction
-    are not supported: an error.
-    """
-    if not set(flags) <= set(_FLAGS):
-        raise ExpressionError(f"{flags!r} are no flags: they are i, m, s, x")
-
-    def part(match: re.Match[str]) -> str:
-        found = match[0]
-        if found == "$" and "m" not in flags:
-            return r"\Z"
-        return "" if found.isspace() and "x" in flags else found
-
-    combined = re.NOFLAG
-    for flag in flags:
-        combined |= _FLAGS[flag]
-    try:
-        return re.compile(_PATTERN_PART.sub(part, pattern), combined)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise ExpressionError(f"{pattern!r} is no regular expression: {error}") from None
 
 
 def regex(source: Constant, pattern: Constant, flags: Constant = NO_FLAGS) -> Literal:
-    found = compiled_pattern(simple(pattern), simple(flags)).search(text(source).lexical)
-    return boolean(found is not None)
+    return boolean(bool(matches([text(source).lexical], simple(pattern), simple(flags))[0]))
 
 
 def replace(
     source: Constant, pattern: Constant, replacement: Constant, flags: Constant = NO_FLAGS
 ) -> Literal:
     """Every match replaced; ``$1`` in the replacement is the first group, ``\\$`` a dollar sign."""
-    matcher = compiled_pattern(simple(pattern), simple(flags))
-    if matcher.search(""):
-        raise ExpressionError(f"{pattern} matches the empty string")
-    parts = _replacement_parts(simple(replacement), matcher.groups)
-
-    def expanded(match: re.Match[str]) -> str:
-        return "".join(part if isinstance(part, str) else match[part] or "" for part in parts)
-
-    return changed(lambda characters: matcher.sub(expanded, characters), source)
-
-
-def _replacement_parts(replacement: str, groups: int) -> list[str | int]:
-    """Characters, and numbers of groups. A number has as many digits as there are groups for."""
-    parts: list[str | int] = []
-    for match in _REPLACEMENT_PART.finditer(replacement):
-        escaped, digits = match.groups()
-        if escaped is not None:
-            if escaped not in ("\\", "$"):
-                raise ExpressionError(r"in a replacement \ stands only before \ or $")
-            parts.append(escaped)
-        elif digits is not None:
-            if not digits:
-                raise ExpressionError("in a replacement $ stands only before a digit")
-            size = max(n for n in range(1, len(digits) + 1) if n == 1 or int(digits[:n]) <= groups)
-            group = int(digits[:size])
-            parts += [group if group <= groups else "", digits[size:]]
-        else:
-            parts.append(match[0])
-    return parts
+    arguments = simple(pattern), simple(replacement), simple(flags)
+    return changed(lambda characters: replaced(characters, *arguments), source)
 
 
 # Terms

@@ -172,6 +172,12 @@ class Work:
         self._unseen = self._facts = self._terms = 0
         self._computed: list[tuple[float, float, int]] = []  # ids from, before, and how they came about
 
+    def remaining(self) -> float | None:
+        """The seconds that are left; None if they are not limited."""
+        left = None if self._end == inf else max(0.0, self._end - perf_counter())
+        outer = None if self.outer is None else self.outer.remaining()
+        return min((seconds for seconds in (left, outer) if seconds is not None), default=None)
+
     def check(self) -> None:
         if self._cancelled != self.cancellation.count or perf_counter() >= self._next_look:
             self._look(0)

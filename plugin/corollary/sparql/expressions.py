@@ -8,12 +8,13 @@ the same values (RAND, BNODE, the user's functions) is computed for every row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from rdflib.namespace import XSD
 from rdflib.plugins.sparql import operators
 from rdflib.plugins.sparql.evalutils import _ebv, _eval, _val
 from rdflib.plugins.sparql.parserutils import CompValue, Expr, value
@@ -21,7 +22,9 @@ from rdflib.plugins.sparql.sparql import FrozenBindings, QueryContext, SPARQLErr
 from rdflib.term import Literal, Node, URIRef, Variable
 
 from corollary.algebra.bindings import Batch
-from corollary.algebra.expressions import number_rows
+from corollary.algebra.expressions import number_keys, number_rows
+from corollary.algebra.operators import ExpressionError
+from corollary.algebra.regular_expressions import compiled
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.sparql.terms import UNBOUND, QueryTerms, filled
@@ -30,6 +33,8 @@ EXISTS = ("Builtin_EXISTS", "Builtin_NOTEXISTS")
 VOLATILE = ("Builtin_RAND", "Builtin_UUID", "Builtin_STRUUID", "Builtin_BNODE")
 
 AND = "ConditionalAndExpression"
+REGEX = "Builtin_REGEX"
+REPLACE = "Builtin_REPLACE"
 
 ROWS_AT_ONCE = 1 << 14
 """So many rows have their terms at hand."""
@@ -86,6 +91,39 @@ def both(conjunction: Expr, row: FrozenBindings) -> Literal:
     return Literal(True)
 
 
+def regex(call: Expr, _: FrozenBindings) -> Literal:
+    """``REGEX`` with XPath's patterns, where rdflib has Python's."""
+    text, pattern = (operators.string(part) for part in (call.text, call.pattern))
+    try:
+        return Literal(bool(compiled(str(pattern), _flags(call)).matches([str(text)])[0]))
+    except ExpressionError as error:
+        raise SPARQLError(str(error)) from None
+
+
+def replace(call: Expr, _: FrozenBindings) -> Literal:
+    """``REPLACE`` with XPath's patterns; the language tag and the datatype stay."""
+    text, pattern, replacement = (
+        operators.string(part) for part in (call.arg, call.pattern, call.replacement)
+    )
+    try:
+        replaced = compiled(str(pattern), _flags(call)).replaced(str(text), str(replacement))
+    except ExpressionError as error:
+        raise SPARQLError(str(error)) from None
+    return Literal(replaced, datatype=text.datatype, lang=text.language)
+
+
+def _is_string(term: Node) -> bool:
+    return isinstance(term, Literal) and term.datatype in (None, XSD.string)
+
+
+def _flags(call: Expr) -> str:
+    return "" if call.flags is None else str(operators.string(call.flags))
+
+
+OWN: Mapping[str, Callable[[Expr, FrozenBindings], Literal]] = {AND: both, REGEX: regex, REPLACE: replace}
+"""What is not computed as rdflib does it."""
+
+
 @dataclass
 class _Copy:
     """An expression's own copy, with what was noticed on the way."""
@@ -106,7 +144,7 @@ class _Copy:
             self._notice(node)
             parts = {key: self.of(part) for key, part in node.items()}
             evaluate = None if node._evalfn is None else node._evalfn.__func__
-            return Expr(node.name, both if node.name == AND else evaluate, **parts)
+            return Expr(node.name, OWN.get(node.name, evaluate), **parts)
         if isinstance(node, CompValue):
             return CompValue(node.name, **{key: self.of(part) for key, part in node.items()})
         if isinstance(node, list):
@@ -196,9 +234,10 @@ class Expressions:
         if is_exists(expression):
             found = exists(expression.graph, batch)
             return found if expression.name == "Builtin_EXISTS" else ~found
-        decided = self._by_ids(expression, batch)
-        if decided is not None:
-            return decided
+        for decide in (self._by_ids, self._by_pattern):
+            decided = decide(expression, batch)
+            if decided is not None:
+                return decided
         results, numbers = self._over_rows(expression, batch, exists, lambda own, row: bool(_ebv(own, row)))
         true: Mask = np.array(results, np.bool_)[numbers]
         return true
@@ -219,6 +258,36 @@ class Expressions:
         column = self.column(left, batch)
         equal: Mask = column == self._terms.id_of(right)
         return equal if expression.op == "=" else ~equal & (column != UNBOUND)
+
+    def _by_pattern(self, expression: Any, batch: Batch) -> Mask | None:
+        """``REGEX(?x, "...")`` and ``REGEX(STR(?x), "...")``, all different texts at once."""
+        if not isinstance(expression, Expr) or expression.name != REGEX:
+            return None
+        read, pattern, flags = expression.text, expression.pattern, expression.flags
+        any_term = isinstance(read, Expr) and read.name == "Builtin_STR"
+        variable = read.arg if any_term else read
+        if not isinstance(variable, Variable) or not isinstance(pattern, Literal):
+            return None
+        if not (flags is None or isinstance(flags, Literal)):
+            return None
+        column = self.column(variable, batch)
+        rows, numbers = number_keys(column)
+        found = np.zeros(rows.size, np.bool_)
+        try:
+            operators.string(pattern)
+            matcher = compiled(str(pattern), _flags(expression))
+        except (ExpressionError, SPARQLError):
+            return found[numbers]
+        for start in range(0, rows.size, ROWS_AT_ONCE):
+            positions, texts = [], []
+            some = rows[start : start + ROWS_AT_ONCE]
+            for position, term in enumerate(self._terms.decode(column[some]), start):
+                if term is not None and (any_term or _is_string(term)):
+                    positions.append(position)
+                    texts.append(str(term))
+            found[positions] = matcher.matches(texts)
+        true: Mask = found[numbers]
+        return true
 
     def _over_rows(
         self, expression: Any, batch: Batch, exists: Exists, evaluate: Callable[[Any, FrozenBindings], Any]
