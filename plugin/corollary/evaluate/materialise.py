@@ -68,7 +68,7 @@ class Materialisation:
 
     @property
     def inferred_count(self) -> int:
-        """How many facts ``inferred`` has, in constant time: the number that is reported everywhere."""
+        """How many facts ``inferred`` has, without making it: the number that is reported everywhere."""
         return len(self.index) - len(self.explicit)
 
     @cached_property
