@@ -116,6 +116,14 @@ _XML = re.compile(rb"<\?xml\s|<!DOCTYPE|<!--|<(\w+:)?RDF\b|<[^\s<>]+\s")
 """A tag with a space in it is no IRI."""
 
 
+class Malformed(Exception):
+    """A document is bad in a way that pyoxigraph does not see; ``place`` is a line and a column."""
+
+    def __init__(self, reason: str, place: tuple[int, int] = (1, 1)) -> None:
+        super().__init__(reason)
+        self.place = place
+
+
 def not_rdf(path: str, syntax: str) -> InputError:
     """The complaint about an ontology in a syntax that is no RDF."""
     remedy = "convert it to RDF first, for example with `robot convert --output ontology.ttl`"

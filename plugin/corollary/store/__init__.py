@@ -1,6 +1,7 @@
 """The rdflib store."""
 
 from corollary.store.external import ExternalAccessRefused
+from corollary.store.parsing import NestedTooDeep
 from corollary.store.store import EXPLICIT, INFERRED, CorollaryStore, InferredTripleWarning
 from corollary.store.suspension import SuspendedRuleWarning
 
@@ -10,5 +11,6 @@ __all__ = [
     "CorollaryStore",
     "ExternalAccessRefused",
     "InferredTripleWarning",
+    "NestedTooDeep",
     "SuspendedRuleWarning",
 ]
