@@ -8,9 +8,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -40,18 +42,18 @@ def process(
     unbuffered: bool = False,
 ) -> tuple[int, str]:
     """The exit code, and what is on standard error. Streams may be devices."""
-    streams = [open(one, "wb") if isinstance(one, str) else one for one in (stdout, stderr)]
-    done = subprocess.run(
-        [COMMAND, *map(str, arguments)],
-        stdout=streams[0],
-        stderr=streams[1],
-        env=os.environ | {"PYTHONUNBUFFERED": "1" if unbuffered else ""},
-        preexec_fn=None if limit is None else lambda: resource.setrlimit(limit[0], (limit[1], limit[1])),
-        timeout=300,
-    )
-    for stream in streams:
-        if not isinstance(stream, int):
-            stream.close()
+    with ExitStack() as opened:
+        streams = [
+            opened.enter_context(open(one, "wb")) if isinstance(one, str) else one for one in (stdout, stderr)
+        ]
+        done = subprocess.run(
+            [COMMAND, *map(str, arguments)],
+            stdout=streams[0],
+            stderr=streams[1],
+            env=os.environ | {"PYTHONUNBUFFERED": "1" if unbuffered else ""},
+            preexec_fn=None if limit is None else lambda: resource.setrlimit(limit[0], (limit[1], limit[1])),
+            timeout=300,
+        )
     return done.returncode, (done.stderr or b"").decode()
 
 
@@ -96,7 +98,7 @@ def test_standard_error_on_a_full_device() -> None:
 def test_output_that_gets_too_long_half_way(tmp_path: Path, form: str, unbuffered: bool) -> None:
     data = tmp_path / "data.nt"
     data.write_text("".join(f"<urn:{number}> <urn:p> <urn:o> .\n" for number in range(5_000)))
-    query = ["query", data, "--rules", "none", "-q", ALL, "--results", form]
+    query = ["query", str(data), "--rules", "none", "-q", ALL, "--results", form]
     limit = resource.RLIMIT_FSIZE, 100_000
     done = process(*query, stdout=str(tmp_path / "out"), limit=limit, unbuffered=unbuffered)
     assert done == (2, "corollary: standard output: File too large\n")
@@ -136,29 +138,30 @@ def university(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @needs_limits
-@pytest.mark.parametrize("megabytes", [50, 150, 200, 300, 350, 400, 450, 500])
+@pytest.mark.parametrize("megabytes", [50, 150, 300, 400, 500])
 @pytest.mark.parametrize("command", ["materialise", "query", "update"])
 def test_memory_limits(university: Path, command: str, megabytes: int) -> None:
-    more: list[str | Path] = {"query": ["-q", "ASK { ?s ?p ?o }"], "update": ["--add", FAMILY]}.get(
-        command, []
-    )
+    more = {"query": ["-q", "ASK { ?s ?p ?o }"], "update": ["--add", str(FAMILY)]}.get(command, [])
     code, said = process(command, university, *more, limit=(resource.RLIMIT_AS, megabytes << 20))
     if code:
+        complaint = f"corollary: not enough memory: this process may have {megabytes} MB (ulimit -v)"
         assert code == 2
-        assert said.startswith(
-            f"corollary: not enough memory: this process may have {megabytes} MB (ulimit -v)"
-        )
+        assert said.startswith(complaint)
         assert said.count("\n") == 1
     else:
-        assert megabytes > 400
-    assert process("--help", limit=(resource.RLIMIT_AS, megabytes << 20)) == (0, "")
+        assert megabytes >= 400
+
+
+@needs_limits
+def test_help_takes_little_memory() -> None:
+    assert process("--help", limit=(resource.RLIMIT_AS, 100 << 20)) == (0, "")
 
 
 def test_no_memory_in_the_middle_of_reasoning(monkeypatch: pytest.MonkeyPatch) -> None:
-    def materialise(*_: object, **__: object) -> None:
-        raise np.exceptions.__dict__.get("_ArrayMemoryError", MemoryError)("Unable to allocate 9.9 GiB")
+    """NumPy has a MemoryError of its own."""
 
-    import numpy as np
+    def materialise(*_: object, **__: object) -> None:
+        np.empty(1 << 60, np.uint8)
 
     monkeypatch.setattr("corollary.evaluate.materialise", materialise)
     done = corollary("materialise", FAMILY)

@@ -15,8 +15,8 @@ DEEPEST = 1_000
 CHUNK = 1 << 16
 """Bytes."""
 
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
-_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[][{}]', re.DOTALL)
+_ESCAPE = re.compile(rb"\\.", re.DOTALL)
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[][{}]', re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
@@ -45,8 +45,8 @@ class ShallowJSON:
     def _check(self) -> None:
         """Follow the depth through the chunk."""
         text = self._begun + self._chunk
-        outside, quote, inside = _STRING.sub(b"", text).partition(b'"')
-        brackets = np.frombuffer(outside.translate(None, _NO_BRACKETS), np.uint8)
+        parts = _ESCAPE.sub(b"", text).split(b'"')  # outside of strings, inside, outside ...
+        brackets = np.frombuffer(b"".join(parts[::2]).translate(None, _NO_BRACKETS), np.uint8)
         if brackets.size:
             steps = np.where((brackets == ord("{")) | (brackets == ord("[")), 1, -1)
             depths = self._depth + np.cumsum(steps)
@@ -54,8 +54,8 @@ class ShallowJSON:
                 complaint = f"more than {DEEPEST:,} objects and arrays lie within each other"
                 raise Malformed(complaint, self._place(text))
             self._depth = int(depths[-1])
-        is_escape = (len(inside) - len(inside.rstrip(b"\\"))) % 2
-        self._begun = quote + b"\\" * is_escape
+        is_string = len(parts) % 2 == 0
+        self._begun = (b'"' if is_string else b"") + (b"\\" if parts[-1].endswith(b"\\") else b"")
 
     def _place(self, text: bytes) -> tuple[int, int]:
         """Where it gets too deep."""
