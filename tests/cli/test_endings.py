@@ -272,6 +272,18 @@ def test_every_command_takes_addresses(address: str, number: int) -> None:
     assert corollary(*vague, "--input-format", "ttl").exit_code == 0
 
 
+def test_rules_have_no_addresses(address: str) -> None:
+    done = corollary("materialise", FAMILY, "--rules", f"{address}/family.dlog")
+    assert done.exit_code == 2
+    assert f"cannot read the rule file {address}/family.dlog: rules are read from files" in done.stderr
+
+
+def test_file_addresses() -> None:
+    assert corollary("update", FAMILY.as_uri(), "--add", FAMILY.as_uri()).exit_code == 0
+    missing = corollary("update", FAMILY.as_uri(), "--add", f"{FAMILY.as_uri()}x")
+    assert (missing.exit_code, missing.stderr) == (2, f"corollary: {FAMILY}x: No such file or directory\n")
+
+
 def test_every_hint_has_a_flag() -> None:
     assert in_flags().keys() == set(Hint)
     assert not any("=" in words or "(" in words for words in in_flags().values())

@@ -112,8 +112,8 @@ _NOT_RDF = (
     (re.compile(rb"Prefix:|Ontology:"), "Manchester syntax"),
     (re.compile(rb"format-version:"), "OBO format"),
 )
-_XML = re.compile(rb"<\?xml\s|<!DOCTYPE|<!--|<(\w+:)?RDF\b|<[^\s<>]+\s")
-"""A tag with a space in it is no IRI."""
+_XML = re.compile(rb"<\?xml\s|<!DOCTYPE|<!--|<(\w+:)?RDF\b|<[\w:.-]+\s")
+"""A name and a space after < are no IRI."""
 
 
 class Malformed(Exception):

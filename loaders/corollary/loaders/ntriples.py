@@ -27,9 +27,6 @@ _LAST_ASCII = 127
 
 _LINE_END = b"\r\n"
 
-LONGEST_TERM = 200
-"""Characters of a term in a message."""
-
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
@@ -146,9 +143,9 @@ def parse_line(content: bytes, format: RdfFormat, name: str, line: int) -> list[
 def unsupported(term: object) -> str:
     """Why the engine has no place for a term of good RDF; nothing if it has."""
     if isinstance(term, pyoxigraph.Triple):
-        text = f"<<( {term} )>>"
-        shown = text if len(text) <= LONGEST_TERM else f"{text[:LONGEST_TERM]}..."
-        return f"the triple term {shown}: statements about statements are supported by reification only"
+        return (
+            f"the triple term <<( {term} )>>: statements about statements are supported by reification only"
+        )
     if isinstance(term, pyoxigraph.Literal) and term.direction is not None:
         return f"the literal {term}: base directions are not supported"
     return ""
