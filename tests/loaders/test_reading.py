@@ -292,3 +292,44 @@ def test_kinds_of_terms(tmp_path: Path) -> None:
     dictionary = TermDictionary()
     read([written(tmp_path, "data.nt", '_:x <http://p> "y" .\n')], dictionary)
     assert [dictionary.count(kind) for kind in Kind] == [1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("before", [0, 65_000, 200_000])
+@pytest.mark.parametrize("opening", ['{"http://p": ', '{"http://p": [', '{"@graph": '])
+def test_json_that_is_too_deep_is_refused_with_its_place(tmp_path: Path, before: int, opening: str) -> None:
+    r"""Brackets in strings do not count, nor do quotes after a backslash, wherever a chunk ends."""
+    content = '[{"http://p": "' + '[{\\"\\\\' * (before // 6) + '"},\n  '
+    depth = 10_000
+    closing = "".join("]}"[one == "{"] for one in reversed(opening) if one in "[{")
+    path = written(tmp_path, "deep.jsonld", f"{content}{opening * depth}1{closing * depth}]")
+    message = complaint(path)
+    assert message.startswith(f"{path}:2:")
+    assert "not JSON-LD: more than 1,000 objects and arrays lie within each other" in message
+    column = int(message.removeprefix(f"{path}:2:").partition(":")[0])
+    line = path.read_text().splitlines()[1]
+    assert line[column - 1] in "[{"
+    assert 1 + sum(line[: column - 1].count(one) for one in "[{") == 1_000
+
+
+def test_flat_json_with_many_brackets_is_read(tmp_path: Path) -> None:
+    nodes = ",".join(f'{{"http://p": [{{"@value": "{number} {{[\\\\"}}]}}' for number in range(5_000))
+    path = written(tmp_path, "flat.jsonld", f"[{nodes}]")
+    found = triples(path)
+    assert len(found) == 5_000
+    assert {object for _, _, object in found} == {f'"{number} {{[\\\\"' for number in range(5_000)}
+
+
+@pytest.mark.parametrize("name", ["list.ttl", "nodes.ttl", "list.trig", "elements.rdf"])
+def test_what_may_be_deep_is_read(tmp_path: Path, name: str) -> None:
+    depth = 2_000
+    list_of_lists = f"<http://a> <http://p> {'(' * depth}{')' * depth} ."
+    content = {
+        "list.ttl": list_of_lists,
+        "list.trig": list_of_lists,
+        "nodes.ttl": f"<http://a> <http://p> {'[ <http://p> ' * depth}1{']' * depth} .",
+        "elements.rdf": RDF_XML[: RDF_XML.index("  <rdf")]
+        + "<rdf:Description><knows>" * depth
+        + "</knows></rdf:Description>" * depth
+        + "</rdf:RDF>",
+    }[name]
+    assert len(triples(written(tmp_path, name, content))) >= depth

@@ -17,7 +17,8 @@ from rdflib.plugins.sparql.operators import register_custom_function, unregister
 from rdflib.term import Node
 from tests.sparql.results import same_results
 
-from corollary.store import EXPLICIT, INFERRED, CorollaryStore
+from corollary.language import CorollaryError
+from corollary.store import EXPLICIT, INFERRED, CorollaryStore, NestedTooDeep
 
 EX = Namespace("urn:x:")
 
@@ -326,3 +327,39 @@ def assert_same(found: Any, expected: Any) -> None:
         assert sorted(sorted_concatenations(found)) == sorted(sorted_concatenations(expected))
     else:
         assert same_results(found, expected)
+
+
+DEEP = 10_000
+NESTED = {
+    "parentheses": f"FILTER({'(' * DEEP}?o = 1{')' * DEEP})",
+    "groups": f"{'{' * DEEP}{'}' * DEEP}",
+    "paths": f"?s {'(' * DEEP}x:p{')*' * DEEP} ?y",
+    "lists": f"?s x:p {'(' * DEEP}{')' * DEEP}",
+    "nodes": f"?s x:p {'[ x:p ' * DEEP}1{']' * DEEP}",
+    "functions": f"FILTER({'STR(' * DEEP}?o{')' * DEEP})",
+    "optional": f"{'OPTIONAL {' * DEEP}{'}' * DEEP}",
+}
+
+
+@pytest.mark.parametrize("nested", NESTED.values(), ids=NESTED)
+@pytest.mark.parametrize("kind", [CorollaryError, RecursionError])
+def test_what_is_nested_too_deep(graph: Graph, nested: str, kind: type[Exception]) -> None:
+    """A CorollaryError; and what rdflib raises of other stores. The store is as it was, and at work."""
+    before = set(graph)
+    for form in (
+        "SELECT * {{ ?s ?p ?o . {} }}",
+        "ASK {{ ?s ?p ?o . {} }}",
+        "DESCRIBE ?s {{ ?s ?p ?o . {} }}",
+    ):
+        with pytest.raises(kind, match="the query or update is nested too deep"):
+            graph.query(form.format(nested))
+    with pytest.raises(NestedTooDeep):
+        graph.update(f"DELETE {{ ?s ?p ?o }} WHERE {{ ?s ?p ?o . {nested} }}")
+    assert set(graph) == before
+    assert len(graph.query("SELECT * { ?s x:p ?o FILTER((?o) > 2) }")) == 2
+
+
+def test_nesting_that_ends_evaluation(graph: Graph) -> None:
+    """It parses, and is too deep for what comes after that."""
+    with pytest.raises(NestedTooDeep):
+        graph.query("SELECT * { " + " UNION ".join(["{ ?s x:p ?o }"] * 1_000) + " }")

@@ -28,13 +28,15 @@ from corollary.loaders.formats import (
     LINE_FORMATS,
     STANDARD_STREAM,
     FileKind,
+    Malformed,
     decompressed,
     format_of,
     input_error,
     not_rdf,
     sniff,
 )
-from corollary.loaders.rdfxml import OWLXML, Markup, NotRDFXML
+from corollary.loaders.jsonld import ShallowJSON
+from corollary.loaders.rdfxml import OWLXML, Markup
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -134,10 +136,11 @@ class Document:
                     format = sniff(_peek(stream), self.name)
                 if format == RdfFormat.RDF_XML:
                     markup = Markup(stream, is_slow=not self._can_be_read_again())
-                yield raw, self._quads(markup or stream, format)
+                checked = ShallowJSON(stream) if format == RdfFormat.JSON_LD else markup or stream
+                yield raw, self._quads(checked, format)
         except OWLXML:
             raise not_rdf(self.name, "OWL/XML") from None
-        except NotRDFXML as error:
+        except Malformed as error:
             raise syntax_error(self.name, format, str(error), *error.place) from None
         except expat.ExpatError as error:
             place = error.lineno, error.offset + 1
@@ -148,7 +151,7 @@ class Document:
             text = self._line(place[0]) if place[0] else ""
             raise syntax_error(self.name, format, reason_of(error), *place, text) from None
 
-    def _quads(self, stream: BinaryIO | Markup, format: RdfFormat) -> pyoxigraph.QuadParser:
+    def _quads(self, stream: BinaryIO | Markup | ShallowJSON, format: RdfFormat) -> pyoxigraph.QuadParser:
         return pyoxigraph.parse(
             cast(BinaryIO, stream),
             format,

@@ -61,10 +61,13 @@ def opened(request: Request, timeout: float | None = None) -> Any:
     return build_opener(_Redirects).open(request, timeout=timeout)
 
 
-def is_address(name: str) -> bool:
-    """Whether a document is fetched, and not read from a file."""
+def look_for(name: str) -> None:
+    """Raise InputError if a document is in a file, and that cannot be found."""
     scheme = _SCHEME.match(name)
-    return scheme is not None and scheme[0].lower() in FETCHED and not os.path.exists(name)
+    if scheme is None or os.path.exists(name):
+        size_of(name)
+    elif scheme[0].lower() == "file":
+        size_of(url2pathname(urlsplit(name).path))
 
 
 def document_at(

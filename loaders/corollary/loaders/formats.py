@@ -112,8 +112,16 @@ _NOT_RDF = (
     (re.compile(rb"Prefix:|Ontology:"), "Manchester syntax"),
     (re.compile(rb"format-version:"), "OBO format"),
 )
-_XML = re.compile(rb"<\?xml\s|<!DOCTYPE|<!--|<(\w+:)?RDF\b|<[^\s<>]+\s")
-"""A tag with a space in it is no IRI."""
+_XML = re.compile(rb"<\?xml\s|<!DOCTYPE|<!--|<(\w+:)?RDF\b|<[\w:.-]+\s")
+"""A name and a space after < are no IRI."""
+
+
+class Malformed(Exception):
+    """A document is bad in a way that pyoxigraph does not see; ``place`` is a line and a column."""
+
+    def __init__(self, reason: str, place: tuple[int, int] = (1, 1)) -> None:
+        super().__init__(reason)
+        self.place = place
 
 
 def not_rdf(path: str, syntax: str) -> InputError:

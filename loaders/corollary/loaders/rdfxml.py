@@ -15,6 +15,8 @@ from itertools import chain
 from typing import BinaryIO
 from xml.parsers import expat
 
+from corollary.loaders.formats import Malformed
+
 OWL = "http://www.w3.org/2002/07/owl#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
@@ -38,14 +40,6 @@ _REFERENCE = re.compile(r"&(?:#x([0-9a-fA-F]+)|#([0-9]+)|([^;]+));")
 _NOT_SPACE = re.compile(rb"\S|\Z")
 
 
-class NotRDFXML(Exception):
-    """A document is no RDF/XML, for a reason that is not one of syntax; ``place`` is a line and a column."""
-
-    def __init__(self, reason: str, place: tuple[int, int] = (1, 1)) -> None:
-        super().__init__(reason)
-        self.place = place
-
-
 class OWLXML(Exception):
     """A document is in OWL/XML, which is another syntax than RDF/XML."""
 
@@ -53,7 +47,7 @@ class OWLXML(Exception):
 class Markup:
     """A readable stream of a document's bytes in UTF-8.
 
-    Raises ``ExpatError`` for what is no XML, ``OWLXML`` and ``NotRDFXML``. ``is_slow``: it gives at most one
+    Raises ``ExpatError`` for what is no XML, ``OWLXML`` and ``Malformed``. ``is_slow``: it gives at most one
     tag at a time, so that ``place`` tells where a reader is that stops; that takes twice the time.
     """
 
@@ -135,7 +129,7 @@ class Markup:
         self._room -= len(text)
         if self._room < 0:
             place = self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber + 1
-            raise NotRDFXML(f"its entities have more than {LONGEST_ENTITIES:,} characters", place)
+            raise Malformed(f"its entities have more than {LONGEST_ENTITIES:,} characters", place)
 
     def _referred(self, reference: re.Match[str]) -> str:
         hexadecimal, decimal, name = reference.groups()
@@ -171,9 +165,9 @@ def _in_utf8(stream: BinaryIO) -> Iterator[bytes]:
             yield decoder.decode(chunk).encode()
         decoder.decode(b"", final=True)
     except LookupError:
-        raise NotRDFXML(f"the encoding {encoding} is not known") from None
+        raise Malformed(f"the encoding {encoding} is not known") from None
     except UnicodeError:
-        raise NotRDFXML(f"it has bytes that are no {encoding}") from None
+        raise Malformed(f"it has bytes that are no {encoding}") from None
 
 
 def _encoding(first: bytes) -> str:

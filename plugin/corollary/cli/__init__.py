@@ -3,9 +3,9 @@
 This is where everything is put together, so it may import every other folder; the heavy ones only
 inside the functions that need them, so that ``corollary --help`` answers at once.
 
-Invariant: a mistake of the user ends in one message on standard error and exit code 2, and leaves no
-output; exit code 1 means that ``check`` found inconsistencies, that ``query`` answers ASK with no, that the
-fact to ``explain`` does not hold, or that ``verify`` found damage.
+Invariant: a mistake of the user, a full device or too little memory ends in one message on standard error
+and exit code 2, and leaves no output file; exit code 1 means that ``check`` found inconsistencies, that
+``query`` answers ASK with no, that the fact to ``explain`` does not hold, or that ``verify`` found damage.
 """
 
 from corollary.cli.commands import main

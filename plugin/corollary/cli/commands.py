@@ -56,8 +56,8 @@ def main() -> None:
     """Find everything that follows from RDF data: RDFS, OWL 2 RL and your own rules.
 
     A FILE is RDF in any usual format, told by its suffix: .nt .nq .ttl .trig .rdf .owl .xml .n3 .jsonld, each
-    also with .gz, .bz2 or .zst after it. A folder stands for such files in it, or is an encoded data set; a
-    single - is standard input.
+    also with .gz, .bz2 or .zst after it. A folder stands for such files in it, or is an encoded data set; an
+    http or https address is fetched; a single - is standard input.
 
     \b
     Try it:
@@ -67,7 +67,8 @@ def main() -> None:
       corollary query university/* -q 'SELECT ?type (COUNT(*) AS ?members) { ?x a ?type } GROUP BY ?type'
 
     Exit codes: 0 all well, 1 `check` found inconsistencies, `query` answers ASK with no, the fact to
-    `explain` does not hold, or `verify` found damage, 2 a mistake in the input or on the command line.
+    `explain` does not hold, or `verify` found damage, 2 a mistake in the input or on the command line, a
+    full device, or too little memory.
     """
 
 

@@ -87,8 +87,10 @@ def _told(error: BaseException) -> int:
     if isinstance(error, SystemExit):
         raise error
     complaint = error if isinstance(error, click.ClickException) else Mistake(_message(error))
-    with suppress(OSError):  # standard error may be full, too
+    try:
         complaint.show()
+    except OSError:  # standard error is full, too
+        _silence()
     if isinstance(error, OSError):
         _silence()
     return complaint.exit_code
@@ -101,6 +103,8 @@ def _message(error: BaseException) -> str:
         return str(error.text(in_flags()))
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
         return f"{error.filename or 'standard output'}: {error.strerror}"
+    if isinstance(error, RecursionError):
+        return "something in the input is nested too deep"
     if is_for_memory(error):
         known = str(error) if type(error) is MemoryError else ""
         limit = limit_of_addresses()
@@ -111,10 +115,10 @@ def _message(error: BaseException) -> str:
 
 def _silence() -> None:
     """Let nothing complain at exit about output that cannot be written."""
-    with suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        for number in (1, 2):
-            os.dup2(nowhere, number)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # no file
+            os.dup2(nowhere, stream.fileno())
 
 
 def in_flags() -> dict[Hint, str]:

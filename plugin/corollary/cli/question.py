@@ -23,6 +23,10 @@ FORMS = {
     "DescribeQuery": "DESCRIBE",
 }
 
+DEEPEST = 500
+"""Parentheses and the like that pyoxigraph's parser may meet: where its stack ends, the process does."""
+
+_NESTING = re.compile(r"[\[({!+-]")
 _QUERY = re.compile(r"\b(SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECASE)
 _UPDATE = re.compile(r"\b(INSERT|DELETE|LOAD|CLEAR|CREATE|DROP|COPY|MOVE|ADD)\b", re.IGNORECASE)
 _PLACE = re.compile(r"error at (\d+):(\d+)")
@@ -56,7 +60,13 @@ class Question:
             _, query = parse_query(self.text)
         except ParseException as error:
             raise self._syntax_error(error.lineno, error.column) from None
+        except RecursionError:
+            raise self._too_deep() from None
         return FORMS[query.name]
+
+    def _too_deep(self) -> CorollaryError:
+        remedy = "write it with fewer parentheses, groups or operators within each other"
+        return self.error("the query is nested too deep", remedy)
 
     def _syntax_error(self, line: int, column: int) -> CorollaryError:
         """rdflib says where the statement begins that it cannot read, pyoxigraph where in it reading ends."""
@@ -69,7 +79,8 @@ class Question:
             return self.error("this is no SPARQL query", "begin with SELECT, ASK, CONSTRUCT or DESCRIBE")
         prefixes = dict.fromkeys(re.findall(r"([\w.-]*):", self.text), "urn:x-any:")
         try:
-            pyoxigraph.Store().query(self.text, prefixes=prefixes)
+            if len(_NESTING.findall(self.text)) <= DEEPEST:
+                pyoxigraph.Store().query(self.text, prefixes=prefixes)
         except SyntaxError as error:
             if place := _PLACE.search(str(error)):
                 line, column = max((line, column), (int(place[1]), int(place[2])))
@@ -101,6 +112,8 @@ class Question:
         parsed = parse_query(self.text)
         try:
             query = translateQuery(parsed, None, prefixes)
+        except RecursionError:
+            raise self._too_deep() from None
         except Exception as error:  # rdflib has no class of its own for these
             unknown = _UNKNOWN_PREFIX.match(str(error))
             if unknown is None:

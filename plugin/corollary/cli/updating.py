@@ -61,9 +61,8 @@ def update_files(sources: Sources, reading: Reading, strategy: str) -> Update:
     seconds: dict[str, float] = {}
     with stage("prepare", seconds):
         from corollary.evaluate import materialise
-        from corollary.loaders.documents import size_of
         from corollary.loaders.encoded import is_encoded
-        from corollary.loaders.fetching import is_address
+        from corollary.loaders.fetching import look_for
         from corollary.loaders.files import files_in
         from corollary.maintain import Strategy, maintain
         from corollary.maintain.facts import all_of, collected, less, put, without
@@ -71,8 +70,8 @@ def update_files(sources: Sources, reading: Reading, strategy: str) -> Update:
 
         program = load_program(sources.rules)
         names = (*sources.files, *sources.remove, *sources.add)
-        for name in files_in(name for name in names if not (is_encoded(name) or is_address(name))):
-            size_of(name)
+        for name in files_in(name for name in names if not is_encoded(name)):
+            look_for(name)
     with stage("load", seconds) as current:
         dictionary = TermDictionary()
 

@@ -32,11 +32,12 @@ from corollary.sparql.evaluate import Evaluator
 from corollary.sparql.result import FailedResult, SelectResult
 from corollary.sparql.terms import QueryTerms
 from corollary.store.external import refuse, refuse_clauses, refuse_services
-from corollary.store.parsing import parse_query
+from corollary.store.parsing import parse_query, refuses_deep_nesting
 
 KNOWN_ARGUMENTS = {"base", "DEBUG"}
 
 
+@refuses_deep_nesting
 def answer(
     source: Source,
     query: Any,
@@ -49,7 +50,7 @@ def answer(
     """The result of a query, text or prepared, over a moment of a store.
 
     ``home`` names the default graph, or is ``"__UNION__"``. NotImplementedError: rdflib shall answer.
-    ExternalAccessRefused, if an answer would need more ``access`` to files and the network.
+    ExternalAccessRefused, if an answer would need more ``access`` to files and the network. NestedTooDeep.
     """
     translated = (
         query if isinstance(query, Query) else _translated_text(query, arguments.get("base"), prefixes)
@@ -105,6 +106,8 @@ def _translated_text(text: Any, base: str | None, prefixes: Mapping[str, Any]) -
     used = tuple((p, str(namespace)) for p, namespace in prefixes.items() if f"{p or ''}:" in text)
     try:
         return _translated(text, base, used)
+    except RecursionError:
+        raise
     except Exception as problem:
         raise NotImplementedError("rdflib shall say what is wrong, or ask another processor") from problem
 
@@ -118,7 +121,7 @@ def _selected(evaluator: Evaluator, main: CompValue, context: QueryContext) -> R
     variables = list(main.PV)
     try:
         batch = evaluator.solve(main.p)
-    except (NotImplementedError, LimitExceeded, Cancelled):
+    except (NotImplementedError, RecursionError, LimitExceeded, Cancelled):
         raise
     except Exception as problem:
         return FailedResult(variables, problem)

@@ -3,6 +3,7 @@
 from corollary.kernels.limits import Cancelled, LimitExceeded, Limits
 from corollary.store.external import ExternalAccessRefused
 from corollary.store.invention import UnendingRuleWarning
+from corollary.store.parsing import NestedTooDeep
 from corollary.store.store import EXPLICIT, INFERRED, CorollaryStore, InferredTripleWarning
 from corollary.store.suspension import SuspendedRuleWarning
 
@@ -15,6 +16,7 @@ __all__ = [
     "InferredTripleWarning",
     "LimitExceeded",
     "Limits",
+    "NestedTooDeep",
     "SuspendedRuleWarning",
     "UnendingRuleWarning",
 ]

@@ -6,14 +6,41 @@ out together leave the grammar broken for good, so every text goes through one l
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from threading import RLock
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from rdflib.plugins.sparql.parser import parseQuery, parseUpdate
 
 from corollary.kernels.interrupts import alone
+from corollary.language import CorollaryError
 
 _PARSER = RLock()
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+class NestedTooDeep(CorollaryError, RecursionError):
+    """A query or update has more within each other than can be parsed or evaluated."""
+
+
+def refuses_deep_nesting(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Decorator: raise ``NestedTooDeep`` where Python's stack ends."""
+
+    @wraps(function)
+    def refusing(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        try:
+            return function(*args, **kwargs)
+        except NestedTooDeep:
+            raise
+        except RecursionError:
+            complaint = "the query or update is nested too deep"
+            remedy = "write it with fewer parentheses, groups or operators within each other"
+            raise NestedTooDeep(f"{complaint}: {remedy}") from None
+
+    return refusing
 
 
 def parse_query(text: str) -> Any:

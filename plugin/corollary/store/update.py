@@ -28,7 +28,7 @@ from corollary.kernels.limits import check
 from corollary.language import CorollaryError
 from corollary.store.external import ExternalAccessRefused, refuse
 from corollary.store.loading import UnreadableDocument, read_iri
-from corollary.store.parsing import parse_update
+from corollary.store.parsing import parse_update, refuses_deep_nesting
 from corollary.store.solutions import Row, Scope, solutions
 from corollary.store.state import View
 
@@ -43,6 +43,7 @@ class UpdateError(CorollaryError):
     """An operation cannot be carried out on these graphs: what SILENT is silent about."""
 
 
+@refuses_deep_nesting
 def run_update(
     store: CorollaryStore,
     request: str | Update,
@@ -63,6 +64,8 @@ def run_update(
         bound = {**dict(store.namespaces()), **prefixes}
         try:
             request = translateUpdate(parse_update(request), base, bound)
+        except RecursionError:
+            raise
         except Exception as error:  # rdflib has no common class; perhaps another processor knows the text
             raise NotImplementedError(f"rdflib has to judge this update: {error}") from error
     operations: list[CompValue] = getattr(request, "algebra", [])

@@ -43,6 +43,10 @@ class CorollaryError(Exception):
         return self.complaint.unquoted() if isinstance(self.complaint, Diagnostic) else type(self).__name__
 
 
+LONGEST_QUOTE = 500
+"""Characters of the input that a message shows: a longer line is left out, a longer detail cut off."""
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """A place in a rule text: file (or ``<text>``), line and column from 1, and the line itself."""
@@ -79,8 +83,9 @@ class Diagnostic:
 
     def text(self, words: Mapping[Hint, str]) -> str:
         """As ``str``, with these words for the hint instead of Python's."""
-        lines = [f"{self.unquoted()}: {self.detail}" if self.detail else self.unquoted()]
-        if self.span and self.span.text:
+        detail = self.detail if len(self.detail) <= LONGEST_QUOTE else f"{self.detail[:LONGEST_QUOTE]}..."
+        lines = [f"{self.unquoted()}: {detail}" if detail else self.unquoted()]
+        if self.span and 0 < len(self.span.text) <= LONGEST_QUOTE:
             gutter = " " * (self.span.column - 1)
             lines += [f"    {self.span.text}", f"    {gutter}^"]
         remedies = [self.remedy, words.get(self.hint, self.hint.value) if self.hint else ""]

@@ -98,6 +98,8 @@ def _read(path: Path) -> str:
 
 def _syntax(error: Exception, source: str, text: str) -> Diagnostic:
     """What rdflib says, with its line."""
+    if isinstance(error, RecursionError):
+        return Diagnostic(f"{source}: formulas, lists or paths are nested too deep")
     said = re.search(r"line (\d+) of .*?\((.*)\) at \^", str(error), re.DOTALL)
     if said is None:
         return Diagnostic(f"{source} is not N3: {error}", None, "see that all that is opened is closed")

@@ -123,6 +123,8 @@ def swrl_file(path: Path) -> Program:
     format = "xml" if _XML.match(text) else "turtle"  # .owl may be either
     try:
         graph.parse(data=text, format=format, publicID=path.absolute().as_uri())
+    except RecursionError:
+        raise InputError(f"cannot read the ontology {path}: its lists or nodes are nested too deep") from None
     except Exception as error:  # each of rdflib's parsers has its own errors
         read = "RDF/XML" if format == "xml" else "Turtle"
         raise InputError(

@@ -57,6 +57,7 @@ def refuse_unknown(name_or_path: str) -> None:
     path = Path(name_or_path)
     if name_or_path in PROFILES or path.exists():
         return
+    _refuse_address(name_or_path)
     if path.suffix not in PATH_SUFFIXES and path.name == name_or_path:
         raise _unknown(name_or_path)
     raise InputError(f"cannot read the rule file {path}: there is none")
@@ -72,6 +73,7 @@ def load_rules(name_or_path: str) -> Program:
     path = Path(name_or_path)
     if name_or_path in PROFILES:
         return load_profile(name_or_path)
+    _refuse_address(name_or_path)
     if path.suffix not in PATH_SUFFIXES and path.name == name_or_path and not path.is_file():
         raise _unknown(name_or_path)
     if path.suffix == ".n3":
@@ -83,6 +85,11 @@ def load_rules(name_or_path: str) -> Program:
 
         return swrl_file(path)
     return parse_file(path)
+
+
+def _refuse_address(name: str) -> None:
+    if "://" in name:
+        raise InputError(f"cannot read the rule file {name}: rules are read from files; fetch it")
 
 
 def _unknown(name: str) -> UnknownProfileError:
