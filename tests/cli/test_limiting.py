@@ -45,7 +45,7 @@ def test_a_command_ends_by_its_limits(
     warning, message, help_line = done.stderr.splitlines()
     assert "BIND(?k + 1 AS ?m) . may compute new terms without end" in warning
     assert message.startswith(f"corollary: {remedy}")
-    flag = flags[0] if flags else "terms= in COROLLARY_LIMITS, in the environment,"
+    flag = flags[0] if flags else "terms in COROLLARY_LIMITS, in the environment,"
     assert help_line == f"  help: {flag} allows more"
 
 

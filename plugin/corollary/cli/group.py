@@ -56,6 +56,8 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt:  # click would begin a new line
+            ctx.exit(EXIT_INTERRUPTED)
         except BrokenPipeError:  # who read our output has gone; click would call it a failure
             _silence()
             ctx.exit(EXIT_BROKEN_PIPE)
@@ -135,7 +137,7 @@ def in_flags() -> dict[Hint, str]:
         Hint.MORE_SECONDS: "--timeout allows more",
         Hint.MORE_FACTS: "--max-facts allows more",
         Hint.MORE_BYTES: "--max-memory allows more",
-        Hint.MORE_TERMS: "terms= in COROLLARY_LIMITS, in the environment, allows more",
+        Hint.MORE_TERMS: "terms in COROLLARY_LIMITS, in the environment, allows more",
         Hint.NAME_CLASS: "name the class",
     }
 
