@@ -195,8 +195,10 @@ def concatenate(parts: list[Batch]) -> Batch:
         return Batch.none()
     if len(parts) == 1:
         return parts[0]
+    size = sum(part.size for part in parts)
+    reserve(4 * size * len(parts[0].columns))
     columns = {v: np.concatenate([part.columns[v] for part in parts]) for v in parts[0].columns}
-    return Batch(sum(part.size for part in parts), columns)
+    return Batch(size, columns)
 
 
 def distinct_values(atom: Atom, variable: int, facts: TripleIndex) -> Batch:

@@ -179,12 +179,14 @@ def distinct_rows(batch: Batch, variables: Sequence[int]) -> Batch:
 def natural_join(left: Batch, right: Batch) -> Batch:
     """Every pair of rows that agree on the variables both batches have."""
     shared = tuple(variable for variable in left.columns if variable in right.columns)
+    reserve(4 * len(shared) * (left.size + right.size))
     both = {v: np.concatenate((left.columns[v], right.columns[v])) for v in shared}
     _, numbers = number_rows(Batch(left.size + right.size, both), shared)
     codes = numbers.astype(np.uint32)
     right_keys = sort_keys(pack(codes[left.size :], np.arange(right.size, dtype=np.uint32)))
     rows, right_rows = join_keys(right_keys, codes[: left.size])
     joined = left.take(rows)
+    reserve(4 * rows.size * len(right.columns))
     for variable, column in right.columns.items():
         joined.columns.setdefault(variable, column[right_rows])
     return joined

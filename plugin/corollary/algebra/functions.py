@@ -37,6 +37,7 @@ from corollary.algebra.operators import (
     truth,
 )
 from corollary.algebra.regular_expressions import matches, replaced
+from corollary.kernels.limits import reserve_text
 from corollary.language import IRI, RDF, XSD, BlankNode, Constant, Literal
 from corollary.terms.values import datatype_clash, datatype_of
 
@@ -92,6 +93,7 @@ def integer(value: int) -> Literal:
 def concat(*arguments: Constant) -> Literal:
     """All strings in a row; the tag stays if they share one."""
     texts = [text(argument) for argument in arguments]
+    reserve_text(sum(len(item.lexical) for item in texts))
     languages = {item.language for item in texts}
     language = languages.pop() if len(languages) == 1 else None
     return Literal("".join(item.lexical for item in texts), language=language)

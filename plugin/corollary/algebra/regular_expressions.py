@@ -27,7 +27,7 @@ import regex
 from numpy.typing import NDArray
 
 from corollary.algebra.operators import ExpressionError
-from corollary.kernels.limits import LimitExceeded, check, current
+from corollary.kernels.limits import LimitExceeded, check, current, reserve_text
 from corollary.language import CorollaryError
 
 SECONDS = 1.0
@@ -51,6 +51,9 @@ MAX_STEPS_FEW = 200_000_000  # measured: 110 million a second or more, up to FEW
 
 MAX_RANGES = 200_000  # measured: 24 MB a pattern, 0.2 s
 """Ranges of code points that are handled while a pattern is read: 240 times \\w."""
+
+LONG = 1 << 24
+"""Characters that a replacement may come to before its matches are counted."""
 
 MAX_DEPTH = 100
 """Nested groups, or nested subtractions. ``regex`` recurs into them."""
@@ -531,6 +534,12 @@ class Pattern:
         if self.matches([""], seconds)[0]:
             raise ExpressionError(f"{_shown(self.source)} matches the empty string")
         parts = [replacement] if self.literal else _replacement_parts(replacement, self.groups)
+        if len(text) * len(replacement) > LONG:
+            try:
+                matched = sum(1 for _ in self._backtracking.finditer(text, timeout=_allowed(seconds)))
+            except TimeoutError:
+                raise self._timeout(text, seconds) from None
+            reserve_text(len(text) + matched * len(replacement))
 
         def expanded(match: regex.Match[str]) -> str:
             return "".join(part if isinstance(part, str) else match[part] or "" for part in parts)

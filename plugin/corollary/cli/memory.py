@@ -14,7 +14,13 @@ import sys
 from corollary.kernels.memory import limit_of_addresses
 
 _ARENA_MAX = -8  # M_ARENA_MAX of malloc.h
-_SIGNS = ("failed to map segment", "annot allocate memory", "can't start new thread", "libllvmlite")
+_SIGNS = (
+    "failed to map segment",
+    "annot allocate memory",
+    "can't start new thread",
+    "libllvmlite",
+    "without setting",
+)
 """What the dynamic loader and others say, who give no number."""
 
 
@@ -37,7 +43,7 @@ def is_for_memory(error: BaseException) -> bool:
     while cause is not None:
         if isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno == errno.ENOMEM):
             return True
-        if isinstance(cause, ImportError | OSError | RuntimeError):
+        if isinstance(cause, ImportError | OSError | RuntimeError | SystemError):
             text = str(cause)
             if any(sign in text for sign in _SIGNS):
                 return True

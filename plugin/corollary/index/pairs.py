@@ -64,6 +64,8 @@ def seconds(keys: Keys) -> Column:
 
 def swap(keys: Keys) -> Keys:
     """Every pair the other way round; the order is not kept."""
+    if keys.size > FEW_ROWS:
+        reserve(2 * keys.nbytes)
     swapped = keys >> HALF
     swapped |= keys << HALF
     return swapped
@@ -125,6 +127,8 @@ def _digits(varying: int, width: int) -> list[int]:
 
 def sorted_unique(keys: Keys) -> Keys:
     """A sorted copy without duplicates."""
+    if keys.size > FEW_ROWS:
+        reserve(keys.nbytes)
     keys = sort_keys(keys.copy())
     if keys.size > 1:
         fresh = np.empty(keys.size, np.bool_)

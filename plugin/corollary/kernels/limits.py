@@ -24,8 +24,9 @@ from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from math import inf
+from numbers import Real
 from time import perf_counter
-from typing import TypeVar, TypeVarTuple
+from typing import Any, TypeVar, TypeVarTuple
 
 from corollary.kernels.memory import room, used
 from corollary.language.errors import CorollaryError, Diagnostic, Hint
@@ -37,15 +38,24 @@ SECONDS_BETWEEN_LOOKS = 0.1
 FEW_ROWS = 1 << 12
 """Less than so many rows at a time need not be reserved: asking would cost as much as making them."""
 
+LONG_TEXT, BYTES_A_CHARACTER = 1 << 16, 64
+"""Longer texts are reserved. What is made of a text before it is a term takes so much, as measured."""
+
 BYTES_BETWEEN_LOOKS = 1 << 26
 """So much may be allocated before memory is looked at again, which takes as long as filling 1 MB."""
 
-KEPT_FREE = 10
-"""One part in so many of all memory is left alone, unless ``bytes`` allows more."""
+KEPT_FREE = 10, 10**9
+"""One part in so many of all memory is left alone when arrays are made, but not more bytes than this."""
+
+LEAST_FREE = 50, 10**8
+"""With less than that left, a work ends whatever it needs."""
 
 TERMS = 100_000
 DEPTH = 20
 """Terms that are computed from computed ones, and so on more often than this, are counted."""
+
+SHALLOW, SHALLOW_TERMS = 2, 10
+"""So many of those that are computed less often so, but more often than this, count as one."""
 
 SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(?:([kmgt])(i?)b?|b)?", re.IGNORECASE)
@@ -71,11 +81,25 @@ class Limits:
 
     def __post_init__(self) -> None:
         for item in fields(self):
-            value = getattr(self, item.name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-                raise CorollaryError(f"{item.name}={value!r}: a limit is a number, or None for no limit")
-            if value is not None and not value >= 0:
+            given = getattr(self, item.name)
+            if given is None:
+                continue
+            if isinstance(given, bool) or not isinstance(given, Real):
+                raise CorollaryError(f"{item.name}={given!r}: a limit is a number, or None for no limit")
+            value: Any = given
+            if not value >= 0:
                 raise CorollaryError(f"{item.name}={value}: a limit is not negative")
+            if value > 1e300:  # no float may hold it
+                object.__setattr__(self, item.name, None)
+
+    @staticmethod
+    def of(given: Limits | str | None) -> Limits | None:
+        """Limits, as they are or as a text says; None for None. CorollaryError for anything else."""
+        if isinstance(given, str):
+            return Limits.parse(given)
+        if given is None or isinstance(given, Limits):
+            return given
+        raise CorollaryError(f"limits={given!r}: they are Limits(seconds=10), or a text such as 'seconds=10'")
 
     @staticmethod
     @lru_cache(maxsize=16)
@@ -135,6 +159,17 @@ class LimitExceeded(CorollaryError):
         return LimitExceeded, (self.limit, self.value, self.where, self._message)
 
 
+class OutOfMemory(LimitExceeded, MemoryError):
+    """There was no memory left, which had not been seen beforehand."""
+
+    def __init__(self, where: str, message: str) -> None:
+        super().__init__("bytes", 0, where, f"memory ran out{f': {message}' if message else ''}")
+        self._said = message
+
+    def __reduce__(self) -> tuple[type[OutOfMemory], tuple[str, str]]:  # type: ignore[override]
+        return OutOfMemory, (self.where, self._said)
+
+
 class Cancelled(CorollaryError):
     """A call was ended by ``cancel``, from another thread: the state before it is kept."""
 
@@ -169,7 +204,8 @@ class Work:
         most = limits.bytes
         self._before = None if most is None else used()
         self._step = BYTES_BETWEEN_LOOKS if most is None else min(most // 8, BYTES_BETWEEN_LOOKS)
-        self._unseen = self._facts = self._terms = 0
+        self._unseen = self._facts = 0
+        self._terms = 0.0
         self._computed: list[tuple[float, float, int]] = []  # ids from, before, and how they came about
 
     def remaining(self) -> float | None:
@@ -210,8 +246,11 @@ class Work:
                 )
             return
         found = room()
-        if found is not None and wanted + found.total // KEPT_FREE > found.left:
-            usable = max(0, found.left - found.total // KEPT_FREE)
+        if found is None:
+            return
+        part, most = KEPT_FREE if wanted else LEAST_FREE
+        usable = max(0, found.left - min(found.total // part, most))
+        if wanted > usable or not usable:
             asked = f"this needs {_size(wanted)} of memory at once" if wanted else "memory is short"
             raise self._exceeded("bytes", wanted, f"{asked}, and there are {_size(usable)} left to use")
 
@@ -242,12 +281,12 @@ class Work:
         generation = 1 + max(map(self._generation, sources), default=0)
         for ids in new:
             insort(self._computed, (ids.start, ids.stop, generation))
-            if generation > DEPTH:
-                self._terms += len(ids)
+            if generation > SHALLOW:
+                self._terms += len(ids) if generation > DEPTH else len(ids) / SHALLOW_TERMS
         limit = self.limits.terms
         if limit is not None and self._terms > limit:
             message = f"rules have computed more than {limit:,} terms from terms that they had computed"
-            raise self._exceeded("terms", self._terms, message)
+            raise self._exceeded("terms", int(self._terms), message)
         if self.outer is not None:
             self.outer.where = self.where
             self.outer.invented(new, sources)
@@ -276,11 +315,9 @@ def limited(
 ) -> Result:
     """What the function returns, called within limits. LimitExceeded or Cancelled if that ends it.
 
-    Within a work that has the same ``cancellation``, it is part of that and has no limits of its own.
+    A MemoryError becomes a LimitExceeded, which is one, too. Within another work the limits of both hold.
     """
     outer = _CURRENT.get()
-    if outer.cancellation is cancellation:
-        return function(*args)
     work = Work(limits, cancellation, None if outer is _NO_WORK else outer)
     return copy_context().run(_within, work, partial(function, *args))
 
@@ -296,7 +333,12 @@ def limited_by_default(function: Callable[[*Arguments], Result], *args: *Argumen
 
 def _within(work: Work, function: Callable[[], Result]) -> Result:
     _CURRENT.set(work)
-    return function()
+    try:
+        return function()
+    except MemoryError as error:
+        if isinstance(error, LimitExceeded):
+            raise
+        raise OutOfMemory(str(work.where), str(error)) from error
 
 
 def current() -> Work:
@@ -319,6 +361,12 @@ def at(where: object) -> None:
 def reserve(size: int) -> None:
     """So many bytes are about to be allocated. LimitExceeded if they cannot be had."""
     _CURRENT.get().reserve(size)
+
+
+def reserve_text(length: int) -> None:
+    """As ``reserve``, for a text of so many characters and what is made of it."""
+    if length > LONG_TEXT:
+        reserve(BYTES_A_CHARACTER * length)
 
 
 def derived(count: int) -> None:

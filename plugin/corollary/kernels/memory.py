@@ -32,12 +32,12 @@ class Room(NamedTuple):
 
 
 class Group(NamedTuple):
-    """The files of a control group: its limit, its use, its statistics; and what those call its cache."""
+    """The files of a control group: its limit, its use, its statistics; and what those call its caches."""
 
     limit: Path
     use: Path
     statistics: Path
-    cache: str
+    caches: tuple[str, ...]
 
 
 def used() -> int | None:
@@ -81,7 +81,8 @@ def _of_group(group: Group) -> Room | None:
         if limit >= NO_LIMIT:
             return None
         statistics = dict(line.split() for line in group.statistics.read_text().splitlines())
-        return Room(limit - int(group.use.read_text()) + int(statistics.get(group.cache, 0)), limit)
+        cached = sum(int(statistics.get(name, 0)) for name in group.caches)
+        return Room(limit - int(group.use.read_text()) + cached, limit)
     except (OSError, ValueError):
         return None
 
@@ -100,19 +101,19 @@ def _all_groups() -> Iterator[Group]:
     for line in lines:
         _, controllers, name = line.split(":", 2)
         if not controllers:
-            root = Path("/sys/fs/cgroup")
-            files = ("memory.max", "memory.current", "memory.stat", "inactive_file")
+            root, prefix = Path("/sys/fs/cgroup"), ""
+            names = ("memory.max", "memory.current")
         elif "memory" in controllers.split(","):
-            root = Path("/sys/fs/cgroup/memory")
-            files = (
-                "memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat", "total_inactive_file",
-            )  # fmt: skip
+            root, prefix = Path("/sys/fs/cgroup/memory"), "total_"
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
         else:
             continue
         place = root / name.lstrip("/")  # in a container that may be missing: then the root is its own
         for folder in (place, *place.parents):
             if folder.is_relative_to(root):
-                yield Group(folder / files[0], folder / files[1], folder / files[2], files[3])
+                limit, use = (folder / name for name in names)
+                caches = tuple(f"{prefix}{kind}_file" for kind in ("inactive", "active"))
+                yield Group(limit, use, folder / "memory.stat", caches)
 
 
 @cache

@@ -17,7 +17,7 @@ from rdflib.term import Literal, Node, Variable
 
 from corollary.algebra.bindings import Batch
 from corollary.algebra.expressions import number_rows
-from corollary.index.pairs import firsts, order_of, pack, sorted_unique
+from corollary.index.pairs import distinct, firsts, order_of, pack, sorted_unique
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Rows
 from corollary.sparql.expressions import Exists, Expressions, mentioned
@@ -25,6 +25,9 @@ from corollary.sparql.solutions import first_of_each
 from corollary.sparql.terms import UNBOUND, QueryTerms, filled
 
 KEY, ARGUMENT = Variable("__key"), Variable("__argument")
+
+
+TERMS_BETWEEN_CHECKS = 1024
 
 
 def aggregate(
@@ -94,9 +97,10 @@ def _aggregate(
             continue
         aggregator = Aggregator([_plain(item)])
         try:
-            for term_id in members.tolist():
-                if term_id not in known:
+            for number, term_id in enumerate(members.tolist()):
+                if number % TERMS_BETWEEN_CHECKS == 0:
                     check()
+                if term_id not in known:
                     known[term_id] = expressions.row({ARGUMENT: terms[term_id]})
                 aggregator.update(known[term_id])
             found = aggregator.get_bindings().get(KEY)
@@ -114,5 +118,6 @@ def _plain(item: CompValue) -> Any:
 
 
 def _counts(counts: Rows, terms: QueryTerms) -> Column:
-    ids = {count: terms.id_of(Literal(count)) for count in set(counts.tolist())}
-    return np.array([ids[count] for count in counts.tolist()], np.uint32)
+    used = distinct(counts)
+    ids = np.array([terms.id_of(Literal(count)) for count in used.tolist()], np.uint32)
+    return ids[np.searchsorted(used, counts)]

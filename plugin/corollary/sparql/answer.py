@@ -29,6 +29,7 @@ from corollary.kernels.limits import Cancelled, LimitExceeded, check
 from corollary.language import CorollaryError
 from corollary.sparql.dataset import UNION, QueryDataset, Source
 from corollary.sparql.evaluate import Evaluator
+from corollary.sparql.expressions import ROWS_AT_ONCE
 from corollary.sparql.result import FailedResult, SelectResult
 from corollary.sparql.terms import QueryTerms
 from corollary.store.external import refuse, refuse_clauses, refuse_services
@@ -121,7 +122,7 @@ def _selected(evaluator: Evaluator, main: CompValue, context: QueryContext) -> R
     variables = list(main.PV)
     try:
         batch = evaluator.solve(main.p)
-    except (NotImplementedError, RecursionError, LimitExceeded, Cancelled):
+    except (NotImplementedError, RecursionError, MemoryError, LimitExceeded, Cancelled):
         raise
     except Exception as problem:
         return FailedResult(variables, problem)
@@ -141,19 +142,21 @@ def _constructed(evaluator: Evaluator, main: CompValue) -> Graph:
     graph = Graph()
     template = main.template or _pattern(main.p).triples
     variables = {term for triple in template for term in triple if isinstance(term, Variable)}
-    column = evaluator.expressions.column
-    terms = {v: evaluator.terms.decode(column(v, batch)) for v in variables}
-    for i in range(batch.size):
-        check()
-        blank: defaultdict[Node, Node] = defaultdict(BNode)
-        filled: Any  # the parser says which terms may stand where
-        for triple in template:
-            filled = [
-                terms[term][i] if term in terms else blank[term] if isinstance(term, BNode) else term
-                for term in triple
-            ]
-            if None not in filled:
-                graph.add(tuple(filled))
+    columns = {v: evaluator.expressions.column(v, batch) for v in variables}
+    for start in range(0, batch.size, ROWS_AT_ONCE):
+        end = min(batch.size, start + ROWS_AT_ONCE)
+        terms = {v: evaluator.terms.decode(column[start:end]) for v, column in columns.items()}
+        for i in range(end - start):
+            check()
+            blank: defaultdict[Node, Node] = defaultdict(BNode)
+            filled: Any  # the parser says which terms may stand where
+            for triple in template:
+                filled = [
+                    terms[term][i] if term in terms else blank[term] if isinstance(term, BNode) else term
+                    for term in triple
+                ]
+                if None not in filled:
+                    graph.add(tuple(filled))
     return graph
 
 

@@ -138,6 +138,7 @@ class Evaluator:
         work.check()
         result: Batch = operator(part, scope, need)
         work.rows(result.size)
+        work.check()
         work.where = around
         return result
 

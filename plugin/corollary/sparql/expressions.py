@@ -25,7 +25,7 @@ from corollary.algebra.bindings import Batch
 from corollary.algebra.expressions import number_keys, number_rows
 from corollary.algebra.operators import ExpressionError
 from corollary.algebra.regular_expressions import compiled
-from corollary.kernels.limits import check
+from corollary.kernels.limits import check, reserve_text
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.sparql.terms import UNBOUND, QueryTerms, filled
 
@@ -35,6 +35,7 @@ VOLATILE = ("Builtin_RAND", "Builtin_UUID", "Builtin_STRUUID", "Builtin_BNODE")
 AND = "ConditionalAndExpression"
 REGEX = "Builtin_REGEX"
 REPLACE = "Builtin_REPLACE"
+CONCAT = "Builtin_CONCAT"
 
 ROWS_AT_ONCE = 1 << 14
 """So many rows have their terms at hand."""
@@ -112,6 +113,12 @@ def replace(call: Expr, _: FrozenBindings) -> Literal:
     return Literal(replaced, datatype=text.datatype, lang=text.language)
 
 
+def concat(call: Expr, row: FrozenBindings) -> Literal:
+    """``CONCAT`` as rdflib computes it, if there is room for it."""
+    reserve_text(sum(len(part) for part in call.arg if isinstance(part, str)))
+    return operators.Builtin_CONCAT(call, row)
+
+
 def _is_string(term: Node) -> bool:
     return isinstance(term, Literal) and term.datatype in (None, XSD.string)
 
@@ -120,7 +127,12 @@ def _flags(call: Expr) -> str:
     return "" if call.flags is None else str(operators.string(call.flags))
 
 
-OWN: Mapping[str, Callable[[Expr, FrozenBindings], Literal]] = {AND: both, REGEX: regex, REPLACE: replace}
+OWN: Mapping[str, Callable[[Expr, FrozenBindings], Literal]] = {
+    AND: both,
+    REGEX: regex,
+    REPLACE: replace,
+    CONCAT: concat,
+}
 """What is not computed as rdflib does it."""
 
 

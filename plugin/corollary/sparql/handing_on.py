@@ -40,3 +40,19 @@ def answered(ask: Callable[[], Result], caller: FrameType) -> Result:
     except Exception as problem:  # raised where the rows are looked at, as in rdflib
         return FailedResult(list(result.vars or ()), problem)
     return result
+
+
+def changed(carry_out: Callable[[], None], caller: FrameType) -> None:
+    """As ``answered``, for ``Graph.update``."""
+    try:
+        return carry_out()
+    except NotImplementedError:
+        if caller.f_code is not Graph.update.__code__:
+            raise
+    given = caller.f_locals
+    graph: Graph = given["self"]
+    graph.update(
+        given["update_object"], given["processor"], given["initNs"], given["initBindings"],
+        use_store_provided=False, **{k: v for k, v in given["kwargs"].items() if k != "limits"},
+    )  # fmt: skip
+    return None

@@ -15,6 +15,7 @@ import numpy as np
 from corollary.algebra.bindings import Batch
 from corollary.algebra.execute import natural_join
 from corollary.algebra.expressions import number_rows
+from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Mask, Rows
 from corollary.sparql.terms import UNBOUND, filled
 
@@ -27,6 +28,7 @@ def stacked(parts: Iterable[Batch]) -> Batch:
     if len(kept) == 1:
         return kept[0]
     variables = dict.fromkeys(variable for part in kept for variable in part.columns)
+    reserve(4 * len(variables) * sum(part.size for part in kept))
     columns = {
         v: np.concatenate(
             [part.columns[v] if v in part.columns else filled(part.size, UNBOUND) for part in kept]
@@ -94,6 +96,7 @@ def without(left: Batch, right: Batch, ignored: Iterable[int] = ()) -> Batch:
 
 def matches(left: Batch, right: Batch, variables: Sequence[int]) -> Mask:
     """Which rows on the left have an equal on the right, as to some variables."""
+    reserve(4 * len(variables) * (left.size + right.size))
     both = {v: np.concatenate((left.columns[v], right.columns[v])) for v in variables}
     _, numbers = number_rows(Batch(left.size + right.size, both), variables)
     there = np.zeros(int(numbers.max()) + 1, np.bool_)
@@ -116,8 +119,8 @@ def distinct(batch: Batch) -> Batch:
 def first_of_each(batch: Batch, variables: Sequence[int]) -> Rows:
     """The number of the first row of every distinct combination of values."""
     rows, numbers = number_rows(batch, variables)
-    first: Rows = np.full(rows.size, batch.size, np.int64)
-    np.minimum.at(first, numbers, np.arange(batch.size))
+    first: Rows = np.empty(rows.size, np.int64)
+    first[numbers[::-1]] = np.arange(batch.size)[::-1]  # the first of each is written last
     return first
 
 

@@ -60,7 +60,7 @@ class Options:
         if self.external is not None:
             known_access(self.external, "external")
         given = os.environ.get(LIMITS, "") if self.limits is None else self.limits
-        object.__setattr__(self, "limits", Limits.parse(given) if isinstance(given, str) else given)
+        object.__setattr__(self, "limits", Limits.of(given))
 
     @property
     def access(self) -> str:

@@ -28,7 +28,7 @@ from rdflib.store import Store
 from rdflib.term import URIRef
 
 from corollary.evaluate import Materialisation, materialise
-from corollary.kernels.limits import Cancellation, Limits, check, limited
+from corollary.kernels.limits import Cancellation, Limits, check, current, limited
 from corollary.language import Program, Rule
 from corollary.maintain import Report, maintain
 from corollary.store.display import Glance
@@ -241,8 +241,11 @@ class Reasoning(Store):
         self, limits: Limits | None, function: Callable[[*Arguments], Result], *args: *Arguments
     ) -> Result:
         """What the function returns, called within limits: by default the store's."""
-        own = self._versions.current().options.limit if limits is None else limits
-        return limited(own, self._cancellation, function, *args)
+        if limits is None:
+            if current().cancellation is self._cancellation:
+                return function(*args)
+            limits = self._versions.current().options.limit
+        return limited(limits, self._cancellation, function, *args)
 
     def cancel(self) -> None:
         """End all reasoning, queries, updates and loads of this store that run, or wait, in other threads.
@@ -293,12 +296,15 @@ class Reasoning(Store):
         def step(version: Version) -> Version:
             return version.changed(options=change(version.options))
 
-        for _ in self._versions.steps():
-            before = self._versions.current()
-            self._versions.change(step)
-            result = self._settled(is_read=False).state.materialisation
-            if result is not None and result.strata.suspended:
-                self._refuse_suspended(result, before)
+        def follow() -> None:
+            for _ in self._versions.steps():
+                before = self._versions.current()
+                self._versions.change(step)
+                result = self._settled(is_read=False).state.materialisation
+                if result is not None and result.strata.suspended:
+                    self._refuse_suspended(result, before)
+
+        self._limited(None, follow)
 
     def _refuse_suspended(self, result: Materialisation, before: Version) -> None:
         """Raise ``UnstratifiableError`` if rules are suspended that were not so by the options before."""

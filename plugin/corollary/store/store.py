@@ -17,6 +17,7 @@ from array import array
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from rdflib.graph import Graph, QuotedGraph
@@ -265,10 +266,11 @@ class CorollaryStore(Keeping):
             for s, p, o in View(formula, formula).match(*pattern):
                 yield (terms[s], terms[p], terms[o]), iter((cast(Graph, context),))
             return
-        for number, (s, p, o) in enumerate(self._view(version, state, context).match(*pattern)):
-            if number % TRIPLES_BETWEEN_CHECKS == 0:
-                check()
-            yield (terms[s], terms[p], terms[o]), self._contexts_of(version, state, s, p, o)
+        found = iter(self._view(version, state, context).match(*pattern))
+        while some := list(islice(found, TRIPLES_BETWEEN_CHECKS)):
+            check()
+            for s, p, o in some:
+                yield (terms[s], terms[p], terms[o]), self._contexts_of(version, state, s, p, o)
 
     def __len__(self, context: _ContextType | None = None) -> int:
         """How many triples the graph shows, or the store; in constant time once what waits is worked off."""
@@ -321,9 +323,7 @@ class CorollaryStore(Keeping):
         """
         from corollary.sparql.handing_on import answered
 
-        limits = kwargs.pop("limits", None)
-        if isinstance(limits, str):
-            limits = Limits.parse(limits)
+        limits = Limits.of(kwargs.pop("limits", None))
         asked = partial(self._query, query, initNs, initBindings, queryGraph, **kwargs)
         return self._limited(limits, answered, asked, sys._getframe(1))
 
@@ -368,7 +368,9 @@ class CorollaryStore(Keeping):
 
         ``limits`` may be given as for ``query``.
         """
-        limits = kwargs.pop("limits", None)
+        from corollary.sparql.handing_on import changed
+
+        limits = Limits.of(kwargs.pop("limits", None))
         if kwargs.keys() - {"base"}:
             raise NotImplementedError("arguments that only another processor can know")
         from corollary.store.update import run_update
@@ -377,7 +379,7 @@ class CorollaryStore(Keeping):
         carry_out = partial(
             run_update, self, update, initNs, initBindings, cast(str, home), sys._getframe(1), **kwargs
         )
-        self._limited(Limits.parse(limits) if isinstance(limits, str) else limits, carry_out)
+        self._limited(limits, changed, carry_out, sys._getframe(1))
 
     def _explicit_triples(self, graph: Node) -> Iterator[_TripleType]:
         """What was put into a graph."""
