@@ -19,7 +19,7 @@ from corollary.kernels.compiled import SMALL, Kernel
 
 PROJECT = Path(__file__).parents[2]
 FOLDER = Path(compiled.__file__).parent
-NO_KERNELS = ("__init__", "compiled", "interrupts")
+NO_KERNELS = ("__init__", "compiled", "interrupts", "memory")
 KERNEL_FILES = sorted(path for path in FOLDER.glob("*.py") if path.stem not in NO_KERNELS)
 FUNCTIONS = [
     node

@@ -56,6 +56,8 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except KeyboardInterrupt:  # click would print a line
+            ctx.exit(EXIT_INTERRUPTED)
         except BrokenPipeError:  # who read our output has gone; click would call it a failure
             _silence()
             ctx.exit(EXIT_BROKEN_PIPE)

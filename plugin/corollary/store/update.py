@@ -92,7 +92,7 @@ def _default_graph_of_caller(store: CorollaryStore) -> IdentifiedNode:
     A union is asked for without its name, and a ConjunctiveGraph's default graph is a blank node of its own.
     """
     frame = sys._getframe(1)
-    for _ in range(3):
+    for _ in range(4):  # run_update, its decorator, the store's update, and the caller
         caller = frame.f_locals.get("self")
         if isinstance(caller, ConjunctiveGraph) and caller.store is store:
             return cast(
