@@ -74,7 +74,7 @@ def test_counting_to_an_end_is_not_ended() -> None:
     program = parse_program(
         "PREFIX : <http://example.org/> [?x, :n, ?m] :- [?x, :n, ?k], FILTER(?k < 50), BIND(?k + 1 AS ?m) ."
     )
-    graph = Graph(CorollaryStore(rules=program, limits=Limits(terms=31)))
+    graph = Graph(CorollaryStore(rules=program, limits=Limits(terms=32)))
     graph.add((EX.a, EX.n, Literal(0)))
     assert set(graph.objects(EX.a, EX.n)) == {Literal(i) for i in range(51)}
 
@@ -224,6 +224,94 @@ def test_a_query_that_needs_reasoning_counts_it() -> None:
     assert len(graph) == 5050
 
 
+def test_texts_that_grow_are_refused_before_they_are_made() -> None:
+    doubling = parse_program(
+        "PREFIX : <http://example.org/> [?x, :n, ?m] :- [?x, :n, ?k], BIND(CONCAT(?k, ?k) AS ?m) ."
+    )
+    graph = Graph(CorollaryStore(rules=doubling, limits=Limits(bytes=100_000_000)))
+    graph.add((EX.a, EX.n, Literal("abcdefgh")))
+    found = exceeded(lambda: len(graph))
+    assert (found.limit, "concat(?k, ?k)" in found.where) == ("bytes", True)
+    graph = Graph(CorollaryStore(rules="none"))
+    graph.add((EX.a, EX.t, Literal("a" * 10_000)))
+    replaced = 'SELECT ?u { ?a ?p ?t BIND(REPLACE(?t, "a", ?t) AS ?u) }'
+    assert exceeded(lambda: graph.query(replaced, limits=Limits(bytes=100_000_000))).limit == "bytes"
+    texts = " ".join(f"BIND(CONCAT(?t{i}, ?t{i}, ?t{i}, ?t{i}) AS ?t{i + 1})" for i in range(12))
+    asked = f"SELECT ?t12 {{ ?a ?p ?t0 {texts} }}"
+    assert exceeded(lambda: graph.query(asked, limits=Limits(bytes=300_000_000))).limit == "bytes"
+
+
+def test_parts_that_are_put_together_are_counted() -> None:
+    graph = Graph(CorollaryStore(rules="none"))
+    graph.addN((EX.hub, EX.p, EX[f"l{i}"], graph) for i in range(4000))
+    pairs = f"SELECT * {{ ?x {P} ?a . ?x {P} ?b FILTER(?x != <http://example.org/z>) }}"
+    assert exceeded(lambda: graph.query(pairs, limits=Limits(bytes=200_000_000))).limit == "bytes"
+    assert len(graph.query(pairs, limits=Limits(facts=16_000_000))) == 16_000_000
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT DISTINCT ?a ?b { WHERE }",
+        "SELECT ?a ?b (COUNT(*) AS ?n) { WHERE } GROUP BY ?a ?b",
+        "CONSTRUCT { ?a <urn:z> ?b } { WHERE }",
+        "SELECT (GROUP_CONCAT(?a) AS ?n) { WHERE } GROUP BY ?b",
+    ],
+)
+def test_an_answer_that_comes_late_is_none(query: str) -> None:
+    graph = Graph(CorollaryStore(rules="none"))
+    graph.addN((EX[f"n{i}"], EX.p, EX.hub, graph) for i in range(1500))
+    where = f"?a {P} ?h . ?b {P} ?h"
+    started = time.monotonic()
+    found = exceeded(lambda: graph.query(query.replace("WHERE", where), limits=Limits(seconds=0.1)))
+    assert found.limit == "seconds"
+    assert time.monotonic() - started < 0.1 + 5 * SOON
+
+
+def test_terms_that_fan_out_are_bounded() -> None:
+    digits = parse_program(
+        "PREFIX : <http://example.org/> "
+        "[?x, :n, ?m] :- [?x, :n, ?k], [:d, :digit, ?v], BIND(?k * 10 + ?v AS ?m) ."
+    )
+    graph = Graph(CorollaryStore(rules=digits, limits=Limits(terms=500)))
+    graph.add((EX.a, EX.n, Literal(1)))
+    graph.addN((EX.d, EX.digit, Literal(i), graph) for i in range(10))
+    assert exceeded(lambda: len(graph)).limit == "terms"
+
+
+def test_memory_that_runs_out_is_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = chain(3, rules="none")
+
+    def run_out(*_: object) -> None:
+        raise MemoryError("no room")
+
+    monkeypatch.setattr("corollary.sparql.evaluate.projected", run_out)
+    with pytest.raises(MemoryError) as caught:
+        graph.query("SELECT ?s { ?s ?p ?o }")
+    assert isinstance(caught.value, LimitExceeded)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+    assert "memory ran out: no room (SELECT)" in str(caught.value)
+
+
+def test_limits_of_an_inner_query_hold() -> None:
+    graph = chain(2000, rules="none")
+    taken: list[float] = []
+
+    def inner(_: Any) -> Literal:
+        started = time.monotonic()
+        exceeded(lambda: graph.query(SLOW, limits=Limits(seconds=0.2)))
+        taken.append(time.monotonic() - started)
+        return Literal(1)
+
+    register_custom_function(EX.inner, inner)  # type: ignore[arg-type]
+    try:
+        asked = "SELECT ?d { BIND(<http://example.org/inner>(1) AS ?d) }"
+        assert len(graph.query(asked, limits=Limits(seconds=60))) == 1
+    finally:
+        unregister_custom_function(EX.inner, inner)
+    assert taken[0] < 0.2 + 5 * SOON
+
+
 # Ending it from outside
 
 
@@ -354,6 +442,11 @@ def test_limits_are_read_from_text_and_environment(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("COROLLARY_LIMITS", "fact=3")
     with pytest.raises(CorollaryError, match="'fact=3' is no limit"):
         CorollaryStore()
+    with pytest.raises(CorollaryError, match="limits=5: they are Limits"):
+        graph.query("ASK {}", limits=5)
+    with pytest.raises(Exception, match="Expected"):
+        graph.update("INSERT nonsense", limits="seconds=9")
+    assert Limits(seconds=10**400) == Limits()
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
-from math import inf
+from math import ceil, inf
 from numbers import Real
 from time import perf_counter
 from typing import Any, TypeVar, TypeVarTuple
@@ -286,7 +286,7 @@ class Work:
         limit = self.limits.terms
         if limit is not None and self._terms > limit:
             message = f"rules have computed more than {limit:,} terms from terms that they had computed"
-            raise self._exceeded("terms", int(self._terms), message)
+            raise self._exceeded("terms", ceil(self._terms), message)
         if self.outer is not None:
             self.outer.where = self.where
             self.outer.invented(new, sources)
