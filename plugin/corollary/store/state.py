@@ -18,6 +18,7 @@ from corollary.evaluate import Materialisation
 from corollary.index.pairs import Pairs, difference, firsts, seconds
 from corollary.index.relation import FIRST_LITERAL_KEY, Relation
 from corollary.index.triples import TripleIndex
+from corollary.kernels.limits import check
 from corollary.kernels.sorted import Keys
 from corollary.maintain import Report
 from corollary.store.quads import Quads
@@ -105,6 +106,7 @@ class View:
     def _scan(self, p: int, relation: Relation) -> Iterator[Fact]:
         keys = self._shown(p, relation).pairs().keys
         for start in range(0, keys.size, CHUNK):
+            check()
             chunk = keys[start : start + CHUNK]
             yield from zip(firsts(chunk).tolist(), repeat(p), seconds(chunk).tolist())
 

@@ -17,7 +17,6 @@ from array import array
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from rdflib.graph import Graph, QuotedGraph
@@ -44,8 +43,6 @@ if TYPE_CHECKING:
 
     from corollary.index.pairs import Pairs
     from corollary.store.loading import BadLine, Progress, Source
-
-TRIPLES_BETWEEN_CHECKS = 1024
 
 _UNKNOWN = -1
 """No graph's id."""
@@ -266,11 +263,9 @@ class CorollaryStore(Keeping):
             for s, p, o in View(formula, formula).match(*pattern):
                 yield (terms[s], terms[p], terms[o]), iter((cast(Graph, context),))
             return
-        found = iter(self._view(version, state, context).match(*pattern))
-        while some := list(islice(found, TRIPLES_BETWEEN_CHECKS)):
-            check()
-            for s, p, o in some:
-                yield (terms[s], terms[p], terms[o]), self._contexts_of(version, state, s, p, o)
+        check()
+        for s, p, o in self._view(version, state, context).match(*pattern):
+            yield (terms[s], terms[p], terms[o]), self._contexts_of(version, state, s, p, o)
 
     def __len__(self, context: _ContextType | None = None) -> int:
         """How many triples the graph shows, or the store; in constant time once what waits is worked off."""
