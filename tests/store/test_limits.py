@@ -263,9 +263,9 @@ def test_an_answer_that_comes_late_is_none(query: str) -> None:
     graph.addN((EX[f"n{i}"], EX.p, EX.hub, graph) for i in range(1500))
     where = f"?a {P} ?h . ?b {P} ?h"
     started = time.monotonic()
-    found = exceeded(lambda: graph.query(query.replace("WHERE", where), limits=Limits(seconds=0.1)))
+    found = exceeded(lambda: graph.query(query.replace("WHERE", where), limits=Limits(seconds=0.01)))
     assert found.limit == "seconds"
-    assert time.monotonic() - started < 0.1 + 5 * SOON
+    assert time.monotonic() - started < 5 * SOON
 
 
 def test_terms_that_fan_out_are_bounded() -> None:
