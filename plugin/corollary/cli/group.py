@@ -100,6 +100,8 @@ def _told(error: BaseException) -> int:
 
 def _message(error: BaseException) -> str:
     """One message for the user; what only a programmer can mend is raised again."""
+    if isinstance(error, MemoryError) and error.__cause__ is not None:  # a limit made of it
+        error = error.__cause__
     language = sys.modules.get("corollary.language.errors")  # not to be imported when there is no memory
     if language is not None and isinstance(error, language.CorollaryError):
         return str(error.text(in_flags()))

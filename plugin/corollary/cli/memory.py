@@ -19,7 +19,8 @@ _SIGNS = (
     "annot allocate memory",
     "can't start new thread",
     "libllvmlite",
-    "without setting",
+    "without setting an exception",
+    "without exception set",
 )
 """What the dynamic loader and others say, who give no number."""
 
