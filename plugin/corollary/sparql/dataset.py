@@ -6,11 +6,13 @@ and left out if inferred. Invariant: an index never changes while a query reads 
 
 from __future__ import annotations
 
+import urllib.request
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import rdflib.parser
 import rdflib.plugins.sparql as settings
 from rdflib.term import BNode, Identifier, Node, URIRef
 
@@ -25,6 +27,12 @@ from corollary.store.terms import Terms
 
 UNION = "__UNION__"
 """rdflib's name for the union of all graphs."""
+
+
+def opens_its_own_way() -> bool:
+    """Whether the program has told urllib, or rdflib, how addresses are to be opened."""
+    has_opener = getattr(urllib.request, "_opener", None) is not None
+    return has_opener or getattr(rdflib.parser.URLInputSource, "__module__", "") != "rdflib.parser"
 
 
 @dataclass(frozen=True)
@@ -115,6 +123,8 @@ class QueryDataset:
         default = [clause.default for clause in clauses if clause.default]
         named = [clause.named for clause in clauses if clause.named]
         missing = source.missing(home, clauses)
+        if missing and opens_its_own_way():
+            raise NotImplementedError("rdflib shall read it, by what the program has put in its place")
         source = replace(source, read={graph: read_iri("FROM", graph, source.terms)[0] for graph in missing})
         parts = [source.index(graph) for graph in default]
         return QueryDataset(source, parts[0] if len(parts) == 1 else merged(parts), tuple(named), home)
