@@ -50,7 +50,7 @@ COMPACTIONS = 2
 """So often is the store compacted in each tenth of the time."""
 
 THINGS = 200
-"""So many new things are there at a time, and so many explicit triples are away."""
+"""New individuals that are there at a time, and explicit triples that are away at a time."""
 
 CONCEPTS = 3000
 DEEP = 100
@@ -281,7 +281,7 @@ APART = (Life.change_rules, Life.compact)
 
 
 def live(size: str, store: CorollaryStore, minutes: float) -> dict[str, Any]:
-    """A life of so many minutes: counts, and the figures of each tenth."""
+    """Changes and queries for ``minutes``: counts, and the figures of each tenth of the time."""
     life = Life(store)
     for kind in (*[Life.add, Life.remove] * 2 * THINGS, *[*WEIGHTS] * 10, Life.compact):
         kind(life)  # so that the first tenth begins with as much as the last

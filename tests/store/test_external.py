@@ -5,10 +5,22 @@ from __future__ import annotations
 import socket
 import threading
 import traceback
+import urllib.request
 from collections.abc import Callable, Iterator
+from email import message_from_string
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from pathlib import Path
 from urllib.parse import quote, unquote
+from urllib.request import (
+    BaseHandler,
+    HTTPErrorProcessor,
+    HTTPRedirectHandler,
+    OpenerDirector,
+    Request,
+    install_opener,
+)
+from urllib.response import addinfourl
 
 import pytest
 from rdflib import Dataset, Graph, URIRef
@@ -315,6 +327,52 @@ def test_where_only_files_are_allowed_no_redirect_is_asked_for(
     with pytest.raises(ExternalAccessRefused, match="reach no network here"):
         clause(server.leading_to(file.as_uri()), "files")
     assert not server.paths
+
+
+class Reply(addinfourl):
+    msg = ""
+
+
+class Mapped(BaseHandler):
+    """Every http address leads to one place."""
+
+    def __init__(self, code: int, content: bytes, headers: str) -> None:
+        self.reply = code, content, headers
+
+    def http_open(self, request: Request) -> addinfourl:
+        code, content, headers = self.reply
+        return Reply(BytesIO(content), message_from_string(headers), request.full_url, code)
+
+
+@pytest.fixture
+def install(monkeypatch: pytest.MonkeyPatch) -> Callable[[OpenerDirector], None]:
+    """``install_opener``, until the test ends."""
+    monkeypatch.setattr(urllib.request, "_opener", None)
+    return install_opener
+
+
+@pytest.mark.parametrize("clause", [load, ask_from, ask_from_named])
+def test_an_installed_opener_is_used(
+    install: Callable[[OpenerDirector], None], clause: Callable[[str, str], set[Node]]
+) -> None:
+    opener = OpenerDirector()
+    opener.add_handler(Mapped(200, b"<urn:far> a <urn:x> .", "Content-Type: text/turtle"))
+    install(opener)
+    assert clause("http://nowhere.test/data", "network") == {URIRef("urn:a"), URIRef("urn:far")}
+    assert [handler.parent for handler in vars(opener)["handlers"]] == [opener]
+
+
+@pytest.mark.parametrize("clause", CLAUSES)
+def test_an_installed_opener_follows_to_no_file(
+    install: Callable[[OpenerDirector], None], file: Path, clause: Callable[[str, str], set[Node]]
+) -> None:
+    redirecting = Mapped(302, b"", f"Location: ftp://127.0.0.1:1{file}")
+    opener = OpenerDirector()
+    for handler in (redirecting, HTTPErrorProcessor(), HTTPRedirectHandler()):
+        opener.add_handler(handler)
+    install(opener)
+    with pytest.raises(ExternalAccessRefused, match=r"redirects to ftp:.*, which is not fetched"):
+        clause("http://nowhere.test/data", "network")
 
 
 def test_what_a_program_loads_is_not_led_to_a_file_either(server: Server, file: Path) -> None:

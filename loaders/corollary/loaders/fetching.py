@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 import re
+import urllib.request
+from copy import copy
 from http.client import HTTPException, HTTPMessage
 from typing import IO, Any
 from urllib.parse import urljoin, urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener, url2pathname
+from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener, url2pathname
 
 from pyoxigraph import RdfFormat
 
@@ -58,7 +60,19 @@ class _Redirects(HTTPRedirectHandler):
 
 def opened(request: Request, timeout: float | None = None) -> Any:
     """The reply to a request. RedirectRefused, or an OSError or HTTPException as from ``urlopen``."""
-    return build_opener(_Redirects).open(request, timeout=timeout)
+    return _opener().open(request, timeout=timeout)
+
+
+def _opener() -> OpenerDirector:
+    """What ``urlopen`` would use, ``install_opener`` included, but for where it follows redirects to."""
+    installed: Any = getattr(urllib.request, "_opener", None)
+    if installed is None:
+        return build_opener(_Redirects)
+    opener = OpenerDirector()
+    opener.addheaders = installed.addheaders
+    for handler in installed.handlers:  # a handler knows its opener: hence copies
+        opener.add_handler(_Redirects() if isinstance(handler, HTTPRedirectHandler) else copy(handler))
+    return opener
 
 
 def look_for(name: str) -> None:

@@ -39,7 +39,7 @@ PATIENCE = 0.003  # what RE2 needs to compile \w+: the wait at most doubles the 
 FEW = 64  # measured: 4 µs a text in ``regex``, up to 3 ms to compile for RE2
 """Up to this number of texts, ``regex`` is tried first."""
 
-MAX_ATOMS = 20_000  # measured: ``regex`` needs 4 s and 66 MB to compile so many sets and back-references
+MAX_ATOMS = 20_000  # measured: that many sets and back-references take ``regex`` 4 s and 66 MB to compile
 """Atoms of a pattern, repeated ones as often as they may be repeated."""
 
 FEW_ATOMS = 200  # measured: 10 ms for 250 characters, 1 s for 1,000, cubic, whatever the timeout
@@ -570,7 +570,7 @@ class Pattern:
         return self._backtracking.search(text, timeout=_allowed(seconds)) is not None
 
     def _is_linear(self, text: str, steps: int) -> bool:
-        """Whether RE2 may answer for a text, in so many steps for every atom."""
+        """Whether RE2 may answer for a text, at ``steps`` steps for every atom."""
         return (
             not self.references
             and self.atoms * steps <= (MAX_STEPS_FEW if self.atoms <= FEW_ATOMS else MAX_STEPS)

@@ -50,7 +50,7 @@ class Commands(click.Group):
             for stream in filter(None, (sys.stdout, sys.stderr)):
                 stream.flush()
         except BaseException as error:
-            code = _told(error)
+            code = _reported(error)
         sys.exit(code)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -79,7 +79,7 @@ def _mend_streams() -> None:
             setattr(sys, name, text)
 
 
-def _told(error: BaseException) -> int:
+def _reported(error: BaseException) -> int:
     """The exit code for what ended a command, after the message; what is no expected end is raised again."""
     if isinstance(error, click.Abort | KeyboardInterrupt):
         return EXIT_INTERRUPTED

@@ -13,7 +13,7 @@ import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_TIMEOUT = click.option("--timeout", metavar="SECONDS", help="Give up after so many seconds.")
+_TIMEOUT = click.option("--timeout", metavar="SECONDS", help="Give up after this time.")
 _MAX_FACTS = click.option(
     "--max-facts", metavar="N", help="Derive no more facts than this; no more rows, in a query."
 )

@@ -36,26 +36,26 @@ Result = TypeVar("Result")
 
 SECONDS_BETWEEN_LOOKS = 0.1
 FEW_ROWS = 1 << 12
-"""Less than so many rows at a time need not be reserved: asking would cost as much as making them."""
+"""Rows. Fewer at a time need not be reserved: asking would cost as much as making them."""
 
 LONG_TEXT, BYTES_A_CHARACTER = 1 << 16, 64
 """Longer texts are reserved. What is made of a text before it is a term takes so much, as measured."""
 
 BYTES_BETWEEN_LOOKS = 1 << 26
-"""So much may be allocated before memory is looked at again, which takes as long as filling 1 MB."""
+"""Bytes that may be allocated before memory is looked at again, which takes as long as filling 1 MB."""
 
 KEPT_FREE = 10, 10**9
-"""One part in so many of all memory is left alone when arrays are made, but not more bytes than this."""
+"""The share of all memory (one part in 10) that stays free when arrays are made, and its most, in bytes."""
 
 LEAST_FREE = 50, 10**8
 """With less than that left, a work ends whatever it needs."""
 
 TERMS = 100_000
 DEPTH = 20
-"""Terms that are computed from computed ones, and so on more often than this, are counted."""
+"""A term that is computed from a computed one lies one deeper than it. Terms deeper than this are counted."""
 
 SHALLOW, SHALLOW_TERMS = 2, 10
-"""So many of those that are computed less often so, but more often than this, count as one."""
+"""Of the others, those deeper than the first number are counted too, the second number of them as one."""
 
 SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(?:([kmgt])(i?)b?|b)?", re.IGNORECASE)
@@ -359,23 +359,23 @@ def at(where: object) -> None:
 
 
 def reserve(size: int) -> None:
-    """So many bytes are about to be allocated. LimitExceeded if they cannot be had."""
+    """``size`` bytes are about to be allocated. LimitExceeded if they cannot be had."""
     _CURRENT.get().reserve(size)
 
 
 def reserve_text(length: int) -> None:
-    """As ``reserve``, for a text of so many characters and what is made of it."""
+    """As ``reserve``, for a text of ``length`` characters and what is made of it."""
     if length > LONG_TEXT:
         reserve(BYTES_A_CHARACTER * length)
 
 
 def derived(count: int) -> None:
-    """So many new facts were derived. LimitExceeded if they are too many."""
+    """``count`` new facts were derived. LimitExceeded if they are too many."""
     _CURRENT.get().derived(count)
 
 
 def rows(count: int) -> None:
-    """An operator of a query has so many rows. LimitExceeded if they are too many."""
+    """An operator of a query has ``count`` rows. LimitExceeded if they are too many."""
     _CURRENT.get().rows(count)
 
 

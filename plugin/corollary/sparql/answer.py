@@ -27,7 +27,7 @@ from rdflib.term import BNode, Identifier, Node, Variable
 
 from corollary.kernels.limits import Cancelled, LimitExceeded, check
 from corollary.language import CorollaryError
-from corollary.sparql.dataset import UNION, QueryDataset, Source, opens_its_own_way
+from corollary.sparql.dataset import UNION, QueryDataset, Source
 from corollary.sparql.evaluate import Evaluator
 from corollary.sparql.expressions import ROWS_AT_ONCE
 from corollary.sparql.result import FailedResult, SelectResult
@@ -64,7 +64,7 @@ def answer(
         if silenced:  # rdflib would ask them
             refuse("SERVICE SILENT in a query that is rdflib's to answer", silenced[0].term, access)
         missing = source.missing(home, translated.algebra.datasetClause)
-        if missing and not opens_its_own_way():  # rdflib would follow anything
+        if missing:  # rdflib would follow anything
             raise CorollaryError(
                 f"FROM {missing[0].n3()} in a query that is rdflib's to answer (DESCRIBE, SERVICE): load the "
                 "graph into the store first"

@@ -6,13 +6,11 @@ and left out if inferred. Invariant: an index never changes while a query reads 
 
 from __future__ import annotations
 
-import urllib.request
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import rdflib.parser
 import rdflib.plugins.sparql as settings
 from rdflib.term import BNode, Identifier, Node, URIRef
 
@@ -21,18 +19,11 @@ from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys
 from corollary.store import EXPLICIT, INFERRED
-from corollary.store.loading import read_iri
 from corollary.store.state import View
 from corollary.store.terms import Terms
 
 UNION = "__UNION__"
 """rdflib's name for the union of all graphs."""
-
-
-def opens_its_own_way() -> bool:
-    """Whether the program has told urllib, or rdflib, how addresses are to be opened."""
-    has_opener = getattr(urllib.request, "_opener", None) is not None
-    return has_opener or getattr(rdflib.parser.URLInputSource, "__module__", "") != "rdflib.parser"
 
 
 @dataclass(frozen=True)
@@ -41,8 +32,8 @@ class Source:
 
     A blank node that names the default graph of the query is not among the names.
 
-    ``known`` remembers for that moment what was worked out from it. ``read`` are graphs that the store has
-    not, and that were read for one query.
+    ``known`` remembers for that moment what was worked out from it. ``load`` reads the default graph of a
+    document; ``read`` are graphs that the store has not, and that were read for one query.
     """
 
     terms: Terms
@@ -50,6 +41,7 @@ class Source:
     graphs: frozenset[int]
     default: int
     known: dict[Hashable, Any]
+    load: Callable[[URIRef], TripleIndex]
     read: Mapping[Node | None, TripleIndex] = field(default_factory=dict)
 
     def index(self, graph: Node | None) -> TripleIndex:
@@ -122,10 +114,7 @@ class QueryDataset:
             return QueryDataset(source, source.index(None if home == UNION else home), None, home)
         default = [clause.default for clause in clauses if clause.default]
         named = [clause.named for clause in clauses if clause.named]
-        missing = source.missing(home, clauses)
-        if missing and opens_its_own_way():
-            raise NotImplementedError("rdflib shall read it, by what the program has put in its place")
-        source = replace(source, read={graph: read_iri("FROM", graph, source.terms)[0] for graph in missing})
+        source = replace(source, read={graph: source.load(graph) for graph in source.missing(home, clauses)})
         parts = [source.index(graph) for graph in default]
         return QueryDataset(source, parts[0] if len(parts) == 1 else merged(parts), tuple(named), home)
 

@@ -57,7 +57,7 @@ KEYWORDS = {
 """What operators of the algebra are called, for people."""
 
 MOST_SHOWN = 120
-"""So many characters of a pattern are shown."""
+"""Characters of a pattern that a message shows."""
 
 
 class Numbers(dict[Node, int]):

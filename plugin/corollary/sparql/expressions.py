@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 from rdflib.namespace import XSD
@@ -38,7 +39,7 @@ REPLACE = "Builtin_REPLACE"
 CONCAT = "Builtin_CONCAT"
 
 ROWS_AT_ONCE = 1 << 14
-"""So many rows have their terms at hand."""
+"""Rows whose terms are decoded at the same time."""
 
 Exists = Callable[[Any, Batch], Mask]
 """For which rows of a batch a graph pattern has a solution."""
@@ -114,9 +115,10 @@ def replace(call: Expr, _: FrozenBindings) -> Literal:
 
 
 def concat(call: Expr, row: FrozenBindings) -> Literal:
-    """``CONCAT`` as rdflib computes it, if there is room for it."""
-    reserve_text(sum(len(part) for part in call.arg if isinstance(part, str)))
-    return operators.Builtin_CONCAT(call, row)
+    """``CONCAT`` as rdflib computes it, if there is room for it. Each argument is evaluated once."""
+    parts = call.arg
+    reserve_text(sum(len(part) for part in parts if isinstance(part, str)))
+    return operators.Builtin_CONCAT(cast(Expr, SimpleNamespace(arg=parts)), row)
 
 
 def _is_string(term: Node) -> bool:

@@ -8,7 +8,8 @@ asked to evaluate from here, and the rows are looked at before the call ends.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FrameType
+from types import FrameType, FunctionType
+from typing import Any, cast
 
 from rdflib.graph import Graph
 from rdflib.query import Result
@@ -25,14 +26,7 @@ def answered(ask: Callable[[], Result], caller: FrameType) -> Result:
     try:
         return ask()
     except NotImplementedError:
-        if caller.f_code is not Graph.query.__code__:
-            raise
-    given = caller.f_locals
-    graph: Graph = given["self"]
-    result = graph.query(
-        given["query_object"], given["processor"], given["result"], given["initNs"], given["initBindings"],
-        use_store_provided=False, **{k: v for k, v in given["kwargs"].items() if k != "limits"},
-    )  # fmt: skip
+        result: Result = _by_rdflib(Graph.query, caller)
     try:
         result.bindings  # noqa: B018 (rdflib evaluates when it is asked)
     except (LimitExceeded, Cancelled):
@@ -45,14 +39,16 @@ def answered(ask: Callable[[], Result], caller: FrameType) -> Result:
 def changed(carry_out: Callable[[], None], caller: FrameType) -> None:
     """As ``answered``, for ``Graph.update``."""
     try:
-        return carry_out()
+        carry_out()
     except NotImplementedError:
-        if caller.f_code is not Graph.update.__code__:
-            raise
-    given = caller.f_locals
-    graph: Graph = given["self"]
-    graph.update(
-        given["update_object"], given["processor"], given["initNs"], given["initBindings"],
-        use_store_provided=False, **{k: v for k, v in given["kwargs"].items() if k != "limits"},
-    )  # fmt: skip
-    return None
+        _by_rdflib(Graph.update, caller)
+
+
+def _by_rdflib(method: Callable[..., Any], caller: FrameType) -> Any:
+    """What rdflib itself returns for the caller's call. If that is not ``method``, the error in hand."""
+    code = cast(FunctionType, method).__code__
+    if caller.f_code is not code:
+        raise
+    given = {name: caller.f_locals[name] for name in code.co_varnames[: code.co_argcount]}
+    beside = {name: value for name, value in caller.f_locals["kwargs"].items() if name != "limits"}
+    return method(**given | {"use_store_provided": False}, **beside)

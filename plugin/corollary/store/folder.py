@@ -64,7 +64,7 @@ FEW_ROWS = 1 << 10
 """So many rows are never too many."""
 
 JOURNAL = 1 << 20
-"""So many bytes of SQLite's journal stay on the disk for the next commit."""
+"""Bytes of SQLite's journal that stay on the disk for the next commit."""
 
 MANIFEST = "manifest"
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from rdflib.query import Result
 
     from corollary.index.pairs import Pairs
+    from corollary.sparql import Source as QuerySource
     from corollary.store.loading import BadLine, Progress, Source
 
 _UNKNOWN = -1
@@ -316,35 +317,36 @@ class CorollaryStore(Keeping):
         would reach files or the network, and the store's ``external`` does not allow it. LimitExceeded,
         Cancelled.
         """
+        from corollary.sparql import answer
         from corollary.sparql.handing_on import answered
 
         limits = Limits.of(kwargs.pop("limits", None))
-        asked = partial(self._query, query, initNs, initBindings, queryGraph, **kwargs)
+        home = cast(IdentifiedNode, queryGraph)
+
+        def asked() -> Result:
+            version = self._settled()
+            source = self._source(version, home)
+            prefixes = {**dict(version.namespaces), **initNs}
+            if self._formula_of(version, home) is not None:
+                kwargs["formula"] = home  # rdflib's to answer
+            return answer(source, query, prefixes, initBindings, home, kwargs, self.external)
+
         return self._limited(limits, answered, asked, sys._getframe(1))
 
-    def _query(
-        self,
-        query: Query | str,
-        initNs: Mapping[str, Any],
-        initBindings: Mapping[str, Identifier],
-        queryGraph: str,
-        **kwargs: Any,
-    ) -> Result:
-        """As ``query``, within limits."""
-        from corollary.sparql import Source, answer
+    def _source(self, version: Version, home: Node) -> QuerySource:
+        """What a query on a graph reads."""
+        from corollary.sparql import Source as QuerySource
 
-        home = cast(IdentifiedNode, queryGraph)
-        version = self._settled()
-        state = version.state
         own = version.terms.find(version.home.meet(home)) if isinstance(home, BNode) else None
-        graphs = frozenset((*state.facts.graphs, *version.named)) - {own}
-        known = state.__dict__.setdefault("_known_to_queries", {})
-        view = partial(self._view, version, state)
-        source = Source(version.terms, view, graphs, version.terms.default, known)
-        prefixes = {**dict(version.namespaces), **initNs}
-        if self._formula_of(version, home) is not None:
-            kwargs["formula"] = home  # rdflib's to answer
-        return answer(source, query, prefixes, initBindings, home, kwargs, self.external)
+        state = version.state
+        return QuerySource(
+            version.terms,
+            view=partial(self._view, version, state),
+            graphs=frozenset((*state.facts.graphs, *version.named)) - {own},
+            default=version.terms.default,
+            known=state.__dict__.setdefault("_known_to_queries", {}),
+            load=partial(_read_from, version.terms),
+        )
 
     @property
     def external(self) -> str:
@@ -594,6 +596,13 @@ class CorollaryStore(Keeping):
             version.is_plain and (version.home.is_nameless(identifier) or state.facts.graphs.keys() <= {name})
         )
         return state.home(name) if is_home else state.graph(name)
+
+
+def _read_from(terms: Terms, iri: URIRef) -> TripleIndex:
+    """The default graph of the document that FROM names."""
+    from corollary.store.loading import read_iri
+
+    return read_iri("FROM", iri, terms)[0]
 
 
 def _identifier(context: _ContextType | Node) -> Node:
