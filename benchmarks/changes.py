@@ -15,37 +15,39 @@ from benchmarks.measure import Outcome, Task
 
 from corollary.evaluate import Materialisation, materialise
 from corollary.index import Columns, TripleIndex
-from corollary.index.pairs import Pairs, pack
+from corollary.index.delta import NOTHING, Delta
+from corollary.index.pairs import pack
 from corollary.index.triples import grouped
 from corollary.language import Program
-from corollary.maintain import Strategy, maintain
-from corollary.maintain.facts import Facts as Change
+from corollary.maintain import AUTOMATIC, maintain
 
 REMOVE, ADD = "remove", "add back"
 
+BACKWARD_FORWARD, DRED, START_OVER = "backward/forward", "dred", "starting over"
+
 METHODS = {
-    Strategy.AUTOMATIC: ENGINE,
-    Strategy.BACKWARD_FORWARD: f"{ENGINE}, backward/forward",
-    Strategy.DRED: f"{ENGINE}, DRed",
-    Strategy.START_OVER: f"{ENGINE}, starting over",
+    AUTOMATIC: ENGINE,
+    BACKWARD_FORWARD: f"{ENGINE}, backward/forward",
+    DRED: f"{ENGINE}, DRed",
+    START_OVER: f"{ENGINE}, starting over",
 }
 """What the tables call a strategy."""
 
 
-def drawn(columns: Columns, number: int, times: int, seed: int = 1) -> list[Change]:
+def drawn(columns: Columns, number: int, times: int, seed: int = 1) -> list[Delta]:
     """So many facts at random, so many times."""
     random = np.random.default_rng(seed)
     return [rows_of(columns, random.choice(columns[0].size, number, replace=False)) for _ in range(times)]
 
 
-def rows_of(columns: Columns, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Change:
+def rows_of(columns: Columns, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Delta:
     """Some facts as a transaction takes them: sorted by predicate."""
     subjects, predicates, objects = (column[rows] for column in columns)
     keys = pack(subjects, objects)
-    return {predicate: Pairs.of(part).keys for predicate, part in grouped(predicates, keys)}
+    return Delta.gathered({predicate: [part] for predicate, part in grouped(predicates, keys)})
 
 
-def without(explicit: TripleIndex, change: Change) -> TripleIndex:
+def without(explicit: TripleIndex, change: Delta) -> TripleIndex:
     """The explicit facts that are left."""
     left = explicit.snapshot()
     for predicate, keys in change.items():
@@ -60,8 +62,8 @@ class Track:
         self,
         facts: Facts,
         program: Program,
-        changes: Sequence[Change],
-        strategy: Strategy = Strategy.AUTOMATIC,
+        changes: Sequence[Delta],
+        strategy: str = AUTOMATIC,
         *,
         modular: bool = True,
     ) -> None:
@@ -74,7 +76,7 @@ class Track:
         self._turn = 0
         self._result: Materialisation | None = None
         self._all = facts.index()
-        self._gone: Change | None = None
+        self._gone: Delta | None = None
 
     @property
     def engine(self) -> str:
@@ -92,17 +94,17 @@ class Track:
         """
         warm_up = self._modular
         remove = Task(self.engine, f"{REMOVE} {number}", self._before_removal, self._remove, size, warm_up)
-        if self._modular and self._strategy in (Strategy.BACKWARD_FORWARD, Strategy.DRED):
+        if self._modular and self._strategy in (BACKWARD_FORWARD, DRED):
             return [remove]
         return [remove, Task(self.engine, f"{ADD} {number}", self._before_addition, self._add, size, warm_up)]
 
     def note(self) -> str:
         """How often another strategy was used than asked for, if ever."""
-        others = Counter(used for used in self._used if used != self._strategy.value)
+        others = Counter(used for used in self._used if used != self._strategy)
         told = ", ".join(f"{used} {count} times" for used, count in others.items())
         return f"{self.engine} used {told}, in {len(self._used)} turns." if told else ""
 
-    def _before_removal(self) -> tuple[Change, TripleIndex]:
+    def _before_removal(self) -> tuple[Delta, TripleIndex]:
         """What goes this time, and what is left."""
         if self._result is None:
             self._result = materialise(
@@ -114,23 +116,23 @@ class Track:
         self._turn += 1
         return change, without(self._all, change)
 
-    def _remove(self, prepared: tuple[Change, TripleIndex]) -> Outcome:
+    def _remove(self, prepared: tuple[Delta, TripleIndex]) -> Outcome:
         assert self._result is not None
         change, left = prepared
-        self._result, report = maintain(self._result, left, change, {}, self._strategy)
+        self._result, report = maintain(self._result, left, change, NOTHING, self._strategy)
         self._gone = change
         self._used.append(report.strategy)
         return Outcome(len(self._result.index))
 
-    def _before_addition(self) -> Change:
+    def _before_addition(self) -> Delta:
         """What comes back."""
         if self._gone is None:
             self._remove(self._before_removal())
         assert self._gone is not None
         return self._gone
 
-    def _add(self, change: Change) -> Outcome:
+    def _add(self, change: Delta) -> Outcome:
         assert self._result is not None
-        self._result, _ = maintain(self._result, self._all, {}, change, self._strategy)
+        self._result, _ = maintain(self._result, self._all, NOTHING, change, self._strategy)
         self._gone = None
         return Outcome(len(self._result.index))

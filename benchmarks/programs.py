@@ -14,8 +14,9 @@ from benchmarks.engine import ENGINE, Facts
 from benchmarks.measure import Measurement, Outcome, Task, measure
 
 from corollary.evaluate import Materialisation
+from corollary.index.delta import NOTHING
 from corollary.language import Program
-from corollary.maintain import Strategy, maintain
+from corollary.maintain import maintain
 
 SCRATCH = f"{ENGINE}, from scratch"
 ADD, REMOVE = "add", "remove"
@@ -64,7 +65,7 @@ class RuleTrack:
         tasks = [Task(ENGINE, what, partial(self.before, p), self.follow, size, True) for what, p in pairs]
         tasks += [Task(SCRATCH, what, partial(_same, p), self._close, size, True) for what, p in pairs]
         add, remove, whole, part = measure(workload, tasks, repeat)
-        count = self._used.count(Strategy.START_OVER.value)
+        count = self._used.count("starting over")
         note = f"{size}, {rules}: started over in {count} of {len(self._used)} turns." if count else ""
         return Case((add, remove), (whole, part), note)
 
@@ -76,7 +77,7 @@ class RuleTrack:
 
     def follow(self, program: Program) -> Outcome:
         """Go on to a program."""
-        self._result, report = maintain(self._result, self._explicit, {}, {}, program=program)
+        self._result, report = maintain(self._result, self._explicit, NOTHING, NOTHING, program=program)
         self._used.append(report.strategy)
         return Outcome(self._result.index.fact_count())
 

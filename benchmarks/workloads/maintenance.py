@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from time import perf_counter
 
-from benchmarks.changes import ADD, METHODS, REMOVE, Track, drawn
+from benchmarks.changes import ADD, METHODS, REMOVE, START_OVER, Track, drawn
 from benchmarks.engine import ENGINE, Facts
 from benchmarks.measure import Demand, Measurement, Outcome, Results, Settings, Task, measure
 from benchmarks.peers import content, owlrl_task, reasonable_tasks
@@ -22,7 +22,7 @@ from rdflib import Graph
 from rdflib.term import Node
 
 from corollary.loaders import read
-from corollary.maintain import Strategy
+from corollary.maintain import AUTOMATIC
 from corollary.profiles import load_profile
 from corollary.store import CorollaryStore
 
@@ -32,7 +32,7 @@ TITLE = "changes under owl2rl: single triples through the store, 1 to 50 % of th
 UPDATES = 200
 PERCENT = (1, 5, 10, 50)
 
-MATERIALISE = METHODS[Strategy.START_OVER]
+MATERIALISE = METHODS[START_OVER]
 FROM_SCRATCH = "index and materialise"
 REMOVE_ONE, ADD_ONE = "remove one triple", "add one triple"
 
@@ -123,8 +123,7 @@ def measure_shares(size: str, paths: Sequence[Path], settings: Settings) -> list
     for percent in PERCENT:
         changes = drawn(data, data[0].size * percent // 100, settings.repeat + 1)
         tracks = (
-            Track(facts, load_profile("owl2rl"), changes, strategy)
-            for strategy in (Strategy.AUTOMATIC, Strategy.START_OVER)
+            Track(facts, load_profile("owl2rl"), changes, strategy) for strategy in (AUTOMATIC, START_OVER)
         )
         tasks = [task for track in tracks for task in track.tasks(size, f"{percent} %")]
         if percent == PERCENT[0]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from benchmarks import graphs
-from benchmarks.changes import METHODS, REMOVE, Track, drawn
+from benchmarks.changes import DRED, METHODS, REMOVE, Track, drawn
 from benchmarks.engine import BUILD, ENGINE, REASON, SORT, Facts, build_task, reason_task, sort_task
 from benchmarks.measure import Demand, Measurement, Outcome, Results, Settings, Task, measure
 from benchmarks.vlog import program_of
@@ -24,7 +24,6 @@ from corollary.evaluate import materialise
 from corollary.index import TripleIndex
 from corollary.language import Program, parse_program
 from corollary.loaders.university import ONTOLOGY
-from corollary.maintain import Strategy
 
 NAME = "modular"
 TITLE = "programs that close relations: modules, semi-naive evaluation, and three ways to follow changes"
@@ -133,7 +132,7 @@ def _run_case(case: Case, settings: Settings, results: Results) -> None:
         changes = drawn(case.facts.columns, number, settings.repeat + 1)
         tracks = [Track(case.facts, case.program, changes, strategy) for strategy in METHODS]
         if case.semi_naive:
-            tracks.append(Track(case.facts, case.program, changes, Strategy.DRED, modular=False))
+            tracks.append(Track(case.facts, case.program, changes, DRED, modular=False))
         changed = measure(
             NAME, [t for track in tracks for t in track.tasks(case.name, text)], settings.repeat
         )

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cli.test_commands import CLASH, FAMILY, NAMESPACE, fails, succeeds
 
-from corollary.cli.updating import STRATEGIES
-from corollary.maintain import Strategy
+from corollary.cli.updating import StrategyName
 
 PREFIXES = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -63,7 +62,7 @@ lines = st.one_of(
 files = st.sets(lines, max_size=12)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", StrategyName.names())
 @settings(max_examples=25, deadline=None)
 @given(files, files, files)
 def test_it_is_materialising_the_changed_files(
@@ -83,8 +82,16 @@ def test_it_is_materialising_the_changed_files(
         assert sorted(updated) == sorted(closed)
 
 
-def test_strategies_have_the_engine_s_names() -> None:
-    assert list(STRATEGIES.values()) == [strategy.value for strategy in Strategy]
+def test_strategies_are_the_engine_s() -> None:
+    assert StrategyName.names() == {
+        "automatic": "automatic",
+        "backward-forward": "backward/forward",
+        "dred": "dred",
+        "starting-over": "starting over",
+    }
+    assert "[automatic|backward-forward|dred|starting-over]" in succeeds("update", "--help").stdout
+    said = fails("update", FAMILY, "--strategy", "magic")
+    assert "'magic' is not one of automatic, backward-forward, dred, starting-over" in said
 
 
 def test_rules_with_negation_are_followed_too(tmp_path: Path, removal: Path) -> None:
@@ -273,5 +280,5 @@ def test_help_teaches() -> None:
     text = succeeds("update", "--help").stdout
     assert "Examples:" in text
     assert "corollary update data.ttl --remove old.ttl --report text" in text
-    for strategy in STRATEGIES:
+    for strategy in StrategyName.names():
         assert f"\n    {strategy} " in text

@@ -13,8 +13,9 @@ from tests.explain.checker import Checker, cost, least_costs
 from corollary.evaluate import Materialisation
 from corollary.explain import FALSE, Explanation, Status, explain, explain_inconsistency
 from corollary.explain.proof import Application
+from corollary.index.delta import NOTHING, Delta
 from corollary.language import Program, UnstratifiableError, parse_program
-from corollary.maintain import Strategy, maintain
+from corollary.maintain import maintain
 from corollary.profiles import load_profile
 
 thorough = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
@@ -219,7 +220,7 @@ def test_a_materialisation_is_explained_after_it_was_followed() -> None:
     keys = gone.relation(predicate).pairs().keys[:1]
     gone.remove(predicate, keys)
     then = [explained(before, f"n{n}", "p", "n3").as_dict() for n in (0, 1)]
-    after, _ = maintain(before, gone, {predicate: keys}, {}, Strategy.DRED, program=Program(()))
+    after, _ = maintain(before, gone, Delta({predicate: keys}), NOTHING, "dred", Program(()))
     assert not explained(after, "n0", "p", "n3").proofs
     assert [explained(before, f"n{n}", "p", "n3").as_dict() for n in (0, 1)] == then
     assert all(explanation["proofs"] for explanation in then)

@@ -166,16 +166,18 @@ assert pickle.loads(pickle.dumps(table)).find("<ex:p>") == 1
 """Reads lines, and numbers their terms; the table grows, and is made anew."""
 
 CHANGES = """
+from corollary.index.delta import NOTHING, Delta
 from corollary.index.pairs import Pairs, compose, pack
 from corollary.language import parse_program
-from corollary.maintain import Strategy, maintain
+from corollary.maintain import maintain
 
 over, hub, *leaves = (np.uint32(dictionary.encode(f"<ex:{i}>")) for i in range(2000))
 star = [np.full(len(leaves), hub), np.full(len(leaves), over), np.array(leaves)]
 rule = parse_program("[?x, <ex:0>, ?z] :- [?x, <ex:0>, ?y], [?y, <ex:0>, ?z] .")
 before = materialise(TripleIndex.from_columns(*star), rule, dictionary)
 rest = TripleIndex.from_columns(*(column[1:] for column in star))
-after, _ = maintain(before, rest, {int(over): pack(star[0][:1], star[2][:1])}, {}, Strategy.DRED)
+gone = Delta({int(over): pack(star[0][:1], star[2][:1])})
+after, _ = maintain(before, rest, gone, NOTHING, "dred")
 assert len(after.index) == len(leaves) - 1
 
 path = Pairs(pack(np.arange(9, dtype=np.uint32), np.arange(1, 10, dtype=np.uint32)))

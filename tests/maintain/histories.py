@@ -21,10 +21,10 @@ from tests.oracles.integers import INTEGERS
 
 from corollary.evaluate import Materialisation, materialise
 from corollary.index import TripleIndex
+from corollary.index.delta import Delta
 from corollary.index.pairs import Pairs, firsts, pack, seconds
 from corollary.language import Not, Program, Rule
-from corollary.maintain import Report, Strategy, maintain
-from corollary.maintain.facts import Facts
+from corollary.maintain import AUTOMATIC, Report, maintain
 from corollary.terms.dictionary import TermDictionary
 
 History = list[frozenset[Fact]]
@@ -33,7 +33,7 @@ History = list[frozenset[Fact]]
 Agreement = Callable[[set[Fact], set[Fact]], bool]
 """Whether the facts found are those wanted."""
 
-STRATEGIES = (Strategy.AUTOMATIC, Strategy.BACKWARD_FORWARD, Strategy.DRED)
+STRATEGIES = (AUTOMATIC, "backward/forward", "dred")
 
 compared: Counter[str] = Counter()
 """How many states after a step were compared, by what was done."""
@@ -104,7 +104,7 @@ def assert_exact(
 
 
 def follow(
-    history: History, programs: Sequence[Program], strategy: Strategy
+    history: History, programs: Sequence[Program], strategy: str
 ) -> Iterator[tuple[Materialisation, Report]]:
     """The state at first, and after each step."""
     dictionary = TermDictionary()
@@ -121,10 +121,9 @@ def follow(
         assert facts_by_id(before) == columns, "what was there before is changed"
 
 
-def keys(facts: frozenset[Fact], dictionary: TermDictionary) -> Facts:
-    """Facts as packed pairs by predicate."""
-    index = load(facts, dictionary)
-    return {predicate: index.relation(predicate).pairs().keys.copy() for predicate in index.all_predicates()}
+def keys(facts: frozenset[Fact], dictionary: TermDictionary) -> Delta:
+    """Facts as a set of ids."""
+    return Delta.of(load(facts, dictionary))
 
 
 def facts_by_id(result: Materialisation) -> list[list[int]]:

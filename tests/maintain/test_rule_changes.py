@@ -23,8 +23,8 @@ from tests.strategies import EXAMPLE, NUMBERS, sets_of, thorough
 
 from corollary.evaluate.loss import derived_at_least
 from corollary.index import relation
+from corollary.index.delta import Delta
 from corollary.language import IRI, RDF_TYPE, Constant, Program, parse_program
-from corollary.maintain.facts import collected, count, without
 from corollary.modules.semi_naive import SemiNaive
 from corollary.plan.compile import compile_rule
 from corollary.profiles import load_profile
@@ -136,6 +136,6 @@ def test_so_much_is_lost_at_least(profile: str, explicit: frozenset[Fact]) -> No
     for rule in compiled.rules:
         module = SemiNaive("one rule", result.dictionary)
         module.add_rule(compile_rule(rule.source, rule.number, result.dictionary))
-        derived = collected(module.conclusions(None, result.index), result.index)
+        derived = Delta.among(module.conclusions(None, result.index), result.index)
         least = derived_at_least(rule, compiled, result.index, result.explicit)
-        assert 0 <= least <= count(without(derived, result.explicit))
+        assert 0 <= least <= len(derived - result.explicit)

@@ -13,9 +13,9 @@ import numpy as np
 from tests.engine import Fact
 from tests.modules.meaning import Meaning, Terms
 
-from corollary.algebra.execute import Candidates
 from corollary.index import Pairs, TripleIndex
-from corollary.maintain.proof import Prover
+from corollary.index.delta import Candidates
+from corollary.maintain.deletion.prover import Prover
 from corollary.modules.module import Module
 
 Judge = Callable[[set[Fact]], set[Fact]]
@@ -61,7 +61,7 @@ class Bench:
         prover = Prover([self.module, Outside(self.terms.index(stay))], index, 1_000_000, ())
         judge: Judge = self.judging(prover) if proves else set.copy
         gone = self.delete(judge(lost - certain), index, judge)
-        self.module.settle(self.index, self.terms.index(gone))
+        self.module.commit_deletions(self.index, self.terms.index(gone))
         found: set[Fact] = set()
         if proves:
             assert stay <= self.facts, "something from outside was not proved"
@@ -83,7 +83,7 @@ class Bench:
             told = self.read(told)
             if not told:
                 break
-            answer = self.terms.told(self.module.delete(universe, self.terms.index(told), certain))
+            answer = self.terms.told(self.module.overdelete(universe, self.terms.index(told), certain))
             named |= answer
             lost = judge((answer & self.facts) - self.terms.facts(certain))
             told = (lost - answer) | self.returning(lost & answer)
@@ -118,7 +118,7 @@ class Bench:
 
         def judge(candidates: set[Fact]) -> set[Fact]:
             unproved = prover.unproved(self.terms.packed(candidates), self.index)
-            return self.terms.told({predicate: [keys] for predicate, keys in unproved.items()})
+            return self.terms.told(unproved.candidates())
 
         return judge
 
@@ -143,7 +143,9 @@ class Bench:
 
     def carry(self, wanted: set[Fact], facts: set[Fact], recent: set[Fact]) -> None:
         """What follows from recent facts."""
-        answer = self.terms.told(self.module.consequences(*map(self.terms.index, (facts, recent, wanted))))
+        answer = self.terms.told(
+            self.module.propagate_proved(*map(self.terms.index, (facts, recent, wanted)))
+        )
         assert wanted & self.meaning.needing(facts, recent) <= answer, "consequences are left out"
         assert wanted & answer <= self.sound.closure(facts), "consequences are invented"
 
@@ -173,7 +175,7 @@ class Bench:
     def returning(self, own: set[Fact]) -> set[Fact]:
         """Of its own conclusions, those that come back to it."""
         packed = self.terms.packed(own)
-        returning = {p: [self.module.returning(p, Pairs(keys)).keys] for p, keys in packed.items()}
+        returning = {p: [self.module.feedback(p, Pairs(keys)).keys] for p, keys in packed.items()}
         return self.read(self.terms.told(returning))
 
 
@@ -188,16 +190,16 @@ class Outside:
     def reads(self, predicate: int) -> bool:
         return False
 
-    def returning(self, predicate: int, new: Pairs) -> Pairs:
+    def feedback(self, predicate: int, new: Pairs) -> Pairs:
         return Pairs(np.empty(0, np.uint64))
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         return {}
 
-    def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
         return {}
 
-    def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
+    def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         return {}
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
@@ -209,5 +211,5 @@ class Outside:
     def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
         return {}
 
-    def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
+    def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
         pass

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from tests.engine import Fact, facts_of
 
-from corollary.algebra.execute import Candidates
 from corollary.evaluate.evaluation import Evaluation
 from corollary.evaluate.fixpoint import Fixpoint
 from corollary.index import TripleIndex
+from corollary.index.delta import Candidates
 from corollary.language import Program, constant_text
 from corollary.modules.module import Module
 from corollary.modules.semi_naive import SemiNaive

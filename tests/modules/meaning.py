@@ -15,9 +15,9 @@ from tests.modules.test_datatypes import SAME_AS
 from tests.modules.test_datatypes import expected as values_told
 from tests.oracles import naive
 
-from corollary.algebra.execute import Candidates
 from corollary.evaluate.evaluation import Evaluation
 from corollary.index import TripleIndex
+from corollary.index.delta import Candidates, Delta
 from corollary.language import (
     IRI,
     RDF_TYPE,
@@ -32,7 +32,6 @@ from corollary.language import (
     constant_text,
     parse_constant,
 )
-from corollary.maintain.facts import Facts, as_index
 from corollary.modules.datatypes import Datatypes
 from corollary.modules.equality import Equality
 from corollary.modules.inclusion import Inclusion
@@ -59,16 +58,16 @@ class Terms:
         text = self.dictionary.decode(number)
         return IRI(text) if number >> KIND_SHIFT == Kind.RESERVED else parse_constant(text)
 
-    def packed(self, facts: Iterable[Fact]) -> Facts:
+    def packed(self, facts: Iterable[Fact]) -> Delta:
         """Facts as sorted pairs by predicate."""
         found: dict[int, set[int]] = {}
         for fact in facts:
             subject, predicate, object_ = map(self.encode, fact)
             found.setdefault(predicate, set()).add(subject << 32 | object_)
-        return {predicate: np.array(sorted(keys), np.uint64) for predicate, keys in found.items()}
+        return Delta({predicate: np.array(sorted(keys), np.uint64) for predicate, keys in found.items()})
 
     def index(self, facts: Iterable[Fact]) -> TripleIndex:
-        return as_index(self.packed(facts))
+        return self.packed(facts).snapshot()
 
     def told(self, candidates: Candidates) -> set[Fact]:
         """What a module answers."""

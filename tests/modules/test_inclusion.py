@@ -128,9 +128,9 @@ def test_only_new_inclusions_bring_work() -> None:
     assert inclusion.is_waiting
     new = Pairs(np.array([1 << 32 | 2], np.uint64))
     assert (
-        inclusion.returning(dictionary.encode(f"<{RDFS}subClassOf>"), new).keys.tolist() == new.keys.tolist()
+        inclusion.feedback(dictionary.encode(f"<{RDFS}subClassOf>"), new).keys.tolist() == new.keys.tolist()
     )
-    assert not len(inclusion.returning(compiled.rdf_type, new))
+    assert not len(inclusion.feedback(compiled.rdf_type, new))
     chain = [IRI(f"http://example.org/C{i}") for i in range(100)]
     facts: list[Fact] = [(chain[i], rdfs("subClassOf"), chain[i + 1]) for i in range(99)]
     facts.append((IRI("http://example.org/x"), RDF_TYPE, chain[0]))

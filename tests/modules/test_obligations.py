@@ -193,13 +193,13 @@ def test_what_strata_do_not_only_add(
     for module in evaluation.strata:
         rules = [rule.source for rule in module.rules]
         had, has = (set(instances(rules, facts)) for facts in (before, after))
-        lost = module.delete(old, went, TripleIndex())
-        extend(lost, module.blocked(old, came))
+        lost = module.overdelete(old, went, TripleIndex())
+        extend(lost, module.deleted_by_negation(old, came))
         groups = [*module.touched(new, came), *module.touched(old, went)]
         extend(lost, module.grouped(old, groups))
         assert by_value({head for _, head in had - has}) <= by_value(terms.told(lost))
-        gained = module.consequences(new, came, terms.index({head for _, head in has}))
-        extend(gained, module.unblocked(new, went))
+        gained = module.propagate_proved(new, came, terms.index({head for _, head in has}))
+        extend(gained, module.inserted_by_negation(new, went))
         extend(gained, module.grouped(new, groups))
         assert by_value({head for _, head in has - had}) <= by_value(terms.told(gained))
         assert by_value(terms.told(gained)) <= by_value({head for _, head in has})

@@ -8,10 +8,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corollary.index.delta import Delta
 from corollary.index.pairs import Pairs, difference
 from corollary.index.triples import TripleIndex
 from corollary.store.pending import Pending
-from corollary.store.quads import Change, Changes, Quads, matching
+from corollary.store.quads import Change, Quads, matching
 
 Quad = tuple[int, int, int, int]
 Facts = set[tuple[int, int, int]]
@@ -30,8 +31,8 @@ def facts(index: TripleIndex) -> Facts:
     return set(zip(subjects, predicates, values, strict=True))
 
 
-def changed(changes: Changes) -> Facts:
-    assert all((keys[1:] > keys[:-1]).all() and keys.size for keys in changes.values()), "sorted and unique"
+def changed(changes: Delta) -> Facts:
+    assert all((keys[1:] > keys[:-1]).all() and keys.size for _, keys in changes.items()), "sorted and unique"
     return {(key >> 32, p, key & 0xFFFFFFFF) for p, keys in changes.items() for key in keys.tolist()}
 
 
@@ -117,7 +118,7 @@ def test_rows_behind_the_length_are_nothing(
 def test_matching(given_quads: list[Quad], graph: int, s: int | None, p: int | None, o: int | None) -> None:
     store = Quads().changed(of_columns((), given_quads[::2])).changed(of_columns(given_quads[::3], ()))
     index = store.index(graph) or TripleIndex()
-    found = dict(matching(index, s, p, o))
+    found = Delta(dict(matching(index, s, p, o)))
     wanted = (s, p, o)
     expected = {
         f for f in facts(index) if all(w is None or w == term for w, term in zip(wanted, f, strict=True))

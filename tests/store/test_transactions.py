@@ -285,7 +285,7 @@ def test_others_do_not_wait_for_reasoning_in_a_transaction() -> None:
     def slow(before: Any, explicit: Any, removed: Any, added: Any, **more: Any) -> Any:
         if any(
             DOG[0] in map(store_of(graph)._terms.__getitem__, (key >> 32 for key in keys.tolist()))
-            for keys in added.values()
+            for _, keys in added.items()
         ):
             started.set()
             go_on.wait(20)

@@ -10,18 +10,16 @@ import numpy as np
 from corollary.algebra.aggregates import group
 from corollary.algebra.bindings import Batch, distinct_values, join, join_for
 from corollary.algebra.expressions import number_rows, select
+from corollary.index.delta import Candidates
 from corollary.index.pairs import join as join_keys
 from corollary.index.pairs import pack, sort_keys
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex, grouped
 from corollary.kernels.limits import FEW_ROWS, current, reserve
-from corollary.kernels.sorted import Column, Keys
+from corollary.kernels.sorted import Column
 from corollary.plan.compile import Atom, CompiledRule, Grouping, Negation
 from corollary.plan.order import Age, AntiJoin, DeltaPlan, Distinct, Join, Plan, Select, Size, guard_plan
 from corollary.terms.dictionary import TermDictionary
-
-Candidates = dict[int, list[Keys]]
-"""Derived facts by predicate: packed, in any order, with duplicates, known ones included."""
 
 ROW = 0
 """The column that remembers a row's number; no variable has it, they are negative."""

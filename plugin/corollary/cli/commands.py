@@ -13,7 +13,7 @@ from corollary.cli.limiting import limiting_options
 from corollary.cli.output import check_target, print_json, print_tables, write_facts
 from corollary.cli.pipeline import DEFAULT_RULES, run
 from corollary.cli.reading import Reading, reading_options
-from corollary.cli.updating import STRATEGIES, Sources, update_files
+from corollary.cli.updating import Sources, StrategyName, update_files
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -123,7 +123,7 @@ def materialise(
 @limiting_options
 @click.option(
     "--strategy",
-    type=click.Choice(list(STRATEGIES)),
+    type=StrategyName(),
     default="automatic",
     show_default=True,
     help="How removals are followed.",

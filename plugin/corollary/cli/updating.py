@@ -6,8 +6,11 @@ the end. Invariant: the result is what materialising the changed files would giv
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import click
 
 from corollary.cli.pipeline import load_program, warn_of_suspended
 from corollary.cli.progress import stage
@@ -18,13 +21,29 @@ if TYPE_CHECKING:
     from corollary.index.triples import TripleIndex
     from corollary.maintain import Report
 
-STRATEGIES = {
-    "automatic": "automatic",
-    "backward-forward": "backward/forward",
-    "dred": "dred",
-    "starting-over": "starting over",
-}
-"""The strategies as they are named on the command line and in reports."""
+
+class StrategyName(click.ParamType):  # type: ignore[type-arg]  # takes none before click 8.3
+    """A deletion strategy, or ``automatic``; the engine says which there are, when somebody asks."""
+
+    name = "strategy"
+
+    @staticmethod
+    def names() -> dict[str, str]:
+        """The strategies as they are named on the command line, and in reports."""
+        from corollary.maintain import AUTOMATIC, STRATEGIES
+
+        return {re.sub(r"\W", "-", name): name for name in (AUTOMATIC, *STRATEGIES)}
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """What help shows."""
+        return f"[{'|'.join(self.names())}]"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name in reports. Exits with a message if there is no such strategy."""
+        names = self.names()
+        if value not in names:
+            self.fail(f"{value!r} is not one of {', '.join(names)}", param, ctx)
+        return names[value]
 
 
 @dataclass(frozen=True)
@@ -55,17 +74,17 @@ class Update:
 def update_files(sources: Sources, reading: Reading, strategy: str) -> Update:
     """Load files, close them under rules, and follow a change.
 
-    ``strategy`` is a name in ``STRATEGIES``. All files are looked for before the first is read, and all
+    ``strategy`` is a name as in reports. All files are looked for before the first is read, and all
     are read before anything is derived.
     """
     seconds: dict[str, float] = {}
     with stage("prepare", seconds):
         from corollary.evaluate import materialise
+        from corollary.index.delta import Delta
         from corollary.loaders.encoded import is_encoded
         from corollary.loaders.fetching import look_for
         from corollary.loaders.files import files_in
-        from corollary.maintain import Strategy, maintain
-        from corollary.maintain.facts import all_of, collected, less, put, without
+        from corollary.maintain import maintain
         from corollary.terms.dictionary import TermDictionary
 
         program = load_program(sources.rules)
@@ -83,13 +102,13 @@ def update_files(sources: Sources, reading: Reading, strategy: str) -> Update:
     with stage("materialise", seconds) as current:
         before = materialise(explicit, program, dictionary, progress=current.update)
     with stage("maintain", seconds):
-        to_remove, to_add = all_of(unwanted), all_of(wanted)
-        removed = less(collected({p: [keys] for p, keys in to_remove.items()}, explicit), to_add)
-        added = without(to_add, explicit)
+        removed = Delta.of(unwanted) & explicit
+        removed -= wanted
+        added = Delta.of(wanted) - explicit
         changed = explicit.snapshot()
         for predicate, keys in removed.items():
             changed.remove(predicate, keys)
-        put(added, changed)
-        after, report = maintain(before, changed, removed, added, Strategy(STRATEGIES[strategy]))
+        changed.add_all(added)
+        after, report = maintain(before, changed, removed, added, strategy)
     warn_of_suspended(after)
     return Update(sources, before, after, report, unwanted.difference(explicit), seconds)

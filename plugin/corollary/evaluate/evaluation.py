@@ -17,11 +17,12 @@ from time import perf_counter
 import numpy as np
 
 from corollary.algebra.bindings import Batch, join
-from corollary.algebra.execute import Candidates, emit, extend, family_rows
+from corollary.algebra.execute import emit, extend, family_rows
 from corollary.evaluate import overview
 from corollary.evaluate.fixpoint import Fixpoint, Progress
 from corollary.evaluate.loss import derived_at_least
 from corollary.evaluate.overview import FACT, RULES, SCHEMA, Overview, interest_in_types
+from corollary.index.delta import Candidates
 from corollary.index.pairs import Pairs, difference, union
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
@@ -44,8 +45,8 @@ from corollary.plan.stratify import Strata, Suspension, negative_cycles, stratif
 MOST_LATE = 3
 """How many facts are named that suspend a rule."""
 
-FIRST_GUESS = 1e-6
-"""Seconds that maintenance takes for a removed fact, until there is a measurement."""
+SECONDS_A_REMOVAL = 1e-6
+"""Seconds that a deletion strategy takes for a removed fact, until there is a measurement."""
 
 
 MOST_KEPT = 32
@@ -125,7 +126,7 @@ class Evaluation:
         started = perf_counter()
         self.add(facts)
         self.seconds = perf_counter() - started
-        self.seconds_per_removal = FIRST_GUESS
+        self.seconds_per_removal: dict[str, float] = {}
 
     def add(self, facts: Candidates) -> None:
         """Add facts and what the monotone rules make of them, and of the strata that joined in."""
@@ -300,11 +301,7 @@ class Evaluation:
 
     def _has_inferred(self, schema: Guards, explicit: TripleIndex) -> bool:
         """Whether any of these schema facts are inferred."""
-        for predicate, pairs in schema.of(self.fixpoint.index).items():
-            known = explicit.relation(predicate)
-            if not known.contains(pairs.keys).all():
-                return True
-        return False
+        return bool(schema.of(self.fixpoint.index) - explicit)
 
     def restratify(self, strata: Strata) -> None:
         """Group the rules that are not monotone anew; only those that are new are applied to all facts."""

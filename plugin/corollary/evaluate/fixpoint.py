@@ -19,7 +19,7 @@ from time import perf_counter
 
 import numpy as np
 
-from corollary.algebra.execute import Candidates
+from corollary.index.delta import Candidates
 from corollary.index.pairs import Pairs, ascending, sort_keys, union
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
@@ -119,7 +119,7 @@ class Fixpoint:
                 self.watch(origin, predicate, new)
             told = Relation(new)
             for module, pending in zip(self.modules, self._pending, strict=True):
-                part = Relation(module.returning(predicate, new)) if module is origin else told
+                part = Relation(module.feedback(predicate, new)) if module is origin else told
                 if len(part) and module.reads(predicate):
                     pending.setdefault(predicate, []).append(part)
         return found

@@ -100,6 +100,11 @@ class TripleIndex:
         if self._by_object is not None:
             self._by_object = self._by_object.plus(_beside(new.distinct_seconds(), predicate))
 
+    def add_all(self, new: TripleIndex) -> None:
+        """Add the facts of another index, known not to be there."""
+        for predicate in new.all_predicates():
+            self.add(predicate, new.relation(predicate).pairs())
+
     def remove(self, predicate: int, keys: Keys) -> None:
         """Remove facts (sorted, unique) known to be there."""
         if not keys.size:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.evaluate.evaluation import Evaluation
-from corollary.index.pairs import NO_PAIRS, Pairs, among, difference, pack, seconds
+from corollary.index.delta import Delta
+from corollary.index.pairs import Pairs, among, pack, seconds
+from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys, Rows
-from corollary.maintain.facts import Facts
 from corollary.plan.compile import Atom
 from corollary.plan.dependencies import CLASS, DERIVED_CLASS, DERIVED_PROPERTY, Node
 from corollary.plan.stratify import Strata
@@ -59,17 +60,17 @@ class Layers:
         """The layer that a stratum joins in on."""
         return self.strata.levels[stratum - 1]
 
-    def split(self, facts: Facts) -> dict[int, Facts]:
+    def split(self, facts: Delta) -> dict[int, Delta]:
         """Facts by layer."""
-        found: dict[int, Facts] = {}
+        found: dict[int, dict[int, Relation]] = {}
         for predicate, keys in facts.items():
             layers = self._of(predicate, keys)
             if isinstance(layers, int):
-                found.setdefault(layers, {})[predicate] = keys
+                found.setdefault(layers, {})[predicate] = facts.relation(predicate)
             else:
                 for layer in (np.flatnonzero(np.bincount(layers - SCHEMA)) + SCHEMA).tolist():
-                    found.setdefault(layer, {})[predicate] = keys[layers == layer]
-        return found
+                    found.setdefault(layer, {})[predicate] = Relation(Pairs(keys[layers == layer]))
+        return {layer: Delta.of_relations(part) for layer, part in found.items()}
 
     def _of(self, predicate: int, keys: Keys) -> int | Rows:
         """The layer of all facts of a predicate, or of each."""
@@ -135,10 +136,8 @@ class Layers:
         if not {*now.all_predicates()} <= {*before.all_predicates(), self._rdf_type, *derived}:
             return True
         schema, known = (self._evaluation.schema.of(facts) for facts in (now, before))
-        for predicate, pairs in schema.items():
-            old = known.get(predicate, NO_PAIRS)
-            if pairs is not old and difference(pairs.keys, old.keys).size:
-                return True
+        if schema - known:
+            return True
         types, earlier = now.relation(self._rdf_type), before.relation(self._rdf_type)
         if types is earlier:
             return False

@@ -53,6 +53,13 @@ class Report:
     seconds: float = 0.0
     reason: str = ""
 
+    def recomputed(self, strategy: str, error: Exception | None) -> None:
+        """Everything was recomputed instead, because of an error if there was one: no stage counts."""
+        self.strategy = strategy
+        self.stages.clear()
+        if error is not None:
+            self.reason = str(error)
+
     def at(self, stage: str, module: str) -> Stage:
         """The line of a module in a stage."""
         for line in self.stages:

@@ -24,7 +24,7 @@ from enum import Enum
 
 import numpy as np
 
-from corollary.algebra.execute import Candidates
+from corollary.index.delta import Candidates
 from corollary.index.pairs import (
     NO_PAIRS,
     Pairs,
@@ -123,7 +123,7 @@ class Datatypes:
         """Whether facts of that predicate can make a difference."""
         return predicate < FIRST_VIRTUAL or predicate == self._member
 
-    def returning(self, predicate: int, new: Pairs) -> Pairs:
+    def feedback(self, predicate: int, new: Pairs) -> Pairs:
         """Nothing of what it tells comes back to it."""
         return NO_PAIRS
 
@@ -151,7 +151,7 @@ class Datatypes:
         self._tell_equated(facts, found)
         return {self._dictionary.encode(name): keys for name, keys in found.items()}
 
-    def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
         """What was told of the literals in the gone facts, and of datatypes that those showed."""
         predicates = map(self._dictionary.encode, RELATIONS)
         relations = {p: facts.relation(p) for p in predicates if len(facts.relation(p))}
@@ -169,7 +169,7 @@ class Datatypes:
             told[predicate].append(pack(others, literals[rows]))
         return told
 
-    def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
+    def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """What is told of literals in ``facts`` among what is wanted."""
         return self.rederive(wanted, facts)
 
@@ -215,7 +215,7 @@ class Datatypes:
         read[self._member] = [facts.relation(self._member).pairs().keys]
         return read
 
-    def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
+    def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
         """Forget literals and datatypes of which nothing is told any more: they are new when they return."""
         if self._is_wide or self._shown_datatypes(gone):
             self._shown &= self._all_shown(facts)

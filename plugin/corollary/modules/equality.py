@@ -25,9 +25,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from corollary.algebra.execute import Candidates, extend
+from corollary.algebra.execute import extend
 from corollary.algebra.expressions import number_keys
 from corollary.index.closure import close_from
+from corollary.index.delta import Candidates
 from corollary.index.pairs import NO_KEYS, NO_PAIRS, Pairs, distinct, firsts, join, pack, seconds
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
@@ -94,7 +95,7 @@ class Equality:
         """Whether facts of that predicate can make a difference."""
         return bool(self.rules) and not is_virtual(predicate)
 
-    def returning(self, predicate: int, new: Pairs) -> Pairs:
+    def feedback(self, predicate: int, new: Pairs) -> Pairs:
         """Only what is the same comes back to it: a replaced fact has all its replacements beside it."""
         return new if predicate == self._same else NO_PAIRS
 
@@ -109,14 +110,14 @@ class Equality:
         self._replace_by(recent.relation(self._same), facts, candidates)
         return candidates
 
-    def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
         """All replacements in gone facts, and by gone pairs in all facts."""
         candidates: Candidates = {}
         self._replace(gone, facts, candidates)
         self._replace_by(gone.relation(self._same), facts, candidates)
         return candidates
 
-    def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
+    def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """The wanted facts that replacements in ``facts`` lead to."""
         return self.rederive(wanted, facts)
 
@@ -138,7 +139,7 @@ class Equality:
             return {}
         return self._one_step.premises(candidates, facts, certain)
 
-    def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
+    def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
         """Nothing is kept."""
 
     def _replace(self, recent: TripleIndex, facts: TripleIndex, candidates: Candidates) -> None:
@@ -151,7 +152,7 @@ class Equality:
         """Replace in all facts by some pairs, and then in what comes of that: it does not come back."""
         if not len(same):
             return
-        first = self._one_step.delete(facts, TripleIndex({self._same: same}), facts)
+        first = self._one_step.overdelete(facts, TripleIndex({self._same: same}), facts)
         indexed = {predicate: Pairs.of(np.concatenate(parts)) for predicate, parts in first.items()}
         extend(candidates, {predicate: [pairs.keys] for predicate, pairs in indexed.items()})
         for predicate, pairs in indexed.items():

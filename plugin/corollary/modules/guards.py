@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from corollary.index.delta import Delta
 from corollary.index.pairs import NO_PAIRS, Pairs, among, pack, seconds
+from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Mask
 from corollary.plan.compile import Atom, CompiledRule
@@ -66,17 +68,17 @@ class Guards:
             or (len(types) > 0 and bool((types.object_counts(self._classes) > 0).any()))
         )
 
-    def of(self, facts: TripleIndex) -> dict[int, Pairs]:
-        """All guards among the facts, by predicate."""
-        found = {p: facts.relation(p).pairs() for p in self.predicates if len(facts.relation(p))}
+    def of(self, facts: TripleIndex) -> Delta:
+        """All guards among the facts."""
+        found = {p: facts.relation(p) for p in self.predicates}
         types = facts.relation(self._rdf_type)
         if self.has_any_class:
-            found[self._rdf_type] = types.pairs()
+            found[self._rdf_type] = types
         elif len(types):
             rows, subjects = types.subjects_of(self._classes)
             if rows.size:
-                found[self._rdf_type] = Pairs.of(pack(subjects, self._classes[rows]))
-        return found
+                found[self._rdf_type] = Relation(Pairs.of(pack(subjects, self._classes[rows])))
+        return Delta.of_relations(found)
 
     def mask(self, predicate: int, facts: Pairs) -> Mask:
         """Which of a predicate's facts are guards."""

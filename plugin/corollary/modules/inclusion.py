@@ -24,8 +24,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corollary.algebra.execute import Candidates, extend, family_rows
+from corollary.algebra.execute import extend, family_rows
 from corollary.index.closure import close_graph, close_keys
+from corollary.index.delta import Candidates
 from corollary.index.pairs import (
     NO_KEYS,
     NO_PAIRS,
@@ -163,7 +164,7 @@ class Inclusion:
         """Whether facts of that predicate can make a difference."""
         return bool(self.rules)  # which properties are included in others only the schema tells
 
-    def returning(self, predicate: int, new: Pairs) -> Pairs:
+    def feedback(self, predicate: int, new: Pairs) -> Pairs:
         """The guards among its own conclusions come back to it: they may bring new instances."""
         return self._guards.part_of(predicate, new)
 
@@ -180,7 +181,7 @@ class Inclusion:
         self._apply(known, recent, candidates)
         return candidates
 
-    def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
         """All targets of the gone facts, and of the facts that gone guards have included in others.
 
         Of an inclusion that is gone only the facts next to it need to be found: what they lead to over
@@ -189,13 +190,13 @@ class Inclusion:
         candidates: Candidates = {}
         self._apply(self._included, gone, candidates)
         if self._guards.are_among(gone):
-            direct = self._by_guards.delete(facts, gone, certain)
+            direct = self._by_guards.overdelete(facts, gone, certain)
             extend(candidates, direct)
             included = {p: Relation(Pairs.of(np.concatenate(parts))) for p, parts in direct.items()}
             self._apply(self._included, TripleIndex(included), candidates)
         return candidates
 
-    def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
+    def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """All targets of the recent facts; guards are taken for settled."""
         candidates: Candidates = {}
         self._apply(self._included, recent, candidates)
@@ -241,7 +242,7 @@ class Inclusion:
                 read.setdefault(source, []).append(pack(others, near) if turned else pack(near, others))
         return read
 
-    def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
+    def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
         """Take down the inclusions of guards that are gone; what is new, rules that wait will tell."""
         if self._guards.are_among(gone):
             lost = self._included.without(self.closure(facts))

@@ -26,8 +26,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from corollary.algebra.execute import Candidates
 from corollary.index.closure import close_from, close_keys, edges_beyond, nodes_met, pairs_on_paths
+from corollary.index.delta import Candidates
 from corollary.index.pairs import (
     NO_KEYS,
     Pairs,
@@ -137,7 +137,7 @@ class Linear:
         """Whether facts of that predicate can make a difference."""
         return predicate in (self.shape.closed, self.shape.edges)
 
-    def returning(self, predicate: int, new: Pairs) -> Pairs:
+    def feedback(self, predicate: int, new: Pairs) -> Pairs:
         """Of its own conclusions those come back to it that are from outside too, when they go."""
         external = self._facing(self._external)
         if len(new) < len(external):
@@ -161,7 +161,7 @@ class Linear:
             seeds = union(seeds, longer[~closed.contains(longer)])
         return self._told(_followed(seeds, self._edges))
 
-    def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
         """What sources with a gone fact or edge on their ways do not reach over certain ones."""
         gone_facts, gone_edges = (relation.pairs().keys for relation in self._both(gone))
         gone_facts = self._external.common(gone_facts)
@@ -187,7 +187,7 @@ class Linear:
             lost = difference(rows, _led_to(rows, certain_seeds, certain_edges))
         return self._told(lost)
 
-    def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
+    def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """The wanted facts that ``facts`` prove, if any of the recent ones has to do with them."""
         return self.rederive(wanted, facts) if any(map(len, self._both(recent))) else {}
 
@@ -225,7 +225,7 @@ class Linear:
             steps = closed.common(pack(firsts(wanted.keys)[rows], before))
         return self._told(np.concatenate((closed.common(seeds), steps))) | self._told(near, self.shape.edges)
 
-    def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
+    def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
         """Let go of what is gone; facts that no path explains any more are from outside now."""
         closed, self._edges = self._both(facts)
         self._external = self._external.minus(self._both(gone)[0].pairs().keys)

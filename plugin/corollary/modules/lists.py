@@ -23,7 +23,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from corollary.algebra.execute import Candidates
+from corollary.index.delta import Candidates
 from corollary.index.pairs import NO_PAIRS, Pairs, difference, sorted_unique
 from corollary.index.triples import TripleIndex
 from corollary.terms.dictionary import TermDictionary
@@ -66,7 +66,7 @@ class Lists:
         """Whether facts of that predicate can make a difference."""
         return predicate in self.sources
 
-    def returning(self, predicate: int, new: Pairs) -> Pairs:
+    def feedback(self, predicate: int, new: Pairs) -> Pairs:
         """Nothing of what it tells comes back to it."""
         return NO_PAIRS
 
@@ -77,14 +77,14 @@ class Lists:
         self._told.update(read)
         return read
 
-    def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
         """Everything told of any list but for what certain facts tell: lists are short and few."""
         told = {predicate: facts.relation(predicate).pairs().keys for predicate in self._told}
         kept = self._read(certain)
         return {p: [difference(keys, sorted_unique(kept[p][0])) if p in kept else keys]
                 for p, keys in told.items()}  # fmt: skip
 
-    def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
+    def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """All readings of all lists in ``facts``, if anything of that kind is wanted."""
         return self.rederive(wanted, facts)
 
@@ -100,7 +100,7 @@ class Lists:
             return {}
         return {predicate: [facts.relation(predicate).pairs().keys] for predicate in self.sources}
 
-    def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
+    def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
         """Read all lists again when cells are gone."""
         self._waiting = self._waiting or any(self.reads(predicate) for predicate in gone.all_predicates())
 

@@ -15,9 +15,16 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from corollary.algebra.execute import Candidates
+from corollary.index.delta import Candidates, Delta
 from corollary.index.pairs import Pairs
+from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
+
+
+def feedback(module: Module, own: Delta) -> Delta:
+    """Which of a module's own conclusions come back to it."""
+    found = {p: Relation(module.feedback(p, Pairs(keys))) for p, keys in own.items()}
+    return Delta.of_relations(found)
 
 
 class Module(Protocol):
@@ -25,11 +32,11 @@ class Module(Protocol):
 
     Answers are packed pairs by predicate, in any order, with duplicates. Facts that are known already, and
     those that were not asked for (but for ``rederive``), do no harm in them. No argument is changed; only
-    ``add``, ``delete`` and ``settle`` change the module.
+    ``add``, ``overdelete`` and ``commit_deletions`` change the module.
 
     The paper's datasets for negated atoms are missing here, as is its function Diff (definition 5): only
     semi-naive evaluation takes rules with negation, each stratum when all that it negates is settled. See
-    ``SemiNaive.blocked``, ``unblocked`` and ``grouped``.
+    ``SemiNaive.deleted_by_negation``, ``inserted_by_negation`` and ``grouped``.
     """
 
     @property
@@ -40,7 +47,7 @@ class Module(Protocol):
     def is_waiting(self) -> bool:
         """Whether ``add`` would find something without recent facts.
 
-        Rules that were not applied yet, or what ``settle`` has found to be missing.
+        Rules that were not applied yet, or what ``commit_deletions`` has found to be missing.
         """
 
     def reads(self, predicate: int) -> bool:
@@ -49,11 +56,11 @@ class Module(Protocol):
         It is never given others. Where a guard opens a further predicate, it looks up the earlier facts.
         """
 
-    def returning(self, predicate: int, new: Pairs) -> Pairs:
+    def feedback(self, predicate: int, new: Pairs) -> Pairs:
         """Which of its own conclusions come back to it.
 
         It is asked about what is new in the answers of ``add`` and ``rederive``, and ``add`` gets it; and
-        about what goes of the answers of ``delete``, which gets it next. In the paper nothing comes back
+        about what goes of the answers of ``overdelete``, which gets it next. In the paper nothing comes back
         (algorithms 2 and 3), for its functions close the rules. Here that is up to the module: after one
         application of the rules everything returns, after their closure only guards, and of what goes also
         the facts that are from outside.
@@ -70,7 +77,7 @@ class Module(Protocol):
         again, the facts become closed.
         """
 
-    def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
         """What loses a derivation: definition 6, with certain facts in the place of its counters.
 
         ``facts`` are those before the change, and the same as long as it is followed; ``gone`` are those that
@@ -82,7 +89,7 @@ class Module(Protocol):
         named will be proved, or derived again.
         """
 
-    def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
+    def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """What is wanted and follows from facts that became certain: Backward/forward's way forward.
 
         ``facts`` are certain, the ``recent`` ones among them. They hold all guards, and no guard is recent.
@@ -94,8 +101,8 @@ class Module(Protocol):
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """Which candidates have another derivation: definition 7.
 
-        The ``candidates`` are not among the ``facts``. These hold all guards: it is asked after ``settle``,
-        or while no guards change.
+        The ``candidates`` are not among the ``facts``. These hold all guards: it is asked after
+        ``commit_deletions``, or while no guards change.
 
         At least: the candidates that are conclusions of instances over ``facts``. At most: the candidates
         that follow from ``facts``. The paper asks for all steps within the candidates; here one is enough if
@@ -114,7 +121,7 @@ class Module(Protocol):
         leads to may be taken for unproved: then the module answers with it in the next ``add``.
         """
 
-    def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
+    def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
         """The ``gone`` facts are gone for good, and ``facts`` are those that are left.
 
         Whatever was given and taken away, from now on it does the same as one that was given in one go all

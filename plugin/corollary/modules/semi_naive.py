@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from corollary.algebra.bindings import Batch
-from corollary.algebra.execute import Candidates, emit, run, run_delta, sizes
+from corollary.algebra.execute import emit, run, run_delta, sizes
+from corollary.index.delta import Candidates
 from corollary.index.pairs import Pairs
 from corollary.index.triples import TripleIndex
 from corollary.modules.groups import touched
@@ -116,7 +117,7 @@ class SemiNaive:
         """Whether facts of that predicate can make a difference."""
         return predicate in self._triggers or bool(self._open_triggers)
 
-    def returning(self, predicate: int, new: Pairs) -> Pairs:
+    def feedback(self, predicate: int, new: Pairs) -> Pairs:
         """All its own conclusions come back to it: they may lead to more of them."""
         return new
 
@@ -140,7 +141,7 @@ class SemiNaive:
         self._old = facts.snapshot()
         return candidates
 
-    def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
+    def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """What one application of the rules over ``facts`` derives that needs a recent one."""
         leading = (
             trigger
@@ -150,7 +151,7 @@ class SemiNaive:
         )
         return self._apply(leading, facts, recent)
 
-    def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
         """The conclusions of all instances over ``facts`` that need a gone fact."""
         return self._apply(self._triggered(gone), facts, gone)
 
@@ -172,13 +173,13 @@ class SemiNaive:
             emit(trigger.rule.atoms[: trigger.position], batch, read)
         return read
 
-    def closed_to(self) -> set[int]:
+    def nonmonotone_reads(self) -> set[int]:
         """The predicates of what rules negate or aggregate over; a negative one if they leave one open."""
         negated = (atom.p for atom, _, _ in self._blocking)
         inside = (atom.p for rule in self.rules for grouping in rule.groupings for atom in grouping.atoms)
         return {*negated, *inside}
 
-    def blocked(self, facts: TripleIndex, came: TripleIndex) -> Candidates:
+    def deleted_by_negation(self, facts: TripleIndex, came: TripleIndex) -> Candidates:
         """What may lose an instance because negated facts came (definition 5, for deletion).
 
         ``facts`` are those before the change at least; what else is negated does not matter.
@@ -186,7 +187,7 @@ class SemiNaive:
         triggers = [trigger for atom, trigger, _ in self._blocking if _has_match(atom, came)]
         return self._apply(triggers, facts, came)
 
-    def unblocked(self, facts: TripleIndex, went: TripleIndex) -> Candidates:
+    def inserted_by_negation(self, facts: TripleIndex, went: TripleIndex) -> Candidates:
         """What has an instance now that negated facts went (definition 5, for insertion)."""
         triggers = [trigger for atom, _, trigger in self._blocking if _has_match(atom, went)]
         return self._apply(triggers, facts, went)
@@ -208,7 +209,7 @@ class SemiNaive:
                 self._conclude(rule, {Age.ALL: facts}, candidates, start=start)
         return candidates
 
-    def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
+    def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
         """Take the facts there are now for the old ones of the next run."""
         self._old = facts.snapshot()
 

@@ -35,7 +35,7 @@ from functools import reduce
 
 import numpy as np
 
-from corollary.algebra.execute import Candidates, family_rows
+from corollary.algebra.execute import family_rows
 from corollary.index.closure import (
     Part,
     close_keys,
@@ -44,6 +44,7 @@ from corollary.index.closure import (
     nodes_met,
     pairs_on_paths,
 )
+from corollary.index.delta import Candidates
 from corollary.index.pairs import (
     NO_KEYS,
     Pairs,
@@ -208,7 +209,7 @@ class Transitive:
             predicate in self._external or predicate in self._guards.predicates or predicate == self._rdf_type
         )
 
-    def returning(self, predicate: int, new: Pairs) -> Pairs:
+    def feedback(self, predicate: int, new: Pairs) -> Pairs:
         """The guards among its own conclusions come back to it, and edges from outside that go with them."""
         own = self._guards.part_of(predicate, new)
         if predicate in self._external:
@@ -247,12 +248,12 @@ class Transitive:
                 candidates.setdefault(predicate, []).append(self._told(predicate, longer))
         return candidates
 
-    def delete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
         """What paths lose by gone edges, and the edges on the other paths there; all, if a guard went."""
         candidates: Candidates = {}
         dropped: set[int] = set()
         if self._guards.are_among(gone):
-            for keys in self._by_guards.delete(facts, gone, certain).get(self._rdf_type, ()):
+            for keys in self._by_guards.overdelete(facts, gone, certain).get(self._rdf_type, ()):
                 dropped.update(firsts(keys).tolist())
         for predicate in dropped:
             self._doubtful[predicate] = facts.relation(predicate).pairs().keys
@@ -265,7 +266,7 @@ class Transitive:
                 candidates[predicate] = [self._told(predicate, lost)]
         return candidates
 
-    def consequences(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
+    def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """The wanted facts of relations with a recent fact that ``facts`` prove."""
         parts = {p: wanted.relation(p) for p in self._external if len(recent.relation(p))}
         return self.rederive(TripleIndex(parts), facts)
@@ -300,7 +301,7 @@ class Transitive:
             read[predicate] = [self._beyond(predicate, sources, self._external[predicate])]
         return read
 
-    def settle(self, facts: TripleIndex, gone: TripleIndex) -> None:
+    def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
         """Let go of the edges that are gone; facts that no path explains any more are edges now."""
         rows = set(self._rows(facts)) if self._guards.are_among(gone) else set(self._external)
         for predicate in list(self._external):

@@ -114,8 +114,10 @@ class QueryDataset:
             return QueryDataset(source, source.index(None if home == UNION else home), None, home)
         default = [clause.default for clause in clauses if clause.default]
         named = [clause.named for clause in clauses if clause.named]
-        source = replace(source, read={graph: source.load(graph) for graph in source.missing(home, clauses)})
-        parts = [source.index(graph) for graph in default]
+        missing = source.missing(home, clauses)
+        parts = [source.load(graph) if graph in missing else source.index(graph) for graph in default]
+        # what both name is read twice: the default graph shares no blank nodes with others
+        source = replace(source, read={graph: source.load(graph) for graph in named if graph in missing})
         return QueryDataset(source, parts[0] if len(parts) == 1 else merged(parts), tuple(named), home)
 
     def graphs(self) -> list[Node]:

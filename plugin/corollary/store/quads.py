@@ -17,13 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from corollary.index.delta import NOTHING, Candidates, Delta
 from corollary.index.pairs import NO_KEYS, NO_PAIRS, Pairs, difference
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Keys
-
-Changes = dict[int, Keys]
-"""Facts by predicate, sorted and unique."""
 
 _NOTHING = TripleIndex()
 
@@ -49,7 +47,7 @@ class Quads:
     formulas: Mapping[int, TripleIndex] = field(default_factory=dict)
     shared: TripleIndex = field(default_factory=TripleIndex)
     _moment: object = field(default_factory=object)
-    _step: tuple[object, Changes, Changes] | None = None
+    _step: tuple[object, Delta, Delta] | None = None
     """The moment before the last change, and what the union lost and gained by it."""
 
     @staticmethod
@@ -113,7 +111,7 @@ class Quads:
             graphs=self.graphs if graphs is None else graphs,
             formulas=self.formulas if formulas is None else formulas,
             _moment=object(),
-            _step=(self._moment, {}, {}),
+            _step=(self._moment, NOTHING, NOTHING),
         )
 
     def changed(self, changes: Iterable[Change]) -> Quads:
@@ -129,21 +127,21 @@ class Quads:
         step = self._moment, lost, gained
         return Quads(draft.graphs, draft.union, draft.formulas, draft.shared, object(), step)
 
-    def since(self, before: Quads) -> tuple[Changes, Changes]:
+    def since(self, before: Quads) -> tuple[Delta, Delta]:
         """What the union has lost and gained since it was as in ``before``, whichever was earlier.
 
         Costs nothing if one change lies between, and else what changed, and a look at each predicate.
         """
         if self._step is not None and self._step[0] is before._moment:
             return self._step[1], self._step[2]
-        lost: Changes = {}
-        gained: Changes = {}
+        lost: dict[int, Keys] = {}
+        gained: dict[int, Keys] = {}
         for predicate, removed, added in differences(before.union, self.union):
             if removed.size:
                 lost[predicate] = removed
             if added.size:
                 gained[predicate] = added
-        return lost, gained
+        return Delta(lost), Delta(gained)
 
 
 def differences(before: TripleIndex, after: TripleIndex) -> Iterator[tuple[int, Keys, Keys]]:
@@ -166,8 +164,8 @@ class _Draft:
     def __init__(self, quads: Quads) -> None:
         self.graphs, self.formulas = dict(quads.graphs), dict(quads.formulas)
         self.union, self.shared = quads.union.snapshot(), quads.shared.snapshot()
-        self.lost: dict[int, list[Keys]] = {}
-        self.gained: dict[int, list[Keys]] = {}
+        self.lost: Candidates = {}
+        self.gained: Candidates = {}
         self._own: dict[int, TripleIndex] = {}
 
     def add(self, graph: int, predicate: int, facts: Pairs) -> None:
@@ -212,18 +210,10 @@ class _Draft:
         return index
 
 
-def _net(changes: dict[int, list[Keys]], opposite: dict[int, list[Keys]]) -> Changes:
+def _net(changes: Candidates, opposite: Candidates) -> Delta:
     """Changes by predicate, without those that were undone in the same batch."""
-    net: Changes = {}
-    for predicate, parts in changes.items():
-        keys = parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts))
-        undone = opposite.get(predicate)
-        if undone and keys.size:
-            back = np.sort(np.concatenate(undone))
-            keys = difference(keys, back)
-        if keys.size:
-            net[predicate] = keys
-    return net
+    undone = {predicate: parts for predicate, parts in opposite.items() if predicate in changes}
+    return Delta.gathered(changes) - Delta.gathered(undone)
 
 
 def matching(index: TripleIndex, s: int | None, p: int | None, o: int | None) -> Iterator[tuple[int, Keys]]:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corollary.algebra.execute import Candidates
+from corollary.index.delta import Candidates
 from corollary.index.pairs import distinct, firsts, pack, seconds
 from corollary.index.triples import FIRST_VIRTUAL, grouped
 from corollary.kernels.sorted import Column

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corollary.algebra.execute import Candidates, family_rows
+from corollary.algebra.execute import family_rows
 from corollary.evaluate.evaluation import Evaluation
+from corollary.index.delta import Candidates
 from corollary.index.pairs import Pairs, difference
 from corollary.index.triples import TripleIndex
 from corollary.language import Program

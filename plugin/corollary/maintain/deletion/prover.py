@@ -14,27 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from corollary.algebra.execute import Candidates, extend
-from corollary.index.pairs import Pairs
+from corollary.algebra.execute import extend
+from corollary.index.delta import NOTHING, Candidates, Delta
 from corollary.index.triples import TripleIndex
-from corollary.maintain.facts import (
-    Facts,
-    as_index,
-    collected,
-    count,
-    gathered,
-    less,
-    put,
-    shared,
-    united,
-    within,
-    without,
-)
-from corollary.modules.module import Module
-
-
-class TooMuch(Exception):
-    """So many facts would have to be looked at that starting over is cheaper."""
+from corollary.maintain.strategy import Budget
+from corollary.modules.module import Module, feedback
 
 
 class Prover:
@@ -50,67 +34,58 @@ class Prover:
         self.certain = certain
         self._known = certain.but_for(coming)
         self._modules = modules
-        self._budget = budget
+        self._budget = Budget(budget, "proofs would look at too many facts")
 
-    def unproved(self, candidates: Facts, facts: TripleIndex) -> Facts:
+    def unproved(self, candidates: Delta, facts: TripleIndex) -> Delta:
         """The candidates (none of them certain) without proof, and what else was found to have none.
 
         ``facts`` are all that there may still be: those that are gone are not among them.
         """
-        checked: Facts = {}
+        checked = NOTHING
         wanted = frontier = candidates
         while frontier:
-            self._budget -= count(frontier)
-            if self._budget < 0:
-                raise TooMuch("proofs would look at too many facts")
+            self._budget.spend(len(frontier))
             is_first = not checked
-            frontier, checked = self._prove(frontier, united(checked, frontier))
-            wanted = checked if is_first else shared(wanted, checked)
+            frontier, checked = self._prove(frontier, checked | frontier)
+            wanted = checked if is_first else wanted & checked
             if not wanted:
-                return {}
+                return NOTHING
             read: Candidates = {}
-            index = as_index(frontier)
             for module in self._modules:
-                extend(read, module.premises(index, facts, self._known))
-            frontier = within(less(without(gathered(read), self.certain), checked), facts)
+                extend(read, module.premises(frontier, facts, self._known))
+            frontier = (Delta.gathered(read) - self.certain - checked) & facts
         return checked
 
-    def _prove(self, frontier: Facts, checked: Facts) -> tuple[Facts, Facts]:
+    def _prove(self, frontier: Delta, checked: Delta) -> tuple[Delta, Delta]:
         """Prove what can be proved of the frontier, and what follows from that among the checked facts.
 
         Returns what is left of both. Every module is asked for the frontier, and then told what others have
         proved that it reads; of what it has proved itself only what is to be ``returning``. It is asked again
         for all that is checked where that is less than what it would be told.
         """
-        news: list[Facts] = [{} for _ in self._modules]
+        news = [NOTHING for _ in self._modules]
         asked = 0
-        is_all = count(frontier) == count(checked)
-        everything = as_index(checked)
-        wanted = everything if is_all else as_index(frontier)
+        is_all = len(frontier) == len(checked)
         while checked:
             number = next((n for n, told in enumerate(news) if told or n >= asked), None)
             if number is None:
                 break
-            module, told, news[number] = self._modules[number], news[number], {}
+            module, told, news[number] = self._modules[number], news[number], NOTHING
             if number >= asked:
                 asked += 1
-                found = gathered(module.rederive(wanted, self.certain))
-                if told and wanted.fact_count() < everything.fact_count():
+                found = Delta.gathered(module.rederive(frontier, self.certain))
+                if told and len(frontier) < len(checked):
                     news[number] = told
-            elif count(told) > everything.fact_count():
-                found = gathered(module.rederive(everything, self.certain))
+            elif len(told) > len(checked):
+                found = Delta.gathered(module.rederive(checked, self.certain))
             else:
-                found = collected(module.consequences(self.certain, as_index(told), everything), everything)
+                found = Delta.among(module.propagate_proved(self.certain, told, checked), checked)
             if not found:
                 continue
-            put(found, self.certain)
-            checked = less(checked, found)
-            frontier = checked if is_all else less(frontier, found)
-            everything = as_index(checked)
-            wanted = everything if is_all else as_index(frontier)
+            self.certain.add_all(found)
+            checked -= found
+            frontier = checked if is_all else frontier - found
             for number, other in enumerate(self._modules):
-                part = {p: keys for p, keys in found.items() if other.reads(p)}
-                if other is module:
-                    part = {p: other.returning(p, Pairs(keys)).keys for p, keys in part.items()}
-                news[number] = united(news[number], {p: keys for p, keys in part.items() if keys.size})
+                part = found.only(other.reads)
+                news[number] |= feedback(other, part) if other is module else part
         return frontier, checked

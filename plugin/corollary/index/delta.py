@@ -1,0 +1,128 @@
+"""Facts that changed, or may change: sets of facts by predicate, with the operators of sets.
+
+``Candidates`` are facts as modules find them, in parts that nobody sorted. ``Delta`` is the same as a set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from corollary.index.pairs import NO_KEYS, Pairs, ascending, union
+from corollary.index.relation import Relation
+from corollary.index.triples import TripleIndex
+from corollary.kernels.sorted import Keys, Mask
+
+Candidates = dict[int, list[Keys]]
+"""Facts by predicate: packed, in any order, with duplicates."""
+
+
+class Delta(TripleIndex):
+    """A set of facts. It reads as a ``TripleIndex`` and is never changed.
+
+    Invariant: every predicate it knows has facts. Virtual relations count as others do.
+    The cost of ``&``, ``-`` and ``|`` is that of the smaller operand, but for the arrays of the result.
+    """
+
+    def __init__(self, facts: Mapping[int, Keys]) -> None:
+        """``facts``: packed pairs by predicate, sorted, unique."""
+        super().__init__({p: Relation(Pairs(keys)) for p, keys in facts.items() if keys.size})
+
+    @staticmethod
+    def of(facts: TripleIndex) -> Delta:
+        """All facts of an index, virtual ones included, as they are now."""
+        return Delta.of_relations({p: facts.relation(p) for p in facts.all_predicates()})
+
+    @staticmethod
+    def of_relations(relations: Mapping[int, Relation]) -> Delta:
+        """The facts of some relations, which are shared."""
+        found = Delta({})
+        found._relations = {p: relation for p, relation in relations.items() if len(relation)}
+        return found
+
+    @staticmethod
+    def gathered(candidates: Candidates) -> Delta:
+        """Candidates as a set."""
+        return Delta({predicate: _joined(parts) for predicate, parts in candidates.items() if parts})
+
+    @staticmethod
+    def among(candidates: Candidates, facts: TripleIndex) -> Delta:
+        """The candidates that are among some facts. Predicates without such facts are not sorted."""
+        parts = {p: parts for p, parts in candidates.items() if len(facts.relation(p))}
+        return Delta({p: facts.relation(p).common(_joined(keys)) for p, keys in parts.items()})
+
+    def keys(self, predicate: int) -> Keys:
+        """The facts of a predicate: packed, sorted, unique."""
+        found = self._relations.get(predicate)
+        return NO_KEYS if found is None else found.pairs().keys
+
+    def items(self) -> Iterator[tuple[int, Keys]]:
+        """Every predicate with its facts."""
+        for predicate, relation in self._relations.items():
+            yield predicate, relation.pairs().keys
+
+    def candidates(self) -> Candidates:
+        """The same facts as candidates."""
+        return {predicate: [keys] for predicate, keys in self.items()}
+
+    def only(self, is_wanted: Callable[[int], bool]) -> Delta:
+        """The facts of some predicates."""
+        return Delta.of_relations({p: relation for p, relation in self._relations.items() if is_wanted(p)})
+
+    def fact_count(self) -> int:
+        """How many facts there are."""
+        return sum(map(len, self._relations.values()))
+
+    def __len__(self) -> int:
+        return self.fact_count()
+
+    def __bool__(self) -> bool:
+        return bool(self._relations)
+
+    def __and__(self, other: TripleIndex) -> Delta:
+        """The facts that are in both."""
+        found: dict[int, Relation] = {}
+        for predicate, relation in self._relations.items():
+            small, large = relation, other.relation(predicate)
+            if len(small) > len(large):
+                small, large = large, small
+            if len(small):
+                keys = small.pairs().keys
+                found[predicate] = _picked(small, large.contains(keys))
+        return Delta.of_relations(found)
+
+    def __sub__(self, other: TripleIndex) -> Delta:
+        """The facts that the other has not."""
+        found: dict[int, Relation] = {}
+        for predicate, relation in self._relations.items():
+            known = other.relation(predicate)
+            if known is not relation:
+                there = known.contains(relation.pairs().keys) if len(known) else None
+                found[predicate] = relation if there is None else _picked(relation, ~there)
+        return Delta.of_relations(found)
+
+    def __or__(self, other: Delta) -> Delta:
+        """The facts that are in any of both."""
+        if not self or not other:
+            return self or other
+        found = dict(self._relations)
+        for predicate, relation in other._relations.items():
+            mine = found.get(predicate)
+            if mine is not None:
+                relation = Relation(Pairs(union(mine.pairs().keys, relation.pairs().keys)))
+            found[predicate] = relation
+        return Delta.of_relations(found)
+
+
+def _picked(relation: Relation, kept: Mask) -> Relation:
+    """Some facts of a relation: itself if they are all."""
+    keys = relation.pairs().keys[kept]
+    return relation if keys.size == len(relation) else Relation(Pairs(keys))
+
+
+def _joined(parts: list[Keys]) -> Keys:
+    return ascending(np.concatenate(parts) if len(parts) > 1 else parts[0])
+
+
+NOTHING = Delta({})

@@ -1,0 +1,71 @@
+"""Backward/Forward: before a candidate is deleted, look for a proof of it.
+
+See ``prover``. Proofs need a schema that is settled before data is looked at; where data leads to schema
+facts, and in the layers of strata, DRed takes the place of this strategy.
+"""
+
+from __future__ import annotations
+
+from corollary.evaluate import Materialisation
+from corollary.evaluate.evaluation import Evaluation
+from corollary.index.delta import Delta
+from corollary.maintain.cost_model import learnt_seconds
+from corollary.maintain.deletion.dred import DRed, DRedLayer
+from corollary.maintain.deletion.prover import Prover
+from corollary.maintain.layers import DATA, SCHEMA
+from corollary.maintain.report import Report
+from corollary.maintain.strategy import LayerDeletion, LayerwiseStrategy, Request
+from corollary.maintain.transaction import Transaction, follow
+
+
+class BackwardForward:
+    """Backward/Forward on schema and data, DRed on strata."""
+
+    name = "backward/forward"
+
+    def can_follow(self, request: Request) -> bool:
+        """Where no data leads to schema."""
+        return not request.engine.is_entangled
+
+    def seconds(self, request: Request) -> float:
+        """By the time a removed fact has taken so far."""
+        return learnt_seconds(request, self.name)
+
+    def carry_out(self, request: Request, report: Report) -> Materialisation:
+        """I, layer by layer."""
+        return follow(request, report, self)
+
+    def fitting(self, engine: Evaluation) -> LayerwiseStrategy:
+        """DRed, if data leads to schema."""
+        return DRed() if engine.is_entangled else self
+
+    def on_layer(self, transaction: Transaction, layer: int) -> LayerDeletion:
+        """One layer."""
+        if layer > DATA:
+            return DRedLayer(transaction, layer, is_limited=False)
+        return BackwardForwardLayer(transaction, layer)
+
+
+class BackwardForwardLayer:
+    """Backward/Forward on one layer."""
+
+    def __init__(self, transaction: Transaction, layer: int) -> None:
+        engine = transaction.engine
+        self.proved = transaction.proved_at_first(layer, with_schema=True)
+        self._index = transaction.index
+        self._prover = Prover(
+            engine.schema_modules if layer == SCHEMA else transaction.modules,
+            self.proved,
+            transaction.checks,
+            transaction.start.added.all_predicates(),
+        )
+
+    def unproved(self, candidates: Delta) -> Delta:
+        """The candidates without a proof, and what else was found to have none."""
+        return self._prover.unproved(candidates, self._index)
+
+    def charge(self, deletions: int) -> None:
+        """Nothing: what has no proof goes under every strategy."""
+
+    def restore(self, deleted: Delta) -> None:
+        """Nothing: what had a proof was not deleted."""

@@ -1,0 +1,109 @@
+"""A stratum in a transaction: what its negations and aggregates make of facts that came and went.
+
+By definition 5 of Hu, Motik, Horrocks (2019): facts that came delete conclusions of rules that negate them,
+facts that went insert some; of aggregates, only groups that a change touches are computed again. Where a
+stratum reads nothing but facts of lower layers, and many of these changed, it is evaluated from scratch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from corollary.algebra.bindings import Batch, join
+from corollary.algebra.execute import emit, extend
+from corollary.index.delta import NOTHING, Candidates, Delta
+from corollary.plan.compile import Atom, CompiledRule
+
+if TYPE_CHECKING:
+    from corollary.maintain.transaction import Transaction
+
+MAX_FACTS_PER_CHANGED_FACT = 3
+"""A stratum is evaluated from scratch if it reads at most this many facts for each one that changed."""
+
+MAX_LAYER_PER_DELETED_FACT = 2
+"""The last stratum's relations are truncated if they have at most this many facts for each overdeleted one:
+deleting row by row would cost more."""
+
+
+class StratumChange:
+    """One stratum in one transaction: ``overdelete``, then deletion by the transaction, then ``insert``."""
+
+    def __init__(self, transaction: Transaction, number: int, layer: int) -> None:
+        engine = transaction.engine
+        self.is_truncated = False
+        self._transaction = transaction
+        self._layer = layer
+        self._module = engine.strata[number - 1]
+        self._deleted = NOTHING
+        self._groups: list[tuple[CompiledRule, Batch]] = []
+
+    def overdelete(self) -> None:
+        """Enqueue what the stratum derived from the absence of facts that came, or from changed groups.
+
+        If it is evaluated from scratch, everything it had derived and does not derive now.
+        """
+        work, module = self._transaction, self._module
+        journal, closed = work.engine.fixpoint.journal or {}, module.nonmonotone_reads()
+        if closed.isdisjoint((*journal, *work.deleted.all_predicates())) and min(closed, default=0) >= 0:
+            return
+        with work.report.timed(work.layers.name(self._layer), module.name):
+            lost = self._evaluated() if self._is_worth_evaluating() else self._followed(closed, journal)
+            work.enqueue_candidates(lost - work.request.explicit - work.engine.axioms, self._layer)
+
+    def insert(self) -> None:
+        """Insert what the stratum derives from the absence of facts that went, and from changed groups."""
+        work, module = self._transaction, self._module
+        if self._layer in work.concluded:
+            found = work.concluded[self._layer].candidates()
+        else:
+            found = module.inserted_by_negation(work.index, self._deleted)
+            extend(found, module.grouped(work.index, self._groups))
+        work.engine.fixpoint.include(found, module)
+
+    def _followed(self, closed: set[int], journal: Candidates) -> Delta:
+        """What may have lost an instance."""
+        work, module = self._transaction, self._module
+        is_open = min(closed) < 0
+        came = Delta.among({p: parts for p, parts in journal.items() if is_open or p in closed}, work.index)
+        came -= work.before
+        went = Delta.of(work.deleted).only(lambda predicate: is_open or predicate in closed)
+        self._deleted = went - work.index
+        self._groups = module.touched(work.index, came)
+        self._groups += module.touched(work.before, self._deleted)
+        found = module.deleted_by_negation(work.before, came)
+        extend(found, module.grouped(work.before, self._groups))
+        return Delta.among(found, work.index)
+
+    def _evaluated(self) -> Delta:
+        """Evaluate the stratum from scratch; what it had derived and does not derive now."""
+        work, module, layer = self._transaction, self._module, self._layer
+        concluded = Delta.gathered(module.conclusions(None, work.index))
+        work.concluded[layer] = concluded
+        module.start(work.index)
+        work.engine.fixpoint.skip(module)
+        work.enqueue_candidates(work.dequeue_candidates(layer) - concluded, layer)
+        lost = self._matching({head for rule in module.rules for head in rule.heads}) - concluded
+        whole = self._matching(work.layers.whole(layer)) - concluded
+        if whole and len(whole) <= MAX_LAYER_PER_DELETED_FACT * len(lost):
+            lost, self.is_truncated = whole, True
+        return lost
+
+    def _is_worth_evaluating(self) -> bool:
+        """Whether the stratum reads nothing but lower layers, and much of its nonmonotone reads changed."""
+        work, module = self._transaction, self._module
+        heads = {work.layers.of(head) for rule in module.rules for head in rule.heads}
+        read = {atom: work.layers.of(atom) for rule in module.rules for atom in rule.read}
+        if heads != {self._layer} or any(layer is None or layer >= self._layer for layer in read.values()):
+            return False
+        now, before = work.index.relation, work.before.relation
+        changed = sum(abs(len(now(p)) - len(before(p))) for p in module.nonmonotone_reads())
+        facts = sum(len(now(p)) for p in {atom.p for atom in read})
+        return changed > 0 and MAX_FACTS_PER_CHANGED_FACT * changed >= facts
+
+    def _matching(self, atoms: Iterable[Atom]) -> Delta:
+        """The facts of I that match any of the atoms."""
+        found: Candidates = {}
+        for atom in atoms:
+            emit((atom,), join(Batch.start(), atom, self._transaction.index), found)
+        return Delta.gathered(found)
