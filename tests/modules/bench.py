@@ -17,6 +17,8 @@ from corollary.index import Pairs, TripleIndex
 from corollary.index.delta import Candidates
 from corollary.maintain.deletion.prover import Prover
 from corollary.modules.module import Module
+from corollary.plan.compile import CompiledRule
+from corollary.plan.program import CompiledProgram
 
 Judge = Callable[[set[Fact]], set[Fact]]
 """Which facts go of those that lost a derivation, and what goes with them."""
@@ -180,12 +182,21 @@ class Bench:
 
 
 @dataclass
-class Outside:
+class Outside(Module):
     """A module that derives some facts from nothing."""
 
     facts: TripleIndex
     name = "outside"
+    why = "all other modules"
+    turn = 100
     is_waiting = False
+
+    def __post_init__(self) -> None:
+        self.rules: list[CompiledRule] = []
+
+    @classmethod
+    def make(cls, program: CompiledProgram) -> Outside:
+        return cls(TripleIndex())
 
     def reads(self, predicate: int) -> bool:
         return False

@@ -35,10 +35,8 @@ from corollary.language import (
 from corollary.modules.datatypes import Datatypes
 from corollary.modules.equality import Equality
 from corollary.modules.inclusion import Inclusion
-from corollary.modules.linear import Linear
 from corollary.modules.lists import Lists
 from corollary.modules.module import Module
-from corollary.plan.compile import CompiledRule
 from corollary.plan.program import CompiledProgram
 from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
 
@@ -188,9 +186,9 @@ def module_and_meaning(program: Program, name: str, terms: Terms) -> tuple[Modul
         return module, ListRelations(None if leading is None else set(map(terms.decode, leading)))
     if isinstance(module, Datatypes):
         return module, ValueRelations()
-    rules: list[CompiledRule] = [module.rule] if isinstance(module, Linear) else getattr(module, "rules", [])
-    if module is None or not rules:
+    if module is None:
         return None
+    rules = module.rules
     guards = [list(triples(rule.source))[i] for rule in rules for i in rule.guards]
     # what these have to say about such a predicate other rules say as well
     known = {Inclusion: RDF_TYPE, Equality: SAME_AS}.get(type(module))

@@ -12,8 +12,9 @@ from tests.strategies import CLASSES, PROPERTIES, classes, individuals, plain_fa
 
 from corollary.index import Pairs
 from corollary.language import IRI, OWL, RDF_TYPE, RDFS, Program, parse_program
-from corollary.modules.inclusion import Inclusion, inclusion_shape
+from corollary.modules.inclusion import Inclusion
 from corollary.plan.program import CompiledProgram
+from corollary.plan.shapes import inclusion_shape
 from corollary.terms.dictionary import TermDictionary
 
 thorough = settings(max_examples=150, deadline=None)
@@ -122,9 +123,7 @@ def test_only_new_inclusions_bring_work() -> None:
     compiled = CompiledProgram(parse_program(PREFIX + INCLUSIONS[0]), dictionary)
     inclusion = Inclusion(dictionary, compiled.rdf_type)
     (rule,) = compiled.rules
-    shape = inclusion_shape(rule, compiled.rdf_type)
-    assert shape
-    inclusion.add_rule(rule, shape)
+    inclusion.add_rule(rule)
     assert inclusion.is_waiting
     new = Pairs(np.array([1 << 32 | 2], np.uint64))
     assert (

@@ -14,8 +14,9 @@ from tests.modules.driver import closed_by_joins, closed_by_modules
 from tests.strategies import thorough
 
 from corollary.language import IRI, OWL, RDF_TYPE, Program, parse_program
-from corollary.modules.linear import Linear, linear_shape
+from corollary.modules.linear import Linear
 from corollary.plan.program import CompiledProgram
+from corollary.plan.shapes import linear_shape
 from corollary.terms.dictionary import TermDictionary
 
 PREFIX = f"PREFIX : <{some.EXAMPLE}>\n"
@@ -154,7 +155,7 @@ def test_rules_come_and_go(both: tuple[History, list[Program]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "is_turned"),
+    ("text", "is_inverse"),
     [
         (LEFT, False),
         (RIGHT, True),
@@ -162,13 +163,13 @@ def test_rules_come_and_go(both: tuple[History, list[Program]]) -> None:
         ("[?a, :p, ?c] :- [?b, :p, ?c], [?a, :q, ?b] .", True),
     ],
 )
-def test_linear_rules_are_recognised(text: str, is_turned: bool) -> None:
+def test_linear_rules_are_recognised(text: str, is_inverse: bool) -> None:
     compiled = CompiledProgram(parse_program(PREFIX + text), TermDictionary())
     shape = linear_shape(compiled.rules[0], compiled.rdf_type)
     assert shape is not None
     closed, edges = map(compiled.dictionary.decode, (shape.closed, shape.edges))
     assert (closed, edges) == ("<http://example.org/p>", "<http://example.org/q>")
-    assert shape.is_turned is is_turned
+    assert shape.is_inverse is is_inverse
 
 
 @pytest.mark.parametrize(

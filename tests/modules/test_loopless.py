@@ -12,8 +12,9 @@ from tests.oracles import naive
 from tests.strategies import thorough
 
 from corollary.language import IRI, OWL, RDF_TYPE, XSD, Literal, parse_program
-from corollary.modules.transitive import Transitive, loopless_predicate
+from corollary.modules.transitive import Transitive
 from corollary.plan.program import CompiledProgram
+from corollary.plan.shapes import loopless_predicate
 from corollary.store import CorollaryStore
 from corollary.terms.dictionary import TermDictionary
 

@@ -12,8 +12,9 @@ from tests.modules.driver import closed_by_joins, closed_by_modules
 from tests.strategies import EXAMPLE, individuals, properties
 
 from corollary.language import IRI, OWL, RDF_TYPE, Program, parse_program
-from corollary.modules.transitive import FEW_EDGES, closed_predicate
+from corollary.modules.transitive import FEW_EDGES
 from corollary.plan.program import CompiledProgram
+from corollary.plan.shapes import closed_predicate
 from corollary.terms.dictionary import TermDictionary
 
 thorough = settings(max_examples=150, deadline=None)

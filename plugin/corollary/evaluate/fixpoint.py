@@ -71,14 +71,13 @@ class Fixpoint:
         """Take all facts so far for seen by a module."""
         self._pending[self.modules.index(module)] = {}
 
-    def run(self, after: Callable[[], None] = lambda: None, modules: int | None = None) -> None:
+    def run(self, after: Callable[[], None] = lambda: None, waiting: int = 0) -> None:
         """Take turns until nothing is new; ``after`` is called after every turn that found something.
 
-        With a number of ``modules`` only the first so many take turns; news for the others are kept.
+        The last modules may be ``waiting``: they take no turns, and what is new to them is kept.
         """
-        last = len(self.modules) if modules is None else modules
         position = 0
-        while position < last:
+        while position < len(self.modules) - waiting:
             module = self.modules[position]
             pending = self._pending[position]
             if not pending and not module.is_waiting:

@@ -13,15 +13,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from corollary.algebra.execute import run, sizes
-from corollary.evaluate.evaluation import Assignment, Evaluation, tables
+from corollary.evaluate.assignment import REASONS, Assignment
+from corollary.evaluate.evaluation import Evaluation, tables
 from corollary.evaluate.fixpoint import Progress
 from corollary.evaluate.inconsistency import Inconsistency, clashes
 from corollary.evaluate.suspension import Suspended, suspended_rules
 from corollary.index.triples import TripleIndex
 from corollary.kernels.limits import limited_by_default
 from corollary.language import Program, Rule
+from corollary.modules import registry
+from corollary.modules.module import ModuleRejectsRule
 from corollary.modules.semi_naive import viable
-from corollary.modules.transitive import Unfit
 from corollary.plan.components import Components, Prefixes, components
 from corollary.plan.explain import Explanation, explain
 from corollary.plan.instances import instances
@@ -127,6 +129,7 @@ class Materialisation:
             tables(self.compiled, self.index),
             sizes(self.index),
             self.strata.suspended,
+            {**{module.name: module.why for module in registry.MODULES}, **REASONS},
         )
 
     def __repr__(self) -> str:
@@ -163,12 +166,12 @@ def _fitted(
     modular: bool,
 ) -> Materialisation:
     """As ``materialise``, within the limits there are."""
-    unfit: frozenset[Rule] = frozenset()
+    rejected: frozenset[Rule] = frozenset()
     while True:
         try:
-            return _materialise(explicit, program, dictionary, progress, modular, unfit)
-        except Unfit as found:
-            unfit |= found.rules
+            return _materialise(explicit, program, dictionary, progress, modular, rejected)
+        except ModuleRejectsRule as found:
+            rejected |= found.rules
 
 
 def _materialise(
@@ -177,13 +180,13 @@ def _materialise(
     dictionary: TermDictionary,
     progress: Progress | None,
     modular: bool,
-    unfit: frozenset[Rule],
+    rejected: frozenset[Rule],
 ) -> Materialisation:
-    """As ``materialise``, but for ``Unfit``, which it raises."""
+    """As ``materialise``, but for ``ModuleRejectsRule``, which it raises."""
     compiled = CompiledProgram(program, dictionary)
     if any(not rule.is_monotone for rule in compiled.rules):
         refuse_static_cycles(compiled)
-    evaluation = Evaluation(explicit, compiled, progress, modular=modular, unfit=unfit)
+    evaluation = Evaluation(explicit, compiled, progress, modular=modular, rejected=rejected)
     if not evaluation.compiled.has_strata:
         return _result(explicit, evaluation, Strata.none())
     strata, edges = evaluation.stratify()
@@ -198,8 +201,8 @@ def _materialise(
             return _result(explicit, evaluation, replace(final, suspended=suspended))
         found = final.suspended or (late if is_ordered else {})
         suspended |= found
-        evaluation = Evaluation(explicit, compiled, progress, modular=modular, unfit=unfit)
-        evaluation.is_volatile = True
+        evaluation = Evaluation(explicit, compiled, progress, modular=modular, rejected=rejected)
+        evaluation.schema_depends_on_strata = True
         strata, edges = evaluation.stratify(suspended, () if found else more)
         suspended |= strata.suspended
 

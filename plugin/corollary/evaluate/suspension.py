@@ -11,7 +11,7 @@ any, or if the order over I is another, all starts over without them. So S depen
 whose own conclusions close its cycle stays left out, though these are gone then.
 
 Mostly no stratum leads to schema facts. Then the instances over I are those over M, one round finds S, and
-maintenance compares the cycles over the new I with S. Else (``Evaluation.is_volatile``) it starts over.
+maintenance compares the cycles over the new I with S. Else (``schema_depends_on_strata``) it starts over.
 """
 
 from __future__ import annotations

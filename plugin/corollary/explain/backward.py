@@ -16,10 +16,10 @@ from corollary.index.pairs import pack
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys
 from corollary.modules.semi_naive import Trigger
-from corollary.modules.transitive import closed_predicate, loopless_predicate
 from corollary.plan.compile import Atom, CompiledRule, is_virtual
 from corollary.plan.order import Age, DeltaPlan, Join, Plan, delta_plan
 from corollary.plan.program import CompiledProgram
+from corollary.plan.shapes import closed_predicate, loopless_predicate
 
 
 class Backward:

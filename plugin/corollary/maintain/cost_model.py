@@ -38,7 +38,7 @@ def choose(
     engine = request.engine
     if engine.version != request.before.version:
         return fallback, "what changes is not the last materialisation"
-    if engine.is_volatile:
+    if engine.schema_depends_on_strata:
         return fallback, "rules with negation or aggregates lead to schema"
     if wanted != AUTOMATIC:
         return strategies[wanted], ""

@@ -28,7 +28,7 @@ class Layers:
     def __init__(self, evaluation: Evaluation, strata: Strata) -> None:
         self.strata = strata
         self._evaluation = evaluation
-        self._is_entangled = evaluation.is_entangled
+        self._schema_depends_on_data = evaluation.schema_depends_on_data
         self._rdf_type = evaluation.compiled.rdf_type
         heights = strata.heights
         self._properties = {node: height for node, height in heights.items() if node < CLASS}
@@ -41,7 +41,7 @@ class Layers:
     @property
     def all(self) -> tuple[int, ...]:
         """All layers in order."""
-        schema = () if self._is_entangled else (SCHEMA,)
+        schema = () if self._schema_depends_on_data else (SCHEMA,)
         return (*schema, DATA, *(level for level in self.strata.levels if level > DATA))
 
     def name(self, layer: int) -> str:
@@ -49,7 +49,7 @@ class Layers:
         if layer == SCHEMA:
             return "schema"
         if layer == DATA:
-            return "all" if self._is_entangled else "data"
+            return "all" if self._schema_depends_on_data else "data"
         return f"stratum {self.stratum(layer)}"
 
     def stratum(self, layer: int) -> int:
@@ -75,11 +75,11 @@ class Layers:
     def _of(self, predicate: int, keys: Keys) -> int | Rows:
         """The layer of all facts of a predicate, or of each."""
         if predicate != self._rdf_type:
-            if not self._is_entangled and predicate in self._evaluation.schema.predicates:
+            if not self._schema_depends_on_data and predicate in self._evaluation.schema.predicates:
                 return SCHEMA
             return self._properties.get(predicate, self._other_property)
         schema = None
-        if not self._is_entangled:
+        if not self._schema_depends_on_data:
             schema = self._evaluation.schema.mask(predicate, Pairs(keys))
             if schema.all():
                 return SCHEMA

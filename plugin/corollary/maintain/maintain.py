@@ -5,7 +5,6 @@ from __future__ import annotations
 from time import perf_counter
 
 from corollary.evaluate import Materialisation
-from corollary.evaluate.evaluation import NewModules
 from corollary.index.delta import Delta
 from corollary.index.triples import TripleIndex
 from corollary.language import Program
@@ -13,7 +12,7 @@ from corollary.maintain.cost_model import AUTOMATIC, choose, learn, learn_from_r
 from corollary.maintain.deletion import FALLBACK, STRATEGIES
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import CannotFollow, Request
-from corollary.modules.transitive import Unfit
+from corollary.modules.module import ModuleRejectsRule, NewModules
 
 
 def maintain(
@@ -42,7 +41,7 @@ def maintain(
     given_up: Exception | None = None
     try:
         result = chosen.carry_out(request, report)
-    except (CannotFollow, NewModules, Unfit) as error:
+    except (CannotFollow, NewModules, ModuleRejectsRule) as error:
         given_up = error
         result = FALLBACK.carry_out(request, report)
     report.seconds = perf_counter() - started

@@ -82,8 +82,8 @@ class DeletionStrategy(Protocol):
     def carry_out(self, request: Request, report: Report) -> Materialisation:
         """I after the transaction. ``report.stages`` says what was done, ``report.strategy`` how in the end.
 
-        ``request.before`` stays as it is. After ``CannotFollow``, ``NewModules`` or ``Unfit`` everything is
-        recomputed; any other exception is the caller's, and the engine is not used again.
+        ``request.before`` stays as it is. After ``CannotFollow``, ``NewModules`` or ``ModuleRejectsRule``
+        everything is recomputed; any other exception is the caller's, and the engine is not used again.
         """
 
 

@@ -37,7 +37,6 @@ from corollary.maintain.strategy import (
 )
 from corollary.maintain.stratum import StratumChange
 from corollary.modules.module import feedback
-from corollary.modules.semi_naive import SemiNaive
 from corollary.plan.program import ProgramChange
 from corollary.plan.stratify import Strata, refuse_static_cycles
 
@@ -90,7 +89,7 @@ def _with_rules(request: Request, report: Report, change: ProgramChange) -> Star
     engine, before = request.engine, request.before
     index = engine.fixpoint.index
     strata, ordered = before.strata, index.snapshot()
-    if request.is_automatic and engine.is_entangled and not engine.strata:
+    if request.is_automatic and engine.schema_depends_on_data and not engine.strata:
         most = Budget(most_deletions(request), TOO_MANY_DELETIONS)
         most.require(engine.lost_at_least(change.gone, request.explicit))
     with report.timed("rules", "rules") as line:
@@ -309,7 +308,7 @@ class Transaction:
     def _forget_pending(self) -> None:
         """Pass over modules that keep no state: all that they would overdelete is deleted, or proved."""
         for number, module in enumerate(self.modules):
-            if isinstance(module, SemiNaive):
+            if not module.keeps_state:
                 self._pending[number] = NOTHING
 
     def _commit(self, layer: int, deleted: Delta, strategy: LayerDeletion) -> None:

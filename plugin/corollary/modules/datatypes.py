@@ -41,7 +41,10 @@ from corollary.index.pairs import (
 from corollary.index.triples import FIRST_VIRTUAL, TripleIndex
 from corollary.kernels.sorted import Column, Keys, Mask
 from corollary.language import IRI, OWL, RDF_TYPE, RDFS, Literal, constant_text, parse_constant
+from corollary.modules.module import Module, NewModules
 from corollary.plan.compile import CompiledRule
+from corollary.plan.program import VALUE_BUILTINS, CompiledProgram, ProgramChange
+from corollary.plan.shapes import replaced_end
 from corollary.terms.dictionary import FIRST_LITERAL, TermDictionary
 from corollary.terms.values import (
     LITERAL,
@@ -69,10 +72,29 @@ class Interest(Enum):
     IN_ALL = "for others too"
 
 
-class Datatypes:
+def interest_in_types(compiled: CompiledProgram) -> Interest:
+    """Whose types rules look for, if they give types to literals of any datatype.
+
+    A rule that replaces terms by equal ones passes types on, and does not look at them.
+    """
+    if not compiled.types_literals():
+        return Interest.IN_NAMED
+    is_open = any(
+        (atom.p < 0 and atom.p not in rule.guarded)
+        or (atom.p == compiled.rdf_type and atom.o < 0 and atom.o not in rule.guarded)
+        for rule in compiled.rules
+        if rule.heads and replaced_end(rule) is None
+        for atom in (rule.atoms[position] for position in rule.data)
+    )
+    return Interest.IN_ALL if is_open else Interest.IN_FACTS
+
+
+class Datatypes(Module):
     """Values of the literals in the facts."""
 
     name = "datatypes"
+    why = "values of literals"
+    turn = 20
     is_waiting = False
 
     def __init__(
@@ -83,8 +105,10 @@ class Datatypes:
         interest: Interest,
     ) -> None:
         """``predicates`` and ``classes`` are the constants of the program: where datatypes matter."""
+        self.rules: list[CompiledRule] = []
         self._dictionary = dictionary
-        self.interest = interest
+        self._interest = interest
+        self._is_asked = True
         self._rdf_type = dictionary.encode(f"<{RDF_TYPE.value}>")
         self._predicates = {p for p in predicates if p < FIRST_VIRTUAL}
         self._same_as = dictionary.encode(f"<{OWL}sameAs>")
@@ -102,6 +126,26 @@ class Datatypes:
         self._scanned = False
         self._is_started = False
         self._is_wide = False  # whether types are looked at whatever they are of
+
+    @classmethod
+    def is_needed(cls, program: CompiledProgram) -> bool:
+        """Whether rules mention the relations of values."""
+        return program.uses(VALUE_BUILTINS)
+
+    @classmethod
+    def make(cls, program: CompiledProgram) -> Datatypes:
+        """For the datatypes that matter to a program."""
+        return cls(program.dictionary, program.predicates(), program.classes(), interest_in_types(program))
+
+    def take_up(self, change: ProgramChange, facts: TripleIndex) -> None:
+        """``NewModules`` if other literals, or more of their types, are asked for."""
+        was_asked, self._is_asked = self._is_asked, self.is_needed(change.program)
+        if self._is_asked and not (
+            was_asked
+            and interest_in_types(change.program) is self._interest
+            and self.widen(change.came, facts)
+        ):
+            raise NewModules("the rules ask for values of other literals, and need other modules for that")
 
     @property
     def _telling(self) -> list[int]:
@@ -332,8 +376,8 @@ class Datatypes:
 
     def _looks_at_all(self, facts: TripleIndex) -> bool:
         """Whether types are looked at whatever they are of."""
-        if self.interest is not Interest.IN_FACTS:
-            return self.interest is Interest.IN_ALL
+        if self._interest is not Interest.IN_FACTS:
+            return self._interest is Interest.IN_ALL
         relations = (facts.relation(p) for p in facts.all_predicates() if p in self._predicates)
         return any(r.has_subject(self._rdf_type) or r.has_object(self._rdf_type) for r in relations)
 

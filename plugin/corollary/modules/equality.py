@@ -21,7 +21,7 @@ Invariant: after a turn, the facts are closed under replacement by the pairs of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -34,30 +34,21 @@ from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.limits import at
 from corollary.kernels.sorted import Column, Keys, Mask
+from corollary.modules.module import Module
+from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
-from corollary.plan.compile import Atom, CompiledRule, is_virtual
+from corollary.plan.compile import CompiledRule, is_virtual
+from corollary.plan.program import CompiledProgram
+from corollary.plan.shapes import closed_predicate, mirrored_predicate, replaced_end
 from corollary.terms.dictionary import TermDictionary
 
 
-def replaced_end(rule: CompiledRule) -> tuple[int, int] | None:
-    """The constant relation by which a rule replaces a term of any fact, and the term's place (0 to 2)."""
-    if len(rule.heads) != 1 or len(rule.atoms) != 2 or rule.conditions or not rule.is_monotone:
-        return None
-    head = rule.heads[0]
-    for same, atom in (rule.atoms, rule.atoms[::-1]):
-        variables = {*atom.terms, same.s, same.o}
-        if same.p < 0 or len(variables) != 4 or max(variables) >= 0:
-            continue
-        for place, term in enumerate(atom.terms):
-            if term == same.s and head == Atom(*(same.o if x == term else x for x in atom.terms)):
-                return same.p, place
-    return None
-
-
-class Equality:
+class Equality(Module):
     """All replacement rules over one relation."""
 
     name = "equality"
+    why = "facts about what is the same: told of whole cliques in one step"
+    turn = 60
 
     def __init__(self, dictionary: TermDictionary) -> None:
         self.rules: list[CompiledRule] = []
@@ -66,6 +57,25 @@ class Equality:
         self._dictionary = dictionary
         self._one_step = SemiNaive("replacement of one term", dictionary)
         self._waiting = False
+
+    @classmethod
+    def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
+        """Rules that replace terms by a relation that others close and mirror."""
+        ends = [(rule, rules.recognised(replaced_end, rule)) for rule in offered]
+        mirrored = {rules.recognised(mirrored_predicate, rule) for rule in rules.rules}
+        closed = {rules.recognised(closed_predicate, rule) for rule in rules.rules}
+        same = min({end[0] for _, end in ends if end is not None} & mirrored & closed, default=None)
+        return [rule for rule, end in ends if end is not None and end[0] == same]
+
+    @classmethod
+    def minds(cls, rule: CompiledRule, rules: RuleSet) -> bool:
+        """Whether it replaces terms."""
+        return rules.recognised(replaced_end, rule) is not None
+
+    @classmethod
+    def make(cls, program: CompiledProgram) -> Equality:
+        """Without rules."""
+        return cls(program.dictionary)
 
     def add_rule(self, rule: CompiledRule) -> None:
         """Take in a rule for which ``replaced_end`` names the relation of the others."""
@@ -78,11 +88,10 @@ class Equality:
         self._one_step.add_rule(rule, same)
         self._waiting = True
 
-    def remove_rule(self, number: int, facts: TripleIndex) -> Candidates:
-        """Let go of a rule; all that it derived in one step, given the facts."""
-        derived = self._one_step.conclusions(number, facts)
-        self._one_step.remove_rules({number})
-        self.rules = [rule for rule in self.rules if rule.number != number]
+    def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
+        """Let go of rules; all that they derived in one step, given the facts."""
+        derived = self._one_step.remove_rules(numbers, facts)
+        self.rules = [rule for rule in self.rules if rule.number not in numbers]
         self._places = {end[1] for end in map(replaced_end, self.rules) if end is not None}
         return derived
 

@@ -19,11 +19,12 @@ fact ever handed in (or present when an inclusion arrived) has been given its ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from corollary.algebra.bindings import Batch
 from corollary.algebra.execute import extend, family_rows
 from corollary.index.closure import close_graph, close_keys
 from corollary.index.delta import Candidates
@@ -47,51 +48,15 @@ from corollary.index.pairs import (
 )
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex, grouped
-from corollary.kernels.sorted import Keys, Mask, Rows
+from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.modules.guards import Guards
+from corollary.modules.module import Module
+from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
-from corollary.plan.compile import Atom, CompiledRule
+from corollary.plan.compile import CompiledRule
+from corollary.plan.program import CompiledProgram
+from corollary.plan.shapes import InclusionShape, inclusion_shape
 from corollary.terms.dictionary import TermDictionary
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """An inclusion rule: its ends (an id, or a guard variable), what they are, and whether it flips."""
-
-    source: int
-    target: int
-    from_class: bool
-    to_class: bool
-    flips: bool
-
-
-def inclusion_shape(rule: CompiledRule, rdf_type: int) -> Shape | None:
-    """The shape of a rule that is an inclusion, or None.
-
-    Rules about rdf:type as a property are none (a copy of it would feed every class).
-    """
-    if len(rule.heads) != 1 or len(rule.data) != 1 or rule.conditions or not rule.is_monotone:
-        return None
-    body, head = rule.atoms[rule.data[0]], rule.heads[0]
-    guarded = rule.guarded
-
-    def end(atom: Atom) -> tuple[int, bool, tuple[int, ...]] | None:
-        """The class or property of an atom, which of the two it is, and the atom's free variables."""
-        if atom.p == rdf_type:
-            settled = atom.o >= 0 or atom.o in guarded
-            free = atom.s < 0 and atom.s not in guarded
-            return (atom.o, True, (atom.s,)) if settled and free else None
-        settled = atom.p >= 0 or atom.p in guarded
-        free = atom.s < 0 and atom.o < 0 and atom.s != atom.o and not {atom.s, atom.o} & guarded
-        return (atom.p, False, (atom.s, atom.o)) if settled and free else None
-
-    source, target = end(body), end(head)
-    if source is None or target is None or not set(target[2]) <= set(source[2]):
-        return None
-    if source[1] and not target[1]:
-        return None
-    flips = target[2][0] != source[2][0]
-    return Shape(source[0], target[0], source[1], target[1], flips)
 
 
 @dataclass(slots=True)
@@ -116,14 +81,16 @@ class Inclusions:
         return sum(map(len, self.kinds))
 
 
-class Inclusion:
+class Inclusion(Module):
     """All inclusion rules of a program, evaluated together."""
 
     name = "inclusion"
+    why = "one atom, copied or turned round to a class or property: closed in one step"
+    turn = 50
 
     def __init__(self, dictionary: TermDictionary, rdf_type: int) -> None:
         self.rules: list[CompiledRule] = []
-        self._shapes: list[Shape] = []
+        self._shapes: list[InclusionShape] = []
         self._dictionary = dictionary
         self._rdf_type = rdf_type
         self._guards = Guards(rdf_type)
@@ -131,8 +98,34 @@ class Inclusion:
         self._included = Inclusions()
         self._waiting = False
 
-    def add_rule(self, rule: CompiledRule, shape: Shape) -> None:
-        """Take in a rule of that shape."""
+    @classmethod
+    def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
+        """All inclusions."""
+        return [r for r in offered if rules.recognised(inclusion_shape, r, rules.rdf_type) is not None]
+
+    @classmethod
+    def make(cls, program: CompiledProgram) -> Inclusion:
+        """Without rules."""
+        return cls(program.dictionary, program.rdf_type)
+
+    def variants(self, rule: CompiledRule, program: CompiledProgram) -> Sequence[CompiledRule]:
+        """The rule with rdf:type for each of its open properties."""
+        shape = inclusion_shape(rule, self._rdf_type)
+        assert shape is not None
+        ends = [shape.source] * (not shape.from_class) + [shape.target] * (not shape.to_class)
+        return program.about_rdf_type(rule, ends)
+
+    def derives_at_least(self, rule: CompiledRule, facts: TripleIndex, explicit: TripleIndex) -> int:
+        """By what is included in each class or property."""
+        shape = inclusion_shape(rule, self._rdf_type)
+        assert shape is not None
+        rows = family_rows(rule, facts, self._dictionary)
+        return _derived_at_least(shape, rows, self._rdf_type, facts, explicit)
+
+    def add_rule(self, rule: CompiledRule) -> None:
+        """Take in an inclusion."""
+        shape = inclusion_shape(rule, self._rdf_type)
+        assert shape is not None
         self.rules.append(rule)
         self._shapes.append(shape)
         self._guards.add(rule)
@@ -141,12 +134,9 @@ class Inclusion:
 
     def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
         """Let go of rules; all that they derived in one step, given the facts."""
-        derived: Candidates = {}
-        if not numbers:
-            return derived
-        for number in numbers:
-            extend(derived, self._by_guards.conclusions(number, facts))
-        self._by_guards.remove_rules(numbers)
+        if not any(rule.number in numbers for rule in self.rules):
+            return {}
+        derived = self._by_guards.remove_rules(numbers, facts)
         kept = [(r, s) for r, s in zip(self.rules, self._shapes, strict=True) if r.number not in numbers]
         self.rules, self._shapes = [rule for rule, _ in kept], [shape for _, shape in kept]
         self._guards = Guards(self._rdf_type)
@@ -294,7 +284,7 @@ class Inclusion:
         """The closed inclusions of the present schema, kind by kind."""
         rows: dict[tuple[bool, bool, bool], list[Keys]] = {}
         for rule, shape in zip(self.rules, self._shapes, strict=True):
-            kind = (shape.from_class, shape.to_class, shape.flips)
+            kind = (shape.from_class, shape.to_class, shape.is_inverse)
             rows.setdefault(kind, []).append(self._rows(rule, shape, facts))
 
         def given(from_class: bool, to_class: bool, flips: bool) -> Keys:
@@ -320,7 +310,7 @@ class Inclusion:
             ),
         )
 
-    def _rows(self, rule: CompiledRule, shape: Shape, facts: TripleIndex) -> Keys:
+    def _rows(self, rule: CompiledRule, shape: InclusionShape, facts: TripleIndex) -> Keys:
         """The rows of a rule's family as pairs source << 32 | target."""
         rows = family_rows(rule, facts, self._dictionary)
         if not rows.size:
@@ -352,6 +342,43 @@ class Inclusion:
                     candidates.setdefault(self._rdf_type, []).append(types)
         types = follow(facts.relation(self._rdf_type).pairs().swapped, included.classes.keys)
         candidates.setdefault(self._rdf_type, []).append(types)
+
+
+def _derived_at_least(
+    shape: InclusionShape, rows: Batch, rdf_type: int, facts: TripleIndex, explicit: TripleIndex
+) -> int:
+    """A lower bound of the facts that are not explicit and that a rule derives, given its family's rows.
+
+    Of all that is included in a class or property, the largest counts.
+    """
+    if not rows.size:
+        return 0
+    row_targets = rows.column(shape.target)
+    targets = distinct(row_targets)
+    derived: Rows = np.zeros(targets.size, np.int64)
+    from_each = _derived(shape, rows.column(shape.source), rdf_type, facts)
+    np.maximum.at(derived, np.searchsorted(targets, row_targets), from_each)
+    types = explicit.relation(rdf_type)
+    given = types.object_counts(targets) if shape.to_class else _sizes(targets, explicit)
+    return int(np.maximum(derived - given, 0).sum())
+
+
+def _derived(shape: InclusionShape, sources: Column, rdf_type: int, facts: TripleIndex) -> Rows:
+    """How many facts are derived from each source."""
+    if shape.from_class:
+        return facts.relation(rdf_type).object_counts(sources)
+    properties = distinct(sources)
+    if shape.to_class:
+        pairs = (facts.relation(p).pairs() for p in properties.tolist())
+        ends = (each.distinct_seconds() if shape.is_inverse else each.distinct_firsts() for each in pairs)
+        sizes = np.array([column.size for column in ends], np.int64)
+    else:
+        sizes = _sizes(properties, facts)
+    return sizes[np.searchsorted(properties, sources)]
+
+
+def _sizes(predicates: Column, facts: TripleIndex) -> Rows:
+    return np.array([len(facts.relation(p)) for p in predicates.tolist()], np.int64)
 
 
 def _has_facts(facts: TripleIndex) -> Callable[[int], bool]:

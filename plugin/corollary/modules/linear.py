@@ -21,8 +21,7 @@ Invariant: T is what ``_external`` leads to over ``_edges``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
@@ -47,86 +46,73 @@ from corollary.index.pairs import (
 from corollary.index.relation import EMPTY, Relation
 from corollary.index.triples import FIRST_VIRTUAL, TripleIndex
 from corollary.kernels.sorted import Column, Keys, Rows
-from corollary.plan.compile import Atom, CompiledRule, is_virtual
+from corollary.modules.module import Module
+from corollary.modules.rule_set import RuleSet
+from corollary.plan.compile import CompiledRule
+from corollary.plan.program import CompiledProgram
+from corollary.plan.shapes import LinearShape, copied_predicates, linear_shape
+
+NO_SHAPE = LinearShape(-1, -1, is_inverse=False)
 
 
-@dataclass(frozen=True, slots=True)
-class LinearShape:
-    """A linear rule: the relation it closes, that of its edges, and whether these come before it.
-
-    ``is_based`` tells whether another rule copies the edges into the closed relation.
-    """
-
-    closed: int
-    edges: int
-    is_turned: bool
-    is_based: bool = False
-
-
-def linear_shapes(
-    rules: Sequence[CompiledRule], rdf_type: int, closed: Collection[int]
-) -> dict[int, LinearShape]:
-    """The shapes of rules that are linear over another relation, by rule number: the first for a relation.
-
-    None for relations that are ``closed`` already, by a rule of another kind.
-    """
-    copies = {(rule.atoms[0].p, rule.heads[0].p) for rule in rules if _is_copy(rule)}
-    shapes: dict[int, LinearShape] = {}
-    taken = set(closed)
-    for rule in rules:
-        shape = linear_shape(rule, rdf_type)
-        if shape is not None and shape.closed not in taken:
-            taken.add(shape.closed)
-            shapes[rule.number] = replace(shape, is_based=(shape.edges, shape.closed) in copies)
-    return shapes
-
-
-def linear_shape(rule: CompiledRule, rdf_type: int) -> LinearShape | None:
-    """The shape of a rule that is linear over another relation, as far as it alone tells, or None.
-
-    Rules about rdf:type are none (its facts belong to many classes, each with a place of its own in the
-    order of dependency), nor are rules with guards.
-    """
-    if len(rule.heads) != 1 or len(rule.atoms) != 2 or rule.guards or rule.conditions or not rule.is_monotone:
-        return None
-    (first, second), head = rule.atoms, rule.heads[0]
-    if first.s == second.o:
-        first, second = second, first
-    x, y, z = first.s, first.o, second.o
-    if len({x, y, z}) < 3 or max(x, y, z) >= 0 or (head.s, second.s, head.o) != (x, y, z):
-        return None
-    is_turned = second.p == head.p
-    edges = first.p if is_turned else second.p
-    predicates = {head.p, edges}
-    if {first.p, second.p} != predicates or len(predicates) < 2 or min(predicates) < 0:
-        return None
-    if rdf_type in predicates or any(map(is_virtual, predicates)):
-        return None
-    return LinearShape(head.p, edges, is_turned)
-
-
-def _is_copy(rule: CompiledRule) -> bool:
-    """Whether a rule copies one relation into another."""
-    if len(rule.heads) != 1 or len(rule.atoms) != 1 or rule.conditions or not rule.is_monotone:
-        return False
-    (atom,), (head,) = rule.atoms, rule.heads
-    return atom == Atom(head.s, atom.p, head.o) and len(atom.variables) == 2 and min(atom.p, head.p) >= 0
-
-
-class Linear:
+class Linear(Module):
     """One linear rule; the relation that it closes is closed by no other module."""
 
     name = "linear closure"
+    why = "a relation composed with another one at one end: closed as a graph"
+    turn = 70
+    has_one_rule = True
 
-    def __init__(self, rule: CompiledRule, shape: LinearShape) -> None:
-        self.rule = rule
-        self.shape = shape
+    def __init__(self, rdf_type: int) -> None:
+        self.rules: list[CompiledRule] = []
+        self._shape = NO_SHAPE
+        self._is_based = False  # whether another rule copies the edges into the closed relation
+        self._rdf_type = rdf_type
         self._external = EMPTY
         self._edges = EMPTY
         self._gone = NO_KEYS
         self._gone_edges = NO_KEYS
         self._doubtful = NO_KEYS
         self._waiting = True
+
+    @classmethod
+    def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
+        """The first linear rule of every relation that no rule closes transitively."""
+        taken = set(rules.closed)
+        for rule in offered:
+            shape = rules.recognised(linear_shape, rule, rules.rdf_type)
+            if shape is not None and shape.closed not in taken:
+                taken.add(shape.closed)
+                yield rule
+
+    @classmethod
+    def minds(cls, rule: CompiledRule, rules: RuleSet) -> bool:
+        """Whether it is linear, or copies what a linear rule may start from."""
+        is_linear = rules.recognised(linear_shape, rule, rules.rdf_type) is not None
+        return is_linear or rules.recognised(copied_predicates, rule) is not None
+
+    @classmethod
+    def make(cls, program: CompiledProgram) -> Linear:
+        """Without its rule."""
+        return cls(program.rdf_type)
+
+    def add_rule(self, rule: CompiledRule) -> None:
+        """Take in its rule."""
+        shape = linear_shape(rule, self._rdf_type)
+        assert shape is not None and not self.rules
+        self.rules = [rule]
+        self._shape = shape
+
+    def review(self, rules: RuleSet) -> None:
+        """See whether the edges are copied into the closed relation."""
+        self._is_based = (self._shape.edges, self._shape.closed) in rules.copied
+
+    def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
+        """Let go of its rule, if it is among them; all facts of the closed relation then."""
+        if not any(rule.number in numbers for rule in self.rules):
+            return {}
+        self.rules = []
+        return {self._shape.closed: [facts.relation(self._shape.closed).pairs().keys]}
 
     @property
     def is_waiting(self) -> bool:
@@ -135,7 +121,7 @@ class Linear:
 
     def reads(self, predicate: int) -> bool:
         """Whether facts of that predicate can make a difference."""
-        return predicate in (self.shape.closed, self.shape.edges)
+        return predicate in (self._shape.closed, self._shape.edges)
 
     def feedback(self, predicate: int, new: Pairs) -> Pairs:
         """Of its own conclusions those come back to it that are from outside too, when they go."""
@@ -150,11 +136,11 @@ class Linear:
         closed, self._edges = self._both(facts)
         if self._waiting:
             self._waiting, self._external = False, closed
-            return {self.shape.closed: [self._close()]}
+            return {self._shape.closed: [self._close()]}
         seeds, edges = (relation.pairs().keys for relation in self._both(recent))
         self._external = self._external.plus(seeds)
         if 2 * (seeds.size + edges.size) > len(self._external) + len(self._edges):
-            return {self.shape.closed: [self._close()]}
+            return {self._shape.closed: [self._close()]}
         if (edges := _without_detour(edges, before)).size:
             rows, sources = closed.subjects_of(firsts(edges))
             longer = sorted_unique(pack(sources, seconds(edges)[rows]))
@@ -178,7 +164,7 @@ class Linear:
         lost = difference(rows, _led_to(rows, seeds, edges))
         self._doubtful = union(self._doubtful, lost)
         certain_seeds = certain_closed.starting(sources)
-        if self.shape.is_based:
+        if self._is_based:
             certain_seeds = union(certain_seeds, certain_edges.starting(sources))
         if (
             difference(seeds, certain_seeds).size
@@ -223,7 +209,7 @@ class Linear:
         else:
             rows, before = edges.subjects_of(seconds(wanted.keys))
             steps = closed.common(pack(firsts(wanted.keys)[rows], before))
-        return self._told(np.concatenate((closed.common(seeds), steps))) | self._told(near, self.shape.edges)
+        return self._told(np.concatenate((closed.common(seeds), steps))) | self._told(near, self._shape.edges)
 
     def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
         """Let go of what is gone; facts that no path explains any more are from outside now."""
@@ -246,21 +232,21 @@ class Linear:
                 close_keys(edges, edges),
                 self._external.minus(self._edges.pairs().keys).pairs().keys,
             )
-        (others,) = self._told(_followed(rest, self._edges))[self.shape.closed]
-        return union(paths, sort_keys(others) if self.shape.is_turned else others)
+        (others,) = self._told(_followed(rest, self._edges))[self._shape.closed]
+        return union(paths, sort_keys(others) if self._shape.is_inverse else others)
 
     def _both(self, facts: TripleIndex) -> tuple[Relation, Relation]:
         """The closed relation and the edges, such that edges go on from the former's objects."""
-        closed, edges = facts.relation(self.shape.closed), facts.relation(self.shape.edges)
+        closed, edges = facts.relation(self._shape.closed), facts.relation(self._shape.edges)
         return self._facing(closed), self._facing(edges)
 
     def _facing(self, relation: Relation) -> Relation:
-        return relation.turned() if self.shape.is_turned else relation
+        return relation.turned() if self._shape.is_inverse else relation
 
     def _told(self, keys: Keys, predicate: int | None = None) -> Candidates:
         """Facts of the closed relation, or of another, as they are outside of the module."""
-        predicate = self.shape.closed if predicate is None else predicate
-        return {predicate: [swap(keys) if self.shape.is_turned else keys]}
+        predicate = self._shape.closed if predicate is None else predicate
+        return {predicate: [swap(keys) if self._shape.is_inverse else keys]}
 
 
 def _followed(seeds: Keys, edges: Relation) -> Keys:

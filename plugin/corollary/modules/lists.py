@@ -19,13 +19,16 @@ a reading stays what it was when further ones turn up.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from corollary.index.delta import Candidates
 from corollary.index.pairs import NO_PAIRS, Pairs, difference, sorted_unique
 from corollary.index.triples import TripleIndex
+from corollary.modules.module import Module, NewModules
+from corollary.plan.compile import CompiledRule
+from corollary.plan.program import LIST_BUILTINS, CompiledProgram, ProgramChange
 from corollary.terms.dictionary import TermDictionary
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -35,10 +38,13 @@ Kind = tuple[tuple[int, ...], ...]
 """The firsts of a way's cells: what tells two ways apart."""
 
 
-class Lists:
+class Lists(Module):
     """Readings of all lists that hang on certain predicates."""
 
     name = "lists"
+    why = "lists"
+    turn = 10
+    derives_schema = True
 
     def __init__(self, dictionary: TermDictionary, leading: Iterable[int] | None) -> None:
         """``leading`` are the predicates whose objects are lists to read; None reads every cell."""
@@ -50,12 +56,43 @@ class Lists:
         self._repeated = dictionary.encode("REPEATED")
         self._reading = dictionary.encode("READING")
         self._cell = dictionary.encode("CELL")
+        self.rules: list[CompiledRule] = []
         self._leading = None if leading is None else frozenset(leading)
         self.sources = frozenset((self._first, self._rest)) | (self._leading or frozenset())
         self.lengths: set[int] = set()
-        self.cells: dict[int, tuple[int, ...]] = {}
+        self._cells: dict[int, tuple[int, ...]] = {}
         self._told: set[int] = set()
         self._waiting = False
+
+    @classmethod
+    def is_needed(cls, program: CompiledProgram) -> bool:
+        """Whether rules mention list patterns, or the relations of lists."""
+        return program.uses(LIST_BUILTINS)
+
+    @classmethod
+    def schema_predicates(cls, program: CompiledProgram) -> Collection[int]:
+        """What lists are made of, and what leads to them."""
+        return cls.make(program).sources if cls.is_needed(program) else ()
+
+    @classmethod
+    def make(cls, program: CompiledProgram) -> Lists:
+        """For the lists that a program asks for."""
+        return cls(program.dictionary, program.list_predicates())
+
+    def take_up(self, change: ProgramChange, facts: TripleIndex) -> None:
+        """``NewModules`` if other predicates lead to lists."""
+        program = change.program
+        if self.is_needed(program) and program.list_predicates() != self._leading:
+            raise NewModules("the rules ask for other lists, and need other modules for that")
+
+    def new_rules(self, program: CompiledProgram) -> Sequence[CompiledRule]:
+        """Rules over whole lists, for the lengths that there are."""
+        return program.unroll(self.lengths)
+
+    @property
+    def cells(self) -> Mapping[int, tuple[int, ...]]:
+        """The cells of each reading."""
+        return self._cells
 
     @property
     def is_waiting(self) -> bool:
@@ -133,9 +170,9 @@ class Lists:
     def _name(self, head: int, cells: tuple[int, ...]) -> int:
         """The id of a reading: the list itself for the first. ``cells`` remembers which it goes over."""
         name = head
-        if self.cells.setdefault(head, cells) != cells:
+        if self._cells.setdefault(head, cells) != cells:
             name = self._dictionary.encode(f"READING_{'_'.join(map(str, cells))}")
-            self.cells[name] = cells
+            self._cells[name] = cells
         return name
 
     def _heads(self, facts: TripleIndex, rests: dict[int, list[int]]) -> list[int]:

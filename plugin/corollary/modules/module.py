@@ -13,12 +13,29 @@ instances (``plan/compile.py``).
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from typing import ClassVar, Protocol
 
 from corollary.index.delta import Candidates, Delta
 from corollary.index.pairs import Pairs
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
+from corollary.language import Rule
+from corollary.modules.rule_set import RuleSet
+from corollary.plan.compile import CompiledRule
+from corollary.plan.program import CompiledProgram, ProgramChange
+
+
+class NewModules(Exception):
+    """A changed program needs modules, or data for them, that are only made at the start."""
+
+
+class ModuleRejectsRule(Exception):
+    """The facts do not allow a module to take some rules: the program is to be assigned without it."""
+
+    def __init__(self, module: str, rules: frozenset[Rule], why: str) -> None:
+        super().__init__(f"{module}: {why}")
+        self.rules = rules
 
 
 def feedback(module: Module, own: Delta) -> Delta:
@@ -32,16 +49,105 @@ class Module(Protocol):
 
     Answers are packed pairs by predicate, in any order, with duplicates. Facts that are known already, and
     those that were not asked for (but for ``rederive``), do no harm in them. No argument is changed; only
-    ``add``, ``overdelete`` and ``commit_deletions`` change the module.
+    ``add``, ``overdelete``, ``commit_deletions`` and what is said to change the rules change the module.
 
     The paper's datasets for negated atoms are missing here, as is its function Diff (definition 5): only
     semi-naive evaluation takes rules with negation, each stratum when all that it negates is settled. See
     ``SemiNaive.deleted_by_negation``, ``inserted_by_negation`` and ``grouped``.
+
+    To add a module: a class with these members, in a file of its own, and a line in ``modules.registry``.
     """
 
+    # Which rules it takes
+
+    name: str
+    """What reports and EXPLAIN call it."""
+
+    why: ClassVar[str]
+    """EXPLAIN's reason why it takes the rules that it takes."""
+
+    turn: ClassVar[int]
+    """Its place among the modules: what is cheap, and what others build on, has a low number."""
+
+    is_optional: ClassVar[bool] = True
+    """Whether semi-naive evaluation could take its rules."""
+
+    has_one_rule: ClassVar[bool] = False
+    """Whether every rule gets a module of its own."""
+
+    derives_schema: ClassVar[bool] = False
+    """Whether it derives schema facts from schema facts: it takes part when the schema is followed."""
+
+    keeps_state: ClassVar[bool] = True
+    """Whether it remembers facts: if not, rules may go from it to another such module as they are."""
+
+    rules: list[CompiledRule]
+    """Its own rules."""
+
+    @classmethod
+    def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
+        """The rules it takes, of those ``offered``: monotone ones that no module before it has taken."""
+        return ()
+
+    @classmethod
+    def minds(cls, rule: CompiledRule, rules: RuleSet) -> bool:
+        """Whether a rule may change what it claims of other rules."""
+        return False
+
+    @classmethod
+    def is_needed(cls, program: CompiledProgram) -> bool:
+        """Whether it is needed even if it takes no rules: for relations that it derives itself."""
+        return False
+
+    @classmethod
+    def schema_predicates(cls, program: CompiledProgram) -> Collection[int]:
+        """Predicates whose facts are schema because it needs them so."""
+        return ()
+
+    @classmethod
+    def make(cls, program: CompiledProgram) -> Module:
+        """A module without rules."""
+
+    def add_rule(self, rule: CompiledRule) -> None:
+        """Take in a rule that was claimed. It is applied to all facts in the next turn."""
+        self.rules.append(rule)
+
+    def variants(self, rule: CompiledRule, program: CompiledProgram) -> Sequence[CompiledRule]:
+        """Parts of a rule that it leaves to semi-naive evaluation, as rules of the same number."""
+        return ()
+
+    def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
+        """Let go of rules, as far as it has them. At least what they derive from ``facts`` in one step."""
+        self.rules = [rule for rule in self.rules if rule.number not in numbers]
+        return {}
+
+    def take_up(self, change: ProgramChange, facts: TripleIndex) -> None:
+        """Another program takes the place of the one it was made for. ``NewModules`` if it will not do."""
+        return
+
+    def review(self, rules: RuleSet) -> None:
+        """Rules have come or gone, maybe of other modules."""
+        return
+
+    def new_rules(self, program: CompiledProgram) -> Sequence[CompiledRule]:
+        """Rules that the facts so far add to the program."""
+        return ()
+
+    def derives_at_least(self, rule: CompiledRule, facts: TripleIndex, explicit: TripleIndex) -> int:
+        """A lower bound of the facts that are lost if an own rule goes; 0 if nothing is known."""
+        return 0
+
     @property
-    def name(self) -> str:
-        """What reports and EXPLAIN call it."""
+    def closed_by_facts(self) -> Set[int]:
+        """Predicates for which facts, and not rules alone, make it derive something."""
+        return frozenset()
+
+    @property
+    def cells(self) -> Mapping[int, tuple[int, ...]]:
+        """The cells of lists that it has read, by reading."""
+        return {}
+
+    # What it derives
 
     @property
     def is_waiting(self) -> bool:

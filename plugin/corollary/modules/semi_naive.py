@@ -6,7 +6,7 @@ all = old + recent holds whatever other modules did in between.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from corollary.algebra.bindings import Batch
@@ -15,8 +15,11 @@ from corollary.index.delta import Candidates
 from corollary.index.pairs import Pairs
 from corollary.index.triples import TripleIndex
 from corollary.modules.groups import touched
+from corollary.modules.module import Module
+from corollary.modules.rule_set import RuleSet
 from corollary.plan.compile import Atom, CompiledRule
 from corollary.plan.order import Age, DeltaPlan, delta_plan, full_plan
+from corollary.plan.program import CompiledProgram
 from corollary.terms.dictionary import TermDictionary
 
 
@@ -42,8 +45,18 @@ class Trigger:
         return _has_match(self.rule.atoms[self.position], ages[Age.RECENT])
 
 
-class SemiNaive:
+class SemiNaive(Module):
     """Rules evaluated by delta plans, one for every positive body atom."""
+
+    why = "negation or aggregates: after all that they depend on"
+    turn = 90
+    is_optional = False
+    keeps_state = False
+
+    @classmethod
+    def make(cls, program: CompiledProgram) -> SemiNaive:
+        """Without rules."""
+        return cls("semi-naive", program.dictionary)
 
     def __init__(self, name: str, dictionary: TermDictionary) -> None:
         self.name = name
@@ -81,7 +94,16 @@ class SemiNaive:
                     (apart, Trigger(open_to_all, position), Trigger(replace(rule, atoms=atoms), position))
                 )
 
-    def remove_rules(self, numbers: Collection[int]) -> None:
+    def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
+        """Let go of rules and their variants; all that they derive from the facts."""
+        lost: Candidates = {}
+        for rule in self.rules:
+            if rule.number in numbers and viable(rule, facts):
+                self._conclude(rule, {Age.ALL: facts}, lost)
+        self.drop_rules(numbers)
+        return lost
+
+    def drop_rules(self, numbers: Collection[int]) -> None:
         """Let go of rules and their variants."""
         if not any(rule.number in numbers for rule in self.rules):
             return
@@ -256,6 +278,49 @@ class SemiNaive:
         for predicate in recent.all_predicates():
             yield from self._triggers.get(predicate, ())
         yield from self._open_triggers
+
+
+class SchemaRules(SemiNaive):
+    """Rules from constant predicates to schema facts."""
+
+    name = "schema"
+    why = "rules about constant predicates that lead to guards of others: closed first"
+    turn = 40
+    is_optional = True
+    derives_schema = True
+
+    @classmethod
+    def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
+        """Rules that lead from constant predicates to schema facts, and to nothing else."""
+        return [rule for rule in offered if rules.is_schema(rule)]
+
+    @classmethod
+    def minds(cls, rule: CompiledRule, rules: RuleSet) -> bool:
+        """Whether it makes facts schema."""
+        return bool(rule.guards) or rules.is_schema(rule)
+
+    @classmethod
+    def make(cls, program: CompiledProgram) -> SchemaRules:
+        """Without rules."""
+        return cls(cls.name, program.dictionary)
+
+
+class OtherRules(SemiNaive):
+    """All rules that no other module takes."""
+
+    name = "rules"
+    why = "of no special shape: joined with what is recent, semi-naive"
+    turn = 80
+
+    @classmethod
+    def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
+        """All."""
+        return offered
+
+    @classmethod
+    def make(cls, program: CompiledProgram) -> OtherRules:
+        """Without rules."""
+        return cls(cls.name, program.dictionary)
 
 
 def needs(rule: CompiledRule, but: int | None = None) -> list[Atom]:

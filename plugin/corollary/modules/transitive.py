@@ -21,7 +21,7 @@ Then what it leads to may have gone already, and is derived once more.
 
 Under the filter a shortest path is composed from its edges as without it: its nodes are different, and so are
 the ends of all that it is made of. What the rules derive is then the closure but for R[?x, ?x]. This holds as
-long as ``!=`` tells terms apart, so no literal may become a subject of R: ``Unfit`` is raised if one does.
+long as ``!=`` tells terms apart: ``ModuleRejectsRule`` is raised if a literal becomes a subject of R.
 
 Invariant: the closure of ``_external[R]`` (and its mirror image, if R is symmetric) is R, but for R[?x, ?x]
 if only rules with the filter close R.
@@ -29,7 +29,7 @@ if only rules with the filter close R.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import reduce
 
@@ -63,10 +63,14 @@ from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.limits import at
 from corollary.kernels.sorted import Column, Keys
-from corollary.language import Call, Filter, Rule
+from corollary.language import Rule
 from corollary.modules.guards import Guards
+from corollary.modules.module import Module, ModuleRejectsRule
+from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
 from corollary.plan.compile import Atom, CompiledRule
+from corollary.plan.program import CompiledProgram
+from corollary.plan.shapes import closed_predicate, loopless_predicate, mirrored_predicate
 from corollary.terms.dictionary import FIRST_LITERAL, TermDictionary
 
 FEW_EDGES = 4
@@ -76,61 +80,22 @@ FEW_PARTS = 32
 """With more than one new edge in so many the graph is closed anew."""
 
 
-class Unfit(Exception):
-    """The facts do not allow this module to take some rules."""
-
-    def __init__(self, rules: frozenset[Rule]) -> None:
-        super().__init__("a relation that rules close but for loops has some, or literals for subjects")
-        self.rules = rules
+LOOPS = "a relation that rules close but for loops has some, or literals for subjects"
 
 
-def closed_predicate(rule: CompiledRule) -> int | None:
-    """The predicate (an id, or a guard variable) that a rule closes transitively, or None."""
-    if len(rule.heads) != 1 or len(rule.data) != 2 or rule.conditions or not rule.is_monotone:
-        return None
-    first, second = (rule.atoms[i] for i in rule.data)
-    head = rule.heads[0]
-    if first.s == second.o:
-        first, second = second, first
-    x, y, z = first.s, first.o, second.o
-    if len({x, y, z}) < 3 or max(x, y, z) >= 0:
-        return None
-    guarded = rule.guarded
-    if guarded & {x, y, z}:
-        return None
-    p = first.p
-    if (first, second, head) != (Atom(x, p, y), Atom(y, p, z), Atom(x, p, z)):
-        return None
-    return p if p >= 0 or p in guarded else None
+def _closing(rule: CompiledRule, rules: RuleSet) -> int | None:
+    """The predicate that a rule closes, but for loops or with them."""
+    closed = rules.recognised(closed_predicate, rule)
+    return rules.recognised(loopless_predicate, rule) if closed is None else closed
 
 
-def loopless_predicate(rule: CompiledRule) -> int | None:
-    """The constant predicate that a rule closes with ``FILTER(?x != ?z)`` on its ends, or None."""
-    if len(rule.conditions) != 1 or len(rule.heads) != 1:
-        return None
-    element = rule.conditions[0].element
-    ends = {rule.source.heads[0].subject, rule.source.heads[0].object}
-    if not isinstance(element, Filter) or not isinstance(element.expression, Call):
-        return None
-    if element.expression.function != "!=" or set(element.expression.arguments) != ends:
-        return None
-    predicate = closed_predicate(replace(rule, conditions=()))
-    return predicate if predicate is not None and predicate >= 0 else None
-
-
-def mirrored_predicate(rule: CompiledRule) -> int | None:
-    """The constant predicate that a rule ``R[?y, ?x] :- R[?x, ?y]`` makes symmetric, or None."""
-    if len(rule.heads) != 1 or len(rule.atoms) != 1 or rule.conditions or not rule.is_monotone:
-        return None
-    head, atom = rule.heads[0], rule.atoms[0]
-    free = atom.s < 0 and atom.o < 0 and atom.s != atom.o
-    return atom.p if free and atom.p >= 0 and head == Atom(atom.o, atom.p, atom.s) else None
-
-
-class Transitive:
+class Transitive(Module):
     """All transitivity rules of a program; each of their predicates is closed by itself."""
 
     name = "transitive closure"
+    why = "a relation composed with itself, or turned round beside that: closed as a graph"
+    turn = 30
+    derives_schema = True
 
     def __init__(self, dictionary: TermDictionary, rdf_type: int) -> None:
         self.rules: list[CompiledRule] = []
@@ -148,7 +113,33 @@ class Transitive:
         self._unclosed: set[int] = set()  # until the next turn their edges are followed as they were
         self._waiting = False
 
-    def add_rule(self, rule: CompiledRule, predicate: int) -> None:
+    @classmethod
+    def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
+        """Rules that close a relation, and those that mirror one that is closed by another rule."""
+        closing = [rule for rule in offered if _closing(rule, rules) is not None]
+        closed = {_closing(rule, rules) for rule in closing}
+        return [*closing, *(r for r in offered if rules.recognised(mirrored_predicate, r) in closed - {None})]
+
+    @classmethod
+    def minds(cls, rule: CompiledRule, rules: RuleSet) -> bool:
+        """Whether it closes or mirrors a relation."""
+        return _closing(rule, rules) is not None or rules.recognised(mirrored_predicate, rule) is not None
+
+    @classmethod
+    def make(cls, program: CompiledProgram) -> Transitive:
+        """Without rules."""
+        return cls(program.dictionary, program.rdf_type)
+
+    def add_rule(self, rule: CompiledRule) -> None:
+        """Take in a rule that closes, or mirrors, a relation."""
+        closed, mirrored = closed_predicate(rule), mirrored_predicate(rule)
+        predicate = loopless_predicate(rule) if closed is None else closed
+        if predicate is not None:
+            self._add_closing(rule, predicate)
+        elif mirrored is not None:
+            self._add_symmetry(rule, mirrored)
+
+    def _add_closing(self, rule: CompiledRule, predicate: int) -> None:
         """Take in a rule that closes that predicate."""
         if rule.conditions:  # it closes but for loops
             others = zip(self.rules, self._predicates, strict=True)
@@ -166,7 +157,7 @@ class Transitive:
             self._by_guards.add_rule(replace(rule, atoms=guards, guards=frozenset(), heads=(marked,)))
         self._waiting = True
 
-    def add_symmetry(self, rule: CompiledRule, predicate: int) -> None:
+    def _add_symmetry(self, rule: CompiledRule, predicate: int) -> None:
         """Take in a rule that makes a constant predicate symmetric; another rule closes it."""
         self.rules.append(rule)
         self._predicates.append(predicate)
@@ -174,14 +165,22 @@ class Transitive:
         self._unclosed.add(predicate)
         self._waiting = True
 
-    def remove_rule(self, number: int, facts: TripleIndex) -> list[int]:
+    def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
+        """Let go of rules; all facts of the predicates that were closed or symmetric by these alone."""
+        affected = set()
+        for rule in self.rules:
+            if rule.number in numbers:
+                affected.update(self._remove_rule(rule.number, facts))
+        return {predicate: [facts.relation(predicate).pairs().keys] for predicate in sorted(affected)}
+
+    def _remove_rule(self, number: int, facts: TripleIndex) -> list[int]:
         """Let go of a rule; the predicates that were closed or symmetric by it alone."""
         closed, symmetric, loopless = self._external.keys(), self._symmetric, self._loopless
         kept = [(r, p) for r, p in zip(self.rules, self._predicates, strict=True) if r.number != number]
         self.rules, self._predicates = [rule for rule, _ in kept], [predicate for _, predicate in kept]
         self._symmetric = {p for rule, p in kept if mirrored_predicate(rule) is not None}
         self._loopless = self._without_loops()
-        self._by_guards.remove_rules({number})
+        self._by_guards.drop_rules({number})
         self._guards = Guards(self._rdf_type)
         for rule in self.rules:
             self._guards.add(rule)
@@ -194,9 +193,9 @@ class Transitive:
         return sorted(affected)
 
     @property
-    def closed(self) -> Set[int]:
-        """The predicates that are closed now, by constant rules or by guards."""
-        return self._external.keys()
+    def closed_by_facts(self) -> Set[int]:
+        """The predicates that are closed by guards."""
+        return self._external.keys() - set(self._predicates)
 
     @property
     def is_waiting(self) -> bool:
@@ -347,13 +346,13 @@ class Transitive:
         return loopless - {predicate for rule, predicate in closed if closed_predicate(rule) is not None}
 
     def _refuse_literals(self, predicate: int, edges: Keys) -> None:
-        """Raise ``Unfit`` if ``!=`` may find subjects of a relation alike that are different literals."""
+        """Raise ``ModuleRejectsRule`` if ``!=`` may find subjects alike that are different literals."""
         if predicate in self._loopless and edges.size:
             last = int(edges[-1]) >> 32
             if predicate in self._symmetric:
                 last = max(last, int(seconds(edges).max()))
             if last >= FIRST_LITERAL:
-                raise Unfit(self._rules_without_loops(predicate))
+                raise ModuleRejectsRule(self.name, self._rules_without_loops(predicate), LOOPS)
 
     def _rules_without_loops(self, predicate: int) -> frozenset[Rule]:
         return frozenset(rule.source for rule in self.rules if loopless_predicate(rule) == predicate)
@@ -399,7 +398,7 @@ class Transitive:
             if rows.size:
                 bound = dict.fromkeys(rows.column(predicate).tolist())
                 for both in self._loopless.intersection(bound):
-                    raise Unfit(self._rules_without_loops(both))
+                    raise ModuleRejectsRule(self.name, self._rules_without_loops(both), LOOPS)
                 found.update(bound)
         return list(found)
 

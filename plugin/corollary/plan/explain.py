@@ -29,19 +29,6 @@ from corollary.plan.program import CompiledProgram
 
 Explanation = dict[str, Any]
 
-REASONS = {
-    "fact": "rules without a body: what they state",
-    "transitive closure": "a relation composed with itself, or turned round beside that: closed as a graph",
-    "linear closure": "a relation composed with another one at one end: closed as a graph",
-    "equality": "facts about what is the same: told of whole cliques in one step",
-    "schema": "rules about constant predicates that lead to guards of others: closed first",
-    "inclusion": "one atom, copied or turned round to a class or property: closed in one step",
-    "rules": "of no special shape: joined with what is recent, semi-naive",
-    "stratified": "negation or aggregates: after all that they depend on",
-    "constraint": "no head: looked at when somebody asks for inconsistencies",
-}
-"""Why a module takes the rules it takes."""
-
 
 def explain(
     program: CompiledProgram,
@@ -50,13 +37,14 @@ def explain(
     facts: TripleIndex,
     tables: Tables,
     size: Size,
-    suspended: Collection[int] = (),
+    suspended: Collection[int],
+    reasons: Mapping[str, str],
 ) -> Explanation:
     """The explanation as JSON-ready data.
 
     ``modules`` names the module of every rule number, ``strata`` the rule numbers that join in one
     stratum after the other, ``tables`` gives the rows of a family and ``size`` the size of a relation. Rules
-    that are ``suspended`` are named and have no plans.
+    that are ``suspended`` are named and have no plans. ``reasons`` say of modules why they take rules.
     """
     printer = _Printer(program)
     parts = components(program, modules, facts, tables, printer.prefixes, suspended)
@@ -77,7 +65,7 @@ def explain(
         "modules": [
             {
                 "module": module,
-                "why": REASONS.get(module, ""),
+                "why": reasons.get(module, ""),
                 "rules": [rule.label for rule, _ in live if modules.get(rule.number) == module],
             }
             for module in dict.fromkeys(modules.get(rule.number, "") for rule, _ in live)

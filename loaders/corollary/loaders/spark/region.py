@@ -17,11 +17,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from corollary.language import Program
-from corollary.modules.inclusion import inclusion_shape
-from corollary.modules.lists import Lists
-from corollary.modules.transitive import closed_predicate, mirrored_predicate
+from corollary.modules.registry import MODULES
 from corollary.plan.compile import Atom, CompiledRule, is_virtual
-from corollary.plan.program import LIST_BUILTINS, VALUE_BUILTINS, CompiledProgram
+from corollary.plan.program import VALUE_BUILTINS, CompiledProgram
+from corollary.plan.shapes import closed_predicate, inclusion_shape, mirrored_predicate
 from corollary.terms.dictionary import TermDictionary
 
 
@@ -54,8 +53,8 @@ class Region:
         }
         looked_at = {atom.p for rule in rules if rule not in inclusions for atom in rule.read}
         region = Region(program.rdf_type, values, equivalences, values - looked_at)
-        if program.uses(LIST_BUILTINS):
-            region.predicates |= Lists(program.dictionary, program.list_predicates()).sources
+        for module in MODULES:
+            region.predicates |= set(module.schema_predicates(program))
         for rule in rules:
             region._add(rule.atoms[i] for i in rule.guards)
         plain = [rule for rule in rules if region._may_be_schema(rule)]

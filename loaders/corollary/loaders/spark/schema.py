@@ -21,11 +21,11 @@ from corollary.loaders.spark.border import Border
 from corollary.loaders.spark.facts import Facts
 from corollary.loaders.spark.guards import GuardTable
 from corollary.loaders.spark.region import Region
-from corollary.modules.inclusion import Inclusion, inclusion_shape
-from corollary.modules.transitive import closed_predicate, mirrored_predicate
+from corollary.modules.inclusion import Inclusion
 from corollary.plan.compile import CompiledRule, is_virtual
 from corollary.plan.order import Age
 from corollary.plan.program import CompiledProgram
+from corollary.plan.shapes import closed_predicate, inclusion_shape, mirrored_predicate
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -60,9 +60,8 @@ class Distributed:
             elif mirrored is not None and mirrored in constants:
                 found.mirrored.add(mirrored)
             elif shape is not None and is_settled:
-                found.inclusion.add_rule(rule, shape)
-                ends = [shape.source] * (not shape.from_class) + [shape.target] * (not shape.to_class)
-                found.joins += compiled.about_rdf_type(rule, ends)
+                found.inclusion.add_rule(rule)
+                found.joins += found.inclusion.variants(rule, compiled)
             else:
                 found.joins.append(rule)
         return found

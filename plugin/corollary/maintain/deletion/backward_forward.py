@@ -25,7 +25,7 @@ class BackwardForward:
 
     def can_follow(self, request: Request) -> bool:
         """Where no data leads to schema."""
-        return not request.engine.is_entangled
+        return not request.engine.schema_depends_on_data
 
     def seconds(self, request: Request) -> float:
         """By the time a removed fact has taken so far."""
@@ -37,7 +37,7 @@ class BackwardForward:
 
     def fitting(self, engine: Evaluation) -> LayerwiseStrategy:
         """DRed, if data leads to schema."""
-        return DRed() if engine.is_entangled else self
+        return DRed() if engine.schema_depends_on_data else self
 
     def on_layer(self, transaction: Transaction, layer: int) -> LayerDeletion:
         """One layer."""

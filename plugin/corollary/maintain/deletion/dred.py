@@ -23,7 +23,7 @@ class DRed:
 
     def can_follow(self, request: Request) -> bool:
         """Where data leads to schema: elsewhere proofs cost less."""
-        return request.engine.is_entangled
+        return request.engine.schema_depends_on_data
 
     def seconds(self, request: Request) -> float:
         """By the time a removed fact has taken so far."""

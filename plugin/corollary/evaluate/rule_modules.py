@@ -1,0 +1,85 @@
+"""The modules at work on a program, and the rules that each has."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from corollary.algebra.bindings import Batch
+from corollary.algebra.execute import emit, extend
+from corollary.evaluate.assignment import FACT, Assignment
+from corollary.index.delta import Candidates
+from corollary.index.triples import TripleIndex
+from corollary.modules.module import Module
+from corollary.modules.semi_naive import OtherRules
+from corollary.plan.compile import CompiledRule
+from corollary.plan.program import CompiledProgram
+
+
+class RuleModules:
+    """Modules in the order of their turns. A module is made for its first rule, and goes with its last one.
+
+    Invariant: ``assignments`` has every rule of the program once, in the order in which they came.
+    """
+
+    def __init__(self, program: CompiledProgram, kinds: Sequence[type[Module]]) -> None:
+        """The modules that are needed even without rules."""
+        self._kinds = {kind.name: kind for kind in kinds}
+        self._by_rule: dict[int, Module] = {}
+        self.assignments: list[Assignment] = []
+        self.modules: list[Module] = []
+        for kind in kinds:
+            if kind.is_needed(program):
+                self._place(kind.make(program))
+
+    def assign(self, rule: CompiledRule, name: str, program: CompiledProgram, stated: Candidates) -> None:
+        """Hand a rule to the module of that name; what a rule without body states is ``stated``."""
+        self.assignments.append(Assignment(rule, name))
+        if name == FACT:
+            emit(rule.heads, Batch.start(), stated)
+        elif name in self._kinds:
+            module = self._module(name, program)
+            module.add_rule(rule)
+            self._by_rule[rule.number] = module
+            for variant in module.variants(rule, program):
+                self._module(OtherRules.name, program).add_rule(variant)
+
+    def unassign(self, gone: Collection[CompiledRule], facts: TripleIndex) -> Candidates:
+        """Take rules from their modules. At least what they derive from ``facts`` in one step."""
+        numbers = {rule.number for rule in gone}
+        lost: Candidates = {}
+        for assignment in self.assignments:
+            if assignment.module == FACT and assignment.rule.number in numbers:
+                emit(assignment.rule.heads, Batch.start(), lost)
+        for module in list(self.modules):
+            if any(rule.number in numbers for rule in module.rules):
+                extend(lost, module.remove_rules(numbers, facts))
+                if not module.rules:
+                    self.modules.remove(module)
+        self.assignments = [a for a in self.assignments if a.rule.number not in numbers]
+        for number in numbers:
+            self._by_rule.pop(number, None)
+        return lost
+
+    def module_of(self, rule: CompiledRule) -> Module | None:
+        """The module that has a rule; None for rules that no module has."""
+        return self._by_rule.get(rule.number)
+
+    def keeps_state(self, name: str) -> bool:
+        """Whether modules of that name remember facts, so that their rules cannot move as they are."""
+        return name not in self._kinds or self._kinds[name].keeps_state
+
+    def _module(self, name: str, program: CompiledProgram) -> Module:
+        """The module of that name that takes the next rule."""
+        kind = self._kinds[name]
+        if not kind.has_one_rule:
+            for module in self.modules:
+                if type(module) is kind:
+                    return module
+        module = kind.make(program)
+        self._place(module)
+        return module
+
+    def _place(self, module: Module) -> None:
+        """Put a module in its place: after all those whose turn is not later."""
+        later = (place for place, other in enumerate(self.modules) if other.turn > module.turn)
+        self.modules.insert(next(later, len(self.modules)), module)

@@ -1,0 +1,23 @@
+"""All modules: one line each. The order is that in which they are offered rules."""
+
+from __future__ import annotations
+
+from corollary.modules.datatypes import Datatypes
+from corollary.modules.equality import Equality
+from corollary.modules.inclusion import Inclusion
+from corollary.modules.linear import Linear
+from corollary.modules.lists import Lists
+from corollary.modules.module import Module
+from corollary.modules.semi_naive import OtherRules, SchemaRules
+from corollary.modules.transitive import Transitive
+
+MODULES: tuple[type[Module], ...] = (
+    Lists,
+    Datatypes,
+    Transitive,
+    Equality,
+    SchemaRules,
+    Inclusion,
+    Linear,
+    OtherRules,
+)

@@ -1,0 +1,68 @@
+"""The rules that modules choose from, seen together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeVar
+
+from corollary.modules.guards import Guards
+from corollary.plan.compile import CompiledRule
+from corollary.plan.program import CompiledProgram
+from corollary.plan.shapes import closed_predicate, copied_predicates, loopless_predicate
+
+Recognised = TypeVar("Recognised")
+
+
+class RuleSet:
+    """The rules of a program that derive something and are monotone, and what single rules were found to be.
+
+    ``schema`` are all guards, and what rules without guards derive them from.
+    """
+
+    def __init__(self, program: CompiledProgram, schema: Guards, before: RuleSet | None = None) -> None:
+        """What was recognised ``before`` is kept, for rules that are still there."""
+        self.program = program
+        self.schema = schema
+        self.rules = [rule for rule in program.rules if rule.heads and rule.source.body and rule.is_monotone]
+        self._known: dict[int, dict[Callable[..., Any], Any]] = {}
+        if before is not None:  # a rule keeps its number, and no other one gets it
+            numbers = {rule.number for rule in program.rules}
+            self._known = {number: known for number, known in before._known.items() if number in numbers}
+
+    @property
+    def rdf_type(self) -> int:
+        """The id of rdf:type."""
+        return self.program.rdf_type
+
+    def recognised(
+        self, recognise: Callable[..., Recognised], rule: CompiledRule, *arguments: Any
+    ) -> Recognised:
+        """What a function of ``plan.shapes`` says of a rule; it is asked once."""
+        known = self._known.setdefault(rule.number, {})
+        if recognise not in known:
+            known[recognise] = recognise(rule, *arguments)
+        found: Recognised = known[recognise]
+        return found
+
+    def is_schema(self, rule: CompiledRule) -> bool:
+        """Whether a rule leads from constant predicates to schema facts, and to nothing else."""
+        return (
+            not rule.guards
+            and rule.is_monotone
+            and all(atom.p >= 0 for atom in rule.atoms)
+            and all(head.p >= 0 and self.schema.has(head) for head in rule.heads)
+        )
+
+    @cached_property
+    def closed(self) -> frozenset[int]:
+        """The constant predicates that rules close, loops or not."""
+        shapes = (closed_predicate, loopless_predicate)
+        found = {self.recognised(shape, rule) for rule in self.rules for shape in shapes}
+        return frozenset(p for p in found if p is not None and p >= 0)
+
+    @cached_property
+    def copied(self) -> frozenset[tuple[int, int]]:
+        """The constant predicates that rules copy into one another, as pairs (from, to)."""
+        found = {self.recognised(copied_predicates, rule) for rule in self.rules}
+        return frozenset(pair for pair in found if pair is not None)
