@@ -297,8 +297,9 @@ class Evaluation:
 
     def _closes_schema(self) -> bool:
         """Whether facts, which may go, make a module close a relation of the schema."""
-        schema = {*self.schema.predicates, self.compiled.rdf_type}
-        return any(not module.closed_by_facts.isdisjoint(schema) for module in self._modules.modules)
+        schema, rdf_type = self.schema.predicates, self.compiled.rdf_type
+        closed = (module.closed_by_facts for module in self._modules.modules)
+        return any(rdf_type in names or not schema.isdisjoint(names) for names in closed)
 
     # Strata
 

@@ -37,9 +37,7 @@ class Delta(TripleIndex):
     @staticmethod
     def of_relations(relations: Mapping[int, Relation]) -> Delta:
         """The facts of some relations, which are shared."""
-        found = Delta({})
-        found._relations = {p: relation for p, relation in relations.items() if len(relation)}
-        return found
+        return _shared({p: relation for p, relation in relations.items() if len(relation)})
 
     @staticmethod
     def gathered(candidates: Candidates) -> Delta:
@@ -68,7 +66,9 @@ class Delta(TripleIndex):
 
     def only(self, is_wanted: Callable[[int], bool]) -> Delta:
         """The facts of some predicates."""
-        return Delta.of_relations({p: relation for p, relation in self._relations.items() if is_wanted(p)})
+        if not self._relations:
+            return self
+        return _shared({p: relation for p, relation in self._relations.items() if is_wanted(p)})
 
     def fact_count(self) -> int:
         """How many facts there are."""
@@ -88,19 +88,19 @@ class Delta(TripleIndex):
             if len(small) > len(large):
                 small, large = large, small
             if len(small):
-                keys = small.pairs().keys
-                found[predicate] = _picked(small, large.contains(keys))
-        return Delta.of_relations(found)
+                _pick(small, large.contains(small.pairs().keys), predicate, found)
+        return _shared(found)
 
     def __sub__(self, other: TripleIndex) -> Delta:
         """The facts that the other has not."""
         found: dict[int, Relation] = {}
         for predicate, relation in self._relations.items():
             known = other.relation(predicate)
-            if known is not relation:
-                there = known.contains(relation.pairs().keys) if len(known) else None
-                found[predicate] = relation if there is None else _picked(relation, ~there)
-        return Delta.of_relations(found)
+            if not len(known):
+                found[predicate] = relation
+            elif known is not relation:
+                _pick(relation, ~known.contains(relation.pairs().keys), predicate, found)
+        return _shared(found)
 
     def __or__(self, other: Delta) -> Delta:
         """The facts that are in any of both."""
@@ -112,13 +112,21 @@ class Delta(TripleIndex):
             if mine is not None:
                 relation = Relation(Pairs(union(mine.pairs().keys, relation.pairs().keys)))
             found[predicate] = relation
-        return Delta.of_relations(found)
+        return _shared(found)
 
 
-def _picked(relation: Relation, kept: Mask) -> Relation:
-    """Some facts of a relation: itself if they are all."""
+def _shared(relations: dict[int, Relation]) -> Delta:
+    """The facts of relations, none of them empty."""
+    found = Delta.__new__(Delta)
+    TripleIndex.__init__(found, relations)
+    return found
+
+
+def _pick(relation: Relation, kept: Mask, predicate: int, into: dict[int, Relation]) -> None:
+    """Some facts of a relation: itself if they are all, nothing if there are none."""
     keys = relation.pairs().keys[kept]
-    return relation if keys.size == len(relation) else Relation(Pairs(keys))
+    if keys.size:
+        into[predicate] = relation if keys.size == len(relation) else Relation(Pairs(keys))
 
 
 def _joined(parts: list[Keys]) -> Keys:

@@ -1,0 +1,185 @@
+"""What a file and a line in a registry add: toys that the engine runs with, and that every report shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pytest
+from tests.engine import Fact, facts_of, load, run
+from tests.oracles import naive
+
+from corollary.cli.updating import StrategyName
+from corollary.evaluate import Materialisation, materialise
+from corollary.explain import explain
+from corollary.index import Pairs, TripleIndex
+from corollary.index.delta import NOTHING, Candidates, Delta
+from corollary.index.pairs import NO_PAIRS
+from corollary.language import IRI, Program, parse_program
+from corollary.maintain import AUTOMATIC, Report, maintain
+from corollary.maintain.deletion import STRATEGIES
+from corollary.maintain.deletion.dred import DRedLayer
+from corollary.maintain.strategy import LayerwiseStrategy, Request
+from corollary.maintain.transaction import Transaction, follow
+from corollary.modules import registry
+from corollary.modules.module import Module
+from corollary.modules.rule_set import RuleSet
+from corollary.plan.compile import CompiledRule
+from corollary.plan.explain import explanation_text
+from corollary.plan.program import CompiledProgram
+from corollary.terms.dictionary import TermDictionary
+
+EX = "http://example.org/"
+PROGRAM = parse_program(
+    f"""PREFIX : <{EX}>
+    @name copied
+    [?x, :q, ?y] :- [?x, :p, ?y] .
+    @name composed
+    [?x, :r, ?z] :- [?x, :q, ?y], [?y, :q, ?z] .
+    @name back
+    [?x, :p, ?y] :- [?x, :r, ?y] .
+    """
+)
+
+
+class Copying(Module):
+    """Takes rules that are named "copied", which copy a constant predicate."""
+
+    name = "copying"
+    why = "a toy"
+    turn = 45
+
+    def __init__(self) -> None:
+        self.rules: list[CompiledRule] = []
+        self._is_started = True
+
+    @classmethod
+    def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
+        return [rule for rule in offered if rule.label == "copied"]
+
+    @classmethod
+    def make(cls, program: CompiledProgram) -> Copying:
+        return cls()
+
+    def add_rule(self, rule: CompiledRule) -> None:
+        self.rules.append(rule)
+        self._is_started = False
+
+    def remove_rules(self, numbers: Iterable[int], facts: TripleIndex) -> Candidates:
+        lost = self._copies(facts)
+        self.rules = [rule for rule in self.rules if rule.number not in set(numbers)]
+        return lost
+
+    @property
+    def is_waiting(self) -> bool:
+        return not self._is_started
+
+    def reads(self, predicate: int) -> bool:
+        return any(rule.atoms[0].p == predicate for rule in self.rules)
+
+    def feedback(self, predicate: int, new: Pairs) -> Pairs:
+        return NO_PAIRS
+
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
+        source, self._is_started = recent if self._is_started else facts, True
+        return self._copies(source)
+
+    def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+        return self._copies(gone)
+
+    def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
+        return self._copies(recent)
+
+    def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
+        return (Delta.gathered(self._copies(facts)) & candidates).candidates()
+
+    def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
+        ends = ((rule.atoms[0].p, candidates.relation(rule.heads[0].p)) for rule in self.rules)
+        return {source: [facts.relation(source).common(wanted.pairs().keys)] for source, wanted in ends}
+
+    def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
+        pass
+
+    def _copies(self, facts: TripleIndex) -> Candidates:
+        return {rule.heads[0].p: [facts.relation(rule.atoms[0].p).pairs().keys] for rule in self.rules}
+
+
+class Toy:
+    """DRed under another name."""
+
+    name = "toy / strategy"
+
+    def can_follow(self, request: Request) -> bool:
+        return True
+
+    def seconds(self, request: Request) -> float:
+        return -1.0
+
+    def carry_out(self, request: Request, report: Report) -> Materialisation:
+        return follow(request, report, self)
+
+    def fitting(self, engine: object) -> LayerwiseStrategy:
+        return self
+
+    def on_layer(self, transaction: Transaction, layer: int) -> DRedLayer:
+        return DRedLayer(transaction, layer, is_limited=False)
+
+
+def fact(s: str, p: str, o: str) -> Fact:
+    return IRI(EX + s), IRI(EX + p), IRI(EX + o)
+
+
+FACTS = frozenset(fact(f"n{i}", "p", f"n{i + 1}") for i in range(5))
+
+
+def found(result: Materialisation) -> set[Fact]:
+    return facts_of(result.index.columns(), result.dictionary)
+
+
+@pytest.fixture
+def with_toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "MODULES", (Copying, *registry.MODULES))
+
+
+@pytest.mark.usefixtures("with_toy")
+def test_a_module_is_used_and_seen() -> None:
+    """By reasoning, maintenance under every strategy, changes of rules, EXPLAIN, components and proofs."""
+    result = run(FACTS, PROGRAM)
+    assert found(result) == naive.closure(FACTS, PROGRAM)[0]
+    assert [a.module for a in result.assignments] == ["copying", "rules", "inclusion"]
+    text = explanation_text(result.explain_plan())
+    assert "copying: copied\n    (a toy)" in text
+    assert any("copying" in component.modules for component in result.components())
+    s, p, o = (result.dictionary.encode(f"<{EX}{name}>") for name in ("n0", "q", "n1"))
+    assert "copied" in str(explain(result, s, p, o))
+
+
+@pytest.mark.usefixtures("with_toy")
+@pytest.mark.parametrize("strategy", [AUTOMATIC, *STRATEGIES])
+def test_a_module_follows_changes(strategy: str) -> None:
+    dictionary = TermDictionary()
+    all_facts, fewer = load(FACTS, dictionary), load(FACTS - {fact("n2", "p", "n3")}, dictionary)
+    before = materialise(all_facts, PROGRAM, dictionary)
+    gone = Delta.of(all_facts) - fewer
+    after, report = maintain(before, fewer, gone, NOTHING, strategy)
+    assert found(after) == naive.closure(FACTS - {fact("n2", "p", "n3")}, PROGRAM)[0]
+    if strategy != "starting over":
+        assert "copying" in {stage.module for stage in report.stages}
+    without = Program(tuple(rule for rule in PROGRAM if rule.name != "copied"))
+    last, _ = maintain(after, all_facts, NOTHING, gone, strategy, without)
+    assert found(last) == naive.closure(FACTS, without)[0]
+    again, _ = maintain(last, all_facts, NOTHING, NOTHING, strategy, PROGRAM)
+    assert found(again) == naive.closure(FACTS, PROGRAM)[0]
+
+
+@pytest.mark.parametrize("asked", [AUTOMATIC, Toy.name])
+def test_a_deletion_strategy_is_used_and_seen(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the cost model, by name, in reports, and on the command line."""
+    monkeypatch.setitem(STRATEGIES, Toy.name, Toy())
+    dictionary = TermDictionary()
+    all_facts, fewer = load(FACTS, dictionary), load(FACTS - {fact("n2", "p", "n3")}, dictionary)
+    before = materialise(all_facts, PROGRAM, dictionary)
+    after, report = maintain(before, fewer, Delta.of(all_facts) - fewer, NOTHING, asked)
+    assert found(after) == naive.closure(FACTS - {fact("n2", "p", "n3")}, PROGRAM)[0]
+    assert report.strategy == Toy.name
+    assert str(report).startswith("toy / strategy: 1 explicit fact removed")
+    assert StrategyName.names()["toy---strategy"] == Toy.name
