@@ -8,6 +8,7 @@ import pytest
 from tests.engine import Fact, facts_of, load, run
 from tests.oracles import naive
 
+from corollary.algebra.context import ExecutionContext
 from corollary.cli.updating import StrategyName
 from corollary.evaluate import Materialisation, materialise
 from corollary.explain import explain
@@ -57,7 +58,7 @@ class Copying(Module):
         return [rule for rule in offered if rule.label == "copied"]
 
     @classmethod
-    def make(cls, program: CompiledProgram) -> Copying:
+    def make(cls, program: CompiledProgram, context: ExecutionContext) -> Copying:
         return cls()
 
     def add_rule(self, rule: CompiledRule) -> None:

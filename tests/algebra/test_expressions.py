@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corollary.algebra.bindings import Batch
+from corollary.algebra.context import ExecutionContext
 from corollary.algebra.expressions import core, evaluator, number_rows, select, true_rows, values
 from corollary.algebra.operators import ExpressionError, truth
 from corollary.language import (
@@ -526,7 +527,7 @@ def select_rows(rows: list[tuple[str, ...]], element: Filter | Bind) -> list[tup
     dictionary = TermDictionary()
     rule = compiled(dictionary, element)
     batch = batch_of(rows, [X, Y, Z][: len(rows[0])], rule, dictionary)
-    selected = select(batch, rule.conditions[0], rule, dictionary)
+    selected = select(batch, rule.conditions[0], rule, ExecutionContext(dictionary))
     columns = [selected.columns[rule.slot(v)].tolist() for v in (X, Y, Z) if rule.slot(v) in selected.columns]
     assert all(len(column) == selected.size for column in columns)
     return list(zip(*map(dictionary.decode_all, columns), strict=True))
@@ -554,16 +555,17 @@ def test_answers_are_remembered(element: Filter | Bind, monkeypatch: pytest.Monk
     rule = compiled(dictionary, element)
     (condition,) = rule.conditions
     rows: list[tuple[str, ...]] = list(product((ONE, TWO, '"a"'), repeat=2))
+    context = ExecutionContext(dictionary)
 
     def selected(rows: list[tuple[str, ...]]) -> dict[int, list[int]]:
-        batch = select(batch_of(rows, [X, Y], rule, dictionary), condition, rule, dictionary)
+        batch = select(batch_of(rows, [X, Y], rule, dictionary), condition, rule, context)
         return {variable: column.tolist() for variable, column in batch.columns.items()}
 
     first = selected(rows[:6])
-    assert 0 < len(condition.known) <= 6
+    assert 0 < len(context.answers(condition)) <= 6
     both = selected(rows)
     assert selected(rows[:6]) == first
-    monkeypatch.setattr("corollary.algebra.expressions.MOST_KNOWN", 0)
+    monkeypatch.setattr("corollary.algebra.context.MAX_ANSWERS", 0)
     assert selected(rows) == both, "what is forgotten is looked for again"
 
 
@@ -584,7 +586,8 @@ def test_a_binding_of_a_term(text: str, expected: str) -> None:
 def test_without_variables_the_empty_binding_is_kept_or_not() -> None:
     dictionary = TermDictionary()
     rule = compiled(dictionary, Filter(expression_of("1 < 2")), Filter(expression_of("1 > 2")))
-    sizes = [select(Batch.start(), condition, rule, dictionary).size for condition in rule.conditions]
+    context = ExecutionContext(dictionary)
+    sizes = [select(Batch.start(), condition, rule, context).size for condition in rule.conditions]
     assert sizes == [1, 0]
 
 

@@ -21,6 +21,7 @@ from tests.maintain.histories import (
 )
 from tests.strategies import EXAMPLE, NUMBERS, sets_of, thorough
 
+from corollary.algebra.context import ExecutionContext
 from corollary.index import relation
 from corollary.index.delta import Delta
 from corollary.language import IRI, RDF_TYPE, Constant, Program, parse_program
@@ -133,7 +134,7 @@ def test_so_much_is_lost_at_least(profile: str, explicit: frozenset[Fact]) -> No
     result = run(explicit, load_profile(profile))
     engine = result.evaluation
     for rule in engine.compiled.rules:
-        module = SemiNaive("one rule", result.dictionary)
+        module = SemiNaive("one rule", ExecutionContext(result.dictionary))
         module.add_rule(compile_rule(rule.source, rule.number, result.dictionary))
         derived = Delta.among(module.conclusions(None, result.index), result.index)
         least = engine.lost_at_least([rule], result.explicit) + engine.axioms.fact_count()

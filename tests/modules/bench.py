@@ -13,6 +13,7 @@ import numpy as np
 from tests.engine import Fact
 from tests.modules.meaning import Meaning, Terms
 
+from corollary.algebra.context import ExecutionContext
 from corollary.index import Pairs, TripleIndex
 from corollary.index.delta import Candidates
 from corollary.maintain.deletion.prover import Prover
@@ -195,7 +196,7 @@ class Outside(Module):
         self.rules: list[CompiledRule] = []
 
     @classmethod
-    def make(cls, program: CompiledProgram) -> Outside:
+    def make(cls, program: CompiledProgram, context: ExecutionContext) -> Outside:
         return cls(TripleIndex())
 
     def reads(self, predicate: int) -> bool:

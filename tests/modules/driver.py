@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from tests.engine import Fact, facts_of
 
+from corollary.algebra.context import ExecutionContext
 from corollary.evaluate.evaluation import Evaluation
 from corollary.evaluate.fixpoint import Fixpoint
 from corollary.index import TripleIndex
@@ -51,7 +52,7 @@ def closed_by_modules(program: Program, batches: Batches) -> set[Fact]:
 def closed_by_joins(program: Program, batches: Batches) -> set[Fact]:
     """All facts that hold, every rule evaluated semi-naively."""
     dictionary = TermDictionary()
-    rules = SemiNaive("rules", dictionary)
+    rules = SemiNaive("rules", ExecutionContext(dictionary))
     for rule in CompiledProgram(program, dictionary).rules:
         rules.add_rule(rule)
     return facts_of(feed([rules], batches, dictionary).columns(legal=False), dictionary)

@@ -10,6 +10,7 @@ from tests.engine import Fact
 from tests.modules.driver import closed_by_joins, closed_by_modules, feed
 from tests.strategies import CLASSES, PROPERTIES, classes, individuals, plain_facts, properties
 
+from corollary.algebra.context import ExecutionContext
 from corollary.index import Pairs
 from corollary.language import IRI, OWL, RDF_TYPE, RDFS, Program, parse_program
 from corollary.modules.inclusion import Inclusion
@@ -121,7 +122,7 @@ def test_only_new_inclusions_bring_work() -> None:
     """What the module derives does not come back to it, guards aside."""
     dictionary = TermDictionary()
     compiled = CompiledProgram(parse_program(PREFIX + INCLUSIONS[0]), dictionary)
-    inclusion = Inclusion(dictionary, compiled.rdf_type)
+    inclusion = Inclusion(ExecutionContext(dictionary), compiled.rdf_type)
     (rule,) = compiled.rules
     inclusion.add_rule(rule)
     assert inclusion.is_waiting

@@ -7,6 +7,7 @@ from tests import strategies as some
 from tests.engine import Fact, run
 from tests.kernels import twins
 
+from corollary.algebra.context import ExecutionContext
 from corollary.evaluate.evaluation import tables
 from corollary.language import Program, parse_program
 from corollary.plan.dependencies import DependencyGraph, live_edges, node_text, with_components
@@ -18,7 +19,9 @@ def graph_of(facts: list[Fact], program: Program) -> tuple[DependencyGraph, list
     """The graph, and its components as text."""
     result = run(facts, program)
     compiled = result.evaluation.compiled
-    graph = with_components(live_edges(compiled, result.index, tables(compiled, result.index)))
+    graph = with_components(
+        live_edges(compiled, result.index, tables(ExecutionContext(compiled.dictionary), result.index))
+    )
     texts = [[node_text(node, result.dictionary) for node in nodes] for nodes in graph.components]
     return graph, [
         [text.replace("<http://example.org/", ":").replace(">", "") for text in nodes] for nodes in texts

@@ -9,6 +9,7 @@ import numpy as np
 
 from corollary.algebra.aggregates import group
 from corollary.algebra.bindings import Batch, distinct_values, join, join_for
+from corollary.algebra.context import ExecutionContext
 from corollary.algebra.expressions import number_rows, select
 from corollary.index.delta import Candidates
 from corollary.index.pairs import join as join_keys
@@ -19,7 +20,6 @@ from corollary.kernels.limits import FEW_ROWS, current, reserve
 from corollary.kernels.sorted import Column
 from corollary.plan.compile import Atom, CompiledRule, Grouping, Negation
 from corollary.plan.order import Age, AntiJoin, DeltaPlan, Distinct, Join, Plan, Select, Size, guard_plan
-from corollary.terms.dictionary import TermDictionary
 
 ROW = 0
 """The column that remembers a row's number; no variable has it, they are negative."""
@@ -33,24 +33,24 @@ def run_delta(
     plan: DeltaPlan,
     facts: Mapping[Age, TripleIndex],
     rule: CompiledRule,
-    dictionary: TermDictionary,
+    context: ExecutionContext,
     wanted: Collection[int] = (),
 ) -> Batch:
     """All bindings that need a recent fact for the plan's trigger; ``wanted`` as in ``run``."""
     if not plan.entrance:
-        return run(plan.direct, facts, rule, dictionary, wanted=wanted)
-    values = run(plan.entrance[:1], facts, rule, dictionary)
-    rows = run(plan.entrance[1:], facts, rule, dictionary, values)
+        return run(plan.direct, facts, rule, context, wanted=wanted)
+    values = run(plan.entrance[:1], facts, rule, context)
+    rows = run(plan.entrance[1:], facts, rule, context, values)
     if rows.size > CROWDED * values.size:
-        return run(plan.direct, facts, rule, dictionary, wanted=wanted)
-    return run(plan.body, facts, rule, dictionary, rows, wanted)
+        return run(plan.direct, facts, rule, context, wanted=wanted)
+    return run(plan.body, facts, rule, context, rows, wanted)
 
 
 def run(
     plan: Plan,
     facts: Mapping[Age, TripleIndex],
     rule: CompiledRule,
-    dictionary: TermDictionary,
+    context: ExecutionContext,
     batch: Batch | None = None,
     wanted: Collection[int] = (),
 ) -> Batch:
@@ -68,21 +68,21 @@ def run(
         elif isinstance(step, Distinct):
             batch = distinct_values(step.atom, step.variable, facts[Age.RECENT])
         elif isinstance(step, Select):
-            batch = select(batch, step.condition, rule, dictionary)
+            batch = select(batch, step.condition, rule, context)
         elif isinstance(step, AntiJoin):
             batch = anti_join(batch, step.negation, facts[Age.ALL])
         else:
-            batch = _join_groups(batch, step.grouping, facts[Age.ALL], rule, dictionary)
+            batch = _join_groups(batch, step.grouping, facts[Age.ALL], rule, context)
         if not batch.size:
             break
     return batch
 
 
-def family_rows(rule: CompiledRule, facts: TripleIndex, dictionary: TermDictionary) -> Batch:
+def family_rows(rule: CompiledRule, facts: TripleIndex, context: ExecutionContext) -> Batch:
     """The table of a rule's family: every way to satisfy its guards (and the filters on them alone)."""
     if not all(len(facts.relation(rule.atoms[i].p)) for i in rule.guards):
         return Batch.none()
-    return run(guard_plan(rule, sizes(facts)), {Age.ALL: facts}, rule, dictionary)
+    return run(guard_plan(rule, sizes(facts)), {Age.ALL: facts}, rule, context)
 
 
 def sizes(facts: TripleIndex) -> Size:
@@ -119,21 +119,21 @@ def _matches(batch: Batch, atoms: Iterable[Atom], facts: TripleIndex) -> Batch:
 
 
 def _join_groups(
-    batch: Batch, grouping: Grouping, facts: TripleIndex, rule: CompiledRule, dictionary: TermDictionary
+    batch: Batch, grouping: Grouping, facts: TripleIndex, rule: CompiledRule, context: ExecutionContext
 ) -> Batch:
     """The rows joined with the groups on the variables they share.
 
     If the rows say which groups are asked for, and these are few, only they are computed.
     """
-    groups = _last_groups(grouping, facts)
+    groups = _last_groups(grouping, facts, context)
     if groups is None and grouping.group and all(map(batch.knows, grouping.group)):
         asked = distinct_rows(batch, grouping.group)
         if CROWDED * asked.size < min(map(sizes(facts), grouping.atoms)):
-            groups = _groups(asked, grouping, facts, rule, dictionary)
+            groups = _groups(asked, grouping, facts, rule, context)
     if groups is None:
-        groups = _groups(Batch.start(), grouping, facts, rule, dictionary)
+        groups = _groups(Batch.start(), grouping, facts, rule, context)
         if all(atom.p >= 0 for atom in grouping.atoms):
-            grouping.last[:] = [(_relations(grouping, facts), groups.size, groups.columns)]
+            context.keep_groups(grouping, (_relations(grouping, facts), groups.size, groups.columns))
     return natural_join(batch, groups) if groups.size else groups
 
 
@@ -142,21 +142,19 @@ def _relations(grouping: Grouping, facts: TripleIndex) -> tuple[Relation, ...]:
     return tuple(facts.relation(atom.p) for atom in grouping.atoms)
 
 
-def _last_groups(grouping: Grouping, facts: TripleIndex) -> Batch | None:
+def _last_groups(grouping: Grouping, facts: TripleIndex, context: ExecutionContext) -> Batch | None:
     """All groups, if they were the last to be computed and these facts have the same.
 
     That is told by the relations: they are immutable, so the same ones have the same groups.
     """
-    if any(atom.p < 0 for atom in grouping.atoms):
+    last = context.last_groups(grouping)
+    if last is None or not all(map(is_, last[0], _relations(grouping, facts))):
         return None
-    for relations, size, columns in grouping.last:
-        if all(map(is_, relations, _relations(grouping, facts))):
-            return Batch(size, columns)
-    return None
+    return Batch(last[1], last[2])
 
 
 def _groups(
-    start: Batch, grouping: Grouping, facts: TripleIndex, rule: CompiledRule, dictionary: TermDictionary
+    start: Batch, grouping: Grouping, facts: TripleIndex, rule: CompiledRule, context: ExecutionContext
 ) -> Batch:
     """The groups of the inner body's matches that the start leads to."""
     inner = _matches(start, grouping.atoms, facts)
@@ -164,8 +162,8 @@ def _groups(
     while waiting and inner.size:  # bodies have no order: a binding may be written after its use
         ready = next(condition for condition in waiting if condition.needs <= inner.columns.keys())
         waiting.remove(ready)
-        inner = select(inner, ready, rule, dictionary)
-    return group(inner, grouping, rule, dictionary) if inner.size else inner
+        inner = select(inner, ready, rule, context)
+    return group(inner, grouping, rule, context.dictionary) if inner.size else inner
 
 
 def distinct_rows(batch: Batch, variables: Sequence[int]) -> Batch:

@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from corollary.algebra.bindings import Batch
+from corollary.algebra.context import Answers, ExecutionContext
 from corollary.algebra.functions import STRICT
 from corollary.algebra.operators import FALSE, TRUE, ExpressionError, boolean, equal, truth
 from corollary.index.pairs import order_of, pack
@@ -41,12 +42,6 @@ Row = Sequence[Constant]
 Evaluator = Callable[[Row], Constant]
 """An expression made ready: its value for a row, or ``ExpressionError``."""
 
-Known = dict[tuple[int, ...], int]
-"""What was found of an expression: whether it is true, or its value's id, by the ids of what it reads."""
-
-MOST_KNOWN = 1 << 16
-"""With more answers than this a condition begins to forget."""
-
 NO_VALUE = -1
 """Stands for the id of a value where there is none."""
 
@@ -57,16 +52,14 @@ NOT_A_NUMBER = tuple(f'"NaN"^^<{XSD}{name}>' for name in ("double", "float"))
 """The only terms that are not equal to themselves."""
 
 
-def select(batch: Batch, condition: Condition, rule: CompiledRule, dictionary: TermDictionary) -> Batch:
+def select(batch: Batch, condition: Condition, rule: CompiledRule, context: ExecutionContext) -> Batch:
     """The rows that a filter keeps, or all rows with what a binding adds to them.
 
     A filter keeps rows whose expression is true (effective boolean value); an error is not true. A
     binding drops rows with errors, and compares terms if its variable has a column already. New
     terms are added to the dictionary.
     """
-    known = condition.known
-    if len(known) > MOST_KNOWN:
-        known.clear()
+    dictionary, known = context.dictionary, context.answers(condition)
     if isinstance(condition.element, Filter):
         return batch.take(true_rows(batch, condition.element.expression, rule, dictionary, known))
     assert isinstance(condition.element, Bind) and condition.target is not None
@@ -99,7 +92,7 @@ def true_rows(
     expression: Expression,
     rule: CompiledRule,
     dictionary: TermDictionary,
-    known: Known | None = None,
+    known: Answers | None = None,
 ) -> Mask:
     """Which rows make the expression true; answers that are ``known`` are not looked for again."""
     expression = core(expression)
@@ -115,7 +108,7 @@ def values(
     expression: Expression,
     rule: CompiledRule,
     dictionary: TermDictionary,
-    known: Known | None = None,
+    known: Answers | None = None,
 ) -> tuple[Column, Mask]:
     """The value of the expression for every row, as a term id, and which rows have one.
 
@@ -193,7 +186,7 @@ def _answers(
     rule: CompiledRule,
     dictionary: TermDictionary,
     answer: Callable[[Evaluator, Row], int],
-    known: Known | None,
+    known: Answers | None,
 ) -> Rows:
     """What is said of every row: once for those that agree on what the expression reads.
 

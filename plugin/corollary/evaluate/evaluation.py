@@ -14,6 +14,7 @@ from time import perf_counter
 import numpy as np
 
 from corollary.algebra.bindings import Batch, join
+from corollary.algebra.context import ExecutionContext
 from corollary.algebra.execute import emit, extend, family_rows
 from corollary.evaluate.assignment import FACT, Assignment, ModuleAssignment
 from corollary.evaluate.fixpoint import Fixpoint, Progress
@@ -43,13 +44,13 @@ MAX_FACTS_PER_LOST_FACT = 32
 that may be lost; with more, the facts are looked at one by one."""
 
 
-def tables(compiled: CompiledProgram, facts: TripleIndex) -> Tables:
-    """What gives the rows of the program's families, given these facts."""
+def tables(context: ExecutionContext, facts: TripleIndex) -> Tables:
+    """What gives the rows of families, given these facts."""
 
     def rows(rule: CompiledRule) -> tuple[int, dict[int, Column]]:
         if not rule.guards and all(condition.needs for condition in rule.conditions):
             return 1, {}
-        batch = family_rows(rule, facts, compiled.dictionary)
+        batch = family_rows(rule, facts, context)
         return batch.size, batch.columns
 
     return rows
@@ -76,7 +77,8 @@ class Evaluation:
         self._kinds = [kind for kind in registry.MODULES if modular or not kind.is_optional]
         self._rejected = rejected
         self._assignment = ModuleAssignment(compiled, self._kinds, rejected)
-        self._modules = RuleModules(compiled, self._kinds)
+        self.context = ExecutionContext(compiled.dictionary)
+        self._modules = RuleModules(compiled, self._kinds, self.context)
         self.axioms = TripleIndex()
         self.version = 0
         self.strata: list[SemiNaive] = []
@@ -315,7 +317,7 @@ class Evaluation:
             self.fixpoint.remove_module(module)
         self.strata = []
         for position, stratum in enumerate(strata.rules, 1):
-            module = SemiNaive(f"stratum {position}", self.compiled.dictionary)
+            module = SemiNaive(f"stratum {position}", self.context)
             rules = [by_number[number] for number in stratum if number in by_number]
             for rule in rules:
                 if rule.number in started:
@@ -337,12 +339,12 @@ class Evaluation:
     ) -> tuple[Strata, tuple[Edge, ...]]:
         """The strata, given the facts so far: see ``plan.stratify``."""
         index = self.fixpoint.index
-        return stratify(self.compiled, index, tables(self.compiled, index), suspended, earlier)
+        return stratify(self.compiled, index, tables(self.context, index), suspended, earlier)
 
     def is_ordered_by(self, strata: Strata) -> bool:
         """Whether strata are in order, and leave out the right rules, given the facts so far."""
         index = self.fixpoint.index
-        rows = tables(self.compiled, index)
+        rows = tables(self.context, index)
         edges = live_edges(self.compiled, index, rows)
         if strata.suspended:
             if negative_cycles(edges).keys() != strata.suspended.keys():
@@ -390,7 +392,7 @@ class Evaluation:
                         found[rule.number] = Suspension(late=late[:MAX_LATE_FACTS])
         if found:
             index = self.fixpoint.index
-            edges = live_edges(self.compiled, index, tables(self.compiled, index))
+            edges = live_edges(self.compiled, index, tables(self.context, index))
             live = {edge.rule.number for edge in edges if not edge.link}
             found = {number: why for number, why in found.items() if number in live}
         return found

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from corollary.algebra.context import ExecutionContext
 from corollary.algebra.execute import run, sizes
 from corollary.evaluate.assignment import REASONS, Assignment
 from corollary.evaluate.evaluation import Evaluation, tables
@@ -59,6 +60,11 @@ class Materialisation:
         """What the evaluation has come to since, over other explicit facts."""
         return _result(explicit, self.evaluation, strata)
 
+    @cached_property
+    def _context(self) -> ExecutionContext:
+        """For plans over this materialisation; the engine's own goes on with the engine."""
+        return ExecutionContext(self.dictionary)
+
     @property
     def modules(self) -> dict[int, str]:
         """The names of the modules that evaluated the rules, by number of the rule."""
@@ -76,7 +82,7 @@ class Materialisation:
     @cached_property
     def suspended(self) -> tuple[Suspended, ...]:
         """The rules that are not applied, for by these facts they negate themselves: see ``suspension``."""
-        return suspended_rules(self.compiled, self.index, tables(self.compiled, self.index), self.strata)
+        return suspended_rules(self.compiled, self.index, tables(self._context, self.index), self.strata)
 
     @property
     def inconsistencies(self) -> tuple[Inconsistency, ...]:
@@ -95,7 +101,7 @@ class Materialisation:
         for rule in self.compiled.rules:
             if not rule.heads and viable(rule, self.index):
                 plan = full_plan(rule, sizes(self.index))
-                batch = run(plan, {Age.ALL: self.index}, rule, self.dictionary)
+                batch = run(plan, {Age.ALL: self.index}, rule, self._context)
                 told, number = clashes(rule, self.compiled.written(rule), batch, self.dictionary)
                 found += told
                 count += number
@@ -107,7 +113,7 @@ class Materialisation:
         Rules without guards stand as they are; a rule whose guards match nothing has no instances, nor has
         one that is suspended.
         """
-        return instances(self.compiled, tables(self.compiled, self.index), self.cells, self.strata.suspended)
+        return instances(self.compiled, tables(self._context, self.index), self.cells, self.strata.suspended)
 
     def components(self, prefixes: Prefixes | None = None) -> Components:
         """What derives something over these facts, part by part: see ``plan.components``.
@@ -116,7 +122,7 @@ class Materialisation:
         """
         compiled = self.compiled
         known = compiled.source.prefixes if prefixes is None else prefixes
-        rows = tables(compiled, self.index)
+        rows = tables(self._context, self.index)
         return components(compiled, self.modules, self.index, rows, known, self.strata.suspended)
 
     def explain_plan(self) -> Explanation:
@@ -126,7 +132,7 @@ class Materialisation:
             self.modules,
             self.strata.rules,
             self.index,
-            tables(self.compiled, self.index),
+            tables(self._context, self.index),
             sizes(self.index),
             self.strata.suspended,
             {**{module.name: module.why for module in registry.MODULES}, **REASONS},

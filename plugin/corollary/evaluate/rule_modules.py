@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from corollary.algebra.bindings import Batch
+from corollary.algebra.context import ExecutionContext
 from corollary.algebra.execute import emit, extend
 from corollary.evaluate.assignment import FACT, Assignment
 from corollary.index.delta import Candidates
@@ -21,15 +22,18 @@ class RuleModules:
     Invariant: ``assignments`` has every rule of the program once, in the order in which they came.
     """
 
-    def __init__(self, program: CompiledProgram, kinds: Sequence[type[Module]]) -> None:
+    def __init__(
+        self, program: CompiledProgram, kinds: Sequence[type[Module]], context: ExecutionContext
+    ) -> None:
         """The modules that are needed even without rules."""
+        self._context = context
         self._kinds = {kind.name: kind for kind in kinds}
         self._by_rule: dict[int, Module] = {}
         self.assignments: list[Assignment] = []
         self.modules: list[Module] = []
         for kind in kinds:
             if kind.is_needed(program):
-                self._place(kind.make(program))
+                self._place(kind.make(program, self._context))
 
     def assign(self, rule: CompiledRule, name: str, program: CompiledProgram, stated: Candidates) -> None:
         """Hand a rule to the module of that name; what a rule without body states is ``stated``."""
@@ -75,7 +79,7 @@ class RuleModules:
             for module in self.modules:
                 if type(module) is kind:
                     return module
-        module = kind.make(program)
+        module = kind.make(program, self._context)
         self._place(module)
         return module
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 from corollary.algebra.bindings import Batch
+from corollary.algebra.context import ExecutionContext
 from corollary.algebra.execute import run_delta, sizes
 from corollary.index.pairs import pack
 from corollary.index.triples import TripleIndex
@@ -37,6 +38,7 @@ class Backward:
         self.order = _closure_order(rule) if self.is_closure else tuple(range(len(rule.atoms)))
         self._form = replace(rule, atoms=(*rule.atoms, head), heads=(head,))
         self._trigger = Trigger(self._form, len(rule.atoms))
+        self._plan: DeltaPlan | None = None
 
     def run(
         self,
@@ -49,10 +51,10 @@ class Backward:
         ages = {Age.ALL: facts, Age.RECENT: wanted, Age.OLD: facts if data is None else data}
         if not self._trigger.is_viable(ages):
             return Batch.none()
-        if self._trigger.plan is None:
+        if self._plan is None:
             plan = delta_plan(self._form, self._trigger.position, sizes(facts))
-            self._trigger.plan = _with_guards_over_all(plan, self.rule)
-        return run_delta(self._trigger.plan, ages, self._form, program.dictionary)
+            self._plan = _with_guards_over_all(plan, self.rule)
+        return run_delta(self._plan, ages, self._form, ExecutionContext(program.dictionary))
 
     def heads(self, batch: Batch) -> tuple[Column, Keys]:
         """The predicates and packed ends of the heads of a batch's rows."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.algebra.bindings import Batch
+from corollary.algebra.context import ExecutionContext
 from corollary.algebra.execute import run, sizes
 from corollary.evaluate import Materialisation
 from corollary.explain.backward import Backward, leading_to
@@ -57,6 +58,7 @@ class Ways:
         self._explicit = result.explicit
         self._program = result.compiled
         self._dictionary = result.dictionary
+        self._context = ExecutionContext(result.dictionary)
         self._most = most
         self._lists = ListReader(result)
         self._paths = Paths(result.index, result.explicit, self._weights, detours)
@@ -87,7 +89,7 @@ class Ways:
             replace(step, age=Age.RECENT) if isinstance(step, Join) else step
             for step in full_plan(rule, sizes(clash))
         )
-        batch = run(plan, {Age.RECENT: clash, Age.ALL: self._index}, rule, self._dictionary)
+        batch = run(plan, {Age.RECENT: clash, Age.ALL: self._index}, rule, self._context)
         backward = Backward(rule, Atom(*FALSE))
         ways = [self._way(backward, batch, row) for row in range(batch.size)]
         return [way for way in _distinct(FALSE, ways) if set(facts) <= set(way.premises)][:1]
@@ -213,7 +215,7 @@ class Ways:
         constants = self._constants({name: bindings[name] for name in names})
         inner = tuple(substitute_element(element, constants) for element in grouping.element.body)
         body = self._compiled(Rule((), inner), rule.number)
-        batch = run(full_plan(body, sizes(self._index)), {Age.ALL: self._index}, body, self._dictionary)
+        batch = run(full_plan(body, sizes(self._index)), {Age.ALL: self._index}, body, self._context)
         shown = batch.take(np.argsort(self._inferred(body, batch), kind="stable")[:MOST_SHOWN])
         backward = Backward(body, Atom(*FALSE))
         return Group(

@@ -24,6 +24,7 @@ from enum import Enum
 
 import numpy as np
 
+from corollary.algebra.context import ExecutionContext
 from corollary.index.delta import Candidates
 from corollary.index.pairs import (
     NO_PAIRS,
@@ -133,7 +134,7 @@ class Datatypes(Module):
         return program.uses(VALUE_BUILTINS)
 
     @classmethod
-    def make(cls, program: CompiledProgram) -> Datatypes:
+    def make(cls, program: CompiledProgram, context: ExecutionContext) -> Datatypes:
         """For the datatypes that matter to a program."""
         return cls(program.dictionary, program.predicates(), program.classes(), interest_in_types(program))
 

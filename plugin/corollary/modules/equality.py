@@ -25,6 +25,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from corollary.algebra.context import ExecutionContext
 from corollary.algebra.execute import extend
 from corollary.algebra.expressions import number_keys
 from corollary.index.closure import close_from
@@ -40,7 +41,6 @@ from corollary.modules.semi_naive import SemiNaive
 from corollary.plan.compile import CompiledRule, is_virtual
 from corollary.plan.program import CompiledProgram
 from corollary.plan.shapes import closed_predicate, mirrored_predicate, replaced_end
-from corollary.terms.dictionary import TermDictionary
 
 
 class Equality(Module):
@@ -50,12 +50,12 @@ class Equality(Module):
     why = "facts about what is the same: told of whole cliques in one step"
     turn = 60
 
-    def __init__(self, dictionary: TermDictionary) -> None:
+    def __init__(self, context: ExecutionContext) -> None:
         self.rules: list[CompiledRule] = []
         self._same = -1
         self._places: set[int] = set()
-        self._dictionary = dictionary
-        self._one_step = SemiNaive("replacement of one term", dictionary)
+        self._context = context
+        self._one_step = SemiNaive("replacement of one term", context)
         self._waiting = False
 
     @classmethod
@@ -73,9 +73,9 @@ class Equality(Module):
         return rules.recognised(replaced_end, rule) is not None
 
     @classmethod
-    def make(cls, program: CompiledProgram) -> Equality:
+    def make(cls, program: CompiledProgram, context: ExecutionContext) -> Equality:
         """Without rules."""
-        return cls(program.dictionary)
+        return cls(context)
 
     def add_rule(self, rule: CompiledRule) -> None:
         """Take in a rule for which ``replaced_end`` names the relation of the others."""
@@ -169,7 +169,7 @@ class Equality(Module):
 
     def _replace_in(self, predicate: int, keys: Keys, facts: TripleIndex, candidates: Candidates) -> None:
         """Replace at every place, by all members of the cliques; of Q itself only the predicate."""
-        at(f"{self.name}, in facts of {self._dictionary.decode(predicate)}")
+        at(f"{self.name}, in facts of {self._context.dictionary.decode(predicate)}")
         same = facts.relation(self._same)
         replaced = [keys]
         if 0 in self._places and predicate != self._same:

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.algebra.bindings import Batch
+from corollary.algebra.context import ExecutionContext
 from corollary.algebra.execute import extend, family_rows
 from corollary.index.closure import close_graph, close_keys
 from corollary.index.delta import Candidates
@@ -56,7 +57,6 @@ from corollary.modules.semi_naive import SemiNaive
 from corollary.plan.compile import CompiledRule
 from corollary.plan.program import CompiledProgram
 from corollary.plan.shapes import InclusionShape, inclusion_shape
-from corollary.terms.dictionary import TermDictionary
 
 
 @dataclass(slots=True)
@@ -88,13 +88,13 @@ class Inclusion(Module):
     why = "one atom, copied or turned round to a class or property: closed in one step"
     turn = 50
 
-    def __init__(self, dictionary: TermDictionary, rdf_type: int) -> None:
+    def __init__(self, context: ExecutionContext, rdf_type: int) -> None:
         self.rules: list[CompiledRule] = []
         self._shapes: list[InclusionShape] = []
-        self._dictionary = dictionary
+        self._context = context
         self._rdf_type = rdf_type
         self._guards = Guards(rdf_type)
-        self._by_guards = SemiNaive("inclusions by their guards", dictionary)
+        self._by_guards = SemiNaive("inclusions by their guards", context)
         self._included = Inclusions()
         self._waiting = False
 
@@ -104,9 +104,9 @@ class Inclusion(Module):
         return [r for r in offered if rules.recognised(inclusion_shape, r, rules.rdf_type) is not None]
 
     @classmethod
-    def make(cls, program: CompiledProgram) -> Inclusion:
+    def make(cls, program: CompiledProgram, context: ExecutionContext) -> Inclusion:
         """Without rules."""
-        return cls(program.dictionary, program.rdf_type)
+        return cls(context, program.rdf_type)
 
     def variants(self, rule: CompiledRule, program: CompiledProgram) -> Sequence[CompiledRule]:
         """The rule with rdf:type for each of its open properties."""
@@ -119,7 +119,7 @@ class Inclusion(Module):
         """By what is included in each class or property."""
         shape = inclusion_shape(rule, self._rdf_type)
         assert shape is not None
-        rows = family_rows(rule, facts, self._dictionary)
+        rows = family_rows(rule, facts, self._context)
         return _derived_at_least(shape, rows, self._rdf_type, facts, explicit)
 
     def add_rule(self, rule: CompiledRule) -> None:
@@ -312,7 +312,7 @@ class Inclusion(Module):
 
     def _rows(self, rule: CompiledRule, shape: InclusionShape, facts: TripleIndex) -> Keys:
         """The rows of a rule's family as pairs source << 32 | target."""
-        rows = family_rows(rule, facts, self._dictionary)
+        rows = family_rows(rule, facts, self._context)
         if not rows.size:
             return NO_KEYS
         source, target = rows.column(shape.source), rows.column(shape.target)

@@ -25,6 +25,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
+from corollary.algebra.context import ExecutionContext
 from corollary.index.closure import close_from, close_keys, edges_beyond, nodes_met, pairs_on_paths
 from corollary.index.delta import Candidates
 from corollary.index.pairs import (
@@ -92,7 +93,7 @@ class Linear(Module):
         return is_linear or rules.recognised(copied_predicates, rule) is not None
 
     @classmethod
-    def make(cls, program: CompiledProgram) -> Linear:
+    def make(cls, program: CompiledProgram, context: ExecutionContext) -> Linear:
         """Without its rule."""
         return cls(program.rdf_type)
 

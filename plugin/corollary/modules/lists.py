@@ -23,6 +23,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from corollary.algebra.context import ExecutionContext
 from corollary.index.delta import Candidates
 from corollary.index.pairs import NO_PAIRS, Pairs, difference, sorted_unique
 from corollary.index.triples import TripleIndex
@@ -72,10 +73,12 @@ class Lists(Module):
     @classmethod
     def schema_predicates(cls, program: CompiledProgram) -> Collection[int]:
         """What lists are made of, and what leads to them."""
-        return cls.make(program).sources if cls.is_needed(program) else ()
+        if not cls.is_needed(program):
+            return ()
+        return cls(program.dictionary, program.list_predicates()).sources
 
     @classmethod
-    def make(cls, program: CompiledProgram) -> Lists:
+    def make(cls, program: CompiledProgram, context: ExecutionContext) -> Lists:
         """For the lists that a program asks for."""
         return cls(program.dictionary, program.list_predicates())
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import ClassVar, Protocol
 
+from corollary.algebra.context import ExecutionContext
 from corollary.index.delta import Candidates, Delta
 from corollary.index.pairs import Pairs
 from corollary.index.relation import Relation
@@ -105,7 +106,7 @@ class Module(Protocol):
         return ()
 
     @classmethod
-    def make(cls, program: CompiledProgram) -> Module:
+    def make(cls, program: CompiledProgram, context: ExecutionContext) -> Module:
         """A module without rules."""
 
     def add_rule(self, rule: CompiledRule) -> None:

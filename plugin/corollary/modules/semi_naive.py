@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from corollary.algebra.bindings import Batch
+from corollary.algebra.context import ExecutionContext
 from corollary.algebra.execute import emit, run, run_delta, sizes
 from corollary.index.delta import Candidates
 from corollary.index.pairs import Pairs
@@ -20,22 +21,20 @@ from corollary.modules.rule_set import RuleSet
 from corollary.plan.compile import Atom, CompiledRule
 from corollary.plan.order import Age, DeltaPlan, delta_plan, full_plan
 from corollary.plan.program import CompiledProgram
-from corollary.terms.dictionary import TermDictionary
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Trigger:
-    """A body atom that recent facts may match, and the plan for them once there were any."""
+    """A body atom that recent facts may match."""
 
     rule: CompiledRule
     position: int
-    plan: DeltaPlan | None = None
     needs: list[Atom] = field(init=False)
     predicates: frozenset[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.needs = needs(self.rule, self.position)
-        self.predicates = frozenset(atom.p for atom in self.needs)
+        object.__setattr__(self, "needs", needs(self.rule, self.position))
+        object.__setattr__(self, "predicates", frozenset(atom.p for atom in self.needs))
 
     def is_viable(self, ages: Mapping[Age, TripleIndex]) -> bool:
         """As ``viable``, for the rule: the atom reads the recent facts, all others read all facts."""
@@ -54,14 +53,14 @@ class SemiNaive(Module):
     keeps_state = False
 
     @classmethod
-    def make(cls, program: CompiledProgram) -> SemiNaive:
+    def make(cls, program: CompiledProgram, context: ExecutionContext) -> SemiNaive:
         """Without rules."""
-        return cls("semi-naive", program.dictionary)
+        return cls("semi-naive", context)
 
-    def __init__(self, name: str, dictionary: TermDictionary) -> None:
+    def __init__(self, name: str, context: ExecutionContext) -> None:
         self.name = name
         self.rules: list[CompiledRule] = []
-        self._dictionary = dictionary
+        self._context = context
         self._old = TripleIndex()
         self._triggers: dict[int, list[Trigger]] = {}
         self._open_triggers: list[Trigger] = []
@@ -69,6 +68,7 @@ class SemiNaive(Module):
         self._open_heads: list[Trigger] = []
         self._blocking: list[tuple[Atom, Trigger, Trigger]] = []
         self._unstarted: list[CompiledRule] = []
+        self._plans: dict[Trigger, DeltaPlan] = {}  # made when they are first needed
 
     def add_rule(self, rule: CompiledRule, positions: Collection[int] | None = None) -> None:
         """Take in a rule. It is applied to all facts in the next run.
@@ -117,6 +117,7 @@ class SemiNaive(Module):
         self._open_triggers = [t for t in self._open_triggers if t.rule.number not in numbers]
         self._open_heads = [t for t in self._open_heads if t.rule.number not in numbers]
         self._blocking = [entry for entry in self._blocking if entry[1].rule.number not in numbers]
+        self._plans = {t: plan for t, plan in self._plans.items() if t.rule.number not in numbers}
 
     def unstarted(self) -> list[int]:
         """The numbers of the rules that were not applied yet."""
@@ -258,7 +259,7 @@ class SemiNaive(Module):
     ) -> None:
         """Add all that a rule derives to the candidates; with a ``start``, from these bindings."""
         plan = full_plan(rule, sizes(ages[Age.ALL]))
-        emit(rule.heads, run(plan, ages, rule, self._dictionary, start, rule.concluded), candidates)
+        emit(rule.heads, run(plan, ages, rule, self._context, start, rule.concluded), candidates)
 
     def _run(
         self, triggers: Iterable[Trigger], ages: Mapping[Age, TripleIndex], *, whole: bool = False
@@ -267,10 +268,12 @@ class SemiNaive(Module):
         for trigger in triggers:
             if not trigger.is_viable(ages):
                 continue
-            if trigger.plan is None:
-                trigger.plan = delta_plan(trigger.rule, trigger.position, sizes(ages[Age.ALL]))
+            plan = self._plans.get(trigger)
+            if plan is None:
+                plan = delta_plan(trigger.rule, trigger.position, sizes(ages[Age.ALL]))
+                self._plans[trigger] = plan
             wanted = () if whole else trigger.rule.concluded
-            batch = run_delta(trigger.plan, ages, trigger.rule, self._dictionary, wanted)
+            batch = run_delta(plan, ages, trigger.rule, self._context, wanted)
             if batch.size:
                 yield trigger, batch
 
@@ -300,9 +303,9 @@ class SchemaRules(SemiNaive):
         return bool(rule.guards) or rules.is_schema(rule)
 
     @classmethod
-    def make(cls, program: CompiledProgram) -> SchemaRules:
+    def make(cls, program: CompiledProgram, context: ExecutionContext) -> SchemaRules:
         """Without rules."""
-        return cls(cls.name, program.dictionary)
+        return cls(cls.name, context)
 
 
 class OtherRules(SemiNaive):
@@ -318,9 +321,9 @@ class OtherRules(SemiNaive):
         return offered
 
     @classmethod
-    def make(cls, program: CompiledProgram) -> OtherRules:
+    def make(cls, program: CompiledProgram, context: ExecutionContext) -> OtherRules:
         """Without rules."""
-        return cls(cls.name, program.dictionary)
+        return cls(cls.name, context)
 
 
 def needs(rule: CompiledRule, but: int | None = None) -> list[Atom]:

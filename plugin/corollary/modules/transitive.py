@@ -35,6 +35,7 @@ from functools import reduce
 
 import numpy as np
 
+from corollary.algebra.context import ExecutionContext
 from corollary.algebra.execute import family_rows
 from corollary.index.closure import (
     Part,
@@ -71,7 +72,7 @@ from corollary.modules.semi_naive import SemiNaive
 from corollary.plan.compile import Atom, CompiledRule
 from corollary.plan.program import CompiledProgram
 from corollary.plan.shapes import closed_predicate, loopless_predicate, mirrored_predicate
-from corollary.terms.dictionary import FIRST_LITERAL, TermDictionary
+from corollary.terms.dictionary import FIRST_LITERAL
 
 FEW_EDGES = 4
 """So many new edges are joined with what reaches them."""
@@ -97,14 +98,14 @@ class Transitive(Module):
     turn = 30
     derives_schema = True
 
-    def __init__(self, dictionary: TermDictionary, rdf_type: int) -> None:
+    def __init__(self, context: ExecutionContext, rdf_type: int) -> None:
         self.rules: list[CompiledRule] = []
         self._predicates: list[int] = []
         self._symmetric: set[int] = set()
         self._loopless: set[int] = set()
-        self._dictionary = dictionary
+        self._context = context
         self._guards = Guards(rdf_type)
-        self._by_guards = SemiNaive("transitivity by its guards", dictionary)
+        self._by_guards = SemiNaive("transitivity by its guards", context)
         self._rdf_type = rdf_type
         self._external: dict[int, Relation] = {}
         self._gone: dict[int, Keys] = {}
@@ -126,9 +127,9 @@ class Transitive(Module):
         return _closing(rule, rules) is not None or rules.recognised(mirrored_predicate, rule) is not None
 
     @classmethod
-    def make(cls, program: CompiledProgram) -> Transitive:
+    def make(cls, program: CompiledProgram, context: ExecutionContext) -> Transitive:
         """Without rules."""
-        return cls(program.dictionary, program.rdf_type)
+        return cls(context, program.rdf_type)
 
     def add_rule(self, rule: CompiledRule) -> None:
         """Take in a rule that closes, or mirrors, a relation."""
@@ -333,7 +334,7 @@ class Transitive(Module):
 
     def _note(self, predicate: int) -> None:
         """Note what is at work."""
-        at(f"{self.name} of {self._dictionary.decode(predicate)}")
+        at(f"{self.name} of {self._context.dictionary.decode(predicate)}")
 
     def _told(self, predicate: int, paths: Keys) -> Keys:
         """What the rules derive of some paths."""
@@ -394,7 +395,7 @@ class Transitive(Module):
             if predicate >= 0:
                 found[predicate] = None
                 continue
-            rows = family_rows(rule, facts, self._dictionary)
+            rows = family_rows(rule, facts, self._context)
             if rows.size:
                 bound = dict.fromkeys(rows.column(predicate).tolist())
                 for both in self._loopless.intersection(bound):

@@ -64,34 +64,24 @@ class Negation:
         return self.shared
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Condition:
-    """A filter or, with ``target``, a binding; ``needs`` are the variables it reads.
-
-    ``known`` is for whatever evaluates it to remember answers in: see ``algebra.expressions``.
-    """
+    """A filter or, with ``target``, a binding; ``needs`` are the variables it reads."""
 
     element: Filter | Bind
     needs: frozenset[int]
     target: int | None = None
-    known: dict[tuple[int, ...], int] = field(default_factory=dict, repr=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Grouping:
-    """An aggregate: its inner body, the group variables, and the variables its results go to.
-
-    ``last`` is whatever evaluates it to remember the groups by: see ``algebra.execute``.
-    """
+    """An aggregate: its inner body, the group variables, and the variables its results go to."""
 
     element: Aggregate
     atoms: tuple[Atom, ...]
     conditions: tuple[Condition, ...]
     group: tuple[int, ...]
     targets: tuple[int, ...]
-    last: list[tuple[tuple[object, ...], int, dict[int, Column]]] = field(
-        default_factory=list, repr=False, compare=False
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from corollary.algebra.context import ExecutionContext
 from corollary.evaluate.evaluation import tables
 from corollary.index.pairs import Pairs, difference, pack
 from corollary.index.triples import TripleIndex
@@ -106,7 +107,9 @@ class DistributedEvaluation:
     ) -> tuple[Strata, tuple[Edge, ...]]:
         """The strata, given the facts so far: see ``plan.stratify``."""
         index, compiled = self._outline(), self.schema.compiled
-        return stratify(compiled, index, tables(compiled, index), suspended, earlier)
+        return stratify(
+            compiled, index, tables(ExecutionContext(compiled.dictionary), index), suspended, earlier
+        )
 
     def _add(self, candidates: list[DataFrame], *, may_be_many: bool) -> bool:
         """Add candidates; whether anything is new."""

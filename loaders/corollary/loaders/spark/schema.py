@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from corollary.algebra.context import ExecutionContext
 from corollary.algebra.execute import family_rows
 from corollary.evaluate.evaluation import Evaluation
 from corollary.index.delta import Candidates
@@ -42,10 +43,10 @@ class Distributed:
     mirrored: set[int] = field(default_factory=set)
 
     @staticmethod
-    def of(compiled: CompiledProgram, region: Region) -> Distributed:
+    def of(compiled: CompiledProgram, region: Region, context: ExecutionContext) -> Distributed:
         """The rules that are not local."""
         rules = [rule for rule in compiled.rules if rule.heads and rule.source.body]
-        found = Distributed(Inclusion(compiled.dictionary, compiled.rdf_type))
+        found = Distributed(Inclusion(context, compiled.rdf_type))
         constants = {p for rule in rules if (p := closed_predicate(rule)) is not None and p >= 0}
         for rule in rules:
             is_settled = not rule.guards or region.has_guards_of(rule)
@@ -84,6 +85,7 @@ class Schema:
     ) -> None:
         """``lengths`` are those of lists that rules are unrolled for from the start."""
         self.border = border
+        self._context = ExecutionContext(border.dictionary)
         self.compiled = CompiledProgram(program, border.dictionary)
         self.compiled.unroll(lengths)
         self.region = Region.of(program, border.dictionary)
@@ -136,7 +138,7 @@ class Schema:
         if not self.region.has_guards_of(rule):
             return None
         if rule not in self._guards:
-            rows = family_rows(rule, self.index, self.border.dictionary)
+            rows = family_rows(rule, self.index, self._context)
             self._guards[rule] = GuardTable.of(rows, rule, self.border)
         return self._guards[rule]
 
@@ -147,14 +149,14 @@ class Schema:
             if predicate >= 0:
                 found[predicate] = predicate in self.rules.mirrored
                 continue
-            rows = family_rows(rule, self.index, self.border.dictionary)
+            rows = family_rows(rule, self.index, self._context)
             if rows.size:
                 names = set(rows.columns[predicate].tolist()) - self.region.predicates
                 found |= {name: name in self.rules.mirrored for name in names if name not in found}
         return {self.border.id(name): is_mirrored for name, is_mirrored in found.items()}
 
     def _sort(self) -> None:
-        self.rules = Distributed.of(self.compiled, self.region)
+        self.rules = Distributed.of(self.compiled, self.region, self._context)
         self._rules = len(self.compiled.rules)
 
     def _names(self) -> tuple[list[int], list[int]]:
