@@ -24,9 +24,12 @@ from corollary.maintain.transaction import Transaction, follow
 from corollary.modules import registry
 from corollary.modules.module import Module
 from corollary.modules.rule_set import RuleSet
+from corollary.plan import passes
 from corollary.plan.compile import CompiledRule
 from corollary.plan.explain import explanation_text
+from corollary.plan.passes import PlanContext
 from corollary.plan.program import CompiledProgram
+from corollary.plan.steps import Join, Plan
 from corollary.terms.dictionary import TermDictionary
 
 EX = "http://example.org/"
@@ -125,6 +128,14 @@ class Toy:
         return DRedLayer(transaction, layer, is_limited=False)
 
 
+def last_join_first(plan: Plan, context: PlanContext) -> Plan:
+    """A pass that undoes the work of the others: the joins of full plans in the opposite order."""
+    if context.fixed:
+        return plan
+    joins = [step for step in plan if isinstance(step, Join)]
+    return tuple(joins.pop() if isinstance(step, Join) else step for step in plan)
+
+
 def fact(s: str, p: str, o: str) -> Fact:
     return IRI(EX + s), IRI(EX + p), IRI(EX + o)
 
@@ -184,3 +195,17 @@ def test_a_deletion_strategy_is_used_and_seen(asked: str, monkeypatch: pytest.Mo
     assert report.strategy == Toy.name
     assert str(report).startswith("toy / strategy: 1 explicit fact removed")
     assert StrategyName.names()["toy---strategy"] == Toy.name
+
+
+def test_an_optimiser_pass_is_used_and_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By reasoning, and in EXPLAIN."""
+    plans = [run(FACTS, PROGRAM).explain_plan()]
+    monkeypatch.setattr(passes, "PASSES", (*passes.PASSES, last_join_first))
+    result = run(FACTS, PROGRAM)
+    plans.append(result.explain_plan())
+    assert found(result) == naive.closure(FACTS, PROGRAM)[0]
+    steps = [
+        next(rule["plans"][0]["steps"] for rule in plan["plans"] if rule["rule"] == "composed")
+        for plan in plans
+    ]
+    assert steps[1] == [steps[0][1], steps[0][0], *steps[0][2:]]

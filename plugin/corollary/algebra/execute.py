@@ -19,14 +19,19 @@ from corollary.index.triples import TripleIndex, grouped
 from corollary.kernels.limits import FEW_ROWS, current, reserve
 from corollary.kernels.sorted import Column
 from corollary.plan.compile import Atom, CompiledRule, Grouping, Negation
-from corollary.plan.order import Age, AntiJoin, DeltaPlan, Distinct, Join, Plan, Select, Size, guard_plan
+from corollary.plan.delta_plans import guard_plan
+from corollary.plan.join_order import ordered_atoms
+from corollary.plan.steps import Age, AntiJoin, DeltaPlan, Distinct, Join, Plan, Select, Size
 
 ROW = 0
 """The column that remembers a row's number; no variable has it, they are negative."""
 
 
-CROWDED = 4
-"""An entrance is crowded if it leads to more than so many rows for a predicate or class."""
+MIN_ROWS_PER_GROUP = 4
+"""Only the groups that are asked for are computed, if every relation has more rows for each of them."""
+
+MAX_GUARD_FANOUT = 4
+"""Rows that a guard probe may lead to, for each predicate or class; with more the direct plan is run."""
 
 
 def run_delta(
@@ -37,11 +42,11 @@ def run_delta(
     wanted: Collection[int] = (),
 ) -> Batch:
     """All bindings that need a recent fact for the plan's trigger; ``wanted`` as in ``run``."""
-    if not plan.entrance:
+    if not plan.guard_probe:
         return run(plan.direct, facts, rule, context, wanted=wanted)
-    values = run(plan.entrance[:1], facts, rule, context)
-    rows = run(plan.entrance[1:], facts, rule, context, values)
-    if rows.size > CROWDED * values.size:
+    values = run(plan.guard_probe[:1], facts, rule, context)
+    rows = run(plan.guard_probe[1:], facts, rule, context, values)
+    if rows.size > MAX_GUARD_FANOUT * values.size:
         return run(plan.direct, facts, rule, context, wanted=wanted)
     return run(plan.body, facts, rule, context, rows, wanted)
 
@@ -109,12 +114,11 @@ def anti_join(batch: Batch, negation: Negation, facts: TripleIndex) -> Batch:
 
 
 def _matches(batch: Batch, atoms: Iterable[Atom], facts: TripleIndex) -> Batch:
-    """The batch joined with atoms, the one with the most known terms first."""
-    rest = list(atoms)
-    while rest and batch.size:
-        following = max(rest, key=lambda atom: sum(map(batch.knows, atom.terms)))
-        rest.remove(following)
-        batch = join(batch, following, facts)
+    """The batch joined with atoms."""
+    for atom in ordered_atoms(tuple(atoms), batch.columns, sizes(facts)):
+        if not batch.size:
+            break
+        batch = join(batch, atom, facts)
     return batch
 
 
@@ -128,7 +132,7 @@ def _join_groups(
     groups = _last_groups(grouping, facts, context)
     if groups is None and grouping.group and all(map(batch.knows, grouping.group)):
         asked = distinct_rows(batch, grouping.group)
-        if CROWDED * asked.size < min(map(sizes(facts), grouping.atoms)):
+        if MIN_ROWS_PER_GROUP * asked.size < min(map(sizes(facts), grouping.atoms)):
             groups = _groups(asked, grouping, facts, rule, context)
     if groups is None:
         groups = _groups(Batch.start(), grouping, facts, rule, context)

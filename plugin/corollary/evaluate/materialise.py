@@ -26,10 +26,11 @@ from corollary.modules import registry
 from corollary.modules.module import ModuleRejectsRule
 from corollary.modules.semi_naive import viable
 from corollary.plan.components import Components, Prefixes, components
+from corollary.plan.delta_plans import full_plan
 from corollary.plan.explain import Explanation, explain
 from corollary.plan.instances import instances
-from corollary.plan.order import Age, full_plan
 from corollary.plan.program import CompiledProgram
+from corollary.plan.steps import Age
 from corollary.plan.stratify import Strata, refuse_static_cycles
 from corollary.terms.dictionary import TermDictionary
 

@@ -18,9 +18,10 @@ from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys
 from corollary.modules.semi_naive import Trigger
 from corollary.plan.compile import Atom, CompiledRule, is_virtual
-from corollary.plan.order import Age, DeltaPlan, Join, Plan, delta_plan
+from corollary.plan.delta_plans import delta_plan
 from corollary.plan.program import CompiledProgram
 from corollary.plan.shapes import closed_predicate, loopless_predicate
+from corollary.plan.steps import Age, DeltaPlan, Join, Plan
 
 
 class Backward:
@@ -92,7 +93,7 @@ def _with_guards_over_all(plan: DeltaPlan, rule: CompiledRule) -> DeltaPlan:
             for step in steps
         )
 
-    return DeltaPlan(changed(plan.entrance), changed(plan.body), changed(plan.direct))
+    return DeltaPlan(changed(plan.guard_probe), changed(plan.body), changed(plan.direct))
 
 
 def _closure_order(rule: CompiledRule) -> tuple[int, ...]:

@@ -29,7 +29,8 @@ from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.language import Constant, Rule, Term, Variable, parse_constant, substitute
 from corollary.language.variables import substitute_element
 from corollary.plan.compile import Atom, CompiledRule, Grouping, compile_rule, is_virtual
-from corollary.plan.order import Age, Join, full_plan
+from corollary.plan.delta_plans import full_plan
+from corollary.plan.steps import Age, Join
 from corollary.terms.dictionary import KIND_SHIFT, Kind
 
 Counts = NDArray[np.uint16]

@@ -9,9 +9,10 @@ not followed, it is computed from all its matches).
 from __future__ import annotations
 
 from corollary.algebra.bindings import Batch, concatenate, join
-from corollary.algebra.execute import distinct_rows
+from corollary.algebra.execute import distinct_rows, sizes
 from corollary.index.triples import TripleIndex
 from corollary.plan.compile import Grouping
+from corollary.plan.join_order import ordered_atoms
 
 
 def touched(grouping: Grouping, facts: TripleIndex, changed: TripleIndex) -> Batch:
@@ -34,8 +35,8 @@ def _groups(grouping: Grouping, position: int, facts: TripleIndex, changed: Trip
         values = pairs.distinct_firsts() if grouping.group == (atom.s,) else pairs.distinct_seconds()
         return Batch(int(values.size), {grouping.group[0]: values})
     batch = join(Batch.start(), atom, changed)
-    while batch.size and not all(map(batch.knows, grouping.group)):
-        following = max(rest, key=lambda atom: sum(map(batch.knows, atom.terms)))
-        rest.remove(following)
+    for following in ordered_atoms(rest, batch.columns, sizes(facts)):
+        if not batch.size or all(map(batch.knows, grouping.group)):
+            break
         batch = join(batch, following, facts)
     return Batch(batch.size, {v: batch.columns[v] for v in grouping.group}) if batch.size else batch

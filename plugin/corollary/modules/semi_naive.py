@@ -19,8 +19,9 @@ from corollary.modules.groups import touched
 from corollary.modules.module import Module
 from corollary.modules.rule_set import RuleSet
 from corollary.plan.compile import Atom, CompiledRule
-from corollary.plan.order import Age, DeltaPlan, delta_plan, full_plan
+from corollary.plan.delta_plans import delta_plan, full_plan
 from corollary.plan.program import CompiledProgram
+from corollary.plan.steps import Age, DeltaPlan
 
 
 @dataclass(frozen=True, slots=True, eq=False)

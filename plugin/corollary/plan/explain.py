@@ -24,8 +24,9 @@ from corollary.language import (
 )
 from corollary.plan.compile import Atom, CompiledRule, Tables, is_virtual
 from corollary.plan.components import MOST_NODES, Names, components, shortened
-from corollary.plan.order import AntiJoin, Distinct, Join, Plan, Select, Size, delta_plan, full_plan
+from corollary.plan.delta_plans import delta_plan, full_plan
 from corollary.plan.program import CompiledProgram
+from corollary.plan.steps import AntiJoin, Distinct, Join, Plan, Select, Size
 
 Explanation = dict[str, Any]
 
@@ -111,9 +112,9 @@ class _Printer(Names):
             for trigger, atom in enumerate(rule.atoms):
                 plan = delta_plan(rule, trigger, size)
                 told: Explanation = {"trigger": self.atom(rule, atom)}
-                if plan.entrance:
-                    yield told | {"steps": self.steps(rule, (*plan.entrance, *plan.body))}
-                    told["when"] = "the entrance is crowded"
+                if plan.guard_probe:
+                    yield told | {"steps": self.steps(rule, (*plan.guard_probe, *plan.body))}
+                    told["when"] = "the guard probe leads to many rows"
                 yield told | {"steps": self.steps(rule, plan.direct)}
 
     def steps(self, rule: CompiledRule, plan: Plan) -> list[str]:

@@ -41,9 +41,10 @@ from corollary.loaders.spark.schema import Schema
 from corollary.loaders.spark.values import Values
 from corollary.modules.inclusion import Inclusions
 from corollary.plan.compile import Atom, CompiledRule
+from corollary.plan.delta_plans import delta_plan, full_plan
 from corollary.plan.dependencies import Edge
-from corollary.plan.order import Age, DeltaPlan, Join, Step, delta_plan, full_plan
 from corollary.plan.program import VALUE_BUILTINS
+from corollary.plan.steps import Age, DeltaPlan, Join, Step
 from corollary.plan.stratify import Strata, refuse_static_cycles, stratify
 
 if TYPE_CHECKING:
@@ -249,7 +250,7 @@ class DistributedEvaluation:
 
 def _steps(plan: DeltaPlan) -> tuple[Step, ...]:
     """A delta plan that begins with the guards where it can."""
-    return (*plan.entrance, *plan.body) if plan.entrance else plan.direct
+    return (*plan.guard_probe, *plan.body) if plan.guard_probe else plan.direct
 
 
 def _whole(rule: CompiledRule, plan: tuple[Step, ...]) -> tuple[Step, ...]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from corollary.loaders.encoded import COLUMNS
 from corollary.loaders.spark.dataset import DistributedDataSet, read_facts
 from corollary.plan.compile import Atom
-from corollary.plan.order import Age
+from corollary.plan.steps import Age
 from corollary.terms.dictionary import FIRST_BLANK_NODE, FIRST_LITERAL
 
 if TYPE_CHECKING:

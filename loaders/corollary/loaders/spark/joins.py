@@ -22,7 +22,7 @@ from corollary.loaders.spark.conditions import filtered, name_of
 from corollary.loaders.spark.facts import FEW, Facts
 from corollary.loaders.spark.guards import GuardTable
 from corollary.plan.compile import Atom, CompiledRule, Negation
-from corollary.plan.order import Age, AntiJoin, Distinct, Group, Join, Select, Step
+from corollary.plan.steps import Age, AntiJoin, Distinct, Group, Join, Select, Step
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -69,7 +69,7 @@ class Joins:
         for step in steps:
             match step:
                 case Distinct():
-                    pass  # an entrance is where the guards' matches are restricted, which is done
+                    pass  # a guard probe is where the guards' matches are restricted, which is done
                 case Join() if step.atom in guard_atoms:
                     if guards is not None:
                         rows = guards if bindings.is_start else None

@@ -24,9 +24,9 @@ from corollary.loaders.spark.guards import GuardTable
 from corollary.loaders.spark.region import Region
 from corollary.modules.inclusion import Inclusion
 from corollary.plan.compile import CompiledRule, is_virtual
-from corollary.plan.order import Age
 from corollary.plan.program import CompiledProgram
 from corollary.plan.shapes import closed_predicate, inclusion_shape, mirrored_predicate
+from corollary.plan.steps import Age
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

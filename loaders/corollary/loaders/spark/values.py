@@ -25,8 +25,8 @@ from corollary.loaders.spark.closures import PAIRS
 from corollary.loaders.spark.facts import Facts
 from corollary.modules.datatypes import ALL_STRINGS
 from corollary.plan.compile import is_virtual
-from corollary.plan.order import Age
 from corollary.plan.program import CompiledProgram
+from corollary.plan.steps import Age
 from corollary.terms.dictionary import FIRST_LITERAL
 from corollary.terms.values import SUPPORTED_DATATYPES, Value, contains, datatype_of, value_of
 

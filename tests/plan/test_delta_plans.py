@@ -10,8 +10,9 @@ from tests import strategies as some
 
 from corollary.language import Program, Rule
 from corollary.plan.compile import Atom, CompiledRule
-from corollary.plan.order import Age, AntiJoin, Distinct, Group, Join, Plan, Select, delta_plan, full_plan
+from corollary.plan.delta_plans import delta_plan, full_plan
 from corollary.plan.program import CompiledProgram
+from corollary.plan.steps import Age, AntiJoin, Distinct, Group, Join, Plan, Select
 from corollary.profiles import load_profile
 from corollary.terms.dictionary import TermDictionary
 
@@ -69,9 +70,9 @@ def assert_plans_are_complete(rule: CompiledRule, size: Callable[[Atom], int]) -
         plan = delta_plan(rule, trigger, size)
         ages = [Age.OLD] * trigger + [Age.RECENT] + [Age.ALL] * (atoms - trigger - 1)
         assert_complete(rule, plan.direct, ages)
-        if plan.entrance:
-            assert isinstance(plan.entrance[0], Distinct)
-            assert_complete(rule, (*plan.entrance, *plan.body), ages)
+        if plan.guard_probe:
+            assert isinstance(plan.guard_probe[0], Distinct)
+            assert_complete(rule, (*plan.guard_probe, *plan.body), ages)
 
 
 @thorough

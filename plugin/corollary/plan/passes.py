@@ -1,0 +1,101 @@
+"""The optimiser: passes from plan to plan, one after the other.
+
+A pass is a plain function ``(plan, context) -> plan``. A plan enters with its joins in the order of the
+rule's body, followed by conditions, negations and aggregates; a pass may assume what those before it did.
+To add a pass: a function, and its name in ``PASSES``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from corollary.plan.compile import CompiledRule
+from corollary.plan.join_order import cost, ordered
+from corollary.plan.steps import AntiJoin, Distinct, Group, Join, Plan, Select, Size, Step
+
+
+@dataclass(frozen=True, slots=True)
+class PlanContext:
+    """What passes know beside the plan: its rule, sizes, and how many steps at the start are ``fixed``."""
+
+    rule: CompiledRule
+    size: Size
+    fixed: int = 0
+
+
+Pass = Callable[[Plan, PlanContext], Plan]
+
+
+def order_joins(plan: Plan, context: PlanContext) -> Plan:
+    """Joins by cost; other steps come after them.
+
+    ``join p[x, y], join q[y, z] (smaller), filter f(z)`` becomes ``join q[y, z], join p[x, y], filter f(z)``.
+    """
+    rule, size = context.rule, context.size
+    guards = {rule.atoms[i] for i in rule.guards}
+
+    def cost_of(step: Join, known: set[int]) -> tuple[int, bool, int]:
+        return cost(step.atom, known, size, is_guard=step.atom in guards, guarded=rule.guarded)
+
+    fixed, rest = plan[: context.fixed], plan[context.fixed :]
+    joins = [step for step in rest if isinstance(step, Join)]
+    others = (step for step in rest if not isinstance(step, Join))
+    return (*fixed, *ordered(joins, lambda step: step.atom, bound_by(fixed), cost_of), *others)
+
+
+def place_conditions(plan: Plan, context: PlanContext) -> Plan:
+    """Every filter, binding and negation as soon as its variables are bound; aggregates last.
+
+    ``join p[x, y], join q[y, z], filter f(y)`` becomes ``join p[x, y], filter f(y), join q[y, z]``.
+    """
+    placed: list[Step] = []
+    known: set[int] = set()
+    waiting = [step for step in plan if isinstance(step, Select | AntiJoin)]
+
+    def place_ready() -> None:
+        while ready := next((step for step in waiting if needs(step) <= known), None):
+            waiting.remove(ready)
+            placed.append(ready)
+            known.update(bound_by((ready,)))
+
+    moving = [step for step in plan if isinstance(step, Join | Distinct)]
+    for step in (*moving, None, *(step for step in plan if isinstance(step, Group))):
+        if step is not None:
+            placed.append(step)
+            known |= bound_by((step,))
+        place_ready()
+    assert not waiting, f"unsafe rule reached the planner: {context.rule.label}"
+    return tuple(placed)
+
+
+PASSES: tuple[Pass, ...] = (order_joins, place_conditions)
+"""In the order in which they are applied."""
+
+
+def optimised(plan: Plan, context: PlanContext) -> Plan:
+    """The plan after all passes."""
+    for apply in PASSES:
+        plan = apply(plan, context)
+    return plan
+
+
+def needs(step: Select | AntiJoin) -> frozenset[int]:
+    """The variables that must be bound before a step."""
+    return step.condition.needs if isinstance(step, Select) else step.negation.needs
+
+
+def bound_by(plan: Plan) -> set[int]:
+    """The variables that steps bind."""
+    bound: set[int] = set()
+    for step in plan:
+        match step:
+            case Join(atom, _):
+                bound |= atom.variables
+            case Distinct(_, variable):
+                bound.add(variable)
+            case Select(condition) if condition.target is not None:
+                bound.add(condition.target)
+            case Group(grouping):
+                bound |= {*grouping.group, *grouping.targets}
+    return bound
