@@ -70,7 +70,7 @@ every_case = pytest.mark.parametrize(
 @every_case
 def test_semi_naive_evaluation_closes_the_same(facts: Facts, program: Program) -> None:
     plain = materialise(facts.index(), program, facts.dictionary, modular=False)
-    assert "transitive closure" not in {a.module for a in plain.evaluation.assignments}
+    assert "transitive closure" not in {a.module for a in plain.engine.assignments}
     closed = facts.close(program)
     assert told(plain.index.columns()) == told(closed.index.columns())
 

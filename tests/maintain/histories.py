@@ -113,8 +113,8 @@ def follow(
     for explicit, following, program in zip(history, history[1:], programs[1:], strict=False):
         before, columns = result, facts_by_id(result)
         # made before the change, the directories have to follow it
-        result.evaluation.fixpoint.index.predicates_of_subjects()
-        result.evaluation.fixpoint.index.predicates_of_objects()
+        result.engine.fixpoint.index.predicates_of_subjects()
+        result.engine.fixpoint.index.predicates_of_objects()
         removed, added = keys(explicit - following, dictionary), keys(following - explicit, dictionary)
         result, report = maintain(result, load(following, dictionary), removed, added, strategy, program)
         yield result, report

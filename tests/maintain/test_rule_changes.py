@@ -106,7 +106,7 @@ def test_rules_of_strata_come_and_go(both: tuple[History, list[Program]]) -> Non
     assert_exact(history, programs, same_values)
     for strategy in STRATEGIES:
         for result, _ in follow(history, programs, strategy):
-            assert result.evaluation.is_ordered_by(result.strata)
+            assert result.engine.is_ordered_by(result.strata)
 
 
 ontologies = ontology.ontologies(
@@ -132,7 +132,7 @@ def test_rules_of_a_profile_move(profile: str, history: History, data: st.DataOb
 @given(explicit=ontologies)
 def test_so_much_is_lost_at_least(profile: str, explicit: frozenset[Fact]) -> None:
     result = run(explicit, load_profile(profile))
-    engine = result.evaluation
+    engine = result.engine
     for rule in engine.compiled.rules:
         module = SemiNaive("one rule", ExecutionContext(result.dictionary))
         module.add_rule(compile_rule(rule.source, rule.number, result.dictionary))

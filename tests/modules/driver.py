@@ -8,7 +8,7 @@ import numpy as np
 from tests.engine import Fact, facts_of
 
 from corollary.algebra.context import ExecutionContext
-from corollary.evaluate.evaluation import Evaluation
+from corollary.evaluate.engine import Engine
 from corollary.evaluate.fixpoint import Fixpoint
 from corollary.index import TripleIndex
 from corollary.index.delta import Candidates
@@ -43,10 +43,10 @@ def feed(modules: Sequence[Module], batches: Batches, dictionary: TermDictionary
 def closed_by_modules(program: Program, batches: Batches) -> set[Fact]:
     """All facts that hold, every rule evaluated by the module that the engine finds for it."""
     dictionary = TermDictionary()
-    evaluation = Evaluation(TripleIndex(), CompiledProgram(program, dictionary), None)
+    engine = Engine(TripleIndex(), CompiledProgram(program, dictionary), None)
     for batch in batches:
-        evaluation.add(candidates(batch, dictionary))
-    return facts_of(evaluation.fixpoint.index.columns(legal=False), dictionary)
+        engine.add(candidates(batch, dictionary))
+    return facts_of(engine.fixpoint.index.columns(legal=False), dictionary)
 
 
 def closed_by_joins(program: Program, batches: Batches) -> set[Fact]:

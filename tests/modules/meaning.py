@@ -15,7 +15,7 @@ from tests.modules.test_datatypes import SAME_AS
 from tests.modules.test_datatypes import expected as values_told
 from tests.oracles import naive
 
-from corollary.evaluate.evaluation import Evaluation
+from corollary.evaluate.engine import Engine
 from corollary.index import TripleIndex
 from corollary.index.delta import Candidates, Delta
 from corollary.language import (
@@ -179,7 +179,7 @@ class ValueRelations(Relations):
 def module_and_meaning(program: Program, name: str, terms: Terms) -> tuple[Module, Meaning] | None:
     """The first module of that name that the engine makes for a program, if it has rules; their meaning."""
     compiled = CompiledProgram(program, terms.dictionary)
-    modules = Evaluation(TripleIndex(), compiled, None).fixpoint.modules
+    modules = Engine(TripleIndex(), compiled, None).fixpoint.modules
     module = next((module for module in modules if module.name == name), None)
     if isinstance(module, Lists):
         leading = compiled.list_predicates()

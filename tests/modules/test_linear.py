@@ -210,5 +210,5 @@ def test_what_is_no_linear_rule(text: str) -> None:
 )
 def test_one_rule_of_a_relation_is_taken(texts: list[str], expected: list[str]) -> None:
     """No second one, none of a relation that is closed transitively, and none that leads to guards."""
-    evaluation = run((), parse_program(PREFIX + "\n".join(texts))).evaluation
-    assert [assignment.module for assignment in evaluation.assignments] == expected
+    engine = run((), parse_program(PREFIX + "\n".join(texts))).engine
+    assert [assignment.module for assignment in engine.assignments] == expected

@@ -52,7 +52,7 @@ def test_against_the_naive_closure(facts: frozenset[Fact], others: set[str]) -> 
 
 def module_of_the_rule(facts: list[Fact], *rules: str) -> str:
     program = parse_program(PREFIX + "\n".join((LOOPLESS, *rules)))
-    return run(facts, program).evaluation.assignments[0].module
+    return run(facts, program).engine.assignments[0].module
 
 
 def test_who_takes_the_rule() -> None:

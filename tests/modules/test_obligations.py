@@ -27,7 +27,7 @@ from tests.oracles import naive
 from tests.strategies import thorough
 
 from corollary.algebra.execute import extend
-from corollary.evaluate.evaluation import Evaluation
+from corollary.evaluate.engine import Engine
 from corollary.index import TripleIndex
 from corollary.language import IRI, BlankNode, Literal, Program, Rule
 from corollary.plan.program import CompiledProgram
@@ -186,11 +186,11 @@ def test_what_strata_do_not_only_add(
     """Instances that come and go with negated facts, and with the facts that aggregates are over."""
     assume(is_stratified(program))
     terms = Terms(TermDictionary())
-    evaluation = Evaluation(TripleIndex(), CompiledProgram(program, terms.dictionary), None)
-    strata, _ = evaluation.stratify()
-    evaluation.evaluate(strata)
+    engine = Engine(TripleIndex(), CompiledProgram(program, terms.dictionary), None)
+    strata, _ = engine.stratify()
+    engine.evaluate(strata)
     old, new, came, went = map(terms.index, (before, after, after - before, before - after))
-    for module in evaluation.strata:
+    for module in engine.strata:
         rules = [rule.source for rule in module.rules]
         had, has = (set(instances(rules, facts)) for facts in (before, after))
         lost = module.overdelete(old, went, TripleIndex())
@@ -231,5 +231,5 @@ def test_no_kind_is_left_out() -> None:
     """The modules that the engine makes for its largest profile, and for rules of every kind."""
     covered = {kind.module for kind in KINDS.values()}
     for program in (load_profile("owl2rl"), kinds.rule_set(frozenset(kinds.POSITIVE))):
-        modules = Evaluation(TripleIndex(), CompiledProgram(program, TermDictionary()), None).fixpoint.modules
+        modules = Engine(TripleIndex(), CompiledProgram(program, TermDictionary()), None).fixpoint.modules
         assert {module.name for module in modules} <= covered

@@ -8,7 +8,7 @@ from tests.engine import Fact, run
 from tests.kernels import twins
 
 from corollary.algebra.context import ExecutionContext
-from corollary.evaluate.evaluation import tables
+from corollary.evaluate.engine import tables
 from corollary.language import Program, parse_program
 from corollary.plan.dependencies import DependencyGraph, live_edges, node_text, with_components
 
@@ -18,7 +18,7 @@ PREFIX = "PREFIX : <http://example.org/>\n"
 def graph_of(facts: list[Fact], program: Program) -> tuple[DependencyGraph, list[list[str]]]:
     """The graph, and its components as text."""
     result = run(facts, program)
-    compiled = result.evaluation.compiled
+    compiled = result.engine.compiled
     graph = with_components(
         live_edges(compiled, result.index, tables(ExecutionContext(compiled.dictionary), result.index))
     )

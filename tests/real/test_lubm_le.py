@@ -30,16 +30,16 @@ def test_the_published_number_of_facts_is_derived(closed: Materialisation) -> No
 def test_one_closure_is_transitive_and_two_are_symmetric_too(closed: Materialisation) -> None:
     """As in table 1 of Hu, Motik, Horrocks (2019)."""
     rules: defaultdict[str, int] = defaultdict(int)
-    for assignment in closed.evaluation.assignments:
+    for assignment in closed.engine.assignments:
         if assignment.module == "transitive closure":
             rules[closed.dictionary.decode(assignment.rule.heads[0].p)] += 1
     assert rules == {COLLEAGUES: 2, CONNECTED_COURSES: 2, SUB_ORGANIZATION: 1}
 
 
 def test_rules_with_one_atom_are_inclusions(closed: Materialisation) -> None:
-    modules = {assignment.module for assignment in closed.evaluation.assignments}
+    modules = {assignment.module for assignment in closed.engine.assignments}
     assert modules == {"transitive closure", "inclusion", "rules"}
-    for assignment in closed.evaluation.assignments:
+    for assignment in closed.engine.assignments:
         assert (assignment.module == "rules") == (len(assignment.rule.atoms) > 1) or (
             assignment.module == "transitive closure"
         )

@@ -15,7 +15,7 @@ from functools import cached_property
 from corollary.algebra.context import ExecutionContext
 from corollary.algebra.execute import run, sizes
 from corollary.evaluate.assignment import REASONS, Assignment
-from corollary.evaluate.evaluation import Evaluation, tables
+from corollary.evaluate.engine import Engine, tables
 from corollary.evaluate.fixpoint import Progress
 from corollary.evaluate.inconsistency import Inconsistency, clashes
 from corollary.evaluate.suspension import Suspended, suspended_rules
@@ -41,14 +41,14 @@ class Materialisation:
 
     ``compiled`` are the rules, ``assignments`` tell which module evaluated which, ``cells`` are those of
     lists that were read. ``rounds`` counts the turns that modules took, ``seconds`` tells what each spent.
-    The ``evaluation`` may have gone on since; it stands here if it has this ``version``.
+    The ``engine`` may have gone on since; it stands here if it has this ``version``.
     """
 
     program: Program
     dictionary: TermDictionary
     explicit: TripleIndex
     index: TripleIndex
-    evaluation: Evaluation
+    engine: Engine
     compiled: CompiledProgram
     assignments: tuple[Assignment, ...]
     cells: Mapping[int, tuple[int, ...]]
@@ -59,7 +59,7 @@ class Materialisation:
 
     def followed_by(self, explicit: TripleIndex, strata: Strata) -> Materialisation:
         """What the evaluation has come to since, over other explicit facts."""
-        return _result(explicit, self.evaluation, strata)
+        return _result(explicit, self.engine, strata)
 
     @cached_property
     def _context(self) -> ExecutionContext:
@@ -193,31 +193,31 @@ def _materialise(
     compiled = CompiledProgram(program, dictionary)
     if any(not rule.is_monotone for rule in compiled.rules):
         refuse_static_cycles(compiled)
-    evaluation = Evaluation(explicit, compiled, progress, modular=modular, rejected=rejected)
-    if not evaluation.compiled.has_strata:
-        return _result(explicit, evaluation, Strata.none())
-    strata, edges = evaluation.stratify()
+    engine = Engine(explicit, compiled, progress, modular=modular, rejected=rejected)
+    if not engine.compiled.has_strata:
+        return _result(explicit, engine, Strata.none())
+    strata, edges = engine.stratify()
     suspended = dict(strata.suspended)
     # What strata derive may bring new rule instances. If these suspend rules, or change the order of strata,
     # all starts over with that. Edges only come, and so do suspended rules, so there is an end to it.
     while True:
-        late = evaluation.evaluate(strata)
-        final, more = evaluation.stratify(suspended, edges)
+        late = engine.evaluate(strata)
+        final, more = engine.stratify(suspended, edges)
         is_ordered = final.rules == strata.rules
         if is_ordered and not (late or final.suspended):
-            return _result(explicit, evaluation, replace(final, suspended=suspended))
+            return _result(explicit, engine, replace(final, suspended=suspended))
         found = final.suspended or (late if is_ordered else {})
         suspended |= found
-        evaluation = Evaluation(explicit, compiled, progress, modular=modular, rejected=rejected)
-        evaluation.schema_depends_on_strata = True
-        strata, edges = evaluation.stratify(suspended, () if found else more)
+        engine = Engine(explicit, compiled, progress, modular=modular, rejected=rejected)
+        engine.schema_depends_on_strata = True
+        strata, edges = engine.stratify(suspended, () if found else more)
         suspended |= strata.suspended
 
 
-def _result(explicit: TripleIndex, evaluation: Evaluation, strata: Strata) -> Materialisation:
-    fixpoint, compiled = evaluation.fixpoint, evaluation.compiled
+def _result(explicit: TripleIndex, engine: Engine, strata: Strata) -> Materialisation:
+    fixpoint, compiled = engine.fixpoint, engine.compiled
     return Materialisation(
         compiled.source, compiled.dictionary, explicit, fixpoint.index.snapshot(),
-        evaluation, compiled, tuple(evaluation.assignments), evaluation.cells, strata,
-        fixpoint.rounds, dict(fixpoint.seconds), evaluation.version,
+        engine, compiled, tuple(engine.assignments), engine.cells, strata,
+        fixpoint.rounds, dict(fixpoint.seconds), engine.version,
     )  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from corollary.evaluate.evaluation import SECONDS_A_REMOVAL
+from corollary.evaluate.engine import SECONDS_A_REMOVAL
 from corollary.maintain.strategy import DeletionStrategy, Request, TooMuch
 
 AUTOMATIC = "automatic"

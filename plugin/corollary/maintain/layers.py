@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary.evaluate.evaluation import Evaluation
+from corollary.evaluate.engine import Engine
 from corollary.index.delta import Delta
 from corollary.index.pairs import Pairs, among, pack, seconds
 from corollary.index.relation import Relation
@@ -25,11 +25,11 @@ DATA = 0
 class Layers:
     """Which layer facts belong to: the schema, or else the height of their predicate or class."""
 
-    def __init__(self, evaluation: Evaluation, strata: Strata) -> None:
+    def __init__(self, engine: Engine, strata: Strata) -> None:
         self.strata = strata
-        self._evaluation = evaluation
-        self._schema_depends_on_data = evaluation.schema_depends_on_data
-        self._rdf_type = evaluation.compiled.rdf_type
+        self._engine = engine
+        self._schema_depends_on_data = engine.schema_depends_on_data
+        self._rdf_type = engine.compiled.rdf_type
         heights = strata.heights
         self._properties = {node: height for node, height in heights.items() if node < CLASS}
         classes = sorted(node for node in heights if CLASS <= node < 2 * CLASS)
@@ -75,12 +75,12 @@ class Layers:
     def _of(self, predicate: int, keys: Keys) -> int | Rows:
         """The layer of all facts of a predicate, or of each."""
         if predicate != self._rdf_type:
-            if not self._schema_depends_on_data and predicate in self._evaluation.schema.predicates:
+            if not self._schema_depends_on_data and predicate in self._engine.schema.predicates:
                 return SCHEMA
             return self._properties.get(predicate, self._other_property)
         schema = None
         if not self._schema_depends_on_data:
-            schema = self._evaluation.schema.mask(predicate, Pairs(keys))
+            schema = self._engine.schema.mask(predicate, Pairs(keys))
             if schema.all():
                 return SCHEMA
         if not self._classes.size and (schema is None or not schema.any()):
@@ -127,7 +127,7 @@ class Layers:
 
         If rules are suspended, also for less of these: what suspends them may be gone.
         """
-        now, derived = self._evaluation.fixpoint.index, self.strata.derived
+        now, derived = self._engine.fixpoint.index, self.strata.derived
         if self.strata.suspended and self._has_more(before, now, frozenset()):
             return True
         return self._has_more(now, before, derived)
@@ -135,7 +135,7 @@ class Layers:
     def _has_more(self, now: TripleIndex, before: TripleIndex, derived: frozenset[Node]) -> bool:
         if not {*now.all_predicates()} <= {*before.all_predicates(), self._rdf_type, *derived}:
             return True
-        schema, known = (self._evaluation.schema.of(facts) for facts in (now, before))
+        schema, known = (self._engine.schema.of(facts) for facts in (now, before))
         if schema - known:
             return True
         types, earlier = now.relation(self._rdf_type), before.relation(self._rdf_type)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from corollary.evaluate import Materialisation
-from corollary.evaluate.evaluation import Evaluation
+from corollary.evaluate.engine import Engine
 from corollary.index.delta import Delta
 from corollary.index.triples import TripleIndex
 from corollary.language import Program
@@ -35,9 +35,9 @@ class Request:
     is_automatic: bool = True
 
     @property
-    def engine(self) -> Evaluation:
+    def engine(self) -> Engine:
         """The engine that holds I: strategies change it in place."""
-        return self.before.evaluation
+        return self.before.engine
 
 
 class CannotFollow(Exception):
@@ -114,7 +114,7 @@ class LayerwiseStrategy(Protocol):
     def name(self) -> str:
         """As in reports."""
 
-    def fitting(self, engine: Evaluation) -> LayerwiseStrategy:
+    def fitting(self, engine: Engine) -> LayerwiseStrategy:
         """Itself, or what takes its place, given the engine once it has taken up changed rules."""
 
     def on_layer(self, transaction: Transaction, layer: int) -> LayerDeletion:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.evaluate import Materialisation
-from corollary.evaluate.evaluation import Evaluation
+from corollary.evaluate.engine import Engine
 from corollary.index.delta import NOTHING, Delta
 from corollary.index.pairs import distinct, firsts
 from corollary.index.triples import TripleIndex
@@ -126,7 +126,7 @@ class Transaction:
         engine = request.engine
         self.request = request
         self.report = report
-        self.engine: Evaluation = engine
+        self.engine: Engine = engine
         self.modules = engine.fixpoint.modules
         self.index = engine.fixpoint.index
         self.before = before

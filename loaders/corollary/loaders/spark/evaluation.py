@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from corollary.algebra.context import ExecutionContext
-from corollary.evaluate.evaluation import tables
+from corollary.evaluate.engine import tables
 from corollary.index.pairs import Pairs, difference, pack
 from corollary.index.triples import TripleIndex
 from corollary.language import Program

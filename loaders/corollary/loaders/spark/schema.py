@@ -13,7 +13,7 @@ import numpy as np
 
 from corollary.algebra.context import ExecutionContext
 from corollary.algebra.execute import family_rows
-from corollary.evaluate.evaluation import Evaluation
+from corollary.evaluate.engine import Engine
 from corollary.index.delta import Candidates
 from corollary.index.pairs import Pairs, difference
 from corollary.index.triples import TripleIndex
@@ -94,7 +94,7 @@ class Schema:
         index = TripleIndex()
         for predicate, parts in given.items():
             index.add(predicate, Pairs.of(np.concatenate(parts)))
-        self._evaluation = Evaluation(index, self.compiled, None)
+        self._engine = Engine(index, self.compiled, None)
         self._sent = index.snapshot()
         self._guards: dict[CompiledRule, GuardTable] = {}
         self._sort()
@@ -102,7 +102,7 @@ class Schema:
     @property
     def index(self) -> TripleIndex:
         """All facts that the engine has, virtual ones included."""
-        return self._evaluation.fixpoint.index
+        return self._engine.fixpoint.index
 
     def take(self, facts: Facts) -> bool:
         """Take in the recent facts that are schema; whether there were any."""
@@ -111,7 +111,7 @@ class Schema:
         found = self.border.facts_inward(facts.ages()[Age.RECENT].where(self._condition()))
         if not found:
             return False
-        self._evaluation.add(found)
+        self._engine.add(found)
         self._guards.clear()
         for predicate, parts in found.items():
             known = self._sent.relation(predicate).pairs().keys

@@ -7,7 +7,7 @@ facts, and in the layers of strata, DRed takes the place of this strategy.
 from __future__ import annotations
 
 from corollary.evaluate import Materialisation
-from corollary.evaluate.evaluation import Evaluation
+from corollary.evaluate.engine import Engine
 from corollary.index.delta import Delta
 from corollary.maintain.cost_model import learnt_seconds
 from corollary.maintain.deletion.dred import DRed, DRedLayer
@@ -35,7 +35,7 @@ class BackwardForward:
         """I, layer by layer."""
         return follow(request, report, self)
 
-    def fitting(self, engine: Evaluation) -> LayerwiseStrategy:
+    def fitting(self, engine: Engine) -> LayerwiseStrategy:
         """DRed, if data leads to schema."""
         return DRed() if engine.schema_depends_on_data else self
 

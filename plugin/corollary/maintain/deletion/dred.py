@@ -7,7 +7,7 @@ nonrecursive derivations spare a fact that is derived from facts of E alone; her
 from __future__ import annotations
 
 from corollary.evaluate import Materialisation
-from corollary.evaluate.evaluation import Evaluation
+from corollary.evaluate.engine import Engine
 from corollary.index.delta import Delta
 from corollary.maintain.cost_model import learnt_seconds
 from corollary.maintain.layers import DATA
@@ -33,7 +33,7 @@ class DRed:
         """I, layer by layer."""
         return follow(request, report, self)
 
-    def fitting(self, engine: Evaluation) -> DRed:
+    def fitting(self, engine: Engine) -> DRed:
         """Itself."""
         return self
 

@@ -23,5 +23,5 @@ class Recompute:
     def carry_out(self, request: Request, report: Report) -> Materialisation:
         """I from scratch."""
         result = materialise(request.explicit, request.program, request.before.dictionary)
-        result.evaluation.schema_depends_on_data |= request.engine.schema_depends_on_data
+        result.engine.schema_depends_on_data |= request.engine.schema_depends_on_data
         return result

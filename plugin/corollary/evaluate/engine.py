@@ -56,7 +56,7 @@ def tables(context: ExecutionContext, facts: TripleIndex) -> Tables:
     return rows
 
 
-class Evaluation:
+class Engine:
     """The modules of a program, and all facts that they have derived so far: ``fixpoint.index``.
 
     ``schema_depends_on_data``: data leads to schema facts, so that the two cannot be followed one after the
