@@ -105,7 +105,7 @@ def load_task(paths: Sequence[Path], size: str) -> Task:
     def run(_: None) -> Outcome:
         index = read_index(paths, TermDictionary())
         for predicate in index.predicates():
-            assert index.relation(predicate).pairs().swapped.size
+            assert index.relation(predicate).pairs().by_object.size
         return Outcome(index.fact_count())
 
     return Task(ENGINE, LOAD, lambda: None, run, size, warm_up=True)

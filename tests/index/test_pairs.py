@@ -33,7 +33,7 @@ quick = settings(max_examples=150, deadline=None)
 def assert_is(found: Pairs, expected: set[Pair] | frozenset[Pair]) -> None:
     """The same set, in both orders, with every column that can be asked for."""
     assert unpacked(found.keys) == sorted(expected)
-    assert unpacked(found.swapped) == sorted((second, first) for first, second in expected)
+    assert unpacked(found.by_object) == sorted((second, first) for first, second in expected)
     assert len(found) == len(expected)
     assert found.distinct_firsts().tolist() == sorted({first for first, _ in expected})
     assert found.distinct_seconds().tolist() == sorted({second for _, second in expected})
@@ -67,11 +67,13 @@ def test_union_and_difference(
     one, other = Pairs(sorted_keys(left)), Pairs(sorted_keys(right))
     for made, both_orders in ((one, left_swapped), (other, right_swapped)):
         if both_orders:
-            assert made.swapped.size == len(made)
+            assert made.by_object.size == len(made)
     together, rest = one.plus(other), one.minus(other)
     few = 4 * len(right) <= len(left)
-    assert together.has_swapped or not left_swapped or not few, "an order that is there is kept up for little"
-    assert rest.has_swapped or not left_swapped
+    assert together.has_by_object or not left_swapped or not few, (
+        "an order that is there is kept up for little"
+    )
+    assert rest.has_by_object or not left_swapped
     assert_is(together, left | right)
     assert_is(rest, left - right)
     assert_is(one, left)

@@ -62,8 +62,8 @@ def relation(edges: set[Pair]) -> Relation:
     return whole.plus(sorted_keys(late)).minus(packed([(NODES, NODES)]))
 
 
-def both_ways(edges: set[Pair], mirrored: bool) -> set[Pair]:
-    return edges | {(v, u) for u, v in edges} if mirrored else edges
+def both_ways(edges: set[Pair], symmetric: bool) -> set[Pair]:
+    return edges | {(v, u) for u, v in edges} if symmetric else edges
 
 
 @in_every_form
@@ -82,55 +82,55 @@ def test_close_keys(form: Constants, edges: set[Pair], data: st.DataObject) -> N
 @in_every_form
 @thorough
 @given(graphs, st.sets(nodes), st.booleans())
-def test_close_from(form: Constants, edges: set[Pair], sources: set[int], mirrored: bool) -> None:
+def test_close_from(form: Constants, edges: set[Pair], sources: set[int], symmetric: bool) -> None:
     with patch.multiple(closure, **form):
-        found = closure.close_from(relation(edges), column(sorted(sources)), mirrored=mirrored)
-    expected = {(u, v) for u, v in twins.closure(both_ways(edges, mirrored)) if u in sources}
+        found = closure.close_from(relation(edges), column(sorted(sources)), symmetric=symmetric)
+    expected = {(u, v) for u, v in twins.closure(both_ways(edges, symmetric)) if u in sources}
     assert unpacked(found) == sorted(expected)
 
 
 @in_every_form
 @thorough
 @given(graphs, graphs, st.booleans())
-def test_pairs_on_paths(form: Constants, edges: set[Pair], pairs: set[Pair], mirrored: bool) -> None:
+def test_pairs_on_paths(form: Constants, edges: set[Pair], pairs: set[Pair], symmetric: bool) -> None:
     with patch.multiple(closure, **form):
-        found = closure.pairs_on_paths(sorted_keys(pairs), relation(edges), mirrored=mirrored)
-    assert unpacked(found) == sorted(pairs & twins.closure(both_ways(edges, mirrored)))
+        found = closure.pairs_on_paths(sorted_keys(pairs), relation(edges), symmetric=symmetric)
+    assert unpacked(found) == sorted(pairs & twins.closure(both_ways(edges, symmetric)))
 
 
 @in_every_form
 @thorough
 @given(graphs, st.data(), st.booleans())
-def test_closure_difference(form: Constants, edges: set[Pair], data: st.DataObject, mirrored: bool) -> None:
+def test_closure_difference(form: Constants, edges: set[Pair], data: st.DataObject, symmetric: bool) -> None:
     gone = data.draw(st.sets(st.sampled_from(sorted(edges)), max_size=5)) if edges else set()
-    before = twins.closure(both_ways(edges, mirrored))
-    after = twins.closure(both_ways(edges - gone, mirrored))
-    starts = {u for u, _ in both_ways(gone, mirrored)}
+    before = twins.closure(both_ways(edges, symmetric))
+    after = twins.closure(both_ways(edges - gone, symmetric))
+    starts = {u for u, _ in both_ways(gone, symmetric)}
     with patch.multiple(closure, **form):
         lost = closure.closure_difference(
             relation(edges),
             relation(edges - gone),
             column(starts),
-            mirrored=mirrored,
+            symmetric=symmetric,
         )
     assert unpacked(lost) == sorted(before - after)
 
 
 @thorough
 @given(graphs, st.lists(nodes), st.booleans(), st.booleans())
-def test_nodes_met(edges: set[Pair], starts: list[int], backward: bool, mirrored: bool) -> None:
+def test_nodes_met(edges: set[Pair], starts: list[int], backward: bool, symmetric: bool) -> None:
     """Those of the starts that are no nodes of the graph are met too."""
-    met = closure.nodes_met(relation(edges), column(starts), backward=backward, mirrored=mirrored)
+    met = closure.nodes_met(relation(edges), column(starts), backward=backward, symmetric=symmetric)
     walked = {(v, u) for u, v in edges} if backward else edges
-    reached = {v for u, v in twins.closure(both_ways(walked, mirrored)) if u in starts}
+    reached = {v for u, v in twins.closure(both_ways(walked, symmetric)) if u in starts}
     assert met.tolist() == sorted(reached.union(starts))
 
 
 @thorough
 @given(graphs, st.sets(nodes), st.booleans())
-def test_edges_beyond(edges: set[Pair], sources: set[int], mirrored: bool) -> None:
-    found = closure.edges_beyond(relation(edges), column(sorted(sources)), mirrored=mirrored)
-    walked = both_ways(edges, mirrored)
+def test_edges_beyond(edges: set[Pair], sources: set[int], symmetric: bool) -> None:
+    found = closure.edges_beyond(relation(edges), column(sorted(sources)), symmetric=symmetric)
+    walked = both_ways(edges, symmetric)
     near = sources | {v for u, v in twins.closure(walked) if u in sources}
     assert set(unpacked(found)) == {(u, v) for u, v in walked if u in near}
 

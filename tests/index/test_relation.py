@@ -47,12 +47,12 @@ def assert_is(relation: Relation, facts: frozenset[Pair]) -> None:
         assert relation.has_object(term) == any(value == term for _, value in facts)
     assert relation.legal_count() == sum(subject < FIRST_LITERAL for subject, _ in facts)
     assert unpacked(relation.starting(column(sorted({*IDS, 7})))) == sorted(facts & set(probes))
-    assert found(*relation.turned().objects_of(PROBES)) == sorted(flipped_probes)
+    assert found(*relation.inverse().objects_of(PROBES)) == sorted(flipped_probes)
 
 
 def assert_folds_to(relation: Relation, facts: frozenset[Pair]) -> None:
     assert unpacked(relation.keys()) == sorted(facts)
-    assert unpacked(relation.pairs().swapped) == sorted((value, subject) for subject, value in facts)
+    assert unpacked(relation.pairs().by_object) == sorted((value, subject) for subject, value in facts)
     assert_is(relation, facts)
 
 
@@ -69,7 +69,7 @@ class RelationMachine(RuleBasedStateMachine):
     def start(self, facts: frozenset[Pair], both_orders: bool) -> None:
         base = Pairs(sorted_keys(facts))
         if both_orders:
-            assert base.swapped.size == len(facts)
+            assert base.by_object.size == len(facts)
         self.relation, self.facts = Relation(base), facts
 
     @rule(facts=sets_of_pairs)
@@ -86,7 +86,7 @@ class RelationMachine(RuleBasedStateMachine):
     def plus_new(self, facts: frozenset[Pair], both_orders: bool) -> None:
         new = Pairs(sorted_keys(facts - self.facts))
         if both_orders:
-            assert new.swapped.size == len(new)
+            assert new.by_object.size == len(new)
         self.relation = self.relation.plus_new(new)
         self.facts |= facts
 

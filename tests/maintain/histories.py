@@ -147,8 +147,8 @@ def assert_state(
     for relations in index.relations(), result.explicit.relations():
         for _, there in relations:
             pairs = there.pairs()
-            turned = pack(seconds(pairs.swapped), firsts(pairs.swapped))
-            assert np.array_equal(np.sort(turned), pairs.keys), report
+            inverse = pack(seconds(pairs.by_object), firsts(pairs.by_object))
+            assert np.array_equal(np.sort(inverse), pairs.keys), report
     subjects, predicates, objects = index.columns(legal=False)
     for directory, ends in (
         (result.index.predicates_of_subjects(), subjects),

@@ -84,7 +84,7 @@ def join_for(batch: Batch, atom: Atom, facts: TripleIndex, wanted: Collection[in
     is_path = atom.p >= 0 and free < 0 and bound in batch.columns and free not in batch.columns
     if batch.size < MANY_ROWS or not is_path or len(wanted) != 2 or len(others) != 1 or bound in others:
         return join(batch, atom, facts)
-    relation = facts.relation(atom.p) if bound == atom.s else facts.relation(atom.p).turned()
+    relation = facts.relation(atom.p) if bound == atom.s else facts.relation(atom.p).inverse()
     ways = int(relation.subject_counts(batch.columns[bound]).sum())
     if ways < WAYS_A_PAIR * (batch.size + len(relation)):
         return join(batch, atom, facts)

@@ -77,13 +77,13 @@ def close_graph(size: int, sources: Nodes, targets: Nodes) -> tuple[Column, Colu
     return firsts(pairs), seconds(pairs)
 
 
-def close_from(edges: Relation, sources: Column, *, mirrored: bool = False) -> Keys:
+def close_from(edges: Relation, sources: Column, *, symmetric: bool = False) -> Keys:
     """The part of a relation's transitive closure that starts at some sources (ascending), sorted.
 
-    With ``mirrored``, every edge may be gone over both ways. Only the part of the graph that they reach is
+    With ``symmetric``, every edge may be gone over both ways. Only the part of the graph that they reach is
     looked at.
     """
-    part = Part.beyond(edges, sources, mirrored=mirrored)
+    part = Part.beyond(edges, sources, symmetric=symmetric)
     walked = part.walked(sources)
     if walked is not None:
         return walked
@@ -97,12 +97,12 @@ def close_from(edges: Relation, sources: Column, *, mirrored: bool = False) -> K
     return sort_keys(np.concatenate(blocks))
 
 
-def pairs_on_paths(pairs: Keys, edges: Relation, *, mirrored: bool = False) -> Keys:
-    """Those of some pairs (sorted) that a path over edges joins; both ways if ``mirrored``."""
+def pairs_on_paths(pairs: Keys, edges: Relation, *, symmetric: bool = False) -> Keys:
+    """Those of some pairs (sorted) that a path over edges joins; both ways if ``symmetric``."""
     if not pairs.size:
         return pairs
     sources = distinct_of_sorted(firsts(pairs))
-    part = Part.beyond(edges, sources, mirrored=mirrored)
+    part = Part.beyond(edges, sources, symmetric=symmetric)
     walked = part.walked(sources)
     if walked is not None:
         return intersection(pairs, walked)
@@ -117,15 +117,15 @@ def pairs_on_paths(pairs: Keys, edges: Relation, *, mirrored: bool = False) -> K
     return pairs[is_joined]
 
 
-def closure_difference(more: Relation, fewer: Relation, starts: Column, *, mirrored: bool = False) -> Keys:
+def closure_difference(more: Relation, fewer: Relation, starts: Column, *, symmetric: bool = False) -> Keys:
     """The paths over some edges that there are not over fewer of them, sorted.
 
     ``starts`` is where the paths over edges that are only among the former may go over them: the first
-    ends of these edges, and the second ones if ``mirrored``.
+    ends of these edges, and the second ones if ``symmetric``.
     """
-    sources = nodes_met(more, starts, backward=True, mirrored=mirrored)
-    part = Part.beyond(more, sources, mirrored=mirrored)
-    return part.paths_lost(part.within(fewer, mirrored=mirrored), sources)
+    sources = nodes_met(more, starts, backward=True, symmetric=symmetric)
+    part = Part.beyond(more, sources, symmetric=symmetric)
+    return part.paths_lost(part.within(fewer, symmetric=symmetric), sources)
 
 
 @dataclass(slots=True)
@@ -138,15 +138,15 @@ class Part:
     edges: Keys
 
     @staticmethod
-    def beyond(edges: Relation, sources: Column, *, mirrored: bool) -> Part:
+    def beyond(edges: Relation, sources: Column, *, symmetric: bool) -> Part:
         """What is reached from sources."""
-        part = edges_beyond(edges, sources, mirrored=mirrored)
+        part = edges_beyond(edges, sources, symmetric=symmetric)
         return Part(*_numbered(part), part)
 
-    def within(self, edges: Relation, *, mirrored: bool) -> Part:
-        """The same nodes with those edges only that are among others, either way if ``mirrored``."""
+    def within(self, edges: Relation, *, symmetric: bool) -> Part:
+        """The same nodes with those edges only that are among others, either way if ``symmetric``."""
         kept = edges.contains(self.edges)
-        if mirrored:
+        if symmetric:
             kept |= edges.contains(swap(self.edges))
         return Part(self.nodes, self.start[kept], self.end[kept], self.edges[kept])
 
@@ -193,11 +193,11 @@ class Part:
         return sort_keys(pack(np.repeat(sources, np.diff(closed)), self.nodes[reached[: closed[-1]]]))
 
 
-def nodes_met(edges: Relation, starts: Column, *, backward: bool = False, mirrored: bool = False) -> Column:
+def nodes_met(edges: Relation, starts: Column, *, backward: bool = False, symmetric: bool = False) -> Column:
     """The starts and what they reach over edges, or what reaches them, ascending."""
     (base, added, removed), none = edges._parts, (NO_KEYS, NO_KEYS, NO_KEYS)
-    forth = (base.keys, added.keys, removed.keys) if mirrored or not backward else none
-    back = (base.swapped, added.swapped, removed.swapped) if mirrored or backward else none
+    forth = (base.keys, added.keys, removed.keys) if symmetric or not backward else none
+    back = (base.by_object, added.by_object, removed.by_object) if symmetric or backward else none
     room = min(64 + 2 * starts.size, starts.size + len(edges))
     while True:
         met, table = np.empty(room, np.uint64), np.zeros(2 << room.bit_length(), np.uint64)
@@ -207,12 +207,12 @@ def nodes_met(edges: Relation, starts: Column, *, backward: bool = False, mirror
         room = min(4 * room, starts.size + len(edges))  # an edge leads to one node
 
 
-def edges_beyond(edges: Relation, sources: Column, *, mirrored: bool = False) -> Keys:
-    """The edges on all paths from some sources; both ways if ``mirrored``, and in no particular order."""
-    near = nodes_met(edges, sources, mirrored=mirrored)
+def edges_beyond(edges: Relation, sources: Column, *, symmetric: bool = False) -> Keys:
+    """The edges on all paths from some sources; both ways if ``symmetric``, and in no particular order."""
+    near = nodes_met(edges, sources, symmetric=symmetric)
     rows, targets = edges.objects_of(near)
     found = pack(near[rows], targets)
-    if mirrored:
+    if symmetric:
         rows, targets = edges.subjects_of(near)
         found = np.concatenate((found, pack(near[rows], targets)))
     return found

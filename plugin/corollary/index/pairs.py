@@ -66,9 +66,9 @@ def swap(keys: Keys) -> Keys:
     """Every pair the other way round; the order is not kept."""
     if keys.size > FEW_ROWS:
         reserve(2 * keys.nbytes)
-    swapped = keys >> HALF
-    swapped |= keys << HALF
-    return swapped
+    by_object = keys >> HALF
+    by_object |= keys << HALF
+    return by_object
 
 
 def sort_keys(keys: Keys, *, by_first: bool = False) -> Keys:
@@ -254,7 +254,7 @@ def compose(pairs: Keys, further: Pairs) -> Keys:
     starts: Rows = np.empty(probes.size, np.int64)
     counts: Rows = np.empty(probes.size, np.int64)
     total = locate_kernel(further.keys, probes, starts, counts) if len(further) and probes.size else 0
-    ends = further.distinct_seconds() if further.has_swapped else distinct(seconds(further.keys))
+    ends = further.distinct_seconds() if further.has_by_object else distinct(seconds(further.keys))
     numbers = np.searchsorted(ends, seconds(further.keys)).astype(np.uint32)
     most = min(total, distinct_of_sorted(firsts(pairs)).size * ends.size)
     reserve(8 * most)
@@ -288,18 +288,18 @@ class Pairs:
     """An immutable set of pairs, in both orders.
 
     1. It is made from keys that are sorted and unique already, or by ``of`` from any.
-    2. ``keys`` (by first) is there at once; ``swapped`` (by second) is made on first use and kept.
+    2. ``keys`` (by first) is there at once; ``by_object`` (by second) is made on first use and kept.
     """
 
-    __slots__ = ("_distinct", "_distinct_swapped", "_swapped", "_swapped_view", "_view", "keys")
+    __slots__ = ("_by_object", "_by_object_view", "_distinct", "_distinct_by_object", "_view", "keys")
 
-    def __init__(self, keys: Keys, swapped: Keys | None = None) -> None:
+    def __init__(self, keys: Keys, by_object: Keys | None = None) -> None:
         self.keys = keys
-        self._swapped = swapped
+        self._by_object = by_object
         self._distinct: Column | None = None
-        self._distinct_swapped: Column | None = None
+        self._distinct_by_object: Column | None = None
         self._view: memoryview | None = None
-        self._swapped_view: memoryview | None = None
+        self._by_object_view: memoryview | None = None
 
     @staticmethod
     def of(keys: Keys) -> Pairs:
@@ -313,19 +313,19 @@ class Pairs:
         return int(self.keys.size)
 
     @property
-    def swapped(self) -> Keys:
+    def by_object(self) -> Keys:
         """The same pairs as second << 32 | first, sorted."""
-        if self._swapped is None:
-            self._swapped = sort_keys(swap(self.keys), by_first=True)
-        return self._swapped
+        if self._by_object is None:
+            self._by_object = sort_keys(swap(self.keys), by_first=True)
+        return self._by_object
 
     @property
-    def has_swapped(self) -> bool:
-        return self._swapped is not None
+    def has_by_object(self) -> bool:
+        return self._by_object is not None
 
-    def turned(self) -> Pairs:
+    def inverse(self) -> Pairs:
         """The set of the pairs turned round; it shares both arrays."""
-        return Pairs(self.swapped, self.keys)
+        return Pairs(self.by_object, self.keys)
 
     def distinct_firsts(self) -> Column:
         """The distinct first halves, ascending; kept."""
@@ -335,9 +335,9 @@ class Pairs:
 
     def distinct_seconds(self) -> Column:
         """The distinct second halves, ascending; kept."""
-        if self._distinct_swapped is None:
-            self._distinct_swapped = distinct_of_sorted(firsts(self.swapped))
-        return self._distinct_swapped
+        if self._distinct_by_object is None:
+            self._distinct_by_object = distinct_of_sorted(firsts(self.by_object))
+        return self._distinct_by_object
 
     def has(self, key: int) -> bool:
         """Whether one packed pair is there."""
@@ -357,7 +357,7 @@ class Pairs:
 
     def firsts_of(self, second: int) -> list[int]:
         """The first halves beside one second half, ascending."""
-        return _beside(self._look_swapped(), second) if self.keys.size else []
+        return _beside(self._look_by_object(), second) if self.keys.size else []
 
     def count_first(self, first: int) -> int:
         """How many pairs have that first half."""
@@ -365,13 +365,13 @@ class Pairs:
 
     def count_second(self, second: int) -> int:
         """How many pairs have that second half."""
-        return _count(self._look_swapped(), second) if self.keys.size else 0
+        return _count(self._look_by_object(), second) if self.keys.size else 0
 
-    def _look_swapped(self) -> memoryview:
+    def _look_by_object(self) -> memoryview:
         """The swapped keys as Python reads them."""
-        if self._swapped_view is None:
-            self._swapped_view = self.swapped.data
-        return self._swapped_view
+        if self._by_object_view is None:
+            self._by_object_view = self.by_object.data
+        return self._by_object_view
 
     def _look(self) -> memoryview:
         """The keys as Python reads them one by one: several times faster than through numpy."""
@@ -386,15 +386,15 @@ class Pairs:
         if not len(self):
             return other
         few = 4 * len(other) <= len(self)
-        swapped = union(self.swapped, other.swapped) if self.has_swapped and few else None
-        return Pairs(union(self.keys, other.keys), swapped)
+        by_object = union(self.by_object, other.by_object) if self.has_by_object and few else None
+        return Pairs(union(self.keys, other.keys), by_object)
 
     def minus(self, other: Pairs) -> Pairs:
         """The difference; the swapped order follows if this set has it."""
         if not len(other) or not len(self):
             return self
-        swapped = difference(self.swapped, other.swapped) if self.has_swapped else None
-        return Pairs(difference(self.keys, other.keys), swapped)
+        by_object = difference(self.by_object, other.by_object) if self.has_by_object else None
+        return Pairs(difference(self.keys, other.keys), by_object)
 
 
 def _beside(view: memoryview, half: int) -> list[int]:

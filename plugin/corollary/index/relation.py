@@ -135,9 +135,9 @@ class Relation:
         """All facts as subject << 32 | object, sorted, read-only."""
         return read_only(self.pairs().keys)
 
-    def turned(self) -> Relation:
+    def inverse(self) -> Relation:
         """The relation with subjects and objects in each other's place; it shares all arrays."""
-        return Relation(*(part.turned() for part in self._parts))
+        return Relation(*(part.inverse() for part in self._parts))
 
     def starting(self, subjects: Column) -> Keys:
         """The facts of some subjects (ascending), sorted."""
@@ -156,7 +156,7 @@ class Relation:
     def subjects_of(self, objects: Column) -> tuple[Rows, Column]:
         """All (row, subject) such that (subject, objects[row]) is a fact."""
         base, added, removed = self._parts
-        return _overlaid_join(base.swapped, added.swapped, removed.swapped, objects)
+        return _overlaid_join(base.by_object, added.by_object, removed.by_object, objects)
 
     def subject_counts(self, subjects: Column) -> Rows:
         """How many facts each of the subjects has."""
@@ -166,7 +166,7 @@ class Relation:
     def object_counts(self, objects: Column) -> Rows:
         """How many facts each of the objects has."""
         base, added, removed = self._parts
-        return _overlaid_counts(base.swapped, added.swapped, removed.swapped, objects)
+        return _overlaid_counts(base.by_object, added.by_object, removed.by_object, objects)
 
     def objects(self, subject: int) -> list[int]:
         """The objects of one subject; cheaper than ``objects_of`` for a single look-up."""

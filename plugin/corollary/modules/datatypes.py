@@ -196,16 +196,16 @@ class Datatypes(Module):
         self._tell_equated(facts, found)
         return {self._dictionary.encode(name): keys for name, keys in found.items()}
 
-    def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """What was told of the literals in the gone facts, and of datatypes that those showed."""
         predicates = map(self._dictionary.encode, RELATIONS)
         relations = {p: facts.relation(p) for p in predicates if len(facts.relation(p))}
         told: Candidates = {}
         if not relations:
             return told
-        literals = _literals(gone).astype(np.uint32)
+        literals = _literals(deleted).astype(np.uint32)
         for predicate, relation in relations.items():
-            if self._is_wide or self._shown_datatypes(gone) or len(gone.relation(self._same_as)):
+            if self._is_wide or self._shown_datatypes(deleted) or len(deleted.relation(self._same_as)):
                 told[predicate] = [relation.pairs().keys]
                 continue
             rows, others = relation.objects_of(literals)
@@ -242,7 +242,7 @@ class Datatypes(Module):
             found[predicate] = [keys[kept]]
         return found
 
-    def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
+    def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """The facts that the candidates' literals occur in, and those that may show their datatypes."""
         told = [candidates.relation(self._dictionary.encode(name)) for name in RELATIONS]
         keys = np.concatenate([relation.pairs().keys for relation in told])
@@ -260,14 +260,14 @@ class Datatypes(Module):
         read[self._member] = [facts.relation(self._member).pairs().keys]
         return read
 
-    def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
+    def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Forget literals and datatypes of which nothing is told any more: they are new when they return."""
-        if self._is_wide or self._shown_datatypes(gone):
+        if self._is_wide or self._shown_datatypes(deleted):
             self._shown &= self._all_shown(facts)
             self._is_wide = self._looks_at_all(facts)
-        if len(gone.relation(self._same_as)):
+        if len(deleted.relation(self._same_as)):
             self._equated = intersection(self._equated, self._ends_of_same_as(facts).astype(np.uint64))
-        literals = intersection(_literals(gone), self._used) if self._used.size else self._used
+        literals = intersection(_literals(deleted), self._used) if self._used.size else self._used
         if not literals.size:
             return
         lost = literals[~_occur(literals.astype(np.uint32), facts)]

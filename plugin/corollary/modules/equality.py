@@ -40,7 +40,7 @@ from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
 from corollary.plan.compile import CompiledRule, is_virtual
 from corollary.plan.program import CompiledProgram
-from corollary.plan.shapes import closed_predicate, mirrored_predicate, replaced_end
+from corollary.plan.shapes import closed_predicate, replaced_end, symmetric_predicate
 
 
 class Equality(Module):
@@ -62,9 +62,9 @@ class Equality(Module):
     def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
         """Rules that replace terms by a relation that others close and mirror."""
         ends = [(rule, rules.recognised(replaced_end, rule)) for rule in offered]
-        mirrored = {rules.recognised(mirrored_predicate, rule) for rule in rules.rules}
+        symmetric = {rules.recognised(symmetric_predicate, rule) for rule in rules.rules}
         closed = {rules.recognised(closed_predicate, rule) for rule in rules.rules}
-        same = min({end[0] for _, end in ends if end is not None} & mirrored & closed, default=None)
+        same = min({end[0] for _, end in ends if end is not None} & symmetric & closed, default=None)
         return [rule for rule, end in ends if end is not None and end[0] == same]
 
     @classmethod
@@ -119,11 +119,11 @@ class Equality(Module):
         self._replace_by(recent.relation(self._same), facts, candidates)
         return candidates
 
-    def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """All replacements in gone facts, and by gone pairs in all facts."""
         candidates: Candidates = {}
-        self._replace(gone, facts, candidates)
-        self._replace_by(gone.relation(self._same), facts, candidates)
+        self._replace(deleted, facts, candidates)
+        self._replace_by(deleted.relation(self._same), facts, candidates)
         return candidates
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
@@ -142,13 +142,13 @@ class Equality(Module):
                 self._rederive(group, candidates, facts, cliques, derived)
         return derived
 
-    def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
+    def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """The facts in which one term is replaced, and what says that the terms are the same."""
         if not len(facts.relation(self._same)):
             return {}
-        return self._one_step.premises(candidates, facts, certain)
+        return self._one_step.premises(candidates, facts, proved)
 
-    def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
+    def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Nothing is kept."""
 
     def _replace(self, recent: TripleIndex, facts: TripleIndex, candidates: Candidates) -> None:
@@ -196,7 +196,7 @@ class Equality(Module):
         for predicate in predicates:
             pairs = candidates.relation(predicate).pairs()
             terms += [pairs.distinct_firsts(), pairs.distinct_seconds()]
-        return close_from(same, distinct(np.concatenate(terms)), mirrored=True)
+        return close_from(same, distinct(np.concatenate(terms)), symmetric=True)
 
     def _groups(self, candidates: TripleIndex, cliques: Keys) -> Iterator[list[int]]:
         """The predicates of the candidates, those of a clique together."""
@@ -225,8 +225,10 @@ class Equality(Module):
             if place in self._places:
                 more, others = join(cliques, subjects if place == 0 else objects)
                 rows = np.concatenate((rows, rows[more]))
-                turned = (others, objects[more]) if place == 0 else (subjects[more], others)
-                subjects, objects = (np.concatenate(p) for p in zip((subjects, objects), turned, strict=True))
+                inverse = (others, objects[more]) if place == 0 else (subjects[more], others)
+                subjects, objects = (
+                    np.concatenate(p) for p in zip((subjects, objects), inverse, strict=True)
+                )
         wanted = pack(subjects, objects)
         order = np.argsort(wanted)  # ascending probes are found faster
         wanted, rows = wanted[order], rows[order]

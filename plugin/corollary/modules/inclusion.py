@@ -171,16 +171,16 @@ class Inclusion(Module):
         self._apply(known, recent, candidates)
         return candidates
 
-    def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """All targets of the gone facts, and of the facts that gone guards have included in others.
 
         Of an inclusion that is gone only the facts next to it need to be found: what they lead to over
         inclusions that stay, the closure tells, and over others that are gone, these.
         """
         candidates: Candidates = {}
-        self._apply(self._included, gone, candidates)
-        if self._guards.are_among(gone):
-            direct = self._by_guards.overdelete(facts, gone, certain)
+        self._apply(self._included, deleted, candidates)
+        if self._guards.are_among(deleted):
+            direct = self._by_guards.overdelete(facts, deleted, proved)
             extend(candidates, direct)
             included = {p: Relation(Pairs.of(np.concatenate(parts))) for p, parts in direct.items()}
             self._apply(self._included, TripleIndex(included), candidates)
@@ -195,46 +195,46 @@ class Inclusion(Module):
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The candidates that are targets of some fact; guards are taken for settled."""
         derived: Candidates = {}
-        for target, source, turned in self._copies(candidates, _has_facts(facts)):
+        for target, source, inverse in self._copies(candidates, _has_facts(facts)):
             pairs = candidates.relation(target).pairs()
-            there = facts.relation(source).common(pairs.swapped if turned else pairs.keys)
-            derived.setdefault(target, []).append(swap(there) if turned else there)
+            there = facts.relation(source).common(pairs.by_object if inverse else pairs.keys)
+            derived.setdefault(target, []).append(swap(there) if inverse else there)
         types = candidates.relation(self._rdf_type)
         if len(types):
             derived.setdefault(self._rdf_type, []).append(self._supported(types.pairs().keys, facts))
         return derived
 
-    def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
+    def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """The facts that have a candidate for a target, if not all facts of their predicate are certain."""
 
         def is_open(predicate: int) -> bool:
-            return len(facts.relation(predicate)) > len(certain.relation(predicate))
+            return len(facts.relation(predicate)) > len(proved.relation(predicate))
 
         read: Candidates = {}
-        for target, source, turned in self._copies(candidates, is_open):
+        for target, source, inverse in self._copies(candidates, is_open):
             pairs = candidates.relation(target).pairs()
-            found = facts.relation(source).common(pairs.swapped if turned else pairs.keys)
+            found = facts.relation(source).common(pairs.by_object if inverse else pairs.keys)
             read.setdefault(source, []).append(found)
         types = candidates.relation(self._rdf_type)
         if len(types):
             within = self._included.classes
-            includes = counts(within.swapped, seconds(types.keys())) > 0
+            includes = counts(within.by_object, seconds(types.keys())) > 0
             subjects = distinct_of_sorted(firsts(types.keys()[includes]))
             rows, classes = facts.relation(self._rdf_type).objects_of(subjects)
             steps, targets = join(within.keys, classes)
             steps = steps[types.contains(pack(subjects[rows[steps]], targets))]
             read.setdefault(self._rdf_type, []).append(pack(subjects[rows[steps]], classes[steps]))
-            swapped = types.pairs().swapped
-            for source, turned, rows in self._ends(swapped, is_open):
-                relation, ends = facts.relation(source), distinct(seconds(swapped[rows]))
-                rows, others = relation.subjects_of(ends) if turned else relation.objects_of(ends)
+            by_object = types.pairs().by_object
+            for source, inverse, rows in self._ends(by_object, is_open):
+                relation, ends = facts.relation(source), distinct(seconds(by_object[rows]))
+                rows, others = relation.subjects_of(ends) if inverse else relation.objects_of(ends)
                 near = ends[rows]
-                read.setdefault(source, []).append(pack(others, near) if turned else pack(near, others))
+                read.setdefault(source, []).append(pack(others, near) if inverse else pack(near, others))
         return read
 
-    def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
+    def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Take down the inclusions of guards that are gone; what is new, rules that wait will tell."""
-        if self._guards.are_among(gone):
+        if self._guards.are_among(deleted):
             lost = self._included.without(self.closure(facts))
             self._included = self._included.without(lost)
 
@@ -243,10 +243,10 @@ class Inclusion(Module):
     ) -> Iterator[tuple[int, int, bool]]:
         """The properties of candidates, with those included in them that are read, and whether turned."""
         for target in candidates.all_predicates():
-            for included, turned in ((self._included.properties, False), (self._included.inverses, True)):
+            for included, inverse in ((self._included.properties, False), (self._included.inverses, True)):
                 for source in included.firsts_of(target):
                     if is_read(source):
-                        yield target, source, turned
+                        yield target, source, inverse
 
     def _supported(self, types: Keys, facts: TripleIndex) -> Keys:
         """Those of some types (sorted) that follow from a fact: another type, or one with a property."""
@@ -254,31 +254,31 @@ class Inclusion(Module):
         steps = pack(classes, seconds(types)[rows])
         left: Mask = np.ones(types.size, np.bool_)
         left[rows[contains(self._included.classes.keys, steps)]] = False
-        by_class, swapped = types[~left], Pairs(types[left]).swapped
-        left = np.ones(swapped.size, np.bool_)
-        sources = self._ends(swapped, _has_facts(facts))
-        for source, turned, rows in sorted(sources, key=lambda end: -len(facts.relation(end[0]))):
+        by_class, by_object = types[~left], Pairs(types[left]).by_object
+        left = np.ones(by_object.size, np.bool_)
+        sources = self._ends(by_object, _has_facts(facts))
+        for source, inverse, rows in sorted(sources, key=lambda end: -len(facts.relation(end[0]))):
             rows = rows[left[rows]]
             if not rows.size:
                 continue
-            relation, ends = facts.relation(source), seconds(swapped[rows])
-            sizes = relation.object_counts(ends) if turned else relation.subject_counts(ends)
+            relation, ends = facts.relation(source), seconds(by_object[rows])
+            sizes = relation.object_counts(ends) if inverse else relation.subject_counts(ends)
             left[rows[sizes > 0]] = False
-        return np.concatenate((by_class, swap(swapped[~left])))
+        return np.concatenate((by_class, swap(by_object[~left])))
 
     def _ends(self, types: Keys, is_read: Callable[[int], bool]) -> Iterator[tuple[int, bool, Rows]]:
-        """Properties whose subjects (``turned``: objects) are of a class, and the rows to ask them for.
+        """Properties whose subjects (``inverse``: objects) are of a class, and the rows to ask them for.
 
         ``types`` are pairs (class, subject), sorted.
         """
         column = firsts(types)
         classes = distinct_of_sorted(column)
         starts = np.append(np.searchsorted(column, classes), column.size)
-        for included, turned in ((self._included.domains, False), (self._included.ranges, True)):
-            numbers, sources = join(included.swapped, classes)
+        for included, inverse in ((self._included.domains, False), (self._included.ranges, True)):
+            numbers, sources = join(included.by_object, classes)
             for source, part in grouped(sources, numbers):
                 if is_read(source):
-                    yield source, turned, spans(starts[part], starts[part + 1])
+                    yield source, inverse, spans(starts[part], starts[part + 1])
 
     def closure(self, facts: TripleIndex) -> Inclusions:
         """The closed inclusions of the present schema, kind by kind."""
@@ -295,7 +295,7 @@ class Inclusion(Module):
         properties, inverses = _close_turning(given(False, False, False), given(False, False, True))
         domains, ranges = given(False, True, False), given(False, True, True)
         # a property has the domains and ranges of those it is included in, and their superclasses
-        within, turned_within = properties.swapped, inverses.swapped
+        within, turned_within = properties.by_object, inverses.by_object
         domains, ranges = (
             np.concatenate((domains, follow(within, domains), follow(turned_within, ranges))),
             np.concatenate((ranges, follow(within, ranges), follow(turned_within, domains))),
@@ -329,18 +329,18 @@ class Inclusion(Module):
             return
         for source in facts.all_predicates():
             pairs = facts.relation(source).pairs()
-            for kind, turned in ((included.properties, False), (included.inverses, True)):
+            for kind, inverse in ((included.properties, False), (included.inverses, True)):
                 for target in kind.seconds_of(source):
-                    copied = swap(pairs.keys) if turned else pairs.keys
+                    copied = swap(pairs.keys) if inverse else pairs.keys
                     candidates.setdefault(target, []).append(copied)
-            for kind, turned in ((included.domains, False), (included.ranges, True)):
+            for kind, inverse in ((included.domains, False), (included.ranges, True)):
                 if classes := kind.seconds_of(source):
-                    ends = pairs.distinct_seconds() if turned else pairs.distinct_firsts()
+                    ends = pairs.distinct_seconds() if inverse else pairs.distinct_firsts()
                     types = pack(
                         np.repeat(ends, len(classes)), np.tile(np.array(classes, np.uint32), ends.size)
                     )
                     candidates.setdefault(self._rdf_type, []).append(types)
-        types = follow(facts.relation(self._rdf_type).pairs().swapped, included.classes.keys)
+        types = follow(facts.relation(self._rdf_type).pairs().by_object, included.classes.keys)
         candidates.setdefault(self._rdf_type, []).append(types)
 
 
@@ -386,14 +386,14 @@ def _has_facts(facts: TripleIndex) -> Callable[[int], bool]:
     return lambda predicate: len(facts.relation(predicate)) > 0
 
 
-def _close_turning(straight: Keys, turned: Keys) -> tuple[Pairs, Pairs]:
+def _close_turning(straight: Keys, inverse: Keys) -> tuple[Pairs, Pairs]:
     """The closure of inclusions between properties, as they stand and turned round: two of these cancel.
 
     Every property is two nodes of a graph, reached either way. That it is included in itself is left out.
     """
-    edges = np.concatenate((straight, turned))
+    edges = np.concatenate((straight, inverse))
     nodes = distinct(np.concatenate((firsts(edges), seconds(edges))))
-    flips = np.repeat(np.array([0, 1]), [straight.size, turned.size])
+    flips = np.repeat(np.array([0, 1]), [straight.size, inverse.size])
     start = 2 * np.searchsorted(nodes, firsts(edges))
     end = 2 * np.searchsorted(nodes, seconds(edges))
     starts, ends = np.concatenate((start, start + 1)), np.concatenate((end + flips, end + 1 - flips))

@@ -71,8 +71,8 @@ class Linear(Module):
         self._rdf_type = rdf_type
         self._external = EMPTY
         self._edges = EMPTY
-        self._gone = NO_KEYS
-        self._gone_edges = NO_KEYS
+        self._deleted = NO_KEYS
+        self._deleted_edges = NO_KEYS
         self._doubtful = NO_KEYS
         self._waiting = True
 
@@ -148,30 +148,33 @@ class Linear(Module):
             seeds = union(seeds, longer[~closed.contains(longer)])
         return self._told(_followed(seeds, self._edges))
 
-    def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """What sources with a gone fact or edge on their ways do not reach over certain ones."""
-        gone_facts, gone_edges = (relation.pairs().keys for relation in self._both(gone))
-        gone_facts = self._external.common(gone_facts)
-        self._gone, self._gone_edges = union(self._gone, gone_facts), union(self._gone_edges, gone_edges)
-        certain_closed, certain_edges = self._both(certain)
-        cut = _without_detour(gone_edges, certain_edges)
+        deleted_facts, deleted_edges = (relation.pairs().keys for relation in self._both(deleted))
+        deleted_facts = self._external.common(deleted_facts)
+        self._deleted, self._deleted_edges = (
+            union(self._deleted, deleted_facts),
+            union(self._deleted_edges, deleted_edges),
+        )
+        proved_closed, proved_edges = self._both(proved)
+        cut = _without_detour(deleted_edges, proved_edges)
         before = nodes_met(self._edges, firsts(cut), backward=True)
-        sources = distinct(np.concatenate((firsts(gone_facts), self._external.subjects_of(before)[1])))
+        sources = distinct(np.concatenate((firsts(deleted_facts), self._external.subjects_of(before)[1])))
         if not sources.size:
             return {}
         rows = self._both(facts)[0].starting(sources)
-        seeds = self._external.minus(self._gone).starting(sources)
-        edges = self._edges.minus(self._gone_edges)
+        seeds = self._external.minus(self._deleted).starting(sources)
+        edges = self._edges.minus(self._deleted_edges)
         lost = difference(rows, _led_to(rows, seeds, edges))
         self._doubtful = union(self._doubtful, lost)
-        certain_seeds = certain_closed.starting(sources)
+        proved_seeds = proved_closed.starting(sources)
         if self._is_based:
-            certain_seeds = union(certain_seeds, certain_edges.starting(sources))
+            proved_seeds = union(proved_seeds, proved_edges.starting(sources))
         if (
-            difference(seeds, certain_seeds).size
-            or not certain_edges.contains(edges_beyond(edges, distinct(seconds(seeds)))).all()
+            difference(seeds, proved_seeds).size
+            or not proved_edges.contains(edges_beyond(edges, distinct(seconds(seeds)))).all()
         ):
-            lost = difference(rows, _led_to(rows, certain_seeds, certain_edges))
+            lost = difference(rows, _led_to(rows, proved_seeds, proved_edges))
         return self._told(lost)
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
@@ -192,7 +195,7 @@ class Linear(Module):
             found = union(found, _led_to(asked, beyond, edges))
         return self._told(intersection(wanted.keys, found))
 
-    def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
+    def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """What the candidates' sources have from outside, the edges on the ways from there, the last steps.
 
         What other facts of these sources follow from may be gone while they have other proofs: so they are
@@ -212,15 +215,15 @@ class Linear(Module):
             steps = closed.common(pack(firsts(wanted.keys)[rows], before))
         return self._told(np.concatenate((closed.common(seeds), steps))) | self._told(near, self._shape.edges)
 
-    def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
+    def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Let go of what is gone; facts that no path explains any more are from outside now."""
         closed, self._edges = self._both(facts)
-        self._external = self._external.minus(self._both(gone)[0].pairs().keys)
+        self._external = self._external.minus(self._both(deleted)[0].pairs().keys)
         doubtful = closed.common(self._doubtful)
         if doubtful.size:
             seeds = self._external.starting(distinct_of_sorted(firsts(doubtful)))
             self._external = self._external.plus(difference(doubtful, _led_to(doubtful, seeds, self._edges)))
-        self._gone = self._gone_edges = self._doubtful = NO_KEYS
+        self._deleted = self._deleted_edges = self._doubtful = NO_KEYS
 
     def _close(self) -> Keys:
         """All that follows, as facts, sorted."""
@@ -242,7 +245,7 @@ class Linear(Module):
         return self._facing(closed), self._facing(edges)
 
     def _facing(self, relation: Relation) -> Relation:
-        return relation.turned() if self._shape.is_inverse else relation
+        return relation.inverse() if self._shape.is_inverse else relation
 
     def _told(self, keys: Keys, predicate: int | None = None) -> Candidates:
         """Facts of the closed relation, or of another, as they are outside of the module."""

@@ -117,10 +117,10 @@ class Lists(Module):
         self._told.update(read)
         return read
 
-    def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """Everything told of any list but for what certain facts tell: lists are short and few."""
         told = {predicate: facts.relation(predicate).pairs().keys for predicate in self._told}
-        kept = self._read(certain)
+        kept = self._read(proved)
         return {p: [difference(keys, sorted_unique(kept[p][0])) if p in kept else keys]
                 for p, keys in told.items()}  # fmt: skip
 
@@ -134,15 +134,15 @@ class Lists(Module):
         told = self._read(facts) if asked else {}
         return {p: list(map(candidates.relation(p).common, told[p])) for p in asked & told.keys()}
 
-    def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
+    def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """All that any reading is made of, if any candidate is of that kind."""
         if not self._told & set(candidates.all_predicates()):
             return {}
         return {predicate: [facts.relation(predicate).pairs().keys] for predicate in self.sources}
 
-    def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
+    def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Read all lists again when cells are gone."""
-        self._waiting = self._waiting or any(self.reads(predicate) for predicate in gone.all_predicates())
+        self._waiting = self._waiting or any(self.reads(predicate) for predicate in deleted.all_predicates())
 
     def _read(self, facts: TripleIndex) -> Candidates:
         firsts = _successors(facts, self._first)

@@ -1,14 +1,16 @@
-"""What the fixpoint and the maintenance ask of a module.
+"""The protocol of modules: what the fixpoint and the maintenance ask of them.
 
-The functions are those of Hu, Motik, Horrocks, Modular Materialisation of Datalog Programs, 2019,
-section 4, and two that Backward/forward needs; where something else is asked than in the paper, it is
-said. ``tests/modules/test_obligations.py`` holds every module to it.
+The functions are those of Hu, Motik, Horrocks, Modular Materialisation of Datalog Programs, 2019, section 4,
+and two that Backward/Forward needs. Where the protocol differs from the paper, the method says so.
+``tests/modules/test_obligations.py`` holds every module to it.
 
-A module has some rules of the program, its *own* rules. An *instance* is an own rule with terms for its
-variables; the facts of its body are its *premises*, those of its head its *conclusions*. What *follows*
-from facts does so by any number of instances. Facts *from outside* are explicit or derived by other
-modules, and were handed to it: what it had derived before that is not. *Guards* are facts that bring
-instances (``plan/compile.py``).
+Words, for a module M:
+- the *own* rules of M are those that it claimed;
+- an *instance* is an own rule with terms for its variables; the facts of its body are its *premises*, those
+  of its head its *conclusions*;
+- a fact *follows* from facts by any number of instances;
+- a fact is *external* to M if it is explicit or another module derived it, and *internal* if only M did;
+- *guards* are facts that bring new instances (``plan.compile``).
 """
 
 from __future__ import annotations
@@ -48,15 +50,15 @@ def feedback(module: Module, own: Delta) -> Delta:
 class Module(Protocol):
     """An algorithm over its own rules.
 
-    Answers are packed pairs by predicate, in any order, with duplicates. Facts that are known already, and
-    those that were not asked for (but for ``rederive``), do no harm in them. No argument is changed; only
-    ``add``, ``overdelete``, ``commit_deletions`` and what is said to change the rules change the module.
+    All answers are packed pairs by predicate, in any order, with duplicates. They may contain facts that are
+    known already and, except for ``rederive``, facts that were not asked for. No argument is changed.
+    ``add``, ``overdelete``, ``commit_deletions`` and the methods about rules change the module.
 
-    The paper's datasets for negated atoms are missing here, as is its function Diff (definition 5): only
-    semi-naive evaluation takes rules with negation, each stratum when all that it negates is settled. See
+    Negation and aggregates are the business of semi-naive evaluation alone, one stratum at a time: the
+    paper's datasets for negated atoms and its function Diff (definition 5) are
     ``SemiNaive.deleted_by_negation``, ``inserted_by_negation`` and ``grouped``.
 
-    To add a module: a class with these members, in a file of its own, and a line in ``modules.registry``.
+    To add a module: a class with these members in a file of its own, and a line in ``modules.registry``.
     """
 
     # Which rules it takes
@@ -152,85 +154,84 @@ class Module(Protocol):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether ``add`` would find something without recent facts.
+        """Whether ``add`` would derive something without recent facts.
 
-        Rules that were not applied yet, or what ``commit_deletions`` has found to be missing.
+        True while a rule was not applied yet, or after ``commit_deletions`` has found facts to be missing.
         """
 
     def reads(self, predicate: int) -> bool:
-        """Whether facts of that predicate may be premises.
+        """Whether facts of a predicate may be premises. The module receives no other facts.
 
-        It is never given others. Where a guard opens a further predicate, it looks up the earlier facts.
+        Where a new guard opens a predicate, the module looks up the earlier facts itself.
         """
 
     def feedback(self, predicate: int, new: Pairs) -> Pairs:
-        """Which of its own conclusions come back to it.
+        """Which of its own conclusions the module must receive again.
 
-        It is asked about what is new in the answers of ``add`` and ``rederive``, and ``add`` gets it; and
-        about what goes of the answers of ``overdelete``, which gets it next. In the paper nothing comes back
-        (algorithms 2 and 3), for its functions close the rules. Here that is up to the module: after one
-        application of the rules everything returns, after their closure only guards, and of what goes also
-        the facts that are from outside.
+        Asked about new facts in the answers of ``add`` and ``rederive`` (``add`` receives them), and about
+        deleted facts in the answers of ``overdelete`` (its next call receives them). In the paper modules
+        receive none (algorithms 2 and 3), since its functions close the rules. Here: everything after one
+        application of the rules; only guards after their closure; of deleted facts also those external to it.
         """
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """What recent facts lead to: definition 3.
 
-        ``facts`` are all there are; ``recent`` are those among them that it reads and was not given yet.
-        Without these the facts are closed under its rules, but for those that wait.
+        Preconditions: ``recent`` ⊆ ``facts``, and ``recent`` are the facts that the module reads and has not
+        received yet. Without these and without rules that wait, ``facts`` are closed under its rules.
 
-        At least: the conclusions of all instances over ``facts`` with a recent premise, and of all those of
-        rules that wait. At most: what follows from ``facts``. With what returns of the answer, again and
-        again, the facts become closed.
+        Returns at least the conclusions of all instances over ``facts`` with a recent premise, and all
+        conclusions of rules that wait; at most what follows from ``facts``. Repeated calls with the feedback
+        of the answers close the facts.
         """
 
-    def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
-        """What loses a derivation: definition 6, with certain facts in the place of its counters.
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
+        """What loses a derivation: definition 6, with proved facts in the place of its counters.
 
-        ``facts`` are those before the change, and the same as long as it is followed; ``gone`` are those that
-        it reads and that went since the last call; ``certain`` facts stay, and become more from call to call.
+        Preconditions: ``facts`` are those before the transaction, in every call; ``deleted`` are the facts
+        that the module reads and that were deleted since the last call; ``proved`` facts stay, and grow from
+        call to call.
 
-        At least, in all calls together: the conclusions of instances over ``facts`` with a premise that is
-        gone, if that is from outside, or that is such a conclusion; but for what certain facts prove, alone
-        (the paper's lower bound) or with the other premises of the instance. There is no upper bound: what is
-        named will be proved, or derived again.
+        Returns, in all calls together, at least the conclusions of instances over ``facts`` with a deleted
+        premise that is external, or that is itself such a conclusion; except for conclusions that proved
+        facts prove, alone (the paper's lower bound) or with the other premises of the instance. There is no
+        upper bound: every fact of the answer will be proved, or deleted and derived again.
         """
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
-        """What is wanted and follows from facts that became certain: Backward/forward's way forward.
+        """What of the wanted facts follows from facts that were proved: the forward step of Backward/Forward.
 
-        ``facts`` are certain, the ``recent`` ones among them. They hold all guards, and no guard is recent.
+        Preconditions: ``facts`` are proved and hold all guards; ``recent`` ⊆ ``facts``, without guards.
 
-        At least: the ``wanted`` conclusions of all instances over ``facts`` with a recent premise. At most,
-        of what is wanted: what follows from ``facts``.
+        Returns at least the ``wanted`` conclusions of all instances over ``facts`` with a recent premise; of
+        the wanted facts at most those that follow from ``facts``.
         """
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """Which candidates have another derivation: definition 7.
 
-        The ``candidates`` are not among the ``facts``. These hold all guards: it is asked after
-        ``commit_deletions``, or while no guards change.
+        Preconditions: no candidate is in ``facts``; all guards are. It is called after ``commit_deletions``,
+        or while no guards change.
 
-        At least: the candidates that are conclusions of instances over ``facts``. At most: the candidates
-        that follow from ``facts``. The paper asks for all steps within the candidates; here one is enough if
-        what comes of it returns, so that ``add`` takes the next ones.
+        Returns at least the candidates that are conclusions of instances over ``facts``, and at most the
+        candidates that follow from ``facts``. The paper asks for all steps among the candidates; here one
+        step is enough where its conclusions are feedback, so that ``add`` takes the next ones.
         """
 
-    def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
-        """What proofs of the candidates start from: Backward/forward's way back.
+    def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
+        """What proofs of the candidates start from: the backward step of Backward/Forward.
 
-        ``facts`` are all that may still be there, what is ``certain`` among them, and hold all guards.
+        Preconditions: ``facts`` are all that may still hold, ``proved`` ⊆ ``facts``, all guards are in them.
 
-        At least, if it is asked about its answers in turn: so many facts that whatever candidate follows from
-        facts from outside, follows from those among the answers, what is certain and the guards alone.
-        Semi-naive evaluation answers with the premises of all instances. A module that closes its rules may
-        pass over what it derived itself. Where that has other derivations too and outlives its own, what it
-        leads to may be taken for unproved: then the module answers with it in the next ``add``.
+        Returns, if it is called again with its answers, enough facts: a candidate that follows from external
+        facts follows from those among the answers, the proved facts and the guards alone. Semi-naive
+        evaluation returns the premises of all instances. A module that closes its rules may leave out
+        internal facts. An internal fact may lose its proof here and keep one by another module; what it leads
+        to may then count as unproved, and the module returns it in the next ``add``.
         """
 
-    def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
-        """The ``gone`` facts are gone for good, and ``facts`` are those that are left.
+    def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
+        """The deletions are final; ``facts`` are what is left.
 
-        Whatever was given and taken away, from now on it does the same as one that was given in one go all
-        that is left from outside.
+        Afterwards the module behaves like one that received the external facts that are left, in one ``add``.
         """

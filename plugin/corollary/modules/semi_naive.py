@@ -175,9 +175,9 @@ class SemiNaive(Module):
         )
         return self._apply(leading, facts, recent)
 
-    def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """The conclusions of all instances over ``facts`` that need a gone fact."""
-        return self._apply(self._triggered(gone), facts, gone)
+        return self._apply(self._triggered(deleted), facts, deleted)
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The candidates that are the head of an instance over ``facts``.
@@ -190,7 +190,7 @@ class SemiNaive(Module):
             emit(trigger.rule.heads, batch, derived)
         return derived
 
-    def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
+    def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """The bodies of all instances over ``facts`` that have a candidate for a head."""
         read: Candidates = {}
         for trigger, batch in self._backward(candidates, facts, whole=True):
@@ -233,7 +233,7 @@ class SemiNaive(Module):
                 self._conclude(rule, {Age.ALL: facts}, candidates, start=start)
         return candidates
 
-    def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
+    def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Take the facts there are now for the old ones of the next run."""
         self._old = facts.snapshot()
 

@@ -71,7 +71,7 @@ from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
 from corollary.plan.compile import Atom, CompiledRule
 from corollary.plan.program import CompiledProgram
-from corollary.plan.shapes import closed_predicate, loopless_predicate, mirrored_predicate
+from corollary.plan.shapes import closed_predicate, loopless_predicate, symmetric_predicate
 from corollary.terms.dictionary import FIRST_LITERAL
 
 FEW_EDGES = 4
@@ -108,7 +108,7 @@ class Transitive(Module):
         self._by_guards = SemiNaive("transitivity by its guards", context)
         self._rdf_type = rdf_type
         self._external: dict[int, Relation] = {}
-        self._gone: dict[int, Keys] = {}
+        self._deleted: dict[int, Keys] = {}
         self._doubtful: dict[int, Keys] = {}
         self._restored: dict[int, Keys] = {}
         self._unclosed: set[int] = set()  # until the next turn their edges are followed as they were
@@ -119,12 +119,15 @@ class Transitive(Module):
         """Rules that close a relation, and those that mirror one that is closed by another rule."""
         closing = [rule for rule in offered if _closing(rule, rules) is not None]
         closed = {_closing(rule, rules) for rule in closing}
-        return [*closing, *(r for r in offered if rules.recognised(mirrored_predicate, r) in closed - {None})]
+        return [
+            *closing,
+            *(r for r in offered if rules.recognised(symmetric_predicate, r) in closed - {None}),
+        ]
 
     @classmethod
     def minds(cls, rule: CompiledRule, rules: RuleSet) -> bool:
         """Whether it closes or mirrors a relation."""
-        return _closing(rule, rules) is not None or rules.recognised(mirrored_predicate, rule) is not None
+        return _closing(rule, rules) is not None or rules.recognised(symmetric_predicate, rule) is not None
 
     @classmethod
     def make(cls, program: CompiledProgram, context: ExecutionContext) -> Transitive:
@@ -133,12 +136,12 @@ class Transitive(Module):
 
     def add_rule(self, rule: CompiledRule) -> None:
         """Take in a rule that closes, or mirrors, a relation."""
-        closed, mirrored = closed_predicate(rule), mirrored_predicate(rule)
+        closed, symmetric = closed_predicate(rule), symmetric_predicate(rule)
         predicate = loopless_predicate(rule) if closed is None else closed
         if predicate is not None:
             self._add_closing(rule, predicate)
-        elif mirrored is not None:
-            self._add_symmetry(rule, mirrored)
+        elif symmetric is not None:
+            self._add_symmetry(rule, symmetric)
 
     def _add_closing(self, rule: CompiledRule, predicate: int) -> None:
         """Take in a rule that closes that predicate."""
@@ -179,7 +182,7 @@ class Transitive(Module):
         closed, symmetric, loopless = self._external.keys(), self._symmetric, self._loopless
         kept = [(r, p) for r, p in zip(self.rules, self._predicates, strict=True) if r.number != number]
         self.rules, self._predicates = [rule for rule, _ in kept], [predicate for _, predicate in kept]
-        self._symmetric = {p for rule, p in kept if mirrored_predicate(rule) is not None}
+        self._symmetric = {p for rule, p in kept if symmetric_predicate(rule) is not None}
         self._loopless = self._without_loops()
         self._by_guards.drop_rules({number})
         self._guards = Guards(self._rdf_type)
@@ -221,8 +224,8 @@ class Transitive(Module):
         candidates: Candidates = {}
         for predicate, edges in self._restored.items():
             external, starts = self._external[predicate], self._ends(predicate, edges)
-            mirrored = predicate in self._symmetric
-            paths = closure_difference(external, external.minus(edges), starts, mirrored=mirrored)
+            symmetric = predicate in self._symmetric
+            paths = closure_difference(external, external.minus(edges), starts, symmetric=symmetric)
             candidates[predicate] = [self._told(predicate, paths)]
         self._restored.clear()
         known = [predicate for predicate in self._external if predicate not in self._unclosed]
@@ -248,21 +251,21 @@ class Transitive(Module):
                 candidates.setdefault(predicate, []).append(self._told(predicate, longer))
         return candidates
 
-    def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """What paths lose by gone edges, and the edges on the other paths there; all, if a guard went."""
         candidates: Candidates = {}
         dropped: set[int] = set()
-        if self._guards.are_among(gone):
-            for keys in self._by_guards.overdelete(facts, gone, certain).get(self._rdf_type, ()):
+        if self._guards.are_among(deleted):
+            for keys in self._by_guards.overdelete(facts, deleted, proved).get(self._rdf_type, ()):
                 dropped.update(firsts(keys).tolist())
         for predicate in dropped:
             self._doubtful[predicate] = facts.relation(predicate).pairs().keys
             candidates[predicate] = [self._doubtful[predicate]]
         for predicate in self._external.keys() - dropped:
-            gone_edges = self._external[predicate].common(gone.relation(predicate).pairs().keys)
-            if gone_edges.size:
-                self._gone[predicate] = union(gone_edges, self._gone.get(predicate, NO_KEYS))
-                lost = self._lost(predicate, certain.relation(predicate))
+            deleted_edges = self._external[predicate].common(deleted.relation(predicate).pairs().keys)
+            if deleted_edges.size:
+                self._deleted[predicate] = union(deleted_edges, self._deleted.get(predicate, NO_KEYS))
+                lost = self._lost(predicate, proved.relation(predicate))
                 candidates[predicate] = [self._told(predicate, lost)]
         return candidates
 
@@ -289,7 +292,7 @@ class Transitive(Module):
             derived[predicate] = [self._told(predicate, self._on_paths(predicate, keys, edges))]
         return derived
 
-    def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
+    def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """The edges from outside on the ways from the candidates' subjects."""
         read: Candidates = {}
         for predicate in self._closed_among(candidates):
@@ -301,24 +304,24 @@ class Transitive(Module):
             read[predicate] = [self._beyond(predicate, sources, self._external[predicate])]
         return read
 
-    def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
+    def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Let go of the edges that are gone; facts that no path explains any more are edges now."""
-        rows = set(self._rows(facts)) if self._guards.are_among(gone) else set(self._external)
+        rows = set(self._rows(facts)) if self._guards.are_among(deleted) else set(self._external)
         for predicate in list(self._external):
             if predicate not in rows:
                 del self._external[predicate]
                 self._restored.pop(predicate, None)
                 continue
-            external = self._external[predicate].minus(gone.relation(predicate).pairs().keys)
+            external = self._external[predicate].minus(deleted.relation(predicate).pairs().keys)
             doubtful = self._doubtful.get(predicate, NO_KEYS)
-            doubtful = difference(doubtful, gone.relation(predicate).pairs().keys)
+            doubtful = difference(doubtful, deleted.relation(predicate).pairs().keys)
             doubtful = facts.relation(predicate).common(doubtful)  # new rules may have made paths of no facts
             edges = difference(doubtful, self._on_paths(predicate, doubtful, external))
             if edges.size:
                 self._restored[predicate] = union(edges, self._restored.get(predicate, NO_KEYS))
                 external = external.plus(edges)
             self._external[predicate] = external
-        self._gone.clear()
+        self._deleted.clear()
         self._doubtful.clear()
 
     def _closed_among(self, candidates: TripleIndex) -> Iterator[int]:
@@ -360,24 +363,24 @@ class Transitive(Module):
 
     def _on_paths(self, predicate: int, pairs: Keys, edges: Relation) -> Keys:
         """Those of some pairs (sorted) that paths over edges of a predicate join."""
-        return pairs_on_paths(pairs, edges, mirrored=predicate in self._symmetric)
+        return pairs_on_paths(pairs, edges, symmetric=predicate in self._symmetric)
 
     def _beyond(self, predicate: int, sources: Column, edges: Relation) -> Keys:
         """The edges that walks from sources go over."""
-        return edges_beyond(edges, sources, mirrored=predicate in self._symmetric)
+        return edges_beyond(edges, sources, symmetric=predicate in self._symmetric)
 
-    def _lost(self, predicate: int, certain: Relation) -> Keys:
+    def _lost(self, predicate: int, proved: Relation) -> Keys:
         """The paths that need an edge that is gone, and edges nearby that are not certain."""
         self._note(predicate)
-        external, gone = self._external[predicate], self._gone[predicate]
-        mirrored, starts = predicate in self._symmetric, self._ends(predicate, gone)
-        sources = nodes_met(external, starts, backward=True, mirrored=mirrored)
-        before = Part.beyond(external, sources, mirrored=mirrored)
-        staying = before.within(external.minus(gone), mirrored=mirrored)
+        external, deleted = self._external[predicate], self._deleted[predicate]
+        symmetric, starts = predicate in self._symmetric, self._ends(predicate, deleted)
+        sources = nodes_met(external, starts, backward=True, symmetric=symmetric)
+        before = Part.beyond(external, sources, symmetric=symmetric)
+        staying = before.within(external.minus(deleted), symmetric=symmetric)
         lost = before.paths_lost(staying, sources)
         self._doubtful[predicate] = union(lost, self._doubtful.get(predicate, NO_KEYS))
         edges = external.common(sorted_unique(staying.edges))
-        return union(lost, edges[~certain.contains(edges)])
+        return union(lost, edges[~proved.contains(edges)])
 
     def _ends(self, predicate: int, edges: Keys) -> Column:
         """The ends of edges that paths may go on from."""
@@ -390,7 +393,7 @@ class Transitive(Module):
         """The predicates that the rules close, given the present schema."""
         found: dict[int, None] = {}
         for rule, predicate in zip(self.rules, self._predicates, strict=True):
-            if mirrored_predicate(rule) is not None:
+            if symmetric_predicate(rule) is not None:
                 continue  # another rule closes it
             if predicate >= 0:
                 found[predicate] = None
@@ -410,8 +413,8 @@ class Transitive(Module):
         if len(new) > FEW_EDGES:
             if FEW_PARTS * len(new) > len(external):
                 return self._close(predicate)
-            mirrored, starts = predicate in self._symmetric, self._ends(predicate, new)
-            return closure_difference(external, before, starts, mirrored=mirrored)
+            symmetric, starts = predicate in self._symmetric, self._ends(predicate, new)
+            return closure_difference(external, before, starts, symmetric=symmetric)
         if predicate in self._symmetric:
             new = np.concatenate((new, swap(new)))
         paths = np.empty(0, np.uint64)

@@ -49,7 +49,7 @@ def loopless_predicate(rule: CompiledRule) -> int | None:
     return predicate if predicate is not None and predicate >= 0 else None
 
 
-def mirrored_predicate(rule: CompiledRule) -> int | None:
+def symmetric_predicate(rule: CompiledRule) -> int | None:
     """The constant predicate that a rule ``R[?y, ?x] :- R[?x, ?y]`` makes symmetric, or None."""
     if len(rule.heads) != 1 or len(rule.atoms) != 1 or rule.conditions or not rule.is_monotone:
         return None

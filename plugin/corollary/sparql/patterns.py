@@ -144,12 +144,12 @@ class PatternJoin:
             if s >= 0 and o >= 0:
                 return 0
             if o >= 0:  # a check: the share of the subjects that have that object
-                return beside(relation.pairs().swapped, o) / max(self.index.fact_count(), 1)
+                return beside(relation.pairs().by_object, o) / max(self.index.fact_count(), 1)
             return min(0.5, size / max(self.index.fact_count(), 1))
         if s >= 0:
             return beside(relation.pairs().keys, s)
         if o >= 0:
-            return beside(relation.pairs().swapped, o)
+            return beside(relation.pairs().by_object, o)
         if batch.knows(s):
             return size / relation.pairs().distinct_firsts().size
         if batch.knows(o):

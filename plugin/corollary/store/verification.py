@@ -100,7 +100,7 @@ def _of_relation(relation: Relation) -> Iterator[str]:
     for name, part in (("base", base), ("added", added), ("removed", removed)):
         if not _ascends(part.keys):
             yield f"{name}: not in order by subject"
-        elif part.has_swapped and not _are_same(part):
+        elif part.has_by_object and not _are_same(part):
             yield f"{name}: by object it is not what it is by subject"
     if intersection(added.keys, base.keys).size or difference(removed.keys, base.keys).size:
         yield "what was added is there, or what was removed is not"
@@ -113,7 +113,7 @@ def _ascends(keys: Keys) -> bool:
 
 
 def _are_same(pairs: Pairs) -> bool:
-    return np.array_equal(sort_keys(swap(pairs.keys), by_first=True), pairs.swapped)
+    return np.array_equal(sort_keys(swap(pairs.keys), by_first=True), pairs.by_object)
 
 
 def _are_known(dictionary: TermDictionary, predicate: int, keys: Keys) -> bool:

@@ -37,20 +37,20 @@ PAIRS = "subject long, object long"
 Batches = Iterator[pa.RecordBatch]
 
 
-def closed_everywhere(edges: DataFrame, *, mirrored: bool) -> DataFrame:
+def closed_everywhere(edges: DataFrame, *, symmetric: bool) -> DataFrame:
     """The closure (subject, object) of a relation with few edges (subject, object); both ways if mirrored."""
     found = edges.select("subject", "object").toArrow()
     ends = [found.column(name).to_numpy().astype(np.uint32) for name in ("subject", "object")]
     keys = Pairs.of(pack(*ends)).keys
-    sources = distinct(np.concatenate(ends) if mirrored else ends[0])
+    sources = distinct(np.concatenate(ends) if symmetric else ends[0])
     spark = edges.sparkSession
     nodes = spark.createDataFrame(pa.table({"node": pa.array(sources, pa.int64())}))
     if sources.size > SOURCES_AT_ONCE:
         nodes = nodes.repartition(spark.sparkContext.defaultParallelism)
-    return nodes.mapInArrow(_walker(keys, mirrored), PAIRS)
+    return nodes.mapInArrow(_walker(keys, symmetric), PAIRS)
 
 
-def _walker(keys: Keys, mirrored: bool) -> Callable[[Batches], Batches]:
+def _walker(keys: Keys, symmetric: bool) -> Callable[[Batches], Batches]:
     """The function that follows edges from some nodes on the executors."""
 
     def walk(batches: Batches) -> Batches:
@@ -58,7 +58,7 @@ def _walker(keys: Keys, mirrored: bool) -> Callable[[Batches], Batches]:
         for batch in batches:
             nodes = np.sort(batch.column("node").to_numpy().astype(np.uint32))
             for start in range(0, nodes.size, SOURCES_AT_ONCE):
-                paths = close_from(edges, nodes[start : start + SOURCES_AT_ONCE], mirrored=mirrored)
+                paths = close_from(edges, nodes[start : start + SOURCES_AT_ONCE], symmetric=symmetric)
                 ends = (pa.array(column.astype(np.int64)) for column in (firsts(paths), seconds(paths)))
                 yield pa.RecordBatch.from_arrays(list(ends), names=["subject", "object"])
 

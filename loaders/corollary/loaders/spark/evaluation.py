@@ -147,7 +147,7 @@ class DistributedEvaluation:
                 yield from targets(facts, part, summary, self.border, self._rdf_type)
 
     def _by_closures(self, ages: dict[Age, DataFrame]) -> Iterator[DataFrame]:
-        for predicate, mirrored in self.schema.closed().items():
+        for predicate, symmetric in self.schema.closed().items():
             count = self.facts.summary.predicates[predicate]
             if not count or self._closed.get(predicate) == count:
                 continue
@@ -156,12 +156,12 @@ class DistributedEvaluation:
             recent = edges if is_new else ages[Age.RECENT].where(f"predicate = {predicate}")
             path = f"{self._folder}/closure-{self.facts.rounds}-{predicate}"
             if count <= closures.EDGES_FOR_ONE:
-                pairs = closures.closed_everywhere(edges, mirrored=mirrored)
-            elif mirrored:
+                pairs = closures.closed_everywhere(edges, symmetric=symmetric)
+            elif symmetric:
                 pairs = closures.equivalence(edges, f"{path}-steps")
             else:
                 pairs = closures.doubled(recent, edges)
-            if count <= closures.EDGES_FOR_ONE or mirrored:
+            if count <= closures.EDGES_FOR_ONE or symmetric:
                 pairs.write.parquet(path)
                 pairs = edges.sparkSession.read.parquet(path)
                 self._closed[predicate] = pairs.count()

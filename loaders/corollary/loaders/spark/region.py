@@ -20,7 +20,7 @@ from corollary.language import Program
 from corollary.modules.registry import MODULES
 from corollary.plan.compile import Atom, CompiledRule, is_virtual
 from corollary.plan.program import VALUE_BUILTINS, CompiledProgram
-from corollary.plan.shapes import closed_predicate, inclusion_shape, mirrored_predicate
+from corollary.plan.shapes import closed_predicate, inclusion_shape, symmetric_predicate
 from corollary.terms.dictionary import TermDictionary
 
 
@@ -45,9 +45,9 @@ class Region:
         program.unroll((1,))
         rules = [rule for rule in program.rules if rule.heads and rule.source.body]
         closed = {closed_predicate(rule) for rule in rules}
-        mirrored = {mirrored_predicate(rule) for rule in rules}
+        symmetric = {symmetric_predicate(rule) for rule in rules}
         values = frozenset(map(program.dictionary.encode, VALUE_BUILTINS))
-        equivalences = frozenset(p for p in closed & mirrored if p is not None and p >= 0)
+        equivalences = frozenset(p for p in closed & symmetric if p is not None and p >= 0)
         inclusions = {
             rule for rule in rules if not rule.guards and inclusion_shape(rule, program.rdf_type) is not None
         }

@@ -25,7 +25,7 @@ from corollary.loaders.spark.region import Region
 from corollary.modules.inclusion import Inclusion
 from corollary.plan.compile import CompiledRule, is_virtual
 from corollary.plan.program import CompiledProgram
-from corollary.plan.shapes import closed_predicate, inclusion_shape, mirrored_predicate
+from corollary.plan.shapes import closed_predicate, inclusion_shape, symmetric_predicate
 from corollary.plan.steps import Age
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Distributed:
     joins: list[CompiledRule] = field(default_factory=list)
     stratified: list[CompiledRule] = field(default_factory=list)
     closing: list[tuple[CompiledRule, int]] = field(default_factory=list)
-    mirrored: set[int] = field(default_factory=set)
+    symmetric: set[int] = field(default_factory=set)
 
     @staticmethod
     def of(compiled: CompiledProgram, region: Region, context: ExecutionContext) -> Distributed:
@@ -50,7 +50,7 @@ class Distributed:
         constants = {p for rule in rules if (p := closed_predicate(rule)) is not None and p >= 0}
         for rule in rules:
             is_settled = not rule.guards or region.has_guards_of(rule)
-            closed, mirrored = closed_predicate(rule), mirrored_predicate(rule)
+            closed, symmetric = closed_predicate(rule), symmetric_predicate(rule)
             shape = inclusion_shape(rule, compiled.rdf_type)
             if region.is_local(rule):
                 continue
@@ -58,8 +58,8 @@ class Distributed:
                 found.stratified.append(rule)
             elif closed is not None and is_settled:
                 found.closing.append((rule, closed))
-            elif mirrored is not None and mirrored in constants:
-                found.mirrored.add(mirrored)
+            elif symmetric is not None and symmetric in constants:
+                found.symmetric.add(symmetric)
             elif shape is not None and is_settled:
                 found.inclusion.add_rule(rule)
                 found.joins += found.inclusion.variants(rule, compiled)
@@ -147,12 +147,12 @@ class Schema:
         found: dict[int, bool] = {}
         for rule, predicate in self.rules.closing:
             if predicate >= 0:
-                found[predicate] = predicate in self.rules.mirrored
+                found[predicate] = predicate in self.rules.symmetric
                 continue
             rows = family_rows(rule, self.index, self._context)
             if rows.size:
                 names = set(rows.columns[predicate].tolist()) - self.region.predicates
-                found |= {name: name in self.rules.mirrored for name in names if name not in found}
+                found |= {name: name in self.rules.symmetric for name in names if name not in found}
         return {self.border.id(name): is_mirrored for name, is_mirrored in found.items()}
 
     def _sort(self) -> None:
