@@ -19,8 +19,9 @@ from corollary.language import IRI, Program, parse_program
 from corollary.maintain import AUTOMATIC, Report, maintain
 from corollary.maintain.deletion import STRATEGIES
 from corollary.maintain.deletion.dred import DRedLayer
-from corollary.maintain.strategy import LayerwiseStrategy, Request
-from corollary.maintain.transaction import Transaction, follow
+from corollary.maintain.strategy import Request
+from corollary.maintain.transaction import LayerwiseStrategy, follow
+from corollary.maintain.workspace import Workspace
 from corollary.modules import registry
 from corollary.modules.module import Module
 from corollary.modules.rule_set import RuleSet
@@ -124,8 +125,8 @@ class Toy:
     def fitting(self, engine: object) -> LayerwiseStrategy:
         return self
 
-    def on_layer(self, transaction: Transaction, layer: int) -> DRedLayer:
-        return DRedLayer(transaction, layer, is_limited=False)
+    def on_layer(self, work: Workspace, layer: int) -> DRedLayer:
+        return DRedLayer(work, layer, is_limited=False)
 
 
 def last_join_first(plan: Plan, context: PlanContext) -> Plan:

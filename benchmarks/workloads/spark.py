@@ -13,7 +13,8 @@ from benchmarks.measure import Outcome, Results, Settings, Task, measure
 from corollary.evaluate import materialise as materialise_here
 from corollary.language.errors import InputError
 from corollary.loaders import generate, read_index
-from corollary.loaders.encoded import EncodedDataSet, load_encoded, save_encoded
+from corollary.loaders.encoded import load_encoded, save_encoded
+from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.loaders.spark import load, materialise, session
 from corollary.profiles import load_profile
 from corollary.terms.dictionary import TermDictionary

@@ -16,7 +16,8 @@ from tests.oracles.naive import visible
 from corollary.cli import main
 from corollary.evaluate import Materialisation, materialise
 from corollary.loaders import read_index
-from corollary.loaders.encoded import EncodedDataSet, load_encoded, save_encoded
+from corollary.loaders.encoded import load_encoded, save_encoded
+from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.profiles import load_profile
 from corollary.store import CorollaryStore
 from corollary.terms.dictionary import Kind, TermDictionary, kinds

@@ -22,7 +22,8 @@ from corollary.evaluate import materialise
 from corollary.index import TripleIndex
 from corollary.language.errors import InputError
 from corollary.loaders import encoded, generate, read_index
-from corollary.loaders.encoded import EncodedDataSet, load_encoded, save_encoded
+from corollary.loaders.encoded import load_encoded, save_encoded
+from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.profiles import load_profile
 from corollary.terms.dictionary import BULK_KINDS, Kind, TermDictionary
 
@@ -203,7 +204,8 @@ WRITER = """
 import sys
 import numpy as np
 from corollary.index import TripleIndex
-from corollary.loaders.encoded import EncodedDataSet, save_encoded
+from corollary.loaders.encoded import save_encoded
+from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.terms.dictionary import TermDictionary
 
 dictionary = TermDictionary()

@@ -10,7 +10,8 @@ from tests.kernels import twins
 from corollary.algebra.context import ExecutionContext
 from corollary.evaluate.engine import tables
 from corollary.language import Program, parse_program
-from corollary.plan.dependencies import DependencyGraph, live_edges, node_text, with_components
+from corollary.plan.dependencies import DependencyGraph, live_edges, with_components
+from corollary.plan.edges import node_text
 
 PREFIX = "PREFIX : <http://example.org/>\n"
 

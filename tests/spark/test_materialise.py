@@ -25,7 +25,8 @@ from corollary.index.triples import FIRST_VIRTUAL
 from corollary.language import Program, RuleError, UnstratifiableError, parse_program
 from corollary.language.errors import InputError
 from corollary.loaders import read_index
-from corollary.loaders.encoded import EncodedDataSet, load_encoded, save_encoded
+from corollary.loaders.encoded import load_encoded, save_encoded
+from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.loaders.spark import closures, facts, joins, materialise
 from corollary.loaders.spark.dataset import read_facts
 from corollary.profiles import load_profile, profile_names

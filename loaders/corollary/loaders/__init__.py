@@ -5,7 +5,8 @@ are; ``generate`` writes an ontology and its data.
 Invariant: nothing here knows rules; a loader sees terms, ids and columns only.
 """
 
-from corollary.loaders.encoded import EncodedDataSet, load_encoded, save_encoded
+from corollary.loaders.encoded import load_encoded, save_encoded
+from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.loaders.generating import GENERATORS, generate
 from corollary.loaders.ntriples import BadLine
 from corollary.loaders.reading import Columns, Progress, read, read_index

@@ -21,7 +21,7 @@ from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Keys
 from corollary.kernels.texts import Bytes, Places
 from corollary.language.errors import InputError
-from corollary.loaders.encoded import (
+from corollary.loaders.encoded_format import (
     COLUMNS,
     EXPLICIT,
     FORMAT,

@@ -15,7 +15,6 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,45 +22,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corollary.index.triples import TripleIndex
+from corollary.loaders.decoding import Reader
+from corollary.loaders.encoded_format import (
+    COLUMNS,
+    EXPLICIT,
+    FORMAT,
+    FORMAT_VERSION,
+    GRAPHS,
+    INFERRED,
+    KIND_NAMES,
+    MANIFEST,
+    ROWS_A_GROUP,
+    TERMS,
+    EncodedDataSet,
+)
 from corollary.loaders.formats import input_error
-from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, Kind, TermDictionary
+from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, TermDictionary
 
 if TYPE_CHECKING:
     import pyarrow
-
-FORMAT = "corollary encoded data set"
-FORMAT_VERSION = 1
-MANIFEST = "manifest.json"
-TERMS = "terms"
-EXPLICIT = "facts/explicit"
-INFERRED = "facts/inferred"
-GRAPHS = "facts/graphs"
-
-ROWS_A_GROUP = 1 << 20
-"""Rows of a Parquet row group: what a reader that looks for one predicate can pass over."""
-
-KIND_NAMES = {Kind.IRI: "iri", Kind.BLANK_NODE: "blank_node", Kind.LITERAL: "literal"}
-COLUMNS = ("predicate", "subject", "object")
-
-
-@dataclass(frozen=True, slots=True)
-class EncodedDataSet:
-    """What a data set holds. ``rules`` names what ``inferred`` follows by; None if nothing was inferred.
-
-    ``graphs`` has the explicit facts of each graph, by the id of its name; None if there is one graph only.
-    """
-
-    dictionary: TermDictionary
-    explicit: TripleIndex
-    inferred: TripleIndex = field(default_factory=TripleIndex)
-    rules: str | None = None
-    graphs: Mapping[int, TripleIndex] | None = None
-    prefixes: Mapping[str, str] = field(default_factory=dict)
-
-
-def is_encoded(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder is, or was meant to be, an encoded data set."""
-    return (Path(path) / MANIFEST).is_file() and (Path(path) / TERMS).is_dir()
 
 
 def save_encoded(path: str | os.PathLike[str], data: EncodedDataSet) -> None:
@@ -200,6 +179,4 @@ def load_encoded(path: str | os.PathLike[str], *, inferred: bool = True) -> Enco
 
     Unless ``inferred``, the inferred facts are left where they are.
     """
-    from corollary.loaders.decoding import Reader
-
     return Reader(Path(path)).data_set(inferred=inferred)

@@ -17,7 +17,7 @@ from typing import BinaryIO, TypeVar
 import numpy as np
 
 from corollary.kernels.texts import Bytes
-from corollary.loaders.encoded import is_encoded
+from corollary.loaders.encoded_format import is_encoded
 from corollary.loaders.formats import FORMATS, STANDARD_STREAM, FileKind, input_error
 
 CHUNK = 1 << 20

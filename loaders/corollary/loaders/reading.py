@@ -23,7 +23,8 @@ from corollary.index.triples import TripleIndex
 from corollary.kernels.ntriples import find_terms
 from corollary.loaders.bulk import bulk_rows
 from corollary.loaders.documents import Document
-from corollary.loaders.encoded import is_encoded, load_encoded
+from corollary.loaders.encoded import load_encoded
+from corollary.loaders.encoded_format import is_encoded
 from corollary.loaders.fetching import document_at
 from corollary.loaders.files import files_in
 from corollary.loaders.formats import LINE_FORMATS, STANDARD_STREAM, input_error

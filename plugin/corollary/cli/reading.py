@@ -62,7 +62,7 @@ class Reading:
 
     def load(self, files: Sequence[str], store: CorollaryStore, progress: Progress | None = None) -> int:
         """Load some files into a store. How many triples were new."""
-        from corollary.loaders.encoded import is_encoded
+        from corollary.loaders.encoded_format import is_encoded
         from corollary.loaders.fetching import document_at
         from corollary.loaders.files import files_in
         from corollary.loaders.formats import STANDARD_STREAM

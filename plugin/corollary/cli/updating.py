@@ -81,7 +81,7 @@ def update_files(sources: Sources, reading: Reading, strategy: str) -> Update:
     with stage("prepare", seconds):
         from corollary.evaluate import materialise
         from corollary.index.delta import Delta
-        from corollary.loaders.encoded import is_encoded
+        from corollary.loaders.encoded_format import is_encoded
         from corollary.loaders.fetching import look_for
         from corollary.loaders.files import files_in
         from corollary.maintain import maintain

@@ -29,7 +29,8 @@ from corollary.modules.guards import Guards
 from corollary.modules.module import Module, NewModules
 from corollary.modules.semi_naive import SemiNaive
 from corollary.plan.compile import CompiledRule, Tables
-from corollary.plan.dependencies import Edge, live_edges
+from corollary.plan.dependencies import live_edges
+from corollary.plan.edges import Edge
 from corollary.plan.program import VALUE_BUILTINS, CompiledProgram, ProgramChange
 from corollary.plan.stratify import Strata, Suspension, negative_cycles, stratify
 

@@ -24,7 +24,8 @@ import numpy as np
 from corollary.index.triples import TripleIndex
 from corollary.language import Rule
 from corollary.plan.compile import CompiledRule, Tables, is_virtual
-from corollary.plan.dependencies import Edge, live_edges, row_of
+from corollary.plan.dependencies import live_edges, row_of
+from corollary.plan.edges import Edge
 from corollary.plan.program import CompiledProgram
 from corollary.plan.stratify import Strata, cycle_texts, negative_cycles, verb
 from corollary.terms.dictionary import TermDictionary

@@ -5,7 +5,8 @@ shortest proofs); an ``Explanation`` prints itself as text, JSON, Graphviz and H
 while rules are evaluated, so what nobody asks about costs nothing.
 """
 
-from corollary.explain.explanation import Explanation, Status, explain, explain_inconsistency
+from corollary.explain.explained import Status
+from corollary.explain.explanation import Explanation, explain, explain_inconsistency
 from corollary.explain.proof import FALSE, Application, Fact, Given, Group, Meaning, Proof, Reading, Step
 
 __all__ = [

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from corollary.explain.explained import Explained
 from corollary.explain.proof import Application, Given, Meaning, Reading, Step
 from corollary.explain.wording import Wording, fact_texts
 
-if TYPE_CHECKING:
-    from corollary.explain.explanation import Explanation
 
-
-def document(explanation: Explanation) -> dict[str, Any]:
+def document(explanation: Explained) -> dict[str, Any]:
     """Dicts, lists, strings, numbers and booleans."""
     wording = Wording(explanation)
     return {
@@ -30,7 +28,7 @@ def document(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def _step(step: Step, explanation: Explanation, wording: Wording) -> dict[str, Any]:
+def _step(step: Step, explanation: Explained, wording: Wording) -> dict[str, Any]:
     decode = explanation.dictionary.decode
     told: dict[str, Any] = {
         "fact": fact_texts(step.fact, decode),

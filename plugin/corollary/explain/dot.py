@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from corollary.explain.explained import Explained
 from corollary.explain.outline import outline
 from corollary.explain.proof import Application, Given, Proof
 from corollary.explain.wording import Wording, premises_told
 from corollary.plan.components import quoted
 
-if TYPE_CHECKING:
-    from corollary.explain.explanation import Explanation
 
-
-def dot(explanation: Explanation) -> str:
+def dot(explanation: Explained) -> str:
     """A digraph; arrows lead from premises over rules to conclusions."""
     wording = Wording(explanation)
     lines = ["digraph explanation {", "  rankdir=BT;", "  node [fontname=Helvetica, fontsize=10];"]

@@ -2,79 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from corollary.evaluate import Inconsistency, Materialisation
+from corollary.explain import documents, dot, html, text
+from corollary.explain.explained import Explained, Status
 from corollary.explain.proof import FALSE, Fact, Proof
 from corollary.explain.search import Effort, Search
 from corollary.explain.ways import Way, Ways
 from corollary.index.triples import TripleIndex
-from corollary.language import Program
 from corollary.plan.components import Prefixes
-from corollary.terms.dictionary import TermDictionary
 
 EFFORTS = (Effort(100, 3_000, False), Effort(10, 100_000, True), Effort(None, 100_000, True))
 """One after the other, until one finds a proof."""
 
 
-class Status(Enum):
-    """What is known of a fact before anything is proved."""
-
-    EXPLICIT = "explicit"
-    INFERRED = "inferred"
-    ABSENT = "absent"
-    INCONSISTENCY = "inconsistency"
-
-
 @dataclass(frozen=True)
-class Explanation:
-    """Proofs of a fact, the shortest first; those of an explicit fact do not use it.
-
-    ``fact`` is in N-Triples terms; None for an inconsistency, whose constraint is ``rule``. If there is no
-    proof, ``is_complete`` says whether that is certain: the search ends after some 100,000 rule instances.
-    ``unknown`` are the terms that no fact mentions. ``str``, ``as_dict``, ``dot`` and ``html`` print it.
-    """
-
-    status: Status
-    fact: tuple[str, str, str] | None
-    rule: str
-    proofs: tuple[Proof, ...]
-    is_complete: bool
-    unknown: tuple[str, ...]
-    program: Program = field(repr=False)
-    dictionary: TermDictionary = field(repr=False)
-    prefixes: Prefixes = field(default=(), repr=False)
-
-    @property
-    def is_absent(self) -> bool:
-        """Whether the fact does not hold."""
-        return self.status is Status.ABSENT
+class Explanation(Explained):
+    """Proofs of a fact, to be printed by ``str``, ``as_dict``, ``dot`` and ``html``."""
 
     def __str__(self) -> str:
-        from corollary.explain.text import text
-
-        return text(self)
+        return text.text(self)
 
     def as_dict(self) -> dict[str, Any]:
         """What ``docs/explanations.md`` describes: for JSON."""
-        from corollary.explain.documents import document
-
-        return document(self)
+        return documents.document(self)
 
     def dot(self) -> str:
         """A Graphviz picture of all proofs."""
-        from corollary.explain.dot import dot
-
-        return dot(self)
+        return dot.dot(self)
 
     def html(self) -> str:
         """A piece of HTML: proofs to fold and unfold."""
-        from corollary.explain.html import html
-
-        return html(self)
+        return html.html(self)
 
     def _repr_html_(self) -> str:
         return self.html()

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
-from typing import TYPE_CHECKING
 
+from corollary.explain.explained import Explained
 from corollary.explain.outline import outline
 from corollary.explain.proof import Application, Proof
 from corollary.explain.wording import Wording
-
-if TYPE_CHECKING:
-    from corollary.explain.explanation import Explanation
 
 OPEN_LEVELS = 2
 _INDENT = "margin-left:1.2em"
 _RULE = "color:#666;font-size:90%"
 
 
-def html(explanation: Explanation) -> str:
+def html(explanation: Explained) -> str:
     """A ``div``."""
     wording = Wording(explanation)
     trees = "".join(part for proof in explanation.proofs for part in _tree(proof, wording))

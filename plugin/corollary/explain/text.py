@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from corollary.explain.explained import Explained
 from corollary.explain.outline import outline
 from corollary.explain.proof import Application, Given, Proof
 from corollary.explain.wording import Wording
 
-if TYPE_CHECKING:
-    from corollary.explain.explanation import Explanation
 
-
-def text(explanation: Explanation) -> str:
+def text(explanation: Explained) -> str:
     """The verdict, then one tree a proof. Ends without a line break."""
     wording = Wording(explanation)
     lines = [wording.verdict(explanation)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from corollary.explain.explained import Explained
 from corollary.explain.proof import FALSE, Application, Fact, Given, Meaning, Proof, Reading, Step
 from corollary.language import (
     RDF_TYPE,
@@ -26,9 +26,6 @@ from corollary.language.variables import substitute_element
 from corollary.ontology.unroll import has_list_pattern, unroll, with_cells
 from corollary.plan.compile import is_virtual
 
-if TYPE_CHECKING:
-    from corollary.explain.explanation import Explanation
-
 _TYPE = constant_text(RDF_TYPE)
 
 ABOUT_LITERALS = {
@@ -42,14 +39,14 @@ ABOUT_LITERALS = {
 class Wording:
     """The words of one explanation: terms shortened by its prefixes, rules as they were written."""
 
-    def __init__(self, explanation: Explanation) -> None:
+    def __init__(self, explanation: Explained) -> None:
         self._decode = explanation.dictionary.decode
         self._prefixes = explanation.prefixes
         self._program = explanation.program
         self.rule_text: Callable[[Rule], str] = lru_cache(maxsize=None)(self._rule_text)
         self.term: Callable[[str], str] = lru_cache(maxsize=None)(self._term)
 
-    def title(self, explanation: Explanation) -> str:
+    def title(self, explanation: Explained) -> str:
         """What is explained."""
         return (
             f"inconsistency ({explanation.rule})"
@@ -57,7 +54,7 @@ class Wording:
             else self._triple(explanation.fact)
         )
 
-    def verdict(self, explanation: Explanation) -> str:
+    def verdict(self, explanation: Explained) -> str:
         """What there is to say before the proofs."""
         said = self.title(explanation)
         proved = bool(explanation.proofs)

@@ -27,6 +27,8 @@ SECONDS_A_CHECK = 0.4e-6  # measured: proofs on LUBM-10
 SECONDS_A_DELETION = 3e-6  # measured: DRed on LUBM-10, overdeletion and rederivation
 """Seconds for deleting one fact under DRed, and deriving it again."""
 
+TOO_MANY_DELETIONS = "too many facts would be deleted, and most derived again"
+
 LEAST_BUDGET = 10_000
 """Facts that may be looked at, or deleted, however little time materialising took."""
 

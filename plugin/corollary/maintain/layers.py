@@ -15,7 +15,7 @@ from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.plan.compile import Atom
-from corollary.plan.dependencies import CLASS, DERIVED_CLASS, DERIVED_PROPERTY, Node
+from corollary.plan.edges import CLASS, DERIVED_CLASS, DERIVED_PROPERTY, Node
 from corollary.plan.stratify import Strata
 
 SCHEMA = -1

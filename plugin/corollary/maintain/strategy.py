@@ -7,7 +7,7 @@ fact of I is *overdeleted* if it has an instance with a premise in Δ⁻, or wit
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
@@ -15,9 +15,6 @@ from corollary.index.delta import Delta
 from corollary.index.triples import TripleIndex
 from corollary.language import Program
 from corollary.maintain.report import Report
-
-if TYPE_CHECKING:
-    from corollary.maintain.transaction import Transaction
 
 
 @dataclass(frozen=True)
@@ -85,37 +82,3 @@ class DeletionStrategy(Protocol):
         ``request.before`` stays as it is. After ``CannotFollow``, ``NewModules`` or ``ModuleRejectsRule``
         everything is recomputed; any other exception is the caller's, and the engine is not used again.
         """
-
-
-class LayerDeletion(Protocol):
-    """A strategy at work on one layer. Facts that are ``proved`` stay; they may become more."""
-
-    @property
-    def proved(self) -> TripleIndex:
-        """Facts that have a proof from E and the layers below."""
-
-    def unproved(self, candidates: Delta) -> Delta:
-        """The candidates that go, and what else was found to go. Precondition: none of them is proved.
-
-        Candidates that are not in I make no difference, and may be in the answer.
-        """
-
-    def charge(self, deletions: int) -> None:
-        """Facts are about to be deleted. ``TooMuch`` if recomputing would cost less."""
-
-    def restore(self, deleted: Delta) -> None:
-        """Bring back what the remaining facts derive. All modules have committed the deletions."""
-
-
-class LayerwiseStrategy(Protocol):
-    """What a ``Transaction`` asks of its strategy."""
-
-    @property
-    def name(self) -> str:
-        """As in reports."""
-
-    def fitting(self, engine: Engine) -> LayerwiseStrategy:
-        """Itself, or what takes its place, given the engine once it has taken up changed rules."""
-
-    def on_layer(self, transaction: Transaction, layer: int) -> LayerDeletion:
-        """The strategy at work on a layer."""

@@ -8,15 +8,12 @@ stratum reads nothing but facts of lower layers, and many of these changed, it i
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from corollary.algebra.bindings import Batch, join
 from corollary.algebra.execute import emit, extend
 from corollary.index.delta import NOTHING, Candidates, Delta
+from corollary.maintain.workspace import Workspace
 from corollary.plan.compile import Atom, CompiledRule
-
-if TYPE_CHECKING:
-    from corollary.maintain.transaction import Transaction
 
 MAX_FACTS_PER_CHANGED_FACT = 3
 """A stratum is evaluated from scratch if it reads at most this many facts for each one that changed."""
@@ -29,10 +26,10 @@ deleting row by row would cost more."""
 class StratumChange:
     """One stratum in one transaction: ``overdelete``, then deletion by the transaction, then ``insert``."""
 
-    def __init__(self, transaction: Transaction, number: int, layer: int) -> None:
-        engine = transaction.engine
+    def __init__(self, work: Workspace, number: int, layer: int) -> None:
+        engine = work.engine
         self.is_truncated = False
-        self._transaction = transaction
+        self._work = work
         self._layer = layer
         self._module = engine.strata[number - 1]
         self._deleted = NOTHING
@@ -43,7 +40,7 @@ class StratumChange:
 
         If it is evaluated from scratch, everything it had derived and does not derive now.
         """
-        work, module = self._transaction, self._module
+        work, module = self._work, self._module
         journal, closed = work.engine.fixpoint.journal or {}, module.nonmonotone_reads()
         if closed.isdisjoint((*journal, *work.deleted.all_predicates())) and min(closed, default=0) >= 0:
             return
@@ -53,7 +50,7 @@ class StratumChange:
 
     def insert(self) -> None:
         """Insert what the stratum derives from the absence of facts that went, and from changed groups."""
-        work, module = self._transaction, self._module
+        work, module = self._work, self._module
         if self._layer in work.concluded:
             found = work.concluded[self._layer].candidates()
         else:
@@ -63,7 +60,7 @@ class StratumChange:
 
     def _followed(self, closed: set[int], journal: Candidates) -> Delta:
         """What may have lost an instance."""
-        work, module = self._transaction, self._module
+        work, module = self._work, self._module
         is_open = min(closed) < 0
         came = Delta.among({p: parts for p, parts in journal.items() if is_open or p in closed}, work.index)
         came -= work.before
@@ -77,7 +74,7 @@ class StratumChange:
 
     def _evaluated(self) -> Delta:
         """Evaluate the stratum from scratch; what it had derived and does not derive now."""
-        work, module, layer = self._transaction, self._module, self._layer
+        work, module, layer = self._work, self._module, self._layer
         concluded = Delta.gathered(module.conclusions(None, work.index))
         work.concluded[layer] = concluded
         module.start(work.index)
@@ -91,7 +88,7 @@ class StratumChange:
 
     def _is_worth_evaluating(self) -> bool:
         """Whether the stratum reads nothing but lower layers, and much of its nonmonotone reads changed."""
-        work, module = self._transaction, self._module
+        work, module = self._work, self._module
         heads = {work.layers.of(head) for rule in module.rules for head in rule.heads}
         read = {atom: work.layers.of(atom) for rule in module.rules for atom in rule.read}
         if heads != {self._layer} or any(layer is None or layer >= self._layer for layer in read.values()):
@@ -105,5 +102,5 @@ class StratumChange:
         """The facts of I that match any of the atoms."""
         found: Candidates = {}
         for atom in atoms:
-            emit((atom,), join(Batch.start(), atom, self._transaction.index), found)
+            emit((atom,), join(Batch.start(), atom, self._work.index), found)
         return Delta.gathered(found)

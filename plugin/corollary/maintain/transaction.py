@@ -15,7 +15,7 @@ turn out to lead to facts of an earlier one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -25,30 +25,52 @@ from corollary.index.delta import NOTHING, Delta
 from corollary.index.pairs import distinct, firsts
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Keys
-from corollary.maintain.cost_model import most_checks, most_deletions
-from corollary.maintain.layers import DATA, SCHEMA, Layers
+from corollary.maintain.cost_model import TOO_MANY_DELETIONS, most_deletions
+from corollary.maintain.layers import SCHEMA
 from corollary.maintain.report import Report
-from corollary.maintain.strategy import (
-    Budget,
-    CannotFollow,
-    LayerDeletion,
-    LayerwiseStrategy,
-    Request,
-)
+from corollary.maintain.strategy import Budget, Request
 from corollary.maintain.stratum import StratumChange
+from corollary.maintain.workspace import BACKWARD, LayerOrderViolated, Start, Workspace
 from corollary.modules.module import feedback
 from corollary.plan.program import ProgramChange
 from corollary.plan.stratify import Strata, refuse_static_cycles
-
-BACKWARD = "data leads to schema facts, or a stratum to facts of an earlier one"
-TOO_MANY_DELETIONS = "too many facts would be deleted, and most derived again"
 
 EXPLICIT, PROOFS = "explicit", "proofs"
 """Report lines: judging what is no longer explicit, and what modules have overdeleted."""
 
 
-class LayerOrderViolated(CannotFollow):
-    """Facts of a later layer were found to lead to facts of an earlier one."""
+class LayerDeletion(Protocol):
+    """A strategy at work on one layer. Facts that are ``proved`` stay; they may become more."""
+
+    @property
+    def proved(self) -> TripleIndex:
+        """Facts that have a proof from E and the layers below."""
+
+    def unproved(self, candidates: Delta) -> Delta:
+        """The candidates that go, and what else was found to go. Precondition: none of them is proved.
+
+        Candidates that are not in I make no difference, and may be in the answer.
+        """
+
+    def charge(self, deletions: int) -> None:
+        """Facts are about to be deleted. ``TooMuch`` if recomputing would cost less."""
+
+    def restore(self, deleted: Delta) -> None:
+        """Bring back what the remaining facts derive. All modules have committed the deletions."""
+
+
+class LayerwiseStrategy(Protocol):
+    """What a ``Transaction`` asks of its strategy."""
+
+    @property
+    def name(self) -> str:
+        """As in reports."""
+
+    def fitting(self, engine: Engine) -> LayerwiseStrategy:
+        """Itself, or what takes its place, given the engine once it has taken up changed rules."""
+
+    def on_layer(self, work: Workspace, layer: int) -> LayerDeletion:
+        """The strategy at work on a layer."""
 
 
 def follow(request: Request, report: Report, strategy: LayerwiseStrategy) -> Materialisation:
@@ -68,20 +90,7 @@ def follow(request: Request, report: Report, strategy: LayerwiseStrategy) -> Mat
         start = _with_rules(request, report, change)
     strategy = strategy.fitting(engine)
     report.strategy = strategy.name
-    return Transaction(request, report, strategy, start, before).run()
-
-
-@dataclass(frozen=True)
-class Start:
-    """What the layers start from: Δ⁻ and Δ⁺ with what changed rules make of them, and the strata.
-
-    The strata are in order for the facts ``ordered``.
-    """
-
-    removed: Delta
-    added: Delta
-    strata: Strata
-    ordered: TripleIndex
+    return Transaction(Workspace(request, report, start, before), strategy).run()
 
 
 def _with_rules(request: Request, report: Report, change: ProgramChange) -> Start:
@@ -112,139 +121,71 @@ def _with_rules(request: Request, report: Report, change: ProgramChange) -> Star
 
 
 class Transaction:
-    """One transaction at work. Strategies use its public members; ``run`` is called once."""
+    """Follows one transaction, layer by layer, by a strategy. ``run`` is called once."""
 
-    def __init__(
-        self,
-        request: Request,
-        report: Report,
-        strategy: LayerwiseStrategy,
-        start: Start,
-        before: TripleIndex,
-    ) -> None:
-        """``before`` is I as it was."""
-        engine = request.engine
-        self.request = request
-        self.report = report
-        self.engine: Engine = engine
-        self.modules = engine.fixpoint.modules
-        self.index = engine.fixpoint.index
-        self.before = before
-        self.start = start
-        self.layers = Layers(engine, start.strata)
-        self.deleted = TripleIndex()
-        self.concluded: dict[int, Delta] = {}
-        self.checks = most_checks(request)
-        self.deletions = Budget(most_deletions(request), TOO_MANY_DELETIONS)
+    def __init__(self, work: Workspace, strategy: LayerwiseStrategy) -> None:
+        self._work = work
         self._strategy = strategy
-        self._candidates: dict[int, Delta] = {}
-        self._pending: list[Delta] = [NOTHING for _ in self.modules]
+        self._engine = work.engine
+        self._index = work.index
+        self._layers = work.layers
+        self._report = work.report
+        self._modules = work.modules
+        self._pending: list[Delta] = [NOTHING for _ in work.modules]
 
     def run(self) -> Materialisation:
         """Follow the transaction to the end."""
-        self.enqueue_candidates(self.start.removed - self.engine.axioms, None)
-        fixpoint, has_strata = self.engine.fixpoint, bool(self.engine.strata)
+        self._work.enqueue_candidates(self._work.start.removed - self._engine.axioms, None)
+        fixpoint, has_strata = self._engine.fixpoint, bool(self._engine.strata)
         fixpoint.journal = {} if has_strata else None
-        for layer in self.layers.all:
+        for layer in self._layers.all:
             self._follow_layer(layer)
         if has_strata:
             self._refuse_changed_values()
             fixpoint.journal = None
         if (
-            (has_strata or self.start.strata.suspended)
-            and self.layers.may_have_changed(self.start.ordered)
-            and not self.engine.is_ordered_by(self.start.strata)
+            (has_strata or self._work.start.strata.suspended)
+            and self._layers.may_have_changed(self._work.start.ordered)
+            and not self._engine.is_ordered_by(self._work.start.strata)
         ):
             raise LayerOrderViolated("the order of the strata has changed, or the rules that are suspended")
-        return self.request.before.followed_by(self.request.explicit, self.start.strata)
+        return self._work.request.before.followed_by(self._work.request.explicit, self._work.start.strata)
 
     def _follow_layer(self, layer: int) -> None:
-        number, stage = self.layers.stratum(layer), self.layers.name(layer)
-        stratum = StratumChange(self, number, layer) if number else None
-        journal = self.engine.fixpoint.journal or {}
+        number, stage = self._layers.stratum(layer), self._layers.name(layer)
+        stratum = StratumChange(self._work, number, layer) if number else None
+        journal = self._engine.fixpoint.journal or {}
         noted = {predicate: len(parts) for predicate, parts in journal.items()}
         if stratum is not None:
             stratum.overdelete()
         self._delete(layer, stratum)
         if layer == SCHEMA:
             return
-        with self.report.timed(stage, "insert") as line:
-            size = self.index.fact_count()
+        with self._report.timed(stage, "insert") as line:
+            size = self._index.fact_count()
             if stratum is None:
-                self.engine.fixpoint.include(self.start.added.candidates())
+                self._engine.fixpoint.include(self._work.start.added.candidates())
             else:
                 stratum.insert()
-            self.engine.run(number)
-            line.inserted = self.index.fact_count() - size
+            self._engine.run(number)
+            line.inserted = self._index.fact_count() - size
         if stratum is not None:
             self._refuse_late(number, noted)
 
-    def enqueue_candidates(self, facts: Delta, layer: int | None) -> Delta:
-        """Keep candidates for their layers; those of ``layer``, the present one, are returned.
-
-        Candidates of later layers are looked up at once, those of the present one when they are judged.
-        ``LayerOrderViolated`` if one is of an earlier layer; in the last layer this is seen when one goes.
-        """
-        parts = {layer: facts} if layer == self.layers.all[-1] else self.layers.split(facts)
-        for found, part in parts.items():
-            if layer is not None and found < layer:
-                raise LayerOrderViolated(BACKWARD)
-            if layer is not None and found > layer:
-                part &= self.index
-            self._candidates[found] = self._candidates.get(found, NOTHING) | part
-        return NOTHING if layer is None else parts.get(layer, NOTHING)
-
-    def dequeue_candidates(self, layer: int) -> Delta:
-        """The candidates of a layer, which has none left then."""
-        return self._candidates.pop(layer, NOTHING)
-
-    def proved_at_first(self, layer: int, *, with_schema: bool = False) -> TripleIndex:
-        """Facts that have a proof from E and the layers below: E, axioms, what a stratum concluded for good.
-
-        For data also the schema, if ``with_schema``.
-        """
-        schema, axioms = self.engine.schema, Delta.of(self.engine.axioms)
-        if layer == SCHEMA:
-            proved = schema.of(self.request.explicit).snapshot()
-            proved.add_all(self.layers.split(axioms).get(SCHEMA, NOTHING) - proved)
-            return proved
-        proved = self.request.explicit.snapshot()
-        proved.add_all(axioms - proved)
-        proved.add_all(self.concluded.get(layer, NOTHING) - proved)
-        if with_schema and layer == DATA:
-            proved.add_all(schema.of(self.index) - proved)
-        return proved
-
-    def rederive(self, layer: int, deleted: Delta) -> None:
-        """Bring back what the remaining facts derive: one step of every rule backward, then the fixpoint."""
-        number, stage, size = self.layers.stratum(layer), self.layers.name(layer), self.index.fact_count
-        for module in self.modules:
-            if layer in self.concluded and module is self.engine.strata[number - 1]:
-                continue
-            with self.report.timed(stage, module.name) as line:
-                before = size()
-                found = Delta.gathered(module.rederive(deleted - self.index, self.index))
-                self.engine.fixpoint.include(found.candidates(), module)
-                line.rederived += size() - before
-        with self.report.timed(stage, "rederive") as line:
-            before = size()
-            self.engine.run(number)
-            line.rederived += size() - before
-
     def _delete(self, layer: int, stratum: StratumChange | None) -> None:
         """Delete all of a layer that has no proof from what stays."""
-        if not self._candidates.get(layer) and not any(self._pending):
+        if not self._work.has_candidates(layer) and not any(self._pending):
             return
-        stage, strategy = self.layers.name(layer), self._strategy.on_layer(self, layer)
-        universe = self.index.snapshot()
-        universe.add_all(Delta.of(self.deleted) - universe)
+        stage, strategy = self._layers.name(layer), self._strategy.on_layer(self._work, layer)
+        universe = self._index.snapshot()
+        universe.add_all(Delta.of(self._work.deleted) - universe)
         deleted = TripleIndex()
         staying = [strategy.proved]
         if layer == SCHEMA:
-            staying += [self.request.explicit, self.engine.axioms]
+            staying += [self._work.request.explicit, self._engine.axioms]
         named: dict[int, Delta] = {}
         while True:
-            candidates = self.dequeue_candidates(layer)
+            candidates = self._work.dequeue_candidates(layer)
             if candidates:
                 self._apply_deletions(layer, named, candidates, strategy, deleted)
             if stratum is not None and stratum.is_truncated:
@@ -252,16 +193,16 @@ class Transaction:
             if not any(self._pending):
                 break
             named = {}
-            for number, module in enumerate(self.modules):
+            for number, module in enumerate(self._modules):
                 if not self._pending[number]:
                     continue
                 recent, self._pending[number] = self._pending[number], NOTHING
-                with self.report.timed(stage, module.name):
-                    facts = self.before if module in self.engine.strata else universe
+                with self._report.timed(stage, module.name):
+                    facts = self._work.before if module in self._engine.strata else universe
                     found = Delta.gathered(module.overdelete(facts, recent, strategy.proved))
-                    for known in (deleted, self.deleted, *staying):
+                    for known in (deleted, self._work.deleted, *staying):
                         found -= known
-                    named[number] = self.enqueue_candidates(found, layer)
+                    named[number] = self._work.enqueue_candidates(found, layer)
         if deleted.all_predicates():
             self._commit(layer, Delta.of(deleted), strategy)
 
@@ -277,29 +218,29 @@ class Transaction:
 
         ``named``: what each module (by its number) overdeleted itself. Of that it receives only the feedback.
         """
-        stage = self.layers.name(layer)
-        with self.report.timed(stage, PROOFS if named else EXPLICIT) as line:
+        stage = self._layers.name(layer)
+        with self._report.timed(stage, PROOFS if named else EXPLICIT) as line:
             unproved = strategy.unproved(candidates)
             if named:  # what is no longer explicit was looked up when it was enqueued
-                unproved &= self.index
+                unproved &= self._index
             strategy.charge(len(unproved))
-            if self.layers.split(unproved).keys() - {layer}:
+            if self._layers.split(unproved).keys() - {layer}:
                 raise LayerOrderViolated(BACKWARD)
             own = {number: facts & unproved for number, facts in named.items()}
             for number, facts in named.items():
-                self.report.at(stage, self.modules[number].name).judged(len(facts), len(own[number]))
+                self._report.at(stage, self._modules[number].name).judged(len(facts), len(own[number]))
             judged = candidates & unproved
             if not named:
                 line.judged(len(candidates), len(judged))
             line.deleted += len(unproved) - len(judged)
             for predicate, keys in unproved.items():
-                self.engine.fixpoint.exclude(predicate, keys)
+                self._engine.fixpoint.exclude(predicate, keys)
             self._notify(unproved, own)
             deleted.add_all(unproved)
 
     def _notify(self, deleted: Delta, own: Mapping[int, Delta]) -> None:
         """Hand deleted facts to the modules that read them."""
-        for number, module in enumerate(self.modules):
+        for number, module in enumerate(self._modules):
             news = deleted.only(module.reads)
             if number in own:
                 news = (news - own[number]) | feedback(module, own[number].only(module.reads))
@@ -307,25 +248,25 @@ class Transaction:
 
     def _forget_pending(self) -> None:
         """Pass over modules that keep no state: all that they would overdelete is deleted, or proved."""
-        for number, module in enumerate(self.modules):
+        for number, module in enumerate(self._modules):
             if not module.keeps_state:
                 self._pending[number] = NOTHING
 
     def _commit(self, layer: int, deleted: Delta, strategy: LayerDeletion) -> None:
         """The deletions of a layer are final."""
-        self.deleted.add_all(deleted - self.deleted)
+        self._work.deleted.add_all(deleted - self._work.deleted)
         if layer == SCHEMA:
             self._refuse_proofs_by_data(deleted)
-        with self.report.timed(self.layers.name(layer), "settle"):
-            for module in self.modules:
-                module.commit_deletions(self.index, deleted)
+        with self._report.timed(self._layers.name(layer), "settle"):
+            for module in self._modules:
+                module.commit_deletions(self._index, deleted)
         strategy.restore(deleted)
 
     def _refuse_proofs_by_data(self, deleted: Delta) -> None:
         """Raise ``LayerOrderViolated`` if data could prove a schema fact that was deleted."""
-        for module in self.modules:
-            if module not in self.engine.schema_modules and Delta.gathered(
-                module.rederive(deleted, self.index)
+        for module in self._modules:
+            if module not in self._engine.schema_modules and Delta.gathered(
+                module.rederive(deleted, self._index)
             ):
                 raise LayerOrderViolated(BACKWARD)
 
@@ -334,9 +275,9 @@ class Transaction:
 
         ``noted``: the parts, by predicate, that the journal had before this layer.
         """
-        journal = self.engine.fixpoint.journal or {}
+        journal = self._engine.fixpoint.journal or {}
         new = Delta.gathered({p: parts[noted.get(p, 0) :] for p, parts in journal.items()})
-        if self.engine.schema.are_among(new) or self.engine.late(number, new):
+        if self._engine.schema.are_among(new) or self._engine.late(number, new):
             raise LayerOrderViolated(
                 "a stratum leads to schema facts, or to what it negates or aggregates over"
             )
@@ -347,11 +288,11 @@ class Transaction:
         A literal has its value by occurring in facts. Those of later layers may be there because of it, and
         may be what strata read.
         """
-        journal = self.engine.fixpoint.journal or {}
+        journal = self._engine.fixpoint.journal or {}
         keys: list[Keys] = []
-        for relation in self.engine.value_relations:
-            keys += [*journal.get(relation, ()), self.deleted.relation(relation).pairs().keys]
+        for relation in self._engine.value_relations:
+            keys += [*journal.get(relation, ()), self._work.deleted.relation(relation).pairs().keys]
         literals = distinct(firsts(np.concatenate(keys)))
-        states = (self.before, self.index) if literals.size else ()
-        if any(self.layers.mentions_later(literals, facts) for facts in states):
+        states = (self._work.before, self._index) if literals.size else ()
+        if any(self._layers.mentions_later(literals, facts) for facts in states):
             raise LayerOrderViolated("what holds of a literal depends on facts of a stratum")

@@ -16,14 +16,8 @@ import numpy as np
 from corollary.index.triples import TripleIndex
 from corollary.language import format_constant, parse_constant
 from corollary.plan.compile import Tables, is_virtual
-from corollary.plan.dependencies import (
-    CLASS,
-    OPEN_NODES,
-    DependencyGraph,
-    Node,
-    live_edges,
-    with_components,
-)
+from corollary.plan.dependencies import DependencyGraph, live_edges, with_components
+from corollary.plan.edges import CLASS, OPEN_NODES, Node
 from corollary.plan.program import CompiledProgram
 from corollary.terms.dictionary import TermDictionary
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from corollary.language import (
     RDF_TYPE,
@@ -25,10 +24,8 @@ from corollary.language import (
 )
 from corollary.ontology.unroll import has_list_pattern, list_predicates, unroll, with_cells
 from corollary.plan.compile import CompiledRule, compile_rule
+from corollary.plan.edges import OwnEdges
 from corollary.terms.dictionary import TermDictionary
-
-if TYPE_CHECKING:
-    from corollary.plan.dependencies import OwnEdges
 
 LIST_BUILTINS = frozenset(("MEMBER", "REPEATED", "READING", "CELL"))
 VALUE_BUILTINS = frozenset(("VALUE", "ILL_TYPED", "SAME_VALUE", "DIFFERENT_VALUE"))
@@ -77,7 +74,7 @@ class CompiledProgram:
         self._templates: list[Rule] = []
         self._lengths: set[int] = set()
         self.rules: list[CompiledRule] = []
-        self.own_edges: dict[int, OwnEdges] = {}  # see plan.dependencies
+        self.own_edges: dict[int, OwnEdges] = {}  # found by plan.dependencies
         self._take(program)
 
     def _take(self, rules: Iterable[Rule]) -> list[CompiledRule]:

@@ -19,17 +19,8 @@ from dataclasses import dataclass, replace
 from corollary.index.triples import TripleIndex
 from corollary.language import Diagnostic, UnstratifiableError
 from corollary.plan.compile import CompiledRule, Tables
-from corollary.plan.dependencies import (
-    CLASS,
-    DERIVED_CLASS,
-    DERIVED_PROPERTY,
-    Edge,
-    Node,
-    components_of,
-    live_edges,
-    node_text,
-    static_edges,
-)
+from corollary.plan.dependencies import components_of, live_edges, static_edges
+from corollary.plan.edges import CLASS, DERIVED_CLASS, DERIVED_PROPERTY, Edge, Node, node_text
 from corollary.plan.program import CompiledProgram
 from corollary.terms.dictionary import TermDictionary
 

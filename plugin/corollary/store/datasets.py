@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 def save(store: CorollaryStore, path: str | os.PathLike[str]) -> None:
     """What a store holds and what follows from it, as a data set."""
-    from corollary.loaders.encoded import EncodedDataSet, save_encoded
+    from corollary.loaders.encoded import save_encoded
+    from corollary.loaders.encoded_format import EncodedDataSet
 
     version = store._settled()
     state = version.state

@@ -19,7 +19,7 @@ from corollary.index.delta import Candidates
 from corollary.index.pairs import distinct, firsts, pack, seconds
 from corollary.index.triples import FIRST_VIRTUAL, grouped
 from corollary.kernels.sorted import Column
-from corollary.loaders.encoded import COLUMNS
+from corollary.loaders.encoded_format import COLUMNS
 from corollary.loaders.spark.dataset import DistributedDataSet
 from corollary.plan.compile import Atom
 from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, TermDictionary, kind_of_text

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from corollary.loaders.decoding import bad_data_set, checked_manifest
-from corollary.loaders.encoded import EXPLICIT, GRAPHS, INFERRED, KIND_NAMES, MANIFEST, TERMS, manifest
+from corollary.loaders.encoded import manifest
+from corollary.loaders.encoded_format import EXPLICIT, GRAPHS, INFERRED, KIND_NAMES, MANIFEST, TERMS
 from corollary.loaders.formats import input_error
 from corollary.loaders.spark.encoding import FACT_SCHEMA
 from corollary.loaders.spark.storage import Storage

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from corollary.language.errors import CorollaryError
-from corollary.loaders.encoded import COLUMNS, EXPLICIT, TERMS
+from corollary.loaders.encoded_format import COLUMNS, EXPLICIT, TERMS
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Ids, Kind
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ from corollary.loaders.spark.values import Values
 from corollary.modules.inclusion import Inclusions
 from corollary.plan.compile import Atom, CompiledRule
 from corollary.plan.delta_plans import delta_plan, full_plan
-from corollary.plan.dependencies import Edge
+from corollary.plan.edges import Edge
 from corollary.plan.program import VALUE_BUILTINS
 from corollary.plan.steps import Age, DeltaPlan, Join, Step
 from corollary.plan.stratify import Strata, refuse_static_cycles, stratify

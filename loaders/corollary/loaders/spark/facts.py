@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from corollary.loaders.encoded import COLUMNS
+from corollary.loaders.encoded_format import COLUMNS
 from corollary.loaders.spark.dataset import DistributedDataSet, read_facts
 from corollary.plan.compile import Atom
 from corollary.plan.steps import Age

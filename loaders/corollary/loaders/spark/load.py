@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from corollary.loaders.encoded import EXPLICIT, TERMS
+from corollary.loaders.encoded_format import EXPLICIT, TERMS
 from corollary.loaders.formats import input_error
 from corollary.loaders.spark.dataset import described, write_manifest
 from corollary.loaders.spark.encoding import Counts, encode, files_for, write_terms

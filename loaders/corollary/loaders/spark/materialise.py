@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from corollary.language import Aggregate, Bind, Diagnostic, Program, RuleError
-from corollary.loaders.encoded import INFERRED, TERMS
+from corollary.loaders.encoded_format import INFERRED, TERMS
 from corollary.loaders.spark.dataset import (
     DistributedDataSet,
     Files,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from corollary.loaders.encoded import MANIFEST
+from corollary.loaders.encoded_format import MANIFEST
 from corollary.loaders.formats import input_error
 
 if TYPE_CHECKING:

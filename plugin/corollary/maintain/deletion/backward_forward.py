@@ -14,8 +14,9 @@ from corollary.maintain.deletion.dred import DRed, DRedLayer
 from corollary.maintain.deletion.prover import Prover
 from corollary.maintain.layers import DATA, SCHEMA
 from corollary.maintain.report import Report
-from corollary.maintain.strategy import LayerDeletion, LayerwiseStrategy, Request
-from corollary.maintain.transaction import Transaction, follow
+from corollary.maintain.strategy import Request
+from corollary.maintain.transaction import LayerDeletion, LayerwiseStrategy, follow
+from corollary.maintain.workspace import Workspace
 
 
 class BackwardForward:
@@ -39,25 +40,25 @@ class BackwardForward:
         """DRed, if data leads to schema."""
         return DRed() if engine.schema_depends_on_data else self
 
-    def on_layer(self, transaction: Transaction, layer: int) -> LayerDeletion:
+    def on_layer(self, work: Workspace, layer: int) -> LayerDeletion:
         """One layer."""
         if layer > DATA:
-            return DRedLayer(transaction, layer, is_limited=False)
-        return BackwardForwardLayer(transaction, layer)
+            return DRedLayer(work, layer, is_limited=False)
+        return BackwardForwardLayer(work, layer)
 
 
 class BackwardForwardLayer:
     """Backward/Forward on one layer."""
 
-    def __init__(self, transaction: Transaction, layer: int) -> None:
-        engine = transaction.engine
-        self.proved = transaction.proved_at_first(layer, with_schema=True)
-        self._index = transaction.index
+    def __init__(self, work: Workspace, layer: int) -> None:
+        engine = work.engine
+        self.proved = work.proved_at_first(layer, with_schema=True)
+        self._index = work.index
         self._prover = Prover(
-            engine.schema_modules if layer == SCHEMA else transaction.modules,
+            engine.schema_modules if layer == SCHEMA else work.modules,
             self.proved,
-            transaction.checks,
-            transaction.start.added.all_predicates(),
+            work.checks,
+            work.start.added.all_predicates(),
         )
 
     def unproved(self, candidates: Delta) -> Delta:

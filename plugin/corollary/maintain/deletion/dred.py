@@ -13,7 +13,8 @@ from corollary.maintain.cost_model import learnt_seconds
 from corollary.maintain.layers import DATA
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import Request
-from corollary.maintain.transaction import Transaction, follow
+from corollary.maintain.transaction import follow
+from corollary.maintain.workspace import Workspace
 
 
 class DRed:
@@ -37,17 +38,17 @@ class DRed:
         """Itself."""
         return self
 
-    def on_layer(self, transaction: Transaction, layer: int) -> DRedLayer:
+    def on_layer(self, work: Workspace, layer: int) -> DRedLayer:
         """One layer."""
-        return DRedLayer(transaction, layer, is_limited=layer <= DATA)
+        return DRedLayer(work, layer, is_limited=layer <= DATA)
 
 
 class DRedLayer:
     """DRed on one layer."""
 
-    def __init__(self, transaction: Transaction, layer: int, *, is_limited: bool) -> None:
-        self.proved = transaction.proved_at_first(layer)
-        self._transaction = transaction
+    def __init__(self, work: Workspace, layer: int, *, is_limited: bool) -> None:
+        self.proved = work.proved_at_first(layer)
+        self._work = work
         self._layer = layer
         self._is_limited = is_limited
 
@@ -58,8 +59,8 @@ class DRedLayer:
     def charge(self, deletions: int) -> None:
         """Within what the transaction may delete of schema and data."""
         if self._is_limited:
-            self._transaction.deletions.spend(deletions)
+            self._work.deletions.spend(deletions)
 
     def restore(self, deleted: Delta) -> None:
         """One step of every rule backward, and then the fixpoint."""
-        self._transaction.rederive(self._layer, deleted)
+        self._work.rederive(self._layer, deleted)

@@ -1,0 +1,116 @@
+"""What the parts of one transaction share: the engine, what was there before, and the candidates.
+
+Invariant: ``index`` holds every fact of I that was not deleted yet, and what was inserted so far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from corollary.evaluate.engine import Engine
+from corollary.index.delta import NOTHING, Delta
+from corollary.index.triples import TripleIndex
+from corollary.maintain.cost_model import TOO_MANY_DELETIONS, most_checks, most_deletions
+from corollary.maintain.layers import DATA, SCHEMA, Layers
+from corollary.maintain.report import Report
+from corollary.maintain.strategy import Budget, CannotFollow, Request
+from corollary.plan.stratify import Strata
+
+BACKWARD = "data leads to schema facts, or a stratum to facts of an earlier one"
+
+
+class LayerOrderViolated(CannotFollow):
+    """Facts of a later layer were found to lead to facts of an earlier one."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """What the layers start from: Δ⁻ and Δ⁺ with what changed rules make of them, and the strata.
+
+    The strata are in order for the facts ``ordered``.
+    """
+
+    removed: Delta
+    added: Delta
+    strata: Strata
+    ordered: TripleIndex
+
+
+class Workspace:
+    """One transaction at work on an engine.
+
+    ``before`` is I as it was, ``deleted`` what was deleted so far, ``concluded`` what strata that were
+    evaluated from scratch derive, by layer. ``checks`` and ``deletions`` are the budgets of strategies.
+    """
+
+    def __init__(self, request: Request, report: Report, start: Start, before: TripleIndex) -> None:
+        engine = request.engine
+        self.request = request
+        self.report = report
+        self.start = start
+        self.engine: Engine = engine
+        self.modules = engine.fixpoint.modules
+        self.index = engine.fixpoint.index
+        self.before = before
+        self.layers = Layers(engine, start.strata)
+        self.deleted = TripleIndex()
+        self.concluded: dict[int, Delta] = {}
+        self.checks = most_checks(request)
+        self.deletions = Budget(most_deletions(request), TOO_MANY_DELETIONS)
+        self._candidates: dict[int, Delta] = {}
+
+    def has_candidates(self, layer: int) -> bool:
+        """Whether a layer has any."""
+        return bool(self._candidates.get(layer))
+
+    def enqueue_candidates(self, facts: Delta, layer: int | None) -> Delta:
+        """Keep candidates for their layers; those of ``layer``, the present one, are returned.
+
+        Candidates of later layers are looked up at once, those of the present one when they are judged.
+        ``LayerOrderViolated`` if one is of an earlier layer; in the last layer this is seen when one goes.
+        """
+        parts = {layer: facts} if layer == self.layers.all[-1] else self.layers.split(facts)
+        for found, part in parts.items():
+            if layer is not None and found < layer:
+                raise LayerOrderViolated(BACKWARD)
+            if layer is not None and found > layer:
+                part &= self.index
+            self._candidates[found] = self._candidates.get(found, NOTHING) | part
+        return NOTHING if layer is None else parts.get(layer, NOTHING)
+
+    def dequeue_candidates(self, layer: int) -> Delta:
+        """The candidates of a layer, which has none left then."""
+        return self._candidates.pop(layer, NOTHING)
+
+    def proved_at_first(self, layer: int, *, with_schema: bool = False) -> TripleIndex:
+        """Facts that have a proof from E and the layers below: E, axioms, what a stratum concluded for good.
+
+        For data also the schema, if ``with_schema``.
+        """
+        schema, axioms = self.engine.schema, Delta.of(self.engine.axioms)
+        if layer == SCHEMA:
+            proved = schema.of(self.request.explicit).snapshot()
+            proved.add_all(self.layers.split(axioms).get(SCHEMA, NOTHING) - proved)
+            return proved
+        proved = self.request.explicit.snapshot()
+        proved.add_all(axioms - proved)
+        proved.add_all(self.concluded.get(layer, NOTHING) - proved)
+        if with_schema and layer == DATA:
+            proved.add_all(schema.of(self.index) - proved)
+        return proved
+
+    def rederive(self, layer: int, deleted: Delta) -> None:
+        """Bring back what the remaining facts derive: one step of every rule backward, then the fixpoint."""
+        number, stage, size = self.layers.stratum(layer), self.layers.name(layer), self.index.fact_count
+        for module in self.modules:
+            if layer in self.concluded and module is self.engine.strata[number - 1]:
+                continue
+            with self.report.timed(stage, module.name) as line:
+                before = size()
+                found = Delta.gathered(module.rederive(deleted - self.index, self.index))
+                self.engine.fixpoint.include(found.candidates(), module)
+                line.rederived += size() - before
+        with self.report.timed(stage, "rederive") as line:
+            before = size()
+            self.engine.run(number)
+            line.rederived += size() - before
