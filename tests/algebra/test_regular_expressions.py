@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -14,6 +13,7 @@ import regex
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rdflib import Literal
+from tests.timing import at_most
 
 from corollary.algebra import regular_expressions
 from corollary.algebra.operators import ExpressionError
@@ -513,23 +513,20 @@ EXPLODING = [
 @pytest.mark.parametrize("flags", ["", "i", "s"])
 def test_explosive_patterns_end_at_once(pattern: str, flags: str) -> None:
     text = "a" * 60 + "!"
-    begin = time.process_time()
-    assert matches([text], pattern, flags).tolist() == [False]
-    assert matches([text] * 10_000, pattern, flags).sum() == 0
-    assert time.process_time() - begin < 2
+    with at_most(400):
+        assert matches([text], pattern, flags).tolist() == [False]
+        assert matches([text] * 10_000, pattern, flags).sum() == 0
 
 
 def test_an_explosive_pattern_is_replaced_at_once() -> None:
     text = "a" * 60 + "!"
-    begin = time.process_time()
-    assert replaced(text + "aab", "(a|aa)+(b)", "<$2\\\\>") == f"{text}<b\\>"
-    assert time.process_time() - begin < 2
+    with at_most(400):
+        assert replaced(text + "aab", "(a|aa)+(b)", "<$2\\\\>") == f"{text}<b\\>"
 
 
 def test_a_long_text_takes_linear_time() -> None:
-    begin = time.process_time()
-    assert matches(["a" * 5_000_000 + "!"], "(a|aa)+$").tolist() == [False]
-    assert time.process_time() - begin < 2
+    with at_most(400):
+        assert matches(["a" * 5_000_000 + "!"], "(a|aa)+$").tolist() == [False]
 
 
 @pytest.mark.parametrize(
@@ -543,14 +540,13 @@ def test_a_long_text_takes_linear_time() -> None:
     ],
 )
 def test_what_re2_cannot_do_ends_by_timeout(pattern: str, text: str, flags: str) -> None:
-    begin = time.process_time()
-    with pytest.raises(LimitExceeded, match=r"characters was not matched in 0\.2 s"):
-        matches([text], pattern, flags, seconds=0.2)
-    with pytest.raises(LimitExceeded):
-        matches(["b"] * 100 + [text], pattern, flags, seconds=0.2)
-    with pytest.raises(LimitExceeded):
-        replaced(text, pattern, "x", flags, seconds=0.2)
-    assert time.process_time() - begin < 5
+    with at_most(1000):
+        with pytest.raises(LimitExceeded, match=r"characters was not matched in 0\.2 s"):
+            matches([text], pattern, flags, seconds=0.2)
+        with pytest.raises(LimitExceeded):
+            matches(["b"] * 100 + [text], pattern, flags, seconds=0.2)
+        with pytest.raises(LimitExceeded):
+            replaced(text, pattern, "x", flags, seconds=0.2)
 
 
 def test_a_replacement_of_many_matches_ends_by_timeout() -> None:
@@ -585,11 +581,10 @@ def test_time_without_end() -> None:
     ],
 )
 def test_large_patterns_are_refused_at_once(pattern: str) -> None:
-    begin = time.process_time()
-    with pytest.raises(PatternTooLarge, match="too large: ") as caught:
-        matches(["abc"], pattern)
-    assert len(str(caught.value)) < 300
-    assert time.process_time() - begin < 2
+    with at_most(400):
+        with pytest.raises(PatternTooLarge, match="too large: ") as caught:
+            matches(["abc"], pattern)
+        assert len(str(caught.value)) < 300
 
 
 @pytest.mark.parametrize(
@@ -598,16 +593,14 @@ def test_large_patterns_are_refused_at_once(pattern: str) -> None:
     ids=["string", "branches", "set"],
 )
 def test_long_patterns(pattern: str, expected: bool) -> None:
-    begin = time.process_time()
-    assert matches(["ab" * 100 + "w2999"], pattern).tolist() == [expected]
-    assert time.process_time() - begin < 2
+    with at_most(400):
+        assert matches(["ab" * 100 + "w2999"], pattern).tolist() == [expected]
 
 
 def test_a_long_string_is_no_work_for_regex() -> None:
     """``regex`` prepares a search for it that takes cubic time, whatever the timeout."""
-    begin = time.process_time()
-    assert matches(["ab" * 50_000], "ab" * 4_000 + "(c)\\1").tolist() == [False]
-    assert time.process_time() - begin < 5
+    with at_most(1000):
+        assert matches(["ab" * 50_000], "ab" * 4_000 + "(c)\\1").tolist() == [False]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import ast
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -114,6 +113,7 @@ def test_a_kernel_is_compiled_once_on_its_first_large_input() -> None:
 GRAPH = """
 import sys, time
 import numpy as np
+from tests.timing import reference
 from corollary.evaluate import materialise
 from corollary.index import TripleIndex
 from corollary.profiles import load_profile
@@ -143,9 +143,9 @@ dictionary = TermDictionary()
 texts = [term if term[0] in '<"' else f"<http://example.org/{term}>" for triple in triples for term in triple]
 ids = np.array([dictionary.encode(text) for text in texts], np.uint32).reshape(-1, 3)
 program = load_profile("owl2rl")
-started = time.perf_counter()
+started = time.process_time()
 result = materialise(TripleIndex.from_columns(*np.ascontiguousarray(ids.T)), program, dictionary)
-seconds = time.perf_counter() - started
+ended = time.process_time()
 assert len(triples) == 100, len(triples)
 assert len(result.index) > 180, result
 """
@@ -196,14 +196,15 @@ def run(script: str) -> list[str]:
 
 
 def test_a_small_graph_does_not_wait_for_a_compiler() -> None:
-    started = time.perf_counter()
-    *imported, seconds = run(
-        f"{GRAPH}\nprint(*(name for name in ('numba', 'llvmlite') if name in sys.modules), seconds)"
+    """Times are told in reference loops: ``tests.timing``."""
+    *imported, reasoning, whole = run(
+        f"{GRAPH}\nloop = max(reference() for _ in range(3))\n"
+        "print(*(name for name in ('numba', 'llvmlite') if name in sys.modules))\n"
+        "print((ended - started) / loop, ended / loop)"
     )
-    whole = time.perf_counter() - started
     assert not imported, f"a hundred triples made Python import {imported}"
-    assert float(seconds) < 1, f"materialising a hundred triples took {seconds} s"
-    assert whole < 10, f"from nothing to the materialisation of a hundred triples in {whole:.1f} s"
+    assert float(reasoning) < 200, f"materialising a hundred triples took {reasoning} loops"
+    assert float(whole) < 2000, f"from nothing to the materialisation of a hundred triples in {whole} loops"
 
 
 @pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="nothing is compiled")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 
 import pytest
 from rdflib import XSD, Graph, Literal, URIRef
 from rdflib.term import Node
+from tests.timing import at_most
 
 from corollary.algebra.regular_expressions import FEW, PatternTooLarge
 from corollary.kernels.limits import LimitExceeded
@@ -125,11 +125,11 @@ def test_replace(arguments: str, expected: Node | None) -> None:
 
 def test_explosive_patterns_end() -> None:
     graph = graph_of([Literal("a" * 60 + "!")])
-    begin = time.process_time()
-    for condition in ('REGEX(?o, "(a|aa)+$")', '!REGEX(?o, "(a|aa)+$")', 'REPLACE(?o, "(a|aa)+b", "") = ?o'):
-        assert len(kept(graph, condition)) == (not condition.startswith("REGEX"))
-    assert not graph.query(f'ASK {{ FILTER REGEX("{"a" * 30}!", "(a+)+$") }}').askAnswer
-    assert time.process_time() - begin < 2
+    conditions = 'REGEX(?o, "(a|aa)+$")', '!REGEX(?o, "(a|aa)+$")', 'REPLACE(?o, "(a|aa)+b", "") = ?o'
+    with at_most(400):
+        for condition in conditions:
+            assert len(kept(graph, condition)) == (not condition.startswith("REGEX"))
+        assert not graph.query(f'ASK {{ FILTER REGEX("{"a" * 30}!", "(a+)+$") }}').askAnswer
 
 
 @pytest.mark.parametrize(

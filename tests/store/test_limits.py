@@ -15,6 +15,7 @@ import pytest
 from rdflib import OWL, RDF, Dataset, Graph, Literal, Namespace
 from rdflib.plugins.sparql.operators import register_custom_function, unregister_custom_function
 from rdflib.term import Variable
+from tests.timing import at_most
 
 from corollary.language import CorollaryError, parse_program
 from corollary.store import (
@@ -34,8 +35,8 @@ PRODUCT = f"SELECT * {{ ?a {P} ?b . ?c {P} ?d . ?e {P} ?f }}"
 SLOW = "SELECT ?a { ?a ?p ?b . ?c ?q ?d FILTER(STRLEN(CONCAT(STR(?a), STR(?c))) < 5) }"
 """Takes minutes on a thousand facts."""
 
-SOON = 1.0
-"""Seconds in which work has to end. These tests give it some more on a busy machine."""
+SOON = 1000
+"""Reference loops of ``tests.timing`` in which work has to end: it would take minutes."""
 
 pytestmark = pytest.mark.filterwarnings("ignore::corollary.store.UnendingRuleWarning")
 
@@ -178,9 +179,8 @@ def test_rows_are_limited() -> None:
 )
 def test_a_query_ends_in_time(query: str) -> None:
     graph = chain(2000, rules="none")
-    started = time.monotonic()
-    found = exceeded(lambda: graph.query(query, limits=Limits(seconds=0.3)))
-    assert time.monotonic() - started < 0.3 + 5 * SOON
+    with at_most(SOON):
+        found = exceeded(lambda: graph.query(query, limits=Limits(seconds=0.3)))
     assert found.limit == "seconds"
     assert found.value >= 0.3
     assert set(graph.objects(EX.x7, EX.p)) == {EX.x8}
@@ -213,7 +213,8 @@ def test_an_update_goes_by_limits_and_leaves_the_state_before() -> None:
     assert len(graph) == 1000
     graph.update("INSERT DATA { <http://example.org/a> <http://example.org/p> <http://example.org/b> }")
     assert (EX.a, EX.p, EX.b) in graph
-    assert exceeded(lambda: graph.update(update, limits="seconds=0.1")).value < 5
+    with at_most(SOON):
+        assert exceeded(lambda: graph.update(update, limits="seconds=0.1")).value >= 0.1
 
 
 def test_a_query_that_needs_reasoning_counts_it() -> None:
@@ -262,10 +263,9 @@ def test_an_answer_that_comes_late_is_none(query: str) -> None:
     graph = Graph(CorollaryStore(rules="none"))
     graph.addN((EX[f"n{i}"], EX.p, EX.hub, graph) for i in range(1500))
     where = f"?a {P} ?h . ?b {P} ?h"
-    started = time.monotonic()
-    found = exceeded(lambda: graph.query(query.replace("WHERE", where), limits=Limits(seconds=0.01)))
+    with at_most(SOON):
+        found = exceeded(lambda: graph.query(query.replace("WHERE", where), limits=Limits(seconds=0.01)))
     assert found.limit == "seconds"
-    assert time.monotonic() - started < 5 * SOON
 
 
 def test_terms_that_fan_out_are_bounded() -> None:
@@ -298,9 +298,8 @@ def test_limits_of_an_inner_query_hold() -> None:
     taken: list[float] = []
 
     def inner(_: Any) -> Literal:
-        started = time.monotonic()
-        exceeded(lambda: graph.query(SLOW, limits=Limits(seconds=0.2)))
-        taken.append(time.monotonic() - started)
+        with at_most(SOON):
+            taken.append(exceeded(lambda: graph.query(SLOW, limits=Limits(seconds=0.2))).value)
         return Literal(1)
 
     register_custom_function(EX.inner, inner)  # type: ignore[arg-type]
@@ -309,7 +308,7 @@ def test_limits_of_an_inner_query_hold() -> None:
         assert len(graph.query(asked, limits=Limits(seconds=60))) == 1
     finally:
         unregister_custom_function(EX.inner, inner)
-    assert taken[0] < 0.2 + 5 * SOON
+    assert taken[0] >= 0.2
 
 
 # Ending it from outside
@@ -328,24 +327,23 @@ def test_cancel_ends_what_runs_and_what_waits_and_is_not_sticky(waiting: list[th
     graph = chain(2000, rules="none")
     store = graph.store
     assert isinstance(store, CorollaryStore)
-    failures: list[tuple[BaseException, float]] = []
+    failures: list[type[BaseException]] = []
 
     def ask() -> None:
         try:
             graph.query(SLOW)
         except Exception as error:
-            failures.append((error, time.monotonic()))
+            failures.append(type(error))
 
     waiting += [threading.Thread(target=ask) for _ in range(3)]
     for thread in waiting:
         thread.start()
     time.sleep(0.5)
-    cancelled = time.monotonic()
-    store.cancel()
-    for thread in waiting:
-        thread.join(60)
-    assert [type(error) for error, _ in failures] == [Cancelled] * 3
-    assert max(when for _, when in failures) - cancelled < 5 * SOON
+    with at_most(SOON):
+        store.cancel()
+        for thread in waiting:
+            thread.join(60)
+    assert failures == [Cancelled] * 3
     assert len(graph.query("SELECT * { ?s ?p ?o }")) == 2000
 
 
@@ -366,8 +364,8 @@ def test_cancel_ends_reasoning_and_those_who_wait_for_it(waiting: list[threading
     for thread in waiting:
         thread.start()
     time.sleep(0.5)
-    found = exceeded(lambda: graph.query("ASK { ?s ?p ?o }", limits=Limits(seconds=0.2)))
-    assert found.value < 5 * SOON
+    with at_most(SOON):
+        exceeded(lambda: graph.query("ASK { ?s ?p ?o }", limits=Limits(seconds=0.2)))
     store.cancel()
     for thread in waiting:
         thread.join(60)
@@ -410,11 +408,10 @@ def test_an_interrupt_ends_machine_code_that_takes_long() -> None:
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         for delay in (0.05, 0.3):
-            signal.setitimer(signal.ITIMER_REAL, delay)
-            started = time.monotonic()
-            with pytest.raises(KeyboardInterrupt):
-                len(graph)
-            assert time.monotonic() - started < delay + 5 * SOON
+            with at_most(SOON):
+                signal.setitimer(signal.ITIMER_REAL, delay)
+                with pytest.raises(KeyboardInterrupt):
+                    len(graph)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
