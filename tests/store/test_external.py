@@ -237,7 +237,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Redirecting)
         self.paths: list[str] = []
         self.address = f"http://127.0.0.1:{self.server_address[1]}"
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=[0.01], daemon=True).start()
 
     def leading_to(self, target: str, code: int = 302) -> str:
         return f"{self.address}/{code}/{quote(target, safe='')}"
