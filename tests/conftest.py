@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
 import pytest
+
+TOGETHER = ("tests/spark/", "tests/maintain/test_transactions.py")
+"""Tests of a process of their own: Spark starts once, and what is compared with every strategy is counted."""
 
 NO_CORPUS = "needs the conformance and benchmark data: set CORPUS to its folder"
 
@@ -24,3 +28,29 @@ def corpus() -> Path:
     if folder is None:
         pytest.skip(NO_CORPUS)
     return folder
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Processes take one test at a time, but for those that stay together, which come first."""
+    if config.getoption("dist") != "load":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return next((place for place in TOGETHER if nodeid.startswith(place)), nodeid)
+
+    return Scheduling(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where processes share the tests, slow ones come first: no process is left alone with one at the end."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def pytest_collection_finish() -> None:
+    """What pytest and the imports have made stays: the garbage collector need not look at it again."""
+    gc.collect()
+    gc.freeze()

@@ -40,13 +40,21 @@ from corollary.language.model import (
 Fact = tuple[Constant, Constant, Constant]
 
 MORE_EXAMPLES = int(os.environ.get("MORE_EXAMPLES") or 1)
-"""A long run has so many times the examples."""
+"""A long run has so many times the examples of CI."""
+
+FEWER_EXAMPLES = 1 if {"CI", "MORE_EXAMPLES"} & os.environ.keys() else 5
+"""CI has so many times the examples of a run by default."""
+
+
+def examples(number: int) -> int:
+    """How many examples a test has that has ``number`` of them in CI."""
+    return max(number * MORE_EXAMPLES // FEWER_EXAMPLES, 1)
 
 
 def thorough(max_examples: int) -> settings:
     """Settings for a test that may be slow, and is worth a long run."""
     return settings(
-        max_examples=max_examples * MORE_EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck)
+        max_examples=examples(max_examples), deadline=None, suppress_health_check=list(HealthCheck)
     )
 
 

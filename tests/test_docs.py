@@ -45,7 +45,16 @@ def run_console(text: str, folder: Path) -> None:
             assert agrees, f"$ {command}\nprinted\n{process.stdout}\nand not\n{expected}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            page, marks=pytest.mark.slow if page in PAGES[1:] and "```console" in page.read_text() else ()
+        )
+        for page in PAGES
+    ],
+    ids=[str(page.relative_to(PROJECT)) for page in PAGES],
+)
 def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}

@@ -13,6 +13,7 @@ import regex
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rdflib import Literal
+from tests.strategies import examples
 from tests.timing import at_most
 
 from corollary.algebra import regular_expressions
@@ -485,7 +486,7 @@ sets = st.lists(group.map("".join), min_size=1, max_size=3).map(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(sets, st.sampled_from(["", "i"]))
 def test_both_engines_have_the_same_sets(pattern: str, flags: str) -> None:
     """Every character of Unicode is in what RE2 is given just if it is in what ``regex`` is given."""

@@ -25,6 +25,7 @@ SMALL = Settings(repeat=1, peers=False, slow=False, small=True)
 CATEGORIES, PLACES = parse_program(graphs.CATEGORIES), parse_program(graphs.PLACES)
 
 
+@pytest.mark.slow
 def test_every_small_case_is_measured_in_every_way() -> None:
     results = modular.run(SMALL)
     ways = {(m.size, m.engine) for m in results.measurements if m.what == REASON}
@@ -43,6 +44,7 @@ def test_every_small_case_is_measured_in_every_way() -> None:
     assert any("LUBM-LE is left out" in note for note in results.notes)
 
 
+@pytest.mark.slow
 def test_single_triples_and_shares_are_measured() -> None:
     results = maintenance.run(SMALL)
     what = [m.what for m in results.measurements if m.engine == ENGINE]

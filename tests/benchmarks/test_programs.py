@@ -78,6 +78,7 @@ def test_turbines_have_the_shape_of_the_paper() -> None:
     assert (firsts(p11) != seconds(p11)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rules", "dynamic"])
 def test_small_workloads_give_measurements(name: str) -> None:
     module = {"rules": rules, "dynamic": dynamic}[name]

@@ -6,6 +6,7 @@ import gzip
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,14 @@ PROJECT = Path(__file__).parents[2]
 SMALL = Settings(repeat=1, peers=False, slow=False, small=True)
 
 
+@cache
+def small(name: str) -> Results:
+    """The results of a small workload, which runs once for all tests."""
+    results: Results = WORKLOADS[name].run(SMALL)
+    return results
+
+
+@pytest.mark.slow
 def test_one_command_runs_workloads_and_writes_json(tmp_path: Path) -> None:
     out = tmp_path / "results.json"
     command = [
@@ -55,10 +64,14 @@ def test_one_command_runs_workloads_and_writes_json(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["transitive", "hierarchy", "first-use", "real", "store", "queries", "explain", "bulk"]
+    "name",
+    [
+        *("transitive", "hierarchy", "real", "queries"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("first-use", "store", "explain", "bulk")),
+    ],
 )
 def test_small_workloads_give_measurements(name: str) -> None:
-    results = WORKLOADS[name].run(SMALL)
+    results = small(name)
     assert all(m.workload == name and m.least > 0 for m in results.measurements)
     assert results.measurements or results.notes  # real, queries: there is no corpus in these settings
 
@@ -98,8 +111,9 @@ def test_demands_of_a_size_follow_from_what_was_measured() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_store_is_compared_on_equal_triples() -> None:
-    measured = {(m.size, m.what, m.engine): m.facts for m in store.run(SMALL).measurements}
+    measured = {(m.size, m.what, m.engine): m.facts for m in small("store").measurements}
     for size in ("university-1, explicit", "university-1, closed"):
         for what in (store.SCAN, store.LOOK_UP):
             assert measured[size, what, ENGINE] == measured[size, what, store.MEMORY]
@@ -110,6 +124,7 @@ def test_the_store_is_compared_on_equal_triples() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_queries_are_answered_as_published(corpus: Path) -> None:
     results = queries.run(Settings(repeat=1, corpus=corpus, slow=False))
@@ -119,6 +134,7 @@ def test_queries_are_answered_as_published(corpus: Path) -> None:
     assert len({m.facts for m in results.measurements if m.what == queries.ALL}) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::corollary.store.InferredTripleWarning")
 def test_a_soak_reports_its_first_and_last_tenth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(soak, "COMPACTIONS", 0.2)

@@ -26,6 +26,7 @@ COMMAND = str(Path(sys.executable).with_name("corollary"))
 FULL = Path("/dev/full")
 ALL = "SELECT * { ?s ?p ?o }"
 
+slow = pytest.mark.slow
 needs_full_device = pytest.mark.skipif(not FULL.exists(), reason="there is no device that is full")
 needs_limits = pytest.mark.skipif(sys.platform != "linux", reason="ulimit -v limits nothing here")
 
@@ -77,8 +78,14 @@ PRINTING: list[list[str | Path]] = [
 ]
 
 
+QUICKLY: list[list[str | Path]] = [["--help"], ["materialise", FAMILY], [*PRINTING[-1][:-1], "csv"]]
+
+
 @needs_full_device
-@pytest.mark.parametrize("arguments", PRINTING, ids=lambda arguments: " ".join(map(str, arguments[:1])))
+@pytest.mark.parametrize(
+    "arguments",
+    [pytest.param(each, id=str(each[0]), marks=[] if each in QUICKLY else slow) for each in PRINTING],
+)
 def test_standard_output_on_a_full_device(arguments: list[str | Path]) -> None:
     assert process(*arguments, stdout=str(FULL)) == (
         2,
@@ -86,6 +93,7 @@ def test_standard_output_on_a_full_device(arguments: list[str | Path]) -> None:
     )
 
 
+@slow
 @needs_full_device
 def test_standard_error_on_a_full_device() -> None:
     assert process("query", FAMILY, "-q", ALL, stderr=str(FULL)) == (2, "")
@@ -93,8 +101,10 @@ def test_standard_error_on_a_full_device() -> None:
     assert process("query", FAMILY, "-q", ALL, stdout=str(FULL), stderr=str(FULL)) == (2, "")
 
 
-@pytest.mark.parametrize("form", ["table", "csv", "tsv", "json", "xml"])
-@pytest.mark.parametrize("unbuffered", [False, True])
+@pytest.mark.parametrize(
+    "form", ["csv", *(pytest.param(form, marks=slow) for form in ("table", "tsv", "json", "xml"))]
+)
+@pytest.mark.parametrize("unbuffered", [False, pytest.param(True, marks=slow)])
 def test_output_that_gets_too_long_half_way(tmp_path: Path, form: str, unbuffered: bool) -> None:
     data = tmp_path / "data.nt"
     data.write_text("".join(f"<urn:{number}> <urn:p> <urn:o> .\n" for number in range(5_000)))
@@ -104,7 +114,7 @@ def test_output_that_gets_too_long_half_way(tmp_path: Path, form: str, unbuffere
     assert done == (2, "corollary: standard output: File too large\n")
 
 
-@pytest.mark.parametrize("form", ["table", "csv", "tsv"])
+@pytest.mark.parametrize("form", ["csv", *(pytest.param(form, marks=slow) for form in ("table", "tsv"))])
 def test_a_pipe_that_closes_ends_quietly(tmp_path: Path, form: str) -> None:
     data = tmp_path / "data.nt"
     data.write_text("".join(f"<urn:{number}> <urn:p> <urn:o> .\n" for number in range(20_000)))
@@ -117,6 +127,7 @@ def test_a_pipe_that_closes_ends_quietly(tmp_path: Path, form: str) -> None:
         assert running.wait() == 141
 
 
+@slow
 def test_streams_that_are_closed() -> None:
     for closed, code in (("<&-", 2), (">&-", 0), ("2>&-", 0)):
         done = subprocess.run(
@@ -138,8 +149,12 @@ def university(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @needs_limits
-@pytest.mark.parametrize("megabytes", [50, 150, 300, 400, 500])
-@pytest.mark.parametrize("command", ["materialise", "query", "update"])
+@pytest.mark.parametrize(
+    "megabytes", [50, *(pytest.param(more, marks=slow) for more in (150, 300, 400, 500))]
+)
+@pytest.mark.parametrize(
+    "command", ["materialise", *(pytest.param(c, marks=slow) for c in ("query", "update"))]
+)
 def test_memory_limits(university: Path, command: str, megabytes: int) -> None:
     more = {"query": ["-q", "ASK { ?s ?p ?o }"], "update": ["--add", str(FAMILY)]}.get(command, [])
     code, said = process(command, university, *more, limit=(resource.RLIMIT_AS, megabytes << 20))
@@ -181,7 +196,10 @@ QUERIES = {
 }
 
 
-@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
+@pytest.mark.parametrize(
+    "query",
+    [pytest.param(q, id=name, marks=[] if name == "groups" else slow) for name, q in QUERIES.items()],
+)
 def test_queries_that_are_nested_too_deep(tmp_path: Path, query: str) -> None:
     file = tmp_path / "query.rq"
     file.write_text(query)
@@ -236,7 +254,7 @@ class Family(BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Family) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}"
         server.shutdown()
 

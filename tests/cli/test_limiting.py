@@ -49,6 +49,7 @@ def test_a_command_ends_by_its_limits(
     assert help_line == f"  help: {flag} allows more"
 
 
+@pytest.mark.slow
 def test_memory_is_limited(tmp_path: Path) -> None:
     data = tmp_path / "data.nt"
     data.write_text("".join(f"<x:{i}> <x:p> <x:{i + 1}> .\n" for i in range(3000)))

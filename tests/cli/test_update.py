@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cli.test_commands import CLASH, FAMILY, NAMESPACE, fails, succeeds
+from tests.strategies import examples
 
 from corollary.cli.updating import StrategyName
 
@@ -63,7 +64,7 @@ files = st.sets(lines, max_size=12)
 
 
 @pytest.mark.parametrize("strategy", StrategyName.names())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(files, files, files)
 def test_it_is_materialising_the_changed_files(
     strategy: str, data: set[str], remove: set[str], add: set[str]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from tests import ontology_strategies as ontology
 from tests import strategies as some
@@ -32,10 +32,7 @@ from corollary.language import (
 )
 from corollary.profiles import load_profile
 
-thorough = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
-)
-brief = settings(thorough, max_examples=50)
+thorough, brief = some.thorough(150), some.thorough(50)
 
 
 P, Q = some.PROPERTIES[:2]

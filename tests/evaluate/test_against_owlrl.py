@@ -6,7 +6,7 @@ reflexive schema facts holds in owlrl for declared ones only.
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from tests import ontology_strategies as ontology
 from tests import strategies as some
 from tests.engine import Fact, close
@@ -21,7 +21,7 @@ DECLARATIONS: frozenset[Fact] = frozenset(
     | {(property_, RDF_TYPE, ontology.owl("ObjectProperty")) for property_ in some.PROPERTIES}
 )
 
-thorough = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+thorough = some.thorough(100)
 
 
 def assert_agreement(facts: frozenset[Fact]) -> None:

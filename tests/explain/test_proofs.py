@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests import ontology_strategies as ontology
 from tests import strategies as some
@@ -18,7 +18,7 @@ from corollary.language import Program, UnstratifiableError, parse_program
 from corollary.maintain import maintain
 from corollary.profiles import load_profile
 
-thorough = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+thorough = some.thorough(100)
 
 PROOFS = 3
 
@@ -101,7 +101,7 @@ ontologies = ontology.ontologies(
 
 
 @pytest.mark.parametrize("profile", ["rdfs", "owl2rl"])
-@settings(thorough, max_examples=40)
+@some.thorough(40)
 @given(ontologies)
 def test_profiles(profile: str, facts: frozenset[Fact]) -> None:
     assert_explained(run(facts, load_profile(profile)))

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.index.drawn import LARGEST, Pair, packed, sets_of_pairs, sorted_keys, unpacked
 from tests.kernels import twins
+from tests.strategies import examples
 
 from corollary.index.closure import close_graph, close_keys
 from corollary.index.components import compressed
 
-quick = settings(max_examples=200, deadline=None)
+quick = settings(max_examples=examples(200), deadline=None)
 nodes = st.integers(0, 11)
 graphs = st.sets(st.tuples(nodes, nodes), max_size=30)
 

@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.index.drawn import Pair, column, ids, packed, pairs, sets_of_pairs, sorted_keys, unpacked
+from tests.strategies import examples
 
 from corollary.index.pairs import (
     Pairs,
@@ -27,7 +28,7 @@ from corollary.index.pairs import (
     union,
 )
 
-quick = settings(max_examples=150, deadline=None)
+quick = settings(max_examples=examples(150), deadline=None)
 
 
 def assert_is(found: Pairs, expected: set[Pair] | frozenset[Pair]) -> None:

@@ -14,13 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.index.drawn import Pair, column, packed, sorted_keys, unpacked
 from tests.kernels import twins
+from tests.strategies import examples
 
 from corollary.index import closure
 from corollary.index.pairs import Pairs, firsts
 from corollary.index.relation import Relation
 from corollary.kernels.sorted import Keys
 
-thorough = settings(max_examples=100, deadline=None)
+thorough = settings(max_examples=examples(100), deadline=None)
 
 NODES = 75
 """More than a word has bits."""

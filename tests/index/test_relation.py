@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.index.drawn import IDS, Pair, column, packed, pairs, sets_of_pairs, sorted_keys, unpacked
+from tests.strategies import examples
 
 from corollary.index.pairs import Pairs
 from corollary.index.relation import EMPTY, FOLD_FRACTION, Relation
@@ -132,10 +133,10 @@ class RelationMachine(RuleBasedStateMachine):
 
 
 TestRelation = RelationMachine.TestCase
-TestRelation.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+TestRelation.settings = settings(max_examples=examples(60), stateful_step_count=20, deadline=None)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(large_sets, st.frozensets(st.tuples(st.integers(0, 20), st.integers(30, 40)), max_size=40))
 def test_a_small_change_stays_in_the_overlay(base: frozenset[Pair], new: frozenset[Pair]) -> None:
     relation = Relation(Pairs(sorted_keys(base))).plus(sorted_keys(new))

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.index.drawn import Pair, column, sorted_keys, unpacked
+from tests.strategies import examples
 
 from corollary.index import Pairs, TripleIndex
 from corollary.index.triples import DENSE_PREDICATES, FIRST_VIRTUAL
@@ -20,7 +21,7 @@ predicates = st.sampled_from((0, 1, 4, 5, DENSE_PREDICATES + 9, BLANK, LITERAL, 
 iris = st.sampled_from((0, 1, 4, 5, DENSE_PREDICATES + 9))
 triples = st.tuples(terms, st.one_of(iris, predicates), terms)
 
-quick = settings(max_examples=150, deadline=None)
+quick = settings(max_examples=examples(150), deadline=None)
 
 
 def index_of(facts: list[Triple]) -> TripleIndex:
@@ -152,4 +153,4 @@ class IndexMachine(RuleBasedStateMachine):
 
 
 TestTripleIndex = IndexMachine.TestCase
-TestTripleIndex.settings = settings(max_examples=50, stateful_step_count=15, deadline=None)
+TestTripleIndex.settings = settings(max_examples=examples(50), stateful_step_count=15, deadline=None)

@@ -8,6 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
+from tests.strategies import examples
 
 from corollary.kernels.compiled import Kernel
 
@@ -16,7 +17,7 @@ Result = TypeVar("Result")
 
 LARGEST = 2**32 - 1
 
-quick = settings(max_examples=150, deadline=None)
+quick = settings(max_examples=examples(150), deadline=None)
 both_forms = pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
 
 halves = st.one_of(st.sampled_from((0, 1, 2, 2**31, LARGEST - 1, LARGEST)), st.integers(0, LARGEST))

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
+from tests.strategies import examples
 
 from corollary.evaluate import materialise
 from corollary.index import TripleIndex
@@ -51,7 +52,7 @@ def assert_same(found: EncodedDataSet, dictionary: TermDictionary, *indexes: Tri
     assert facts(found.inferred) == facts(indexes[1])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(triples, triples)
 def test_what_is_written_is_read(
     tmp_path_factory: pytest.TempPathFactory,
@@ -219,6 +220,7 @@ for number in range(1000):
 """
 
 
+@pytest.mark.slow
 def test_a_killed_writer_leaves_nothing_that_is_half(tmp_path: Path) -> None:
     for number in range(6):
         path = tmp_path / f"set{number}"

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyoxigraph import RdfFormat
+from tests.strategies import examples
 
 from corollary.kernels.ntriples import find_terms
 from corollary.loaders import ntriples
@@ -145,7 +146,7 @@ def documents(draw: st.DrawFn) -> bytes:
     return content
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 @given(documents() | st.binary(max_size=60), st.sampled_from(list(FORMATS.values())))
 @example(b"_\n<a:b> <a:b> <a:b> .", RdfFormat.N_TRIPLES)
 @example(b'<a:b> <a:b> "x\\\n" .', RdfFormat.N_TRIPLES)

@@ -13,6 +13,7 @@ from rdflib import RDFS, BNode, Dataset, Graph, Literal, Namespace, URIRef
 from rdflib.compare import isomorphic
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from rdflib.term import Node
+from tests.strategies import examples
 
 from corollary.index import TripleIndex
 from corollary.language import CorollaryError, InputError
@@ -125,7 +126,7 @@ def flat(dataset: Dataset) -> Graph:
     return graph
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(quads, quads)
 def test_what_is_saved_is_loaded_beside_what_is_there(
     tmp_path_factory: pytest.TempPathFactory, saved: list[Quad], there: list[Quad]

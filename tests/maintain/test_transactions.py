@@ -225,6 +225,7 @@ def test_profiles_are_switched(history: History, data: st.DataObject) -> None:
     assert_exact(history, [load_profile(data.draw(names)) for _ in history], same_visible)
 
 
+@pytest.mark.slow
 def test_enough_states_were_compared(request: pytest.FixtureRequest) -> None:
     """What the tests of this file have compared together, if all of them ran."""
     module = request.node.getparent(pytest.Module)

@@ -16,7 +16,7 @@ from corollary.plan.steps import Age, AntiJoin, Distinct, Group, Join, Plan, Sel
 from corollary.profiles import load_profile
 from corollary.terms.dictionary import TermDictionary
 
-thorough = settings(max_examples=200, deadline=None)
+thorough = settings(max_examples=some.examples(200), deadline=None)
 
 rules = st.one_of(
     some.positive_rules(),

@@ -29,7 +29,7 @@ def graph_of(facts: list[Fact], program: Program) -> tuple[DependencyGraph, list
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=some.examples(150), deadline=None)
 @given(some.fact_sets, some.programs())
 def test_components(facts: frozenset[Fact], program: Program) -> None:
     graph, _ = graph_of(sorted(facts, key=str), program)

@@ -9,14 +9,14 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests import ontology_strategies as ontology
 from tests.engine import Fact, facts_of, run
-from tests.strategies import EXAMPLE, INDIVIDUALS, classes, properties
+from tests.strategies import EXAMPLE, INDIVIDUALS, classes, examples, properties
 
 from corollary.evaluate import Materialisation
 from corollary.language import IRI, RDF_TYPE, BlankNode, Constant, Program, format_program, parse_program
 from corollary.profiles import load_profile
 
 moderate = settings(
-    max_examples=40,
+    max_examples=examples(40),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     phases=set(Phase) - {Phase.explain},  # which takes minutes, if ever there is something to explain

@@ -20,7 +20,7 @@ from tests.ontology_strategies import (
     rdfs,
     rdfs_axioms,
 )
-from tests.strategies import CLASSES, PROPERTIES, Fact
+from tests.strategies import CLASSES, PROPERTIES, Fact, examples
 
 from corollary.language.model import RDF_TYPE, Constant, Literal
 from corollary.profiles import load_profile
@@ -55,7 +55,7 @@ def is_clutter(fact: Fact, kept: set[Fact]) -> bool:
     return False
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(plain, renamed)
 def test_owl2rl_leaves_out_only_clutter(ontology: frozenset[Fact], name: Constant | None) -> None:
     """One of the classes is owl:Thing or owl:Nothing, or none."""

@@ -23,6 +23,8 @@ from corollary.loaders.spark import generate
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.slow
+
 
 def test_universities_are_the_same(spark: SparkSession, tmp_path: Path) -> None:
     """The generator on Spark makes what the one on this machine makes, some parts in a file."""

@@ -35,6 +35,8 @@ from corollary.terms.dictionary import TermDictionary
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.slow
+
 few = settings(
     max_examples=2 * MORE_EXAMPLES,
     deadline=None,

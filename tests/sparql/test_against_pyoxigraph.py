@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rdflib import Dataset, Literal, URIRef, Variable
 from rdflib.term import Node
+from tests.strategies import examples
 
 from corollary.store import CorollaryStore
 
@@ -141,7 +142,7 @@ def own_rows(
     return Counter(tuple("" if value is None else value.n3() for value in row) for row in found)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(st.lists(quads, max_size=15), patterns)
 def test_same_rows(data: list[tuple[str, str, str, str]], pattern: str) -> None:
     columns = ["x", "y", "z", "w", "g", "new", "n"]

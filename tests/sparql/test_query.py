@@ -16,6 +16,7 @@ from rdflib.plugins.sparql import CUSTOM_EVALS, prepareQuery
 from rdflib.plugins.sparql.operators import register_custom_function, unregister_custom_function
 from rdflib.term import Node
 from tests.sparql.results import same_results
+from tests.strategies import examples
 
 from corollary.language import CorollaryError
 from corollary.store import EXPLICIT, INFERRED, CorollaryStore, NestedTooDeep
@@ -118,6 +119,7 @@ def test_order_of_mixed_values(graph: Graph) -> None:
     assert failing == [(Literal(number),) for number in (0, 4, 3, 2, 1)]
 
 
+@pytest.mark.slow
 def test_a_limit_stops_a_product() -> None:
     graph = Graph(store=CorollaryStore(rules="none"))
     graph.addN((EX[f"s{i}"], EX.p, Literal(i), graph) for i in range(20_000))
@@ -303,7 +305,7 @@ facts = st.lists(st.tuples(names, st.sampled_from([EX.p, EX.q]), names), max_siz
 given_values = st.dictionaries(st.sampled_from("xyzw"), names, max_size=2)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(facts, st.sampled_from(FORMS), given_values)
 def test_given_values_as_rdflib_has_them(
     triples: list[tuple[URIRef, URIRef, URIRef]], query: str, bindings: dict[str, URIRef]

@@ -434,6 +434,7 @@ def test_what_others_wrote_is_not_written_over(tmp_path: Path) -> None:
     store.close(discard=True)
 
 
+@pytest.mark.slow
 def test_a_folder_is_not_destroyed_while_it_is_opened(tmp_path: Path) -> None:
     """Found: the lock was given back before the files went, and a commit went nowhere."""
     place, code = (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rdflib import Dataset, Graph, URIRef
 from rdflib.util import from_n3
 from tests.oracles.naive import closure, visible
-from tests.strategies import Fact, plain_facts
+from tests.strategies import Fact, examples, plain_facts
 
 from corollary.language import Program, constant_text, parse_program
 from corollary.store import CorollaryStore
@@ -36,7 +36,7 @@ def program(text: str) -> Program:
 
 
 @pytest.mark.parametrize("text", [RULES, NEGATION])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(batches=changes)
 def test_any_batches(text: str, batches: list[list[tuple[bool, int, Fact]]]) -> None:
     store = CorollaryStore(rules=program(text))

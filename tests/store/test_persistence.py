@@ -35,6 +35,7 @@ from rdflib import (
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, QuotedGraph
 from rdflib.store import NO_STORE, VALID_STORE
 from rdflib.term import Node
+from tests.strategies import examples
 
 from corollary.language import CorollaryError
 from corollary.store import CorollaryStore, folder
@@ -132,7 +133,7 @@ def change(data: Dataset, verb: str, *what: Any) -> None:
 
 
 @given(st.lists(steps, max_size=40))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_sequence_of_changes_is_kept(script: list[tuple[Any, ...]]) -> None:
     # the smallest pieces, and rewriting at every turn
     with tempfile.TemporaryDirectory() as name, patch.multiple(folder, PIECE=32, ROW=2, FEW_ROWS=2):
@@ -194,6 +195,7 @@ for number in range(int(sys.argv[2]), 10**9):
 """
 
 
+@pytest.mark.slow
 def test_a_kill_leaves_the_last_commit(tmp_path: Path) -> None:
     chance = random.Random(4)
     last = -1
@@ -512,7 +514,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, State]:
 
 
 @given(st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_damage_is_noticed(sound: tuple[Path, State], data: st.DataObject) -> None:
     file, kept = sound
     content = bytearray(file.read_bytes())

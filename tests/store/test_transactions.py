@@ -26,6 +26,7 @@ from rdflib import RDF, RDFS, BNode, Dataset, Graph, Literal, Namespace, URIRef
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from rdflib.plugins.sparql.operators import register_custom_function, unregister_custom_function
 from rdflib.store import TripleAddedEvent
+from tests.strategies import examples
 from tests.trust.injection import Interrupted, traced
 from tests.trust.operations import Seen, check_closure, seen
 
@@ -460,7 +461,7 @@ class Model:
 
 
 @given(steps)
-@settings(deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_any_history_of_transactions(script: list[Any]) -> None:
     store = CorollaryStore(rules="rhodf")
     model = play(store, script, Model(), [Model()], depth=0)

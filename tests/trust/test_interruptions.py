@@ -14,9 +14,16 @@ SAMPLES = {
     "owl2rl": ["--programs", "owl2rl", "--places", "4"],
     "twice": ["--programs", "rhodf", "strata", "--places", "7", "--twice"],
 }
+FEW = ["--programs", "rhodf", "--places", "1"]
 
 
-@pytest.mark.parametrize("arguments", SAMPLES.values(), ids=SAMPLES.keys())
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(FEW, id="few"),
+        *(pytest.param(sample, id=name, marks=pytest.mark.slow) for name, sample in SAMPLES.items()),
+    ],
+)
 def test_interrupted_anywhere(arguments: list[str]) -> None:
     command = [sys.executable, "-m", "tests.trust.interruptions", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(PROJECT)}

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:there is no store")
 Change = Callable[[CorollaryStore], object]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forks")
 def test_a_killed_process_leaves_the_last_commit_or_the_one_under_way() -> None:
     command = [sys.executable, "-m", "tests.trust.kills", "--kills", "40", "--seed", "1"]

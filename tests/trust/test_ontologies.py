@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from rdflib import OWL, RDFS, XSD, Graph, Literal, Namespace
+from tests.strategies import examples
 from tests.trust import ontologies
 
 from corollary.store import CorollaryStore
@@ -14,7 +15,7 @@ EX = Namespace("http://example.org/")
 @pytest.mark.parametrize("program", ["owl2rl", "owl2rl-full"])
 def test_what_follows_is_what_the_tables_say(program: str, capsys: pytest.CaptureFixture[str]) -> None:
     """After every step of some histories, facts and clashes; one ontology in ten is about OWL itself."""
-    assert not ontologies.main(["--states", "400", "--seed", "3", "--program", program]), (
+    assert not ontologies.main(["--states", str(examples(400)), "--seed", "3", "--program", program]), (
         capsys.readouterr().out
     )
 
