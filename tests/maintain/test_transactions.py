@@ -165,6 +165,7 @@ def test_negation_and_aggregates(history: History, program: Program) -> None:
     assert_exact(history, program, same_values)
 
 
+@pytest.mark.slow
 @thorough(100)
 @given(histories(ontologies), some.programs(some.rules_with_not()))
 def test_negation_over_ontologies(history: History, program: Program) -> None:

@@ -167,6 +167,7 @@ def test_only_what_is_inferred_is_warned_of() -> None:
         home.remove((EX.rex, RDF.type, EX.Animal))
 
 
+@pytest.mark.slow
 def test_what_others_add_meanwhile_stays() -> None:
     store = filled()
     threads = 3
