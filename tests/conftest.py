@@ -47,7 +47,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Where processes share the tests, slow ones come first: no process is left alone with one at the end."""
     if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+        items.sort(key=lambda item: not (item.nodeid.startswith(TOGETHER) or item.get_closest_marker("slow")))
 
 
 def pytest_collection_finish() -> None:
