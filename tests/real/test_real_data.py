@@ -77,6 +77,7 @@ def test_lubm_under_rhodf_has_the_published_size(corpus: Path) -> None:
     assert len(run(lubm(corpus), load_profile("rhodf")).index) == 126_760
 
 
+@pytest.mark.slow
 def test_lubm(corpus: Path) -> None:
     """owlrl needs most of a minute."""
     assert_agreement(lubm(corpus))
@@ -93,6 +94,7 @@ def test_sensor_vocabulary_with_the_classes_it_uses(corpus: Path) -> None:
     assert_agreement(read(folder / "ssn.nt.gz", folder / "sosa.nt.gz"))
 
 
+@pytest.mark.slow
 def test_relation_ontology(corpus: Path) -> None:
     """168 property chains, 45 transitive properties."""
     assert_agreement(read(corpus / "real" / "ro" / "ro.nt.gz"))
@@ -101,6 +103,7 @@ def test_relation_ontology(corpus: Path) -> None:
 SLOW = pytest.mark.skipif(MORE_EXAMPLES == 1, reason="owlrl needs minutes: set MORE_EXAMPLES to more than 1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param("ACAD", marks=SLOW), "ARC", "ART", "BIXB"])
 def test_building(corpus: Path, name: str) -> None:
     """A building with what Brick says of its terms; with all of Brick, owlrl would need minutes for some."""
