@@ -19,7 +19,8 @@ from benchmarks.measure import Demand, Outcome, Results, Settings, Task, measure
 from benchmarks.peers import content
 from benchmarks.workloads.lubm import files
 
-from corollary.loaders import EncodedDataSet, generate, read_index, save_encoded
+from corollary.generators import generate
+from corollary.loaders import EncodedDataSet, read_index, save_encoded
 from corollary.store import CorollaryStore
 from corollary.terms.dictionary import TermDictionary
 

@@ -15,7 +15,8 @@ from benchmarks.engine import BUILD, ENGINE, REASON, SORT, Facts, build_task, re
 from benchmarks.measure import Demand, Measurement, Results, Settings, measure
 from benchmarks.peers import HAND_OUT, NO_TERMS, OWLRL, REASONABLE, owlrl_task, reasonable_tasks
 
-from corollary.loaders import generate, read, write
+from corollary.generators import generate
+from corollary.loaders import read, write
 from corollary.terms.dictionary import TermDictionary
 
 NAME = "lubm"

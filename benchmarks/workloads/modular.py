@@ -21,9 +21,9 @@ from benchmarks.vlog import program_of
 from benchmarks.workloads import lubm, transitive
 
 from corollary.evaluate import materialise
+from corollary.generators.university import ONTOLOGY
 from corollary.index import TripleIndex
 from corollary.language import Program, parse_program
-from corollary.loaders.university import ONTOLOGY
 
 NAME = "modular"
 TITLE = "programs that close relations: modules, semi-naive evaluation, and three ways to follow changes"

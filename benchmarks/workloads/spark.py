@@ -11,8 +11,9 @@ from benchmarks.engine import ENGINE
 from benchmarks.measure import Outcome, Results, Settings, Task, measure
 
 from corollary.evaluate import materialise as materialise_here
+from corollary.generators import generate
 from corollary.language.errors import InputError
-from corollary.loaders import generate, read_index
+from corollary.loaders import read_index
 from corollary.loaders.encoded import load_encoded, save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.loaders.spark import load, materialise, session

@@ -18,8 +18,8 @@ from click.testing import CliRunner, Result
 
 from corollary.cli import main
 from corollary.cli.group import in_flags
+from corollary.generators import generate
 from corollary.language.errors import Hint
-from corollary.loaders import generate
 
 FAMILY = Path(__file__).with_name("family.ttl")
 COMMAND = str(Path(sys.executable).with_name("corollary"))

@@ -20,9 +20,10 @@ from pyarrow import parquet
 from tests.strategies import examples
 
 from corollary.evaluate import materialise
+from corollary.generators import generate
 from corollary.index import TripleIndex
 from corollary.language.errors import InputError
-from corollary.loaders import encoded, generate, read_index
+from corollary.loaders import encoded, read_index
 from corollary.loaders.encoded import load_encoded, save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.profiles import load_profile

@@ -15,8 +15,8 @@ import pytest
 from tests.spark.data import read_texts, texts
 from tests.strategies import MORE_EXAMPLES
 
+from corollary.generators import generate as generate_here
 from corollary.language.errors import InputError
-from corollary.loaders import generate as generate_here
 from corollary.loaders.encoded import load_encoded
 from corollary.loaders.spark import generate
 

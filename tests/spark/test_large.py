@@ -16,7 +16,8 @@ from tests.spark.data import assert_equal_facts, assert_isomorphic
 from tests.strategies import MORE_EXAMPLES
 
 from corollary.evaluate import materialise as materialise_here
-from corollary.loaders import generate, read_index
+from corollary.generators import generate
+from corollary.loaders import read_index
 from corollary.loaders.encoded import load_encoded
 from corollary.loaders.spark import load, materialise
 from corollary.profiles import load_profile, profile_names

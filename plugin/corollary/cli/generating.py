@@ -62,7 +62,7 @@ def encyclopaedia(number: int, output: str, seed: int, gzipped: bool) -> None:
 
 
 def _write(kind: str, number: int, output: str, seed: int, gzipped: bool) -> None:
-    from corollary.loaders import generate as write_parts
+    from corollary.generators import generate as write_parts
 
     with stage("generate", {}) as current:
         paths = write_parts(

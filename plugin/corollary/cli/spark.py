@@ -89,7 +89,7 @@ def _most_bad_lines() -> int:
 
 def _check_kind(_: click.Context, parameter: click.Parameter, value: str) -> str:
     """Refuse what nothing is generated of; the generators are imported when they are asked for."""
-    from corollary.loaders.generating import GENERATORS
+    from corollary.generators import GENERATORS
 
     if value not in GENERATORS:
         raise click.BadParameter(f"{value!r} is not one of {', '.join(GENERATORS)}.", param=parameter)

@@ -1,4 +1,4 @@
-"""Made-up data by the volume: the parts of ``loaders.generating``, a task for some of them each."""
+"""Synthetic data made on a cluster: the parts of ``corollary.generators``, several parts a task."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from corollary.loaders.generating import GENERATORS
+from corollary.generators import GENERATORS
 from corollary.loaders.spark.storage import Storage, scratch
 
 if TYPE_CHECKING:
@@ -25,11 +25,12 @@ def generate(
     seed: int = 0,
     files: int | None = None,
 ) -> list[str]:
-    """Write the ontology and so many parts of a kind in ``GENERATORS`` into a new folder.
+    """Write the ontology and ``parts`` parts into a new folder; ``kind`` is a key of ``GENERATORS``.
 
-    The parts are the very same as ``loaders.generate`` writes, but several of them make a file, a file for
-    each of the tasks; ``files`` says how many, else there are 32 parts in one, or fewer. Returns the paths,
-    the ontology first. InputError if something else is there.
+    The parts are those that ``corollary.generators.generate`` writes. Each task writes one file of several
+    parts. ``files`` is the number of files; by default a file has at most 32 parts. An encoded data set at
+    ``output`` is replaced. Returns the paths, the ontology first. Raises InputError if something else is
+    there.
     """
     generator = GENERATORS[kind]
     storage = Storage(spark)

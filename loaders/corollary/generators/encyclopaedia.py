@@ -1,4 +1,4 @@
-"""A made-up encyclopaedia: data in the shape of DBpedia, and of any size.
+"""A synthetic encyclopaedia: data in the shape of DBpedia, and of any size.
 
 What DBpedia is known for is here in like proportions: tens of thousands of predicates that most articles
 never use, a few terms that are everywhere (popularity is log-uniform, so that the n-th most popular thing is

@@ -11,8 +11,9 @@ import pytest
 from pyoxigraph import RdfFormat
 
 from corollary.evaluate import materialise
-from corollary.loaders import generate, read_index
-from corollary.loaders.encyclopaedia import BASE, ONTOLOGY, ontology, volume
+from corollary.generators import generate
+from corollary.generators.encyclopaedia import BASE, ONTOLOGY, ontology, volume
+from corollary.loaders import read_index
 from corollary.profiles import load_profile
 from corollary.terms.dictionary import TermDictionary
 

@@ -1,4 +1,4 @@
-"""Made-up universities: data of a realistic shape and any size, with an ontology that gives a reasoner work.
+"""Synthetic universities: data of a realistic shape and any size, and an ontology that gives a reasoner work.
 
 The shape, how many of what belong to what, is the published profile of the Lehigh University Benchmark
 (Guo, Pan, Heflin, "LUBM: A benchmark for OWL knowledge base systems", 2005); names, ontology and generator
@@ -35,7 +35,7 @@ PUBLICATION_KINDS = ("JournalArticle", "ConferencePaper", "ConferencePaper", "Te
 
 def ontology() -> bytes:
     """The ontology, in Turtle."""
-    return files("corollary.loaders").joinpath("university.ttl").read_bytes()
+    return files("corollary.generators").joinpath("university.ttl").read_bytes()
 
 
 def university(number: int, seed: int = 0) -> list[str]:

@@ -1,6 +1,7 @@
-"""Made-up data on disk: an ontology and as many parts as one likes, each of some 100,000 triples.
+"""The kinds of synthetic data, and how an ontology and any number of parts are written into a folder.
 
-Invariant: a part depends on its number and the seed alone, so parts can be made anywhere, in any order.
+Invariant: the content of a part depends on its number and the seed only. Parts can be made on any machine, in
+any order.
 """
 
 from __future__ import annotations
@@ -10,17 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from corollary.generators import encyclopaedia, university
 from corollary.language.errors import InputError
-from corollary.loaders import encyclopaedia, university
 from corollary.loaders.reading import Progress
 from corollary.loaders.writing import replacing
 
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """What makes a kind of data: the ontology's file name and content, and N-Triples lines.
+    """One kind of data: the ontology's file name and content, the base name of parts, and their content.
 
-    ``part`` gives the lines of one part, by number (from 1) and seed; no line occurs twice.
+    ``part(number, seed)`` returns the N-Triples lines of one part, without duplicates. Numbers start at 1.
     """
 
     ontology_name: str
@@ -33,6 +34,7 @@ GENERATORS = {
     "university": Generator("university.ttl", university.ontology, "university", university.university),
     "encyclopaedia": Generator("encyclopaedia.nt", encyclopaedia.ontology, "volume", encyclopaedia.volume),
 }
+"""Every kind of data by its name."""
 
 
 def generate(
@@ -44,10 +46,10 @@ def generate(
     compression: str = "",
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Write the ontology and so many parts of a kind in ``GENERATORS`` into a folder, made if need be.
+    """Write the ontology and ``parts`` parts into a folder; the folder is made if it does not exist.
 
-    ``compression`` is "", "gz", "bz2" or "zst". Returns the paths written, the ontology first. Raises
-    InputError if the file system refuses.
+    ``kind`` is a key of ``GENERATORS``, ``compression`` is "", "gz", "bz2" or "zst". Returns the paths
+    written, the ontology first. Raises InputError if the file system refuses.
     """
     generator = GENERATORS[kind]
     folder = Path(directory)

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from tests.timing import at_most
 
+from corollary.generators import generate
+from corollary.generators.university import DATA, ONTOLOGY, university
 from corollary.language.errors import InputError
-from corollary.loaders import generate, read
-from corollary.loaders.university import DATA, ONTOLOGY, university
+from corollary.loaders import read
 from corollary.terms.dictionary import TermDictionary
 
 RANKS = ("FullProfessor", "AssociateProfessor", "AssistantProfessor", "Lecturer")
