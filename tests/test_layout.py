@@ -45,6 +45,7 @@ def test_only_packages_stand_in_the_namespace(root: str) -> None:
     for entry in (PROJECT / root / "corollary").iterdir():
         if entry.name != "__pycache__":
             assert (entry / "__init__.py").is_file(), f"{entry} is no package"
+            assert (entry / "py.typed").is_file(), f"{entry}: without an (empty) py.typed users get no types"
 
 
 def test_no_package_stands_in_two_roots() -> None:

@@ -40,11 +40,15 @@ def profile_names() -> tuple[str, ...]:
     return tuple(PROFILES)
 
 
-@cache
 def load_profile(name: str) -> Program:
     """The rules of a profile. UnknownProfileError if there is none of that name."""
     if name not in PROFILES:
         raise _unknown(name)
+    return _program(name)
+
+
+@cache
+def _program(name: str) -> Program:
     whole = Program(())
     for part in PROFILES[name]:
         file = part + SUFFIX

@@ -1,0 +1,82 @@
+"""What is installed has types for its users: every package has a ``py.typed``, and mypy sees no Any."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+pytest.importorskip("mypy", reason="needs mypy: pip install -e '.[dev]'")
+pytest.importorskip("hatchling", reason="needs hatchling: pip install -e '.[dev]'")
+
+PROJECT = Path(__file__).parents[2]
+PROGRAM = Path(__file__).with_name("program.py")
+
+REVEALED = {
+    "store.CorollaryStore().load('a.nt')": "int",
+    "store.Limits().seconds": "float | None",
+    "profiles.load_profile": "def (name: str) -> corollary.language.model.Program",
+    "language.parse_program('')": "corollary.language.model.Program",
+    "loaders.read([], TermDictionary())[2].dtype.name": "str",
+    "generators.generate(1, 'folder')": "list[pathlib.Path]",
+}
+"""Expressions and the types that mypy shows for them."""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*pip, "-w", folder, PROJECT], check=True, timeout=300)
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of a new environment, which has the wheel and links to our dependencies."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, symlinks=True)
+    places = {"base": str(folder), "platbase": str(folder)}
+    packages = Path(sysconfig.get_path("purelib", vars=places))
+    ZipFile(wheel).extractall(packages)
+    for entry in Path(sysconfig.get_path("purelib")).iterdir():
+        if "corollary" not in entry.name and entry.suffix != ".pth" and not (packages / entry.name).exists():
+            (packages / entry.name).symlink_to(entry)
+    return Path(sysconfig.get_path("scripts", vars=places)) / "python"
+
+
+def mypy(python: Path, program: Path, *flags: str) -> str:
+    """What mypy prints of a user's program, without our settings. It must end well."""
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--python-executable={python}"]
+    process = subprocess.run(
+        [*command, *flags, str(program)], cwd=program.parent, capture_output=True, text=True, timeout=600
+    )
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
+
+
+def test_every_package_in_the_wheel_is_typed(wheel: Path) -> None:
+    names = {Path(name) for name in ZipFile(wheel).namelist()}
+    packages = {Path(*name.parts[:2]) for name in names if name.parts[0] == "corollary"}
+    assert len(packages) > 10
+    assert {package for package in packages if package / "py.typed" not in names} == set()
+
+
+def test_a_program_has_no_any(python: Path, tmp_path: Path) -> None:
+    program = tmp_path / PROGRAM.name
+    program.write_text(PROGRAM.read_text())
+    mypy(python, program, "--disallow-any-expr")
+
+
+def test_types_are_those_declared(python: Path, tmp_path: Path) -> None:
+    program = tmp_path / "revealed.py"
+    imports = "from corollary import generators, language, loaders, profiles, store\n"
+    imports += "from corollary.terms.dictionary import TermDictionary\n"
+    program.write_text(imports + "".join(f"reveal_type({expression})\n" for expression in REVEALED))
+    notes = [line for line in mypy(python, program).splitlines() if "Revealed type" in line]
+    assert [note.split('"')[1] for note in notes] == list(REVEALED.values())
