@@ -8,10 +8,9 @@ from rdflib import RDF, RDFS, Graph, URIRef
 
 from corollary.generators import GENERATORS, generate
 from corollary.language import Program, Rule, format_program, parse_program
-from corollary.loaders import BadLine, EncodedDataSet, load_encoded, read_index, save_encoded
+from corollary.loaders import BadLine, EncodedDataSet, TermDictionary, load_encoded, read_index, save_encoded
 from corollary.profiles import load_profile, load_rules, profile_names
 from corollary.store import CorollaryStore, LimitExceeded, Limits
-from corollary.terms.dictionary import TermDictionary
 
 DOG, ANIMAL, REX = (URIRef(f"http://example.org/{name}") for name in ("Dog", "Animal", "rex"))
 

@@ -22,7 +22,7 @@ REVEALED = {
     "store.Limits().seconds": "float | None",
     "profiles.load_profile": "def (name: str) -> corollary.language.model.Program",
     "language.parse_program('')": "corollary.language.model.Program",
-    "loaders.read([], TermDictionary())[2].dtype.name": "str",
+    "loaders.read([], loaders.TermDictionary())[2].dtype.name": "str",
     "generators.generate(1, 'folder')": "list[pathlib.Path]",
 }
 """Expressions and the types that mypy shows for them."""
@@ -76,7 +76,6 @@ def test_a_program_has_no_any(python: Path, tmp_path: Path) -> None:
 def test_types_are_those_declared(python: Path, tmp_path: Path) -> None:
     program = tmp_path / "revealed.py"
     imports = "from corollary import generators, language, loaders, profiles, store\n"
-    imports += "from corollary.terms.dictionary import TermDictionary\n"
     program.write_text(imports + "".join(f"reveal_type({expression})\n" for expression in REVEALED))
     notes = [line for line in mypy(python, program).splitlines() if "Revealed type" in line]
     assert [note.split('"')[1] for note in notes] == list(REVEALED.values())

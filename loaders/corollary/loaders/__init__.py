@@ -1,23 +1,27 @@
 """Input and output: RDF documents to columns of term ids and back, and encoded data sets.
 
 ``read``, ``read_index`` and ``write`` know formats and compression. ``load_encoded`` and ``save_encoded``
-keep ids as they are.
+keep ids as they are. A ``TermDictionary`` has the ids of terms, a ``TripleIndex`` facts over ids.
 
 Invariant: the modules of this package see terms, ids and columns, and derive nothing. Only the subpackage
 ``corollary.loaders.spark`` uses rules: its ``materialise`` is reasoning on a cluster.
 """
 
+from corollary.index.triples import TripleIndex
 from corollary.loaders.encoded import load_encoded, save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.loaders.ntriples import BadLine
 from corollary.loaders.reading import Columns, Progress, read, read_index
 from corollary.loaders.writing import write
+from corollary.terms.dictionary import TermDictionary
 
 __all__ = [
     "BadLine",
     "Columns",
     "EncodedDataSet",
     "Progress",
+    "TermDictionary",
+    "TripleIndex",
     "load_encoded",
     "read",
     "read_index",

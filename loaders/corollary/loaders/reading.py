@@ -35,6 +35,7 @@ from corollary.loaders.translating import Translation
 from corollary.terms.dictionary import Ids, TermDictionary
 
 Columns = tuple[Ids, Ids, Ids]
+"""Subjects, predicates and objects: ids of terms, in arrays of equal length."""
 
 Progress = Callable[[str, int, float | None], None]
 """Called now and then: what is being done, triples so far, share done (None where unknown)."""

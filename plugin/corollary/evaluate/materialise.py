@@ -37,7 +37,7 @@ from corollary.terms.dictionary import TermDictionary
 
 @dataclass(frozen=True)
 class Materialisation:
-    """Explicit facts, all facts, and how they came about. Immutable: later changes make new ones.
+    """Explicit facts, all facts, and how they came about. Later changes make new ones, and change the engine.
 
     ``compiled`` are the rules, ``assignments`` tell which module evaluated which, ``cells`` are those of
     lists that were read. ``rounds`` counts the turns that modules took, ``seconds`` tells what each spent.

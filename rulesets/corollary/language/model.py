@@ -25,6 +25,7 @@ RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 OWL = "http://www.w3.org/2002/07/owl#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
+"""The namespaces of the W3C, as text."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -58,9 +59,13 @@ class Literal:
 
 
 Constant = IRI | BlankNode | Literal
+"""A term that is no variable."""
+
 Term = Variable | Constant
+"""What stands in an atom."""
 
 RDF_TYPE = IRI(RDF + "type")
+"""The predicate of class atoms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,7 @@ class Builtin:
 
 
 BUILTIN_NAMES = ("MEMBER", "REPEATED", "VALUE", "ILL_TYPED", "SAME_VALUE", "DIFFERENT_VALUE")
+"""The virtual relations of the engine that rules may read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +153,7 @@ class Call:
 
 
 Expression = Term | Call
+"""What filters and bindings compute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +191,7 @@ class Aggregate:
 
 
 BodyElement = Triple | Builtin | Each | Chain | Pair | Not | Filter | Bind | Aggregate
+"""What the body of a rule is made of."""
 
 
 @dataclass(frozen=True, slots=True)

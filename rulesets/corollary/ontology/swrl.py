@@ -45,6 +45,8 @@ from corollary.ontology.computing import (
 )
 from corollary.ontology.terms import constant, variable
 
+__all__ = ["swrl_rules"]
+
 SWRL = Namespace("http://www.w3.org/2003/11/swrl#")
 SWRLB = "http://www.w3.org/2003/11/swrlb#"
 ENABLED = URIRef("http://swrl.stanford.edu/ontologies/3.3/swrla.owl#isRuleEnabled")
