@@ -5,6 +5,7 @@ some installations only; an import against the direction makes the rule language
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,6 +47,18 @@ def test_only_packages_stand_in_the_namespace(root: str) -> None:
         if entry.name != "__pycache__":
             assert (entry / "__init__.py").is_file(), f"{entry} is no package"
             assert (entry / "py.typed").is_file(), f"{entry}: without an (empty) py.typed users get no types"
+
+
+def test_the_table_of_folders_is_complete() -> None:
+    table = re.findall(
+        r"^\| `(\w+/corollary/\w+)` \|", (PROJECT / "docs/architecture.md").read_text(), re.MULTILINE
+    )
+    packages = {
+        f"{root}/corollary/{entry.name}"
+        for root in ROOTS
+        for entry in (PROJECT / root / "corollary").iterdir()
+    }
+    assert sorted(table) == sorted(name for name in packages if not name.endswith("__pycache__"))
 
 
 def test_no_package_stands_in_two_roots() -> None:
