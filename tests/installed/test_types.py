@@ -67,12 +67,14 @@ def test_every_package_in_the_wheel_is_typed(wheel: Path) -> None:
     assert {package for package in packages if package / "py.typed" not in names} == set()
 
 
+@pytest.mark.slow
 def test_a_program_has_no_any(python: Path, tmp_path: Path) -> None:
     program = tmp_path / PROGRAM.name
     program.write_text(PROGRAM.read_text())
     mypy(python, program, "--disallow-any-expr")
 
 
+@pytest.mark.slow
 def test_types_are_those_declared(python: Path, tmp_path: Path) -> None:
     program = tmp_path / "revealed.py"
     imports = "from corollary import generators, language, loaders, profiles, store\n"
