@@ -38,8 +38,9 @@ from rdflib.term import Node
 from tests.strategies import examples
 
 from corollary.language import CorollaryError
-from corollary.store import CorollaryStore, folder
-from corollary.store.folder import DATABASE
+from corollary.reasoner import folder
+from corollary.reasoner.folder import DATABASE
+from corollary.store import CorollaryStore
 
 EX = Namespace("http://example.org/")
 TRIPLE = (EX.s, EX.p, EX.o)
@@ -147,7 +148,7 @@ def test_any_sequence_of_changes_is_kept(script: list[tuple[Any, ...]]) -> None:
                 data.commit() if verb == "commit" else data.close()
                 committed = state(model)
             if verb == "crash":
-                data.store._versions.current().folder.close()  # type: ignore[attr-defined]
+                data.store.reasoner.versions.persistence().close()  # type: ignore[attr-defined]
                 model = memory(committed)
             if verb in ("crash", "reopen"):
                 data = opened(place)

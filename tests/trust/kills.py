@@ -49,8 +49,9 @@ from tests.trust.operations import Seen, seen
 
 from corollary.kernels import compiled
 from corollary.language import CorollaryError
-from corollary.store import CorollaryStore, folder
-from corollary.store.folder import DATABASE, Folder
+from corollary.reasoner import folder
+from corollary.reasoner.folder import DATABASE, Folder
+from corollary.store import CorollaryStore
 
 EX = Namespace("http://example.org/")
 GRAPHS: tuple[URIRef, ...] = (DATASET_DEFAULT_GRAPH_ID, EX.g, EX.h, EX.i)

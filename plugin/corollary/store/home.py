@@ -23,6 +23,14 @@ INFERRED = URIRef("urn:x-corollary:inferred")
 """The graphs that show one side of all others."""
 
 
+def reopened(first: Node | None, kept: frozenset[Node], *, is_alone: bool) -> Home:
+    """After a folder was opened by the graph ``first``: a nameless graph has another name each time.
+
+    ``kept`` are the graphs of the folder, ``is_alone`` says that there is only one, and no Dataset named it.
+    """
+    return Home(first, next(iter(kept)) if is_alone else DATASET_DEFAULT_GRAPH_ID, kept)
+
+
 @dataclass(slots=True)
 class Home:
     """The first graph that came to a store, and which graph it stands for if it is nameless.

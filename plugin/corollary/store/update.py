@@ -26,11 +26,11 @@ from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef, Variabl
 
 from corollary.kernels.limits import check
 from corollary.language import CorollaryError
+from corollary.reasoner.state import View
 from corollary.store.external import ExternalAccessRefused, refuse
 from corollary.store.loading import UnreadableDocument, read_iri
 from corollary.store.parsing import parse_update, refuses_deep_nesting
 from corollary.store.solutions import Row, Scope, solutions
-from corollary.store.state import View
 
 if TYPE_CHECKING:
     from corollary.store.store import CorollaryStore
@@ -76,7 +76,7 @@ def run_update(
     union = query_graph == "__UNION__"
     default = _default_graph_of_caller(store, caller) if union or query_graph is None else _name(query_graph)
     scope = Scope(default, union and sparql.SPARQL_DEFAULT_GRAPH_UNION)
-    for _ in store._versions.steps():
+    for _ in store.reasoner.versions.steps():
         for operation in operations:
             try:
                 change = _change(store, operation, scope, initial)
@@ -100,7 +100,8 @@ def _default_graph_of_caller(store: CorollaryStore, frame: FrameType | None) -> 
         caller = frame.f_locals.get("self")
         if isinstance(caller, ConjunctiveGraph) and caller.store is store:
             return cast(
-                IdentifiedNode, store._versions.current().home.meet(caller._default_context.identifier)
+                IdentifiedNode,
+                store.reasoner.versions.current().adapter_state.meet(caller._default_context.identifier),
             )
         frame = frame.f_back
     return DATASET_DEFAULT_GRAPH_ID
@@ -140,7 +141,7 @@ class _Change:
         for name in self.dropped:
             store.remove_graph(handle(name))
         for name in self.created:
-            store._create_graph(handle(name))
+            store.create_graph(handle(name))
 
     def _graphs(self) -> set[Node]:
         """The graphs that change, but for the default one."""
@@ -282,7 +283,7 @@ def _transfer(store: CorollaryStore, operation: CompValue, scope: Scope) -> _Cha
         return _Change()
     return _Change(
         cleared=[] if operation.name == "Add" else [target],
-        added=[(s, p, o, target) for s, p, o in store._explicit_triples(source)],
+        added=[(s, p, o, target) for s, p, o in store.explicit_triples(source)],
         dropped=[source] if operation.name == "Move" else [],
         created=[] if target == scope.default else [target],
     )
@@ -293,9 +294,9 @@ def _loading(store: CorollaryStore, operation: CompValue, scope: Scope) -> _Chan
     source: URIRef = operation.iri
     target = operation.graphiri or scope.default
     if not sparql.SPARQL_LOAD_GRAPHS:
-        return _Change(added=[(s, p, o, target) for s, p, o in store._explicit_triples(source)])
+        return _Change(added=[(s, p, o, target) for s, p, o in store.explicit_triples(source)])
     refuse("LOAD", source, store.external)
-    terms = store._versions.current().terms
+    terms = store.reasoner.versions.current().terms
     index, prefixes = read_iri("LOAD", source, terms)
     facts = View(index, index).match(None, None, None)
     added: list[Quad] = [(terms[s], terms[p], terms[o], target) for s, p, o in facts]

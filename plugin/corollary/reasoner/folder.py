@@ -1,4 +1,5 @@
-"""A store's folder: one SQLite database of columns, which a commit makes longer by what it changes.
+"""A folder that persists a reasoner: one SQLite database of columns, which a commit makes longer by what it
+changes.
 
 1. ``terms`` are the dictionary's texts, kind by kind, in the order of their ids.
 2. ``changes`` are facts that came to, or went from, one relation of one graph. Read in order, the last word
@@ -38,9 +39,9 @@ from corollary.kernels.interrupts import held
 from corollary.kernels.sorted import Keys, Mask
 from corollary.kernels.texts import Bytes, Places
 from corollary.language import CorollaryError
-from corollary.store.contents import NAMES, others_of
-from corollary.store.quads import Quads, differences
-from corollary.store.version import Version
+from corollary.reasoner.contents import NAMES, others_of
+from corollary.reasoner.quads import Quads, differences
+from corollary.reasoner.version import Version
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, TermDictionary
 from corollary.terms.texts import TextTable
 

@@ -21,8 +21,8 @@ from corollary.index.triples import TripleIndex
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Keys
 from corollary.maintain import Report
-from corollary.store.quads import Quads
-from corollary.store.subjects import FACTS_A_LOOK_UP, BySubject
+from corollary.reasoner.quads import Quads
+from corollary.reasoner.subjects import FACTS_A_LOOK_UP, BySubject
 from corollary.terms.dictionary import FIRST_LITERAL, KIND_SHIFT, Kind
 
 CHUNK = 1 << 14
