@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
-from urllib.request import Request
+from typing import TYPE_CHECKING
 from xml.sax import SAXParseException
 
 import numpy as np
@@ -15,7 +14,6 @@ from rdflib.graph import Dataset, Graph
 from rdflib.namespace import NamespaceManager
 from rdflib.parser import Parser
 from rdflib.plugin import PluginException
-from rdflib.plugins.sparql import evaluate
 from rdflib.term import Node, URIRef
 
 from corollary.index.relation import Relation
@@ -55,7 +53,7 @@ class StoreReceiver:
             self.store.refuse_side(URIRef(graph[1:-1]))
 
     def add(self, facts: Facts) -> int:
-        return self.store.add_facts(facts, is_home=self.graph is None)
+        return self.store.add_facts(facts, is_default=self.graph is None)
 
     def bind(self, prefixes: Iterable[Mapping[str, str]]) -> None:
         """Bind the prefixes. What is bound already stays; a prefix that is taken gets a number."""
@@ -140,19 +138,3 @@ def read_iri(clause: str, iri: URIRef, terms: Terms) -> tuple[TripleIndex, dict[
         found = {p: facts for (graph, p), facts in loaded.facts.items() if graph == terms.default}
         return TripleIndex({p: Relation(facts) for p, facts in found.items()}), loaded.prefixes[0]
     raise refusal(f"{clause} {iri.n3()} failed: {complaint}")  # out here, so that no cause is kept
-
-
-def guard_services() -> None:
-    """Let rdflib, which asks services with ``urlopen``, follow redirects to http and https only.
-
-    rdflib has no argument for that. Its name for ``urlopen`` is replaced, when a query first needs it.
-    """
-    from corollary.loaders.fetching import RedirectRefused, opened
-
-    def open_service(request: Request) -> Any:
-        try:
-            return opened(request)
-        except RedirectRefused as error:
-            raise ExternalAccessRefused(f"SERVICE: {error}") from None
-
-    evaluate.urlopen = open_service  # type: ignore[assignment, attr-defined]

@@ -35,9 +35,10 @@ from corollary.reasoner.quads import Change, differences, matching
 from corollary.reasoner.reasoner import skips_bad_lines
 from corollary.reasoner.state import Fact, State, View
 from corollary.reasoner.version import StaleTerms, Version
+from corollary.store.default_graph import EXPLICIT, INFERRED, DefaultGraphAlias, reopened
 from corollary.store.delegation import of_reasoner
-from corollary.store.home import EXPLICIT, INFERRED, Home, reopened
 from corollary.store.options import StoreOptions
+from corollary.store.rdflib_compat import graph_that_calls
 from corollary.store.terms import Terms
 from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
 
@@ -93,7 +94,9 @@ class CorollaryStore(Store):
         given = self.default_rules if rules is None else rules
         options = StoreOptions(given, inferred, external=external, limits=limits)
         options.refuse_unknown_rules()
-        self.reasoner = Reasoner.of(Version(Terms(TermDictionary()), options, adapter_state=Home()))
+        self.reasoner = Reasoner.of(
+            Version(Terms(TermDictionary()), options, adapter_state=DefaultGraphAlias())
+        )
         """What this store presents to rdflib."""
         super().__init__(configuration)
 
@@ -150,8 +153,7 @@ class CorollaryStore(Store):
         """
         options, place = self.options.configured(str(configuration))
         options = replace(options, read_only=options.read_only or read_only)
-        caller = sys._getframe(1).f_locals.get("self")
-        opener = caller if isinstance(caller, Graph) and caller.store is self else None
+        opener = graph_that_calls(self, sys._getframe(1))
         options.program  # noqa: B018 - raises what is wrong with the rules
         if place is None:
             self.reasoner.change_options(lambda _: options)
@@ -535,17 +537,17 @@ class CorollaryStore(Store):
         terms: Terms = version.terms
         return terms.id_of(version.adapter_state.target()) if _is_plain(version) else terms.default
 
-    def add_facts(self, facts: Mapping[tuple[int, int], Pairs], *, is_home: bool) -> int:
+    def add_facts(self, facts: Mapping[tuple[int, int], Pairs], *, is_default: bool) -> int:
         """Inside a transaction, add facts by graph and predicate. How many were new.
 
-        ``is_home``: what has no other graph went where a nameless graph will look.
+        ``is_default``: what has no other graph goes where a nameless graph will look.
         """
         before = self.reasoner.versions.current()
         self.reasoner.versions.change(
             Version.with_changes, [Change(*place, NO_KEYS, new) for place, new in facts.items()]
         )
-        if is_home:
-            self.reasoner.versions.change(_with_home)
+        if is_default:
+            self.reasoner.versions.change(_with_alias)
         after = self.reasoner.versions.current()
         if self._has_listeners():
             for graph, index in after.quads.graphs.items():
@@ -627,8 +629,8 @@ class CorollaryStore(Store):
 
     def _graph_id(self, version: Version, context: _ContextType | Node, *, is_used: bool = True) -> int:
         """The id of a graph that is to be changed. CorollaryError if it is one side of all graphs."""
-        home: Home = version.adapter_state
-        identifier = (home.meet if is_used else home.meant)(_identifier(context))
+        alias: DefaultGraphAlias = version.adapter_state
+        identifier = (alias.meet if is_used else alias.meant)(_identifier(context))
         terms: Terms = version.terms
         name = terms.id_of(identifier)
         _refuse_side(terms, name)
@@ -668,8 +670,8 @@ class CorollaryStore(Store):
         if context is None:
             return state.everything
         terms: Terms = version.terms
-        home: Home = version.adapter_state
-        identifier = home.meet(_identifier(context))
+        alias: DefaultGraphAlias = version.adapter_state
+        identifier = alias.meet(_identifier(context))
         known = terms.find(identifier)  # readers give no new ids
         name = _UNKNOWN if known is None else known
         if name == terms.explicit:
@@ -678,7 +680,7 @@ class CorollaryStore(Store):
             return state.inferred
         # inferred triples show in the default graph; in a plain store in the nameless ones, or in one alone
         is_home = name == terms.default or (
-            _is_plain(version) and (home.is_nameless(identifier) or state.facts.graphs.keys() <= {name})
+            _is_plain(version) and (alias.is_nameless(identifier) or state.facts.graphs.keys() <= {name})
         )
         return state.home(name) if is_home else state.graph(name)
 
@@ -703,11 +705,11 @@ def _with_graph(version: Version, terms: Terms, graph: int) -> Version:
         raise StaleTerms
     if graph != terms.default:  # the default graph is always there: to look at it changes nothing
         version.to_be_written()
-    home = version.adapter_state.of_a_dataset()
-    return version.changed(named=version.named | {graph}, adapter_state=home)
+    alias = version.adapter_state.of_a_dataset()
+    return version.changed(named=version.named | {graph}, adapter_state=alias)
 
 
-def _with_home(version: Version) -> Version:
+def _with_alias(version: Version) -> Version:
     """After something was loaded into the graph of those who name none."""
     blank = (graph for graph in version.quads.graphs if graph >> KIND_SHIFT == Kind.BLANK_NODE)
     return version.changed(

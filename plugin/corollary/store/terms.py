@@ -16,7 +16,7 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
 from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.language.constants import escape, unescape
-from corollary.store.home import EXPLICIT, INFERRED
+from corollary.store.default_graph import EXPLICIT, INFERRED
 from corollary.store.names import printer
 from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
 

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
 import rdflib.plugins.sparql as sparql
-from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
 from rdflib.plugins.sparql.algebra import translateUpdate
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import Update
@@ -29,7 +29,7 @@ from corollary.language import CorollaryError
 from corollary.reasoner.state import View
 from corollary.store.external import ExternalAccessRefused, refuse
 from corollary.store.loading import UnreadableDocument, read_iri
-from corollary.store.parsing import parse_update, refuses_deep_nesting
+from corollary.store.rdflib_compat import default_graph_of_caller, parse_update, refuses_deep_nesting
 from corollary.store.solutions import Row, Scope, solutions
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def run_update(
             raise CorollaryError(f"initBindings: {name} is {value!r}, which is no RDF term; try Literal(...)")
     initial: Row = {Variable(name): value for name, value in bindings.items()}
     union = query_graph == "__UNION__"
-    default = _default_graph_of_caller(store, caller) if union or query_graph is None else _name(query_graph)
+    default = default_graph_of_caller(store, caller) if union or query_graph is None else _name(query_graph)
     scope = Scope(default, union and sparql.SPARQL_DEFAULT_GRAPH_UNION)
     for _ in store.reasoner.versions.steps():
         for operation in operations:
@@ -87,24 +87,6 @@ def run_update(
                 raise CorollaryError(f"{operation.name} cannot be carried out: {error}") from error
             else:
                 change.apply(store)
-
-
-def _default_graph_of_caller(store: CorollaryStore, frame: FrameType | None) -> IdentifiedNode:
-    """The default graph of the Dataset or ConjunctiveGraph whose ``update`` was called.
-
-    A union is asked for without its name, and a ConjunctiveGraph's default graph is a blank node of its own.
-    """
-    for _ in range(2):
-        if frame is None:
-            break
-        caller = frame.f_locals.get("self")
-        if isinstance(caller, ConjunctiveGraph) and caller.store is store:
-            return cast(
-                IdentifiedNode,
-                store.reasoner.versions.current().adapter_state.meet(caller._default_context.identifier),
-            )
-        frame = frame.f_back
-    return DATASET_DEFAULT_GRAPH_ID
 
 
 def _name(text: str) -> IdentifiedNode:
