@@ -381,5 +381,6 @@ def test_a_folder_is_the_same_for_the_rdflib_store(tmp_path: Path) -> None:
     reasoner.close()
     graph = Graph(CorollaryStore(rules="rhodf"))
     graph.open(str(tmp_path / "kept"))
-    assert tuple(URIRef(term[1:-1]) for term in INFERRED) in graph
+    subject, predicate, value = (URIRef(term[1:-1]) for term in INFERRED)
+    assert (subject, predicate, value) in graph
     graph.close()
