@@ -22,6 +22,12 @@ LATE_IMPORTS = {
 }
 """The imports against the direction, inside functions: the store loads and saves with the loaders."""
 
+USERS = {
+    "reasoner": {"reasoner", "store", "sparql", "cli"},
+    "store": {"store", "sparql", "cli"},
+}
+"""Who may import the upper floors: the engine does not know who calls it."""
+
 MODULES = sorted(path for root in ROOTS for path in (PROJECT / root).rglob("*.py"))
 
 
@@ -87,6 +93,7 @@ def test_imports_go_one_way(path: Path) -> None:
         imported = root_of(part)
         assert imported, f"{path}: corollary has no part '{part}'"
         assert part != "cli" or package == "cli", f"{path}: nothing imports the command line"
+        assert package in USERS.get(part, {package}), f"{path}: {package} stands below {part}"
         if imported == LATE_IMPORTS.get(str(path.relative_to(PROJECT))):
             at_once = ast.Module(_without_late(tree.body), [])
             assert name not in set(imports(at_once)), f"{path} imports {name} before it is needed"

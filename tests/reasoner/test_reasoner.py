@@ -234,6 +234,8 @@ def test_explanations() -> None:
     reasoner = animals()
     explanation = reasoner.explain(INFERRED)
     assert explanation.status.value == "inferred" and str(explanation).count("<urn:x#Dog>") == 2
+    reasoner.bind("x", "urn:x#")
+    assert str(reasoner.explain(INFERRED)).startswith("x:rex a x:Animal follows.")
     assert reasoner.explain(DATA).status.value == "explicit"
     assert reasoner.explain((REX, TYPE, "<urn:x#Cat>")).as_dict()["status"] != "inferred"
 

@@ -180,6 +180,10 @@ class Reasoner:
         version = self.settled()
         save(version, path, version.terms.default)
 
+    def bind(self, prefix: str, namespace: str) -> None:
+        """Print the IRIs of a namespace with a prefix, in explanations and reports."""
+        self.versions.change_beside(Version.bound, prefix, namespace, True)
+
     # Reading
 
     def snapshot(self) -> Snapshot:
