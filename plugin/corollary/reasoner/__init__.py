@@ -14,7 +14,8 @@ rdflib.
     options.py         rules, limits; rule_sources.py: how users name rules
     terms.py           TermView: terms as the reasoner's owner writes them (N-Triples texts, rdflib's terms)
     documents.py       loading files; datasets.py: encoded data sets
-    persistence.py     the protocol of storage; folder.py, contents.py: a folder with an SQLite database
+    persistence.py     the protocol of storage; folder.py, contents.py: a folder with an SQLite database;
+                       opening.py: putting what it holds in place of what is here
     explaining.py, inconsistency.py, suspension.py, invention.py, statistics.py, summary.py, verification.py,
     compacting.py      one report or one chore each
 

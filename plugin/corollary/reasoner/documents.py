@@ -72,6 +72,31 @@ class Receiver(Protocol):
         """Bind the prefixes of documents, as far as prefix and namespace are free."""
 
 
+class PlainReceiver:
+    """Where a reasoner puts what is loaded. Prefixes are bound if they and their namespaces are free."""
+
+    def __init__(self, versions: Versions, graph: str | None) -> None:
+        self._versions = versions
+        self._graph = graph
+
+    def target(self, version: Version) -> int:
+        graph: int = version.terms.default if self._graph is None else version.terms.id_of(self._graph)
+        return graph
+
+    def refuse(self, graph: str) -> None:
+        """Every graph may be changed."""
+
+    def add(self, facts: Facts) -> int:
+        before = self._versions.current().quads.fact_count()
+        add_facts(self._versions, facts)
+        return self._versions.current().quads.fact_count() - before
+
+    def bind(self, prefixes: Iterable[Mapping[str, str]]) -> None:
+        for table in prefixes:
+            for prefix, namespace in table.items():
+                self._versions.change_beside(Version.bound, prefix, namespace, False)
+
+
 class Parsed(Protocol):
     """A document in memory."""
 

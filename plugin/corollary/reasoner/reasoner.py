@@ -20,14 +20,13 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial, reduce
 from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, TypeVarTuple, cast
-from weakref import ref
 
 from corollary.kernels.limits import Limits
 from corollary.language import CorollaryError, Program
@@ -47,11 +46,10 @@ if TYPE_CHECKING:
     from corollary.explain import Explanation
     from corollary.maintain import Report
     from corollary.plan.components import Components
-    from corollary.reasoner.documents import BadLine, Facts, Progress, Source
+    from corollary.reasoner.documents import BadLine, Progress, Source
     from corollary.reasoner.explaining import Goal
-    from corollary.reasoner.folder import Folder
     from corollary.reasoner.inconsistency import Inconsistency
-    from corollary.reasoner.quads import Quads
+    from corollary.reasoner.opening import Adopt, Revive
     from corollary.reasoner.statistics import Statistics
     from corollary.reasoner.suspension import SuspendedRule
     from corollary.reasoner.verification import Verification
@@ -151,10 +149,10 @@ class Reasoner:
         If one document is bad nothing has changed: InputError says which, where, and what to do. With
         ``on_error="skip"`` bad lines of N-Triples and N-Quads are left out; ``bad_lines`` lists them.
         """
-        from corollary.reasoner.documents import load
+        from corollary.reasoner.documents import PlainReceiver, load
 
         skips = skips_bad_lines(on_error)
-        read = partial(load, receiver=_Receiver(self, graph), skips=skips, progress=progress)
+        read = partial(load, receiver=PlainReceiver(self.versions, graph), skips=skips, progress=progress)
         return self.limited(self.limits_of_loading(), read, self.versions, sources, format)
 
     def bad_lines(self) -> tuple[BadLine, ...]:
@@ -167,8 +165,9 @@ class Reasoner:
         InputError if there is no whole data set: then nothing has changed.
         """
         from corollary.reasoner.datasets import load
+        from corollary.reasoner.documents import PlainReceiver
 
-        return load(self.versions, path, _Receiver(self, graph))
+        return load(self.versions, path, PlainReceiver(self.versions, graph))
 
     def save_encoded(self, path: str | os.PathLike[str]) -> None:
         """Write E and what follows as an encoded data set: a folder for Parquet readers.
@@ -451,42 +450,17 @@ class Reasoner:
         options: Options,
         *,
         create: bool,
-        revive: Callable[[Version], Version] = lambda read: read,
-        adopt: Callable[[Version | Closed, Version], Version] = lambda before, read: read,
+        revive: Revive = lambda read: read,
+        adopt: Adopt = lambda _, read: read,
     ) -> bool:
         """Put what a folder holds in place of what is here; False if there is no store.
 
         For adapters: ``revive`` restores what texts do not contain in a version that was read. ``adopt``
-        makes of the version before and of the one that was read the one that is published.
+        makes of the version before, and of the one read, the one that is published.
         """
-        from corollary.reasoner.folder import Folder
+        from corollary.reasoner.opening import open_folder
 
-        before = self.versions.current()
-        if isinstance(before, Closed):
-            before.finish()
-        else:
-            _refuse_to_replace(before)
-        try:
-            folder = Folder(place, create=create, read_only=options.read_only, is_used=_use(self.versions))
-        except FileNotFoundError:
-            return False
-        try:
-            self.versions.change(_replaced, self._version_in(folder, options, revive), adopt)
-        except BaseException:
-            if self.versions.persistence() is not folder:
-                folder.close()
-            raise
-        return True
-
-    def _version_in(self, folder: Folder, options: Options, revive: Callable[[Version], Version]) -> Version:
-        """What a folder holds."""
-        from corollary.reasoner.contents import with_others
-
-        def version(dictionary: TermDictionary, quads: Quads, others: dict[str, bytes]) -> Version:
-            read = Version(self._terms_over(dictionary), options, quads, persistence=folder)
-            return revive(with_others(read, others))
-
-        return folder.read(version)
+        return open_folder(self.versions, place, options, self._terms_over, create, revive, adopt)
 
     def close(self, *, discard: bool = False) -> None:
         """Commit, and let go of the folder: the reasoner cannot be used until it is opened again.
@@ -534,33 +508,6 @@ class Reasoner:
         closed.finish()
 
 
-class _Receiver:
-    """Where a reasoner puts what is loaded. Prefixes are bound if they and their namespaces are free."""
-
-    def __init__(self, reasoner: Reasoner, graph: str | None) -> None:
-        self._versions = reasoner.versions
-        self._graph = graph
-
-    def target(self, version: Version) -> int:
-        graph: int = version.terms.default if self._graph is None else version.terms.id_of(self._graph)
-        return graph
-
-    def refuse(self, graph: str) -> None:
-        """Every graph may be changed."""
-
-    def add(self, facts: Facts) -> int:
-        from corollary.reasoner.documents import add_facts
-
-        before = self._versions.current().quads.fact_count()
-        add_facts(self._versions, facts)
-        return self._versions.current().quads.fact_count() - before
-
-    def bind(self, prefixes: Iterable[Mapping[str, str]]) -> None:
-        for table in prefixes:
-            for prefix, namespace in table.items():
-                self._versions.change_beside(Version.bound, prefix, namespace, False)
-
-
 def skips_bad_lines(on_error: str) -> bool:
     """Whether bad lines are to be left out. CorollaryError if the argument says neither."""
     if on_error not in ("stop", "skip"):
@@ -585,36 +532,3 @@ def _summary(version: Version, owner: str) -> StoreSummary:
         inferred = None if waiting or version.options.has_rules else 0
         return StoreSummary(owner, title, explicit, inferred, waiting)
     return StoreSummary(owner, title, explicit, state.inferred_count, 0)
-
-
-def _use(versions: Versions) -> Callable[[Folder], bool]:
-    """Whether a reasoner has a folder open; it may be gone by then."""
-    of_reasoner = ref(versions)
-
-    def is_used(folder: Folder) -> bool:
-        alive = of_reasoner()
-        return alive is not None and alive.persistence() is folder
-
-    return is_used
-
-
-def _refuse_to_replace(version: Version) -> None:
-    """Raise ``CorollaryError`` if a folder cannot be opened in the place of a version."""
-    if version.persistence is not None:
-        raise CorollaryError(f"the store is open already, in {version.persistence.place}: close it first")
-    quads = version.applied().quads
-    if quads.union.fact_count() or quads.formulas:
-        raise CorollaryError("the store holds triples already: open a folder first, then add them")
-
-
-def _replaced(
-    before: Version, version: Version, adopt: Callable[[Version | Closed, Version], Version]
-) -> Version:
-    """What a folder holds, with the names of a version without facts."""
-    named: set[int] = set()
-    if not isinstance(before, Closed):
-        _refuse_to_replace(before)
-        version = version.with_prefixes_of(before)
-        named = {version.terms.id_of(before.terms[graph]) for graph in before.named}
-    version = replace(version, named=version.named | named)
-    return adopt(before, version).as_committed()

@@ -21,26 +21,36 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from rdflib.graph import ConjunctiveGraph, Graph, QuotedGraph
+from rdflib.graph import Graph, QuotedGraph
 from rdflib.store import NO_STORE, VALID_STORE, Store
 from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef
 
 from corollary.index.pairs import NO_KEYS
 from corollary.index.triples import TripleIndex
 from corollary.kernels.limits import Limits, check
-from corollary.language import CorollaryError
 from corollary.reasoner import Closed, Reasoner
 from corollary.reasoner.options import Rules
 from corollary.reasoner.quads import Change, differences, matching
 from corollary.reasoner.reasoner import skips_bad_lines
 from corollary.reasoner.state import Fact, State, View
 from corollary.reasoner.version import StaleTerms, Version
-from corollary.store.default_graph import EXPLICIT, INFERRED, DefaultGraphAlias, reopened
+from corollary.store.default_graph import EXPLICIT, INFERRED, DefaultGraphAlias
 from corollary.store.delegation import of_reasoner
+from corollary.store.graphs import (
+    adopted,
+    formula_of,
+    identifier_of,
+    is_plain,
+    pattern_of,
+    refuse_side,
+    view_of,
+    with_alias,
+    with_graph,
+)
 from corollary.store.options import StoreOptions
 from corollary.store.rdflib_compat import graph_that_calls
 from corollary.store.terms import Terms
-from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
+from corollary.terms.dictionary import TermDictionary
 
 if TYPE_CHECKING:
     from rdflib.graph import _ContextType, _QuadType, _TriplePatternType, _TripleType
@@ -51,12 +61,7 @@ if TYPE_CHECKING:
     from corollary.reasoner.documents import Progress, Source
     from corollary.sparql import Source as QuerySource
 
-_UNKNOWN = -1
-"""No graph's id."""
-
 Contexts = Iterator["_ContextType | None"]
-Pattern = tuple[int | None, int | None, int | None]
-"""A pattern over ids; None matches anything."""
 
 
 class InferredTripleWarning(UserWarning):
@@ -159,7 +164,7 @@ class CorollaryStore(Store):
             self.reasoner.change_options(lambda _: options)
             return VALID_STORE
         self.reasoner.refuse_inside("open")
-        adopt = partial(_adopted, opener=opener)
+        adopt = partial(adopted, opener=opener)
         if not self.reasoner.open_folder(
             Path(place), options, create=create, revive=self._revived, adopt=adopt
         ):
@@ -260,7 +265,7 @@ class CorollaryStore(Store):
         for _ in self.reasoner.versions.steps():
             version = self.reasoner.versions.current().to_be_written()
             graphs = version.graph_ids() if context is None else {self._graph_id(version, context)}
-            pattern = self._find(version, triple)
+            pattern = pattern_of(version, triple)
             if pattern is None:
                 return
             found = [
@@ -337,31 +342,31 @@ class CorollaryStore(Store):
         """The matching triples, each once, with the graphs it is in."""
         version = self.reasoner.settled()  # before the terms are looked up: what follows may bring new ones
         state = version.state
-        pattern = self._find(version, triple)
+        pattern = pattern_of(version, triple)
         if pattern is None:
             return
         terms = version.terms
-        formula = None if context is None else self._formula_of(version, context)
+        formula = None if context is None else formula_of(version, context)
         if formula is not None:
             for s, p, o in View(formula, formula).match(*pattern):
                 yield (terms[s], terms[p], terms[o]), iter((cast(Graph, context),))
             return
         check()
-        for s, p, o in self._view(version, state, context).match(*pattern):
+        for s, p, o in view_of(version, state, context).match(*pattern):
             yield (terms[s], terms[p], terms[o]), self._contexts_of(version, state, s, p, o)
 
     def __len__(self, context: _ContextType | None = None) -> int:
         """How many triples the graph shows, or the store; in constant time once what waits is worked off."""
         version = self.reasoner.settled()
         state = version.state
-        formula = None if context is None else self._formula_of(version, context)
-        return len(self._view(version, state, context)) if formula is None else formula.fact_count()
+        formula = None if context is None else formula_of(version, context)
+        return len(view_of(version, state, context)) if formula is None else formula.fact_count()
 
     def contexts(self, triple: _TripleType | None = None) -> Generator[_ContextType, None, None]:
         """The graphs, or those that a triple is in."""
         version = self.reasoner.settled()
         state = version.state
-        pattern = None if triple is None else self._find(version, triple)
+        pattern = None if triple is None else pattern_of(version, triple)
         if triple is None or pattern == (None, None, None):
             yield from [self._context(version, graph) for graph in {*state.facts.graphs, *version.named}]
             yield from [self._formula(version.terms[name]) for name in state.facts.formulas]
@@ -409,7 +414,7 @@ class CorollaryStore(Store):
             version = self.reasoner.settled()
             source = self._source(version, home)
             prefixes = {**dict(version.namespaces), **initNs}
-            if self._formula_of(version, home) is not None:
+            if formula_of(version, home) is not None:
                 kwargs["formula"] = home  # rdflib's to answer
             return answer(source, query, prefixes, initBindings, home, kwargs, self.external)
 
@@ -423,7 +428,7 @@ class CorollaryStore(Store):
         state = version.state
         return QuerySource(
             version.terms,
-            view=partial(self._view, version, state),
+            view=partial(view_of, version, state),
             graphs=frozenset((*state.facts.graphs, *version.named)) - {own},
             default=version.terms.default,
             known=state.__dict__.setdefault("_known_to_queries", {}),
@@ -535,7 +540,7 @@ class CorollaryStore(Store):
         if graph is not None:
             return self._graph_id(version, graph if isinstance(graph, Node | Graph) else URIRef(graph))
         terms: Terms = version.terms
-        return terms.id_of(version.adapter_state.target()) if _is_plain(version) else terms.default
+        return terms.id_of(version.adapter_state.target()) if is_plain(version) else terms.default
 
     def add_facts(self, facts: Mapping[tuple[int, int], Pairs], *, is_default: bool) -> int:
         """Inside a transaction, add facts by graph and predicate. How many were new.
@@ -547,7 +552,7 @@ class CorollaryStore(Store):
             Version.with_changes, [Change(*place, NO_KEYS, new) for place, new in facts.items()]
         )
         if is_default:
-            self.reasoner.versions.change(_with_alias)
+            self.reasoner.versions.change(with_alias)
         after = self.reasoner.versions.current()
         if self._has_listeners():
             for graph, index in after.quads.graphs.items():
@@ -579,7 +584,7 @@ class CorollaryStore(Store):
             if name in version.named:
                 return
             try:
-                self.reasoner.versions.change(_with_graph, version.terms, name)
+                self.reasoner.versions.change(with_graph, version.terms, name)
             except StaleTerms:
                 continue
             return
@@ -617,23 +622,13 @@ class CorollaryStore(Store):
 
     # Names and handles
 
-    def _find(self, version: Version, triple: _TriplePatternType) -> Pattern | None:
-        """A pattern over ids; None if a term is not known, so that nothing matches."""
-        ids: list[int | None] = []
-        for term in triple:
-            term_id = None if term is None else version.terms.find(term)
-            if term is not None and term_id is None:
-                return None
-            ids.append(term_id)
-        return ids[0], ids[1], ids[2]
-
     def _graph_id(self, version: Version, context: _ContextType | Node, *, is_used: bool = True) -> int:
         """The id of a graph that is to be changed. CorollaryError if it is one side of all graphs."""
         alias: DefaultGraphAlias = version.adapter_state
-        identifier = (alias.meet if is_used else alias.meant)(_identifier(context))
+        identifier = (alias.meet if is_used else alias.meant)(identifier_of(context))
         terms: Terms = version.terms
         name = terms.id_of(identifier)
-        _refuse_side(terms, name)
+        refuse_side(terms, name)
         if name not in terms.handles and isinstance(context, Graph):
             own = context.store is self and context.identifier == identifier
             terms.handles[name] = context if own else Graph(self, cast(IdentifiedNode, identifier))
@@ -644,7 +639,7 @@ class CorollaryStore(Store):
         terms: Terms = self.reasoner.versions.current().terms
         graph = terms.find(name)
         if graph is not None:
-            _refuse_side(terms, graph)
+            refuse_side(terms, graph)
 
     def _formula(self, name: Node) -> QuotedGraph:
         return QuotedGraph(self, cast(IdentifiedNode, name))
@@ -655,86 +650,12 @@ class CorollaryStore(Store):
             terms.handles[graph] = Graph(self, cast(IdentifiedNode, terms[graph]))
         return terms.handles[graph]
 
-    def _formula_of(self, version: Version, context: _ContextType | Node) -> TripleIndex | None:
-        """The facts of a formula; None if it is a graph."""
-        formulas = version.quads.formulas
-        if not formulas and not isinstance(context, QuotedGraph):
-            return None
-        name = version.terms.find(_identifier(context))
-        if name is not None and name in formulas:
-            return formulas[name]
-        return TripleIndex() if isinstance(context, QuotedGraph) else None
-
-    def _view(self, version: Version, state: State, context: _ContextType | Node | None) -> View:
-        """What a graph shows."""
-        if context is None:
-            return state.everything
-        terms: Terms = version.terms
-        alias: DefaultGraphAlias = version.adapter_state
-        identifier = alias.meet(_identifier(context))
-        known = terms.find(identifier)  # readers give no new ids
-        name = _UNKNOWN if known is None else known
-        if name == terms.explicit:
-            return state.explicit
-        if name == terms.inferred:
-            return state.inferred
-        # inferred triples show in the default graph; in a plain store in the nameless ones, or in one alone
-        is_home = name == terms.default or (
-            _is_plain(version) and (alias.is_nameless(identifier) or state.facts.graphs.keys() <= {name})
-        )
-        return state.home(name) if is_home else state.graph(name)
-
-
-def _adopted(before: Version | Closed, read: Version, opener: Graph | None) -> Version:
-    """What a folder holds, for the graphs that know the store already."""
-    first = None if isinstance(before, Closed) else before.adapter_state.first
-    if opener is not None:
-        first = (opener._default_context if isinstance(opener, ConjunctiveGraph) else opener).identifier
-    kept = frozenset(read.terms[graph] for graph in (*read.quads.graphs, *read.named))
-    return read.changed(adapter_state=reopened(first, kept, is_alone=len(kept) == 1 and not read.named))
-
-
-def _is_plain(version: Version) -> bool:
-    """Whether no Dataset has added a graph; the default one, which rdflib adds to list all, is none."""
-    return version.named <= {version.terms.default}
-
-
-def _with_graph(version: Version, terms: Terms, graph: int) -> Version:
-    """With a graph that is remembered."""
-    if version.terms is not terms:
-        raise StaleTerms
-    if graph != terms.default:  # the default graph is always there: to look at it changes nothing
-        version.to_be_written()
-    alias = version.adapter_state.of_a_dataset()
-    return version.changed(named=version.named | {graph}, adapter_state=alias)
-
-
-def _with_alias(version: Version) -> Version:
-    """After something was loaded into the graph of those who name none."""
-    blank = (graph for graph in version.quads.graphs if graph >> KIND_SHIFT == Kind.BLANK_NODE)
-    return version.changed(
-        adapter_state=version.adapter_state.filled(version.terms[graph] for graph in blank)
-    )
-
 
 def _read_from(terms: Terms, iri: URIRef) -> TripleIndex:
     """The default graph of the document that FROM names."""
     from corollary.store.loading import read_iri
 
     return read_iri("FROM", iri, terms)[0]
-
-
-def _identifier(context: _ContextType | Node) -> Node:
-    return context.identifier if isinstance(context, Graph) else context
-
-
-def _refuse_side(terms: Terms, graph: int) -> None:
-    if graph == terms.explicit or graph == terms.inferred:
-        side = "explicit" if graph == terms.explicit else "inferred"
-        raise CorollaryError(
-            f"{terms[graph]} shows the {side} triples of all graphs and cannot be changed: add to, "
-            "or remove from, the default graph or a named one"
-        )
 
 
 __all__ = ["EXPLICIT", "INFERRED", "CorollaryStore", "InferredTripleWarning"]
