@@ -361,7 +361,7 @@ def test_a_copy_of_the_folder_does_not_let_others_in(tmp_path: Path) -> None:
 
 def test_a_relation_of_several_rows_is_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Found: verify counted rows otherwise than the commit."""
-    monkeypatch.setattr("corollary.reasoner.folder.PIECE", 64)
+    monkeypatch.setattr("corollary.reasoner.folder.MAX_BYTES_PER_ROW", 64)
     store = written(tmp_path)
     assert store.verify().is_sound
     store.close()

@@ -364,8 +364,8 @@ def mark(board: Board, *, small_cache: bool, journal: bool) -> None:
         (Folder, "_write", marked_write),
         (CorollaryStore, "close", marked_close),
         (sqlite3, "connect", partial(sqlite3.connect, factory=Marked)),
-        (folder, "FEW_ROWS", 2),  # so that compactions are frequent
-        (folder, "PIECE", 1 << 10),
+        (folder, "MIN_ROWS_TO_REWRITE", 2),  # so that compactions are frequent
+        (folder, "MAX_BYTES_PER_ROW", 1 << 10),
     ):
         patch.object(owner, name, marked).start()
 

@@ -231,8 +231,8 @@ class Reasoner:
         return version
 
     def derived_last(self) -> State | None:
-        """The ``State`` of this thread's version if it is derived; else the last one derived, or None."""
-        return self.versions.current().derived.state or self._deriver.latest
+        """The ``State`` that was derived last, of whatever version; None before there was any."""
+        return self._deriver.latest
 
     # Rules
 

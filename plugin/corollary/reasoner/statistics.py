@@ -13,8 +13,8 @@ from corollary.reasoner.state import State
 from corollary.reasoner.terms import TermView
 from corollary.terms.dictionary import Kind, kinds
 
-MOST_PRINTED = 10
-"""So many predicates and graphs are printed; ``as_dict`` has them all."""
+MAX_LINES_PRINTED = 10
+"""How many predicates, and how many graphs, are printed; ``as_dict`` has them all."""
 
 _KINDS = {Kind.IRI: "IRIs", Kind.BLANK_NODE: "blank nodes", Kind.LITERAL: "literals"}
 
@@ -70,8 +70,8 @@ class Statistics:
 
 def _listed(title: str, counts: dict[str, Any], text: Callable[[Any], str]) -> list[str]:
     lines = [f"{title:<16} {len(counts):,}"]
-    lines += [f"  {name}  {text(count)}" for name, count in list(counts.items())[:MOST_PRINTED]]
-    return [*lines, "  ..."] if len(counts) > MOST_PRINTED else lines
+    lines += [f"  {name}  {text(count)}" for name, count in list(counts.items())[:MAX_LINES_PRINTED]]
+    return [*lines, "  ..."] if len(counts) > MAX_LINES_PRINTED else lines
 
 
 def statistics(state: State, terms: TermView, rules: str, suspended: Sequence[str]) -> Statistics:

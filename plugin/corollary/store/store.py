@@ -309,7 +309,7 @@ class CorollaryStore(Store):
         if not missed:
             return
         version = self.reasoner.versions.current()
-        state = self.reasoner.derived_last()
+        state = version.derived.state or self.reasoner.derived_last()
         if state is None and version.options.has_rules:
             version = self.reasoner.settled()
             state = version.state
