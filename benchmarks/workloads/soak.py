@@ -35,8 +35,8 @@ from numpy.typing import NDArray
 from rdflib import OWL, RDF, RDFS, SKOS, Graph, Literal, Namespace, URIRef
 from rdflib.term import Node
 
+from corollary.reasoner.folder import DATABASE
 from corollary.store import CorollaryStore, InferredTripleWarning
-from corollary.store.folder import DATABASE
 
 NAME = "soak"
 TITLE = "minutes of changes, queries and rollbacks: as fast, and as small, at the end"
@@ -324,7 +324,7 @@ def figures(spent: Numbers, fixed: Numbers, memory: Numbers, kept: Numbers) -> d
 
 def kept_by(store: CorollaryStore) -> float:
     """The bytes of the file that keeps a store."""
-    folder = store._versions.folder()
+    folder = store.reasoner.versions.persistence()
     return 0 if folder is None else (folder.place / DATABASE).stat().st_size
 
 

@@ -74,9 +74,9 @@ def test_given_values_reach_subqueries_and_unknown_terms_are_given_back(graph: G
 
 def test_queries_leave_no_trace_in_the_dictionary(graph: Graph) -> None:
     store: Any = graph.store
-    before = len(store._terms.dictionary)
+    before = len(store.reasoner.versions.current().terms.dictionary)
     native(graph, "SELECT ?s (?o + 100 AS ?m) {?s x:p ?o VALUES ?s {x:s1 x:unknown}}", w=EX.other)
-    assert len(store._terms.dictionary) == before
+    assert len(store.reasoner.versions.current().terms.dictionary) == before
 
 
 def test_literals_computed_and_stored_are_the_same(graph: Graph) -> None:

@@ -18,8 +18,8 @@ from tests.trust.operations import seen
 
 from corollary.cli import main
 from corollary.language import CorollaryError
+from corollary.reasoner.folder import DATABASE, Folder
 from corollary.store import CorollaryStore, InferredTripleWarning
-from corollary.store.folder import DATABASE, Folder
 
 EX = Namespace("http://example.org/")
 MANY = 500
@@ -56,11 +56,11 @@ def filled(place: Path | None = None, rules: Any = "rhodf") -> CorollaryStore:
 
 
 def dictionary_of(store: CorollaryStore) -> list[str]:
-    dictionary = store._versions.current().terms.dictionary
+    dictionary = store.reasoner.versions.current().terms.dictionary
     return sorted(
         dictionary.decode(kind << 30 | number)
         for kind in range(3)
-        for number in range(dictionary.count(kind))  # type: ignore[arg-type]
+        for number in range(dictionary.count(kind))
     )
 
 
@@ -137,7 +137,7 @@ def test_nothing_holds_the_old_terms(rules: str) -> None:
     store.query("SELECT ?x { ?x ?p ?o }", {}, {}, "__UNION__")
     store.use_rules("none")
     store.use_rules(rules)
-    old = ref(store._versions.current().terms)
+    old = ref(store.reasoner.versions.current().terms)
     store.compact()
     assert old() is None
 
@@ -261,8 +261,8 @@ def test_a_commit_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest
 def test_a_file_that_cannot_be_made_smaller_loses_nothing(tmp_path: Path) -> None:
     store = filled(tmp_path)
     before = seen(store)
-    folder = store._versions.current().folder
-    assert folder is not None
+    folder = store.reasoner.versions.persistence()
+    assert isinstance(folder, Folder)
     folder._database.set_authorizer(
         lambda action, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK
     )  # VACUUM attaches the new file

@@ -22,8 +22,8 @@ from tests.trust.operations import seen
 
 from corollary.cli import main
 from corollary.language import CorollaryError
+from corollary.reasoner.folder import DATABASE, Folder
 from corollary.store import CorollaryStore
-from corollary.store.folder import DATABASE
 
 EX = Namespace("http://example.org/")
 TRIPLE = (EX.s, EX.p, EX.o)
@@ -179,8 +179,8 @@ def test_rows_that_are_missing_or_changed_are_noticed(tmp_path: Path, statements
 def test_ids_out_of_range_are_noticed(tmp_path: Path) -> None:
     """With checksums that fit, as a mistaken program would write them: no IndexError, no KeyError."""
     store = written(tmp_path)
-    folder = store._versions.current().folder
-    assert folder is not None
+    folder = store.reasoner.versions.persistence()
+    assert isinstance(folder, Folder)
     facts = ((1 << 29) << 32 | 5).to_bytes(8, "little")
     rows = folder._append("changes", folder._written.changes, 5, 6, 1, facts)
     folder._insert("others", "manifest", replace(folder._written, changes=rows).manifest())
@@ -210,7 +210,7 @@ def test_verify(tmp_path: Path) -> None:
 
 def test_verify_finds_what_is_wrong_in_memory(tmp_path: Path) -> None:
     store = written(tmp_path)
-    version = store._settled()
+    version = store.reasoner.settled()
     (predicate,) = {p for p, r in version.quads.union.relations() if len(r) == 42}
     keys = version.quads.union.relation(predicate).pairs().keys
     keys[0], keys[1] = keys[1].copy(), keys[0].copy()
@@ -272,8 +272,8 @@ def test_terms_keep_their_ids_after_an_interrupted_commit(tmp_path: Path) -> Non
     """Found: most processes that were interrupted while they committed left a folder with other triples."""
     store = written(tmp_path)
     graph = Graph(store, EX.g)
-    folder = store._versions.current().folder
-    assert folder is not None
+    folder = store.reasoner.versions.persistence()
+    assert isinstance(folder, Folder)
     database = folder._database
 
     for number in range(3):
@@ -298,8 +298,8 @@ def test_an_interrupted_transaction_is_decided_by_the_folder(tmp_path: Path) -> 
     for is_committed in (False, True):
         store = written(tmp_path / str(is_committed))
         graph = Graph(store, EX.g)
-        folder = store._versions.current().folder
-        assert folder is not None
+        folder = store.reasoner.versions.persistence()
+        assert isinstance(folder, Folder)
         database = folder._database
 
         folder._database = Interrupting(database, commits=is_committed)  # type: ignore[assignment]
@@ -361,7 +361,7 @@ def test_a_copy_of_the_folder_does_not_let_others_in(tmp_path: Path) -> None:
 
 def test_a_relation_of_several_rows_is_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Found: verify counted rows otherwise than the commit."""
-    monkeypatch.setattr("corollary.store.folder.PIECE", 64)
+    monkeypatch.setattr("corollary.reasoner.folder.MAX_BYTES_PER_ROW", 64)
     store = written(tmp_path)
     assert store.verify().is_sound
     store.close()
@@ -427,7 +427,7 @@ def test_what_others_wrote_is_not_written_over(tmp_path: Path) -> None:
     database.execute("UPDATE others SET content = x'7b7d' WHERE name = 'manifest'")
     database.commit()
     database.close()
-    store._versions.folder()._database.execute("PRAGMA cache_size = 0")  # type: ignore[union-attr]
+    store.reasoner.versions.persistence()._database.execute("PRAGMA cache_size = 0")  # type: ignore[union-attr]
     Graph(store, EX.g).add(TRIPLE)
     with pytest.raises(CorollaryError):
         store.commit()
@@ -469,9 +469,9 @@ def test_a_folder_is_not_destroyed_while_it_is_opened(tmp_path: Path) -> None:
 def test_prefixes_that_make_no_sense_are_damage(prefixes: str, tmp_path: Path) -> None:
     """An attacker has made checksums and manifest fit the hostile content."""
     store = written(tmp_path)
-    version = store._versions.current()
-    folder = version.folder
-    assert folder is not None
+    version = store.reasoner.versions.current()
+    folder = version.persistence
+    assert isinstance(folder, Folder)
     others = {**(folder._written.others or {}), "prefixes": prefixes.encode()}
     folder._database.execute("BEGIN")
     folder._insert("others", "prefixes", prefixes.encode())

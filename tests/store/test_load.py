@@ -293,7 +293,9 @@ def test_terms_are_the_same_loaded_or_added(text: str) -> None:
         (Literal(text, lang="EN-gb"), pyoxigraph.Literal(text, language="EN-gb")),
         (Literal(text, datatype=EX.d), pyoxigraph.Literal(text, datatype=pyoxigraph.NamedNode(EX.d))),
     ):
-        assert store._terms.id_of(literal) == store._terms.dictionary.find(str(loaded))
+        assert store.reasoner.versions.current().terms.id_of(
+            literal
+        ) == store.reasoner.versions.current().terms.dictionary.find(str(loaded))
 
 
 # Addresses

@@ -38,8 +38,9 @@ from rdflib.term import Node
 from tests.strategies import examples
 
 from corollary.language import CorollaryError
-from corollary.store import CorollaryStore, folder
-from corollary.store.folder import DATABASE
+from corollary.reasoner import folder
+from corollary.reasoner.folder import DATABASE
+from corollary.store import CorollaryStore
 
 EX = Namespace("http://example.org/")
 TRIPLE = (EX.s, EX.p, EX.o)
@@ -136,7 +137,10 @@ def change(data: Dataset, verb: str, *what: Any) -> None:
 @settings(max_examples=examples(150), deadline=None)
 def test_any_sequence_of_changes_is_kept(script: list[tuple[Any, ...]]) -> None:
     # the smallest pieces, and rewriting at every turn
-    with tempfile.TemporaryDirectory() as name, patch.multiple(folder, PIECE=32, ROW=2, FEW_ROWS=2):
+    with (
+        tempfile.TemporaryDirectory() as name,
+        patch.multiple(folder, MAX_BYTES_PER_ROW=32, ROW_COST_IN_FACTS=2, MIN_ROWS_TO_REWRITE=2),
+    ):
         place = Path(name) / "store"
         data = opened(place, create=True)
         data.commit()
@@ -147,7 +151,7 @@ def test_any_sequence_of_changes_is_kept(script: list[tuple[Any, ...]]) -> None:
                 data.commit() if verb == "commit" else data.close()
                 committed = state(model)
             if verb == "crash":
-                data.store._versions.current().folder.close()  # type: ignore[attr-defined]
+                data.store.reasoner.versions.persistence().close()  # type: ignore[attr-defined]
                 model = memory(committed)
             if verb in ("crash", "reopen"):
                 data = opened(place)
@@ -221,7 +225,7 @@ def test_a_kill_leaves_the_last_commit(tmp_path: Path) -> None:
 
 
 def test_what_is_out_of_date_is_dropped(tmp_path: Path) -> None:
-    with patch.multiple(folder, FEW_ROWS=4):
+    with patch.multiple(folder, MIN_ROWS_TO_REWRITE=4):
         data = opened(tmp_path, create=True)
         for n in range(200):
             data.add((EX[f"s{n}"], EX.p, EX.o))

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from rdflib import Graph, Literal, Namespace
 
 from corollary.index import TripleIndex
+from corollary.reasoner.state import View
+from corollary.reasoner.subjects import BySubject
 from corollary.store import CorollaryStore
-from corollary.store.state import View
-from corollary.store.subjects import BySubject
 from corollary.terms.dictionary import FIRST_LITERAL, KIND_SHIFT, Kind
 
 EX = Namespace("http://example.org/")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rdflib import OWL, RDF, RDFS, XSD, Graph, Literal, Namespace
 
-import corollary.store.reasoning as module
+import corollary.reasoner.deriving as module
 from corollary.language import Program, UnknownProfileError, parse_program
 from corollary.store import CorollaryStore
 

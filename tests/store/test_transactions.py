@@ -31,9 +31,10 @@ from tests.trust.injection import Interrupted, traced
 from tests.trust.operations import Seen, check_closure, seen
 
 from corollary.language import CorollaryError, InputError, RuleError
-from corollary.store import CorollaryStore, quads
-from corollary.store.folder import DATABASE
-from corollary.store.rules import rules_from
+from corollary.reasoner import quads
+from corollary.reasoner.folder import DATABASE
+from corollary.reasoner.rule_sources import rules_from
+from corollary.store import CorollaryStore
 
 EX = Namespace("http://example.org/")
 TRIPLE = (EX.s, EX.p, EX.o)
@@ -280,13 +281,17 @@ def test_others_do_not_wait_for_reasoning_in_a_transaction() -> None:
     graph.add(TRIPLE)
     started, go_on = threading.Event(), threading.Event()
     was_told: list[bool] = []
-    import corollary.store.reasoning as module
+    import corollary.reasoner.deriving as module
 
     maintain = vars(module)["maintain"]
 
     def slow(before: Any, explicit: Any, removed: Any, added: Any, **more: Any) -> Any:
         if any(
-            DOG[0] in map(store_of(graph)._terms.__getitem__, (key >> 32 for key in keys.tolist()))
+            DOG[0]
+            in map(
+                store_of(graph).reasoner.versions.current().terms.__getitem__,
+                (key >> 32 for key in keys.tolist()),
+            )
             for _, keys in added.items()
         ):
             started.set()
@@ -399,7 +404,7 @@ def test_a_disk_that_is_full_rolls_a_transaction_back(tmp_path: Path) -> None:
     store = store_of(graph)
     full = sqlite3.OperationalError("disk is full")
     with (
-        patch("corollary.store.folder._checksum", side_effect=full),
+        patch("corollary.reasoner.folder._checksum", side_effect=full),
         pytest.raises(CorollaryError, match="disk is full"),
         store.transaction(),
     ):
@@ -599,7 +604,7 @@ def test_no_traceback_keeps_a_transaction() -> None:
         else:
             assert len(places) <= number
             break
-        assert store._versions.own() is None, kept
+        assert store.reasoner.versions.own() is None, kept
         beside(partial(graph.add, DOG))
         store.commit()
         assert DOG in graph

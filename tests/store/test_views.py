@@ -13,7 +13,7 @@ from rdflib import OWL, RDF, RDFS, BNode, Dataset, Graph, Literal, Namespace
 from rdflib.store import VALID_STORE
 from rdflib.term import Node
 
-import corollary.store.reasoning as module
+import corollary.reasoner.deriving as module
 from corollary.language import CorollaryError
 from corollary.store import EXPLICIT, INFERRED, CorollaryStore, InferredTripleWarning
 

@@ -49,8 +49,9 @@ from tests.trust.operations import Seen, seen
 
 from corollary.kernels import compiled
 from corollary.language import CorollaryError
-from corollary.store import CorollaryStore, folder
-from corollary.store.folder import DATABASE, Folder
+from corollary.reasoner import folder
+from corollary.reasoner.folder import DATABASE, Folder
+from corollary.store import CorollaryStore
 
 EX = Namespace("http://example.org/")
 GRAPHS: tuple[URIRef, ...] = (DATASET_DEFAULT_GRAPH_ID, EX.g, EX.h, EX.i)
@@ -363,8 +364,8 @@ def mark(board: Board, *, small_cache: bool, journal: bool) -> None:
         (Folder, "_write", marked_write),
         (CorollaryStore, "close", marked_close),
         (sqlite3, "connect", partial(sqlite3.connect, factory=Marked)),
-        (folder, "FEW_ROWS", 2),  # so that compactions are frequent
-        (folder, "PIECE", 1 << 10),
+        (folder, "MIN_ROWS_TO_REWRITE", 2),  # so that compactions are frequent
+        (folder, "MAX_BYTES_PER_ROW", 1 << 10),
     ):
         patch.object(owner, name, marked).start()
 

@@ -342,7 +342,7 @@ def opened(place: Path, rules: Program) -> CorollaryStore:
 
 
 def _crash(store: CorollaryStore) -> None:
-    folder = store._versions.current().folder
+    folder = store.reasoner.versions.persistence()
     assert folder is not None
     folder.close()
 

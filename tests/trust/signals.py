@@ -118,7 +118,7 @@ class Life:
 
         self.ex = Namespace("http://example.org/")
         self.store = CorollaryStore(rules="owl2rl")
-        while self.store._versions.folder() is None:
+        while self.store.reasoner.versions.persistence() is None:
             self.interrupt("open", lambda: self.store.open(str(self.place), create=True))
         self.home = Graph(self.store, DATASET_DEFAULT_GRAPH_ID, bind_namespaces="none")
         self.named = Graph(self.store, self.ex.g, bind_namespaces="none")
@@ -133,7 +133,7 @@ class Life:
         self.store.rollback()
         committed = self.quads()
         assert committed in self.committed
-        folder = self.store._versions.folder()
+        folder = self.store.reasoner.versions.persistence()
         assert folder is not None
         folder.close()  # as a process that ends
         self.store = CorollaryStore(rules="none")
@@ -145,7 +145,7 @@ class Life:
 
     def quads(self) -> Quads:
         """What the store holds."""
-        version = self.store._settled()
+        version = self.store.reasoner.settled()
         terms = version.terms
         return frozenset(
             (terms[key >> 32], terms[predicate], terms[key & 0xFFFFFFFF], terms[graph])
@@ -178,7 +178,7 @@ class Life:
         """What follows is what is derived from scratch."""
         from corollary.evaluate import materialise
 
-        version = self.store._settled()
+        version = self.store.reasoner.settled()
         result = version.state.materialisation
         assert result is not None
         scratch = materialise(version.quads.union, result.program, result.dictionary)

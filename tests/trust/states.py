@@ -95,7 +95,7 @@ def live(chance: random.Random, steps: int) -> int:
                 compare(store, model)
             operations._closures.clear() if number % 500 == 499 else None
             if place is not None and chance.random() < 0.01:
-                rules = store._versions.current().options.rules
+                rules = store.reasoner.versions.current().options.rules
                 if chance.random() < 0.5:
                     store.close()
                 else:

@@ -5,8 +5,9 @@ Blank nodes get new labels, as those of every document do: two data sets never m
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import numpy as np
-from rdflib.term import BNode
 
 from corollary.index.pairs import Pairs, firsts, pack, seconds
 from corollary.kernels.sorted import Column
@@ -18,7 +19,7 @@ TERMS_AT_ONCE = 1 << 18
 
 def new_labels(count: int) -> TextTable:
     """Labels of blank nodes that are unique everywhere."""
-    prefix = f"_:{BNode()}n"
+    prefix = f"_:N{uuid4().hex}n"
     texts = Texts.of_strings([f"{prefix}{number}" for number in range(count)])
     return TextTable.of_parts([texts.data], [texts.lengths])
 

@@ -29,9 +29,9 @@ def verify(folder: Path, as_json: bool) -> None:
       corollary verify pets
       corollary verify pets --json && cp -r pets backup
     """
+    from corollary.reasoner.folder import DamagedFolder
+    from corollary.reasoner.verification import Verification
     from corollary.store import CorollaryStore
-    from corollary.store.folder import DamagedFolder
-    from corollary.store.verification import Verification
 
     store_file(folder)
     with stage("verifying", {}):
@@ -52,7 +52,7 @@ def verify(folder: Path, as_json: bool) -> None:
 def store_file(folder: Path) -> Path:
     """The file that keeps a folder's store. CorollaryError if there is none."""
     from corollary.language import CorollaryError
-    from corollary.store.folder import DATABASE
+    from corollary.reasoner.folder import DATABASE
 
     file = folder / DATABASE
     if not file.is_file():

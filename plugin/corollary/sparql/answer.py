@@ -33,7 +33,7 @@ from corollary.sparql.expressions import ROWS_AT_ONCE
 from corollary.sparql.result import FailedResult, SelectResult
 from corollary.sparql.terms import QueryTerms
 from corollary.store.external import refuse, refuse_clauses, refuse_services
-from corollary.store.parsing import parse_query, refuses_deep_nesting
+from corollary.store.rdflib_compat import parse_query, refuses_deep_nesting
 
 KNOWN_ARGUMENTS = {"base", "DEBUG"}
 

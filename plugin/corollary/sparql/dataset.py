@@ -18,8 +18,8 @@ from corollary.index.pairs import Pairs
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys
+from corollary.reasoner.state import View
 from corollary.store import EXPLICIT, INFERRED
-from corollary.store.state import View
 from corollary.store.terms import Terms
 
 UNION = "__UNION__"

@@ -1,11 +1,11 @@
 """The rdflib store."""
 
 from corollary.kernels.limits import Cancelled, LimitExceeded, Limits
+from corollary.reasoner.invention import UnendingRuleWarning
+from corollary.reasoner.suspension import SuspendedRuleWarning
 from corollary.store.external import ExternalAccessRefused
-from corollary.store.invention import UnendingRuleWarning
-from corollary.store.parsing import NestedTooDeep
+from corollary.store.rdflib_compat import NestedTooDeep
 from corollary.store.store import EXPLICIT, INFERRED, CorollaryStore, InferredTripleWarning
-from corollary.store.suspension import SuspendedRuleWarning
 
 __all__ = [
     "EXPLICIT",

@@ -66,7 +66,7 @@ def refuse_services(part: object, access: str) -> list[CompValue]:
                 refuse("SERVICE", address, access)
             silenced.append(service)
         else:
-            from corollary.store.loading import guard_services
+            from corollary.store.rdflib_compat import guard_services
 
             guard_services()
     return silenced

@@ -10,7 +10,7 @@ from rdflib.term import Node, URIRef
 _LOCAL_NAME = re.compile(r"[^\W\d][\w-]*")
 
 
-def printer(prefixes: Iterable[tuple[str, URIRef]]) -> Callable[[Node], str]:
+def printer(prefixes: Iterable[tuple[str, str]]) -> Callable[[Node], str]:
     """What prints a term, by the longest namespace that it begins with."""
     longest_first = sorted(prefixes, key=lambda bound: len(bound[1]), reverse=True)
 

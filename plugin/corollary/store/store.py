@@ -2,10 +2,10 @@
 
 1. ``add`` and ``remove`` of one triple append to a log of changes; what changes many triples at once makes
    other facts of those there are. Nothing is reasoned.
-2. The next read (or ``materialise``) works off what waits in one batch: see ``corollary.store.reasoning``.
+2. The next read (or ``materialise``) works off what waits in one batch: see ``corollary.reasoner``.
 3. Readers hold a ``State`` and are never disturbed; any number of them may read while one writes.
 4. Every method leaves the store as it was or as it should be, whatever is raised in it, wherever: see
-   ``corollary.store.versions``.
+   ``corollary.reasoner.versions``.
 """
 
 from __future__ import annotations
@@ -17,24 +17,40 @@ from array import array
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from rdflib.graph import Graph, QuotedGraph
-from rdflib.namespace import NamespaceManager
+from rdflib.store import NO_STORE, VALID_STORE, Store
 from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef
 
 from corollary.index.pairs import NO_KEYS
 from corollary.index.triples import TripleIndex
 from corollary.kernels.limits import Limits, check
-from corollary.language import CorollaryError
-from corollary.store.home import EXPLICIT, INFERRED
-from corollary.store.keeping import Keeping
-from corollary.store.options import Options, Rules
-from corollary.store.pending import Pending
-from corollary.store.quads import Change, differences, matching
-from corollary.store.state import Fact, State, View
+from corollary.reasoner import Closed, Reasoner
+from corollary.reasoner.options import Rules
+from corollary.reasoner.quads import Change, differences, matching
+from corollary.reasoner.reasoner import skips_bad_lines
+from corollary.reasoner.state import Fact, State, View
+from corollary.reasoner.version import StaleTerms, Version
+from corollary.store.default_graph import EXPLICIT, INFERRED, DefaultGraphAlias
+from corollary.store.delegation import of_reasoner
+from corollary.store.graphs import (
+    adopted,
+    formula_of,
+    identifier_of,
+    is_plain,
+    pattern_of,
+    refuse_side,
+    view_of,
+    with_alias,
+    with_graph,
+)
+from corollary.store.options import StoreOptions
+from corollary.store.rdflib_compat import graph_that_calls
 from corollary.store.terms import Terms
-from corollary.store.version import Derived, StaleTerms, Version
+from corollary.terms.dictionary import TermDictionary
 
 if TYPE_CHECKING:
     from rdflib.graph import _ContextType, _QuadType, _TriplePatternType, _TripleType
@@ -42,28 +58,17 @@ if TYPE_CHECKING:
     from rdflib.query import Result
 
     from corollary.index.pairs import Pairs
+    from corollary.reasoner.documents import Progress, Source
     from corollary.sparql import Source as QuerySource
-    from corollary.store.loading import BadLine, Progress, Source
-
-_UNKNOWN = -1
-"""No graph's id."""
 
 Contexts = Iterator["_ContextType | None"]
-Pattern = tuple[int | None, int | None, int | None]
-"""A pattern over ids; None matches anything."""
-
-
-_NOT_COPIED = (
-    "_versions", "_reasoning", "_deriving", "_cancellation", "_latest", "_warned", "_warned_of",
-    "_warned_unending", "_examined",
-)  # fmt: skip
 
 
 class InferredTripleWarning(UserWarning):
     """A triple was to be removed that is not explicit: it follows from others, and stays."""
 
 
-class CorollaryStore(Keeping):
+class CorollaryStore(Store):
     """A store that keeps what follows from its triples: ``Graph(store="Corollary")``.
 
     ``rules`` is a profile name, a rule file, a ``Program``, a list of these, or ``"none"``. The default is
@@ -92,53 +97,134 @@ class CorollaryStore(Keeping):
         limits: Limits | str | None = None,
     ) -> None:
         given = self.default_rules if rules is None else rules
-        options = Options(given, inferred, external=external, limits=limits)
+        options = StoreOptions(given, inferred, external=external, limits=limits)
         options.refuse_unknown_rules()
-        self._begin(options)
+        self.reasoner = Reasoner.of(
+            Version(Terms(TermDictionary()), options, adapter_state=DefaultGraphAlias())
+        )
+        """What this store presents to rdflib."""
         super().__init__(configuration)
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy is in memory, and has what all threads see: a transaction that is open has not happened."""
         kept = self.__dict__.copy()
-        for name in _NOT_COPIED:
-            del kept[name]
-        shared = self._versions.shared().applied()
-        names = {key: graph.identifier for key, graph in shared.contexts.copy().items()}
-        version = replace(
-            shared,
-            terms=shared.terms.copied(),
-            folder=None,
-            committed=None,
-            contexts={},
-            pending=Pending(),
-            derived=Derived(),
-        )
-        return {**kept, "version": version, "names": names}
+        del kept["reasoner"]
+        shared = self.reasoner.versions.shared().applied()
+        names = {key: graph.identifier for key, graph in shared.terms.handles.copy().items()}
+        return {**kept, "version": shared.copied(), "names": names}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         version, names = kept.pop("version"), kept.pop("names")
         self.__dict__.update(kept)
-        version.contexts.update((key, Graph(self, cast(IdentifiedNode, name))) for key, name in names.items())
-        self._start(version.as_committed())
+        handles = version.terms.handles
+        handles.update((key, Graph(self, cast(IdentifiedNode, name))) for key, name in names.items())
+        self.reasoner = Reasoner.of(version)
+
+    # What the reasoner does
+
+    program = of_reasoner(Reasoner.program)
+    rules = of_reasoner(Reasoner.rules)
+    add_rules = of_reasoner(Reasoner.add_rules)
+    remove_rules = of_reasoner(Reasoner.remove_rules)
+    use_rules = of_reasoner(Reasoner.use_rules)
+    materialise = of_reasoner(Reasoner.materialise)
+    statistics = of_reasoner(Reasoner.statistics)
+    last_maintenance = of_reasoner(Reasoner.last_maintenance)
+    components = of_reasoner(Reasoner.components)
+    explain_plan = of_reasoner(Reasoner.explain_plan)
+    inconsistencies = of_reasoner(Reasoner.inconsistencies)
+    suspended_rules = of_reasoner(Reasoner.suspended_rules)
+    explain = of_reasoner(Reasoner.explain)
+    verify = of_reasoner(Reasoner.verify)
+    bad_lines = of_reasoner(Reasoner.bad_lines)
+    cancel = of_reasoner(Reasoner.cancel)
+    transaction = of_reasoner(Reasoner.transaction)
+    commit = of_reasoner(Reasoner.commit)
+    rollback = of_reasoner(Reasoner.rollback)
+    compact = of_reasoner(Reasoner.compact)
+
+    # Options and folders
+
+    def open(
+        self, configuration: str | tuple[str, str], create: bool = False, *, read_only: bool = False
+    ) -> int | None:
+        """Open a folder, take options, or both: ``pets``, ``rules=rdfs;inferred=apart``, ``pets;rules=rdfs``.
+
+        From then on the store holds what the folder does, and no other store can open it; unless it is opened
+        ``read_only`` (or by ``pets;read_only=yes``): any number of stores may read a folder that none writes.
+        With ``create`` a store is made where there is none; without, the answer is NO_STORE, with a warning:
+        the store is as it was, in memory. CorollaryError for an option that does not exist; if the folder is
+        in use, damaged, or of another program; if the store holds triples already; and inside a transaction.
+        """
+        options, place = self.options.configured(str(configuration))
+        options = replace(options, read_only=options.read_only or read_only)
+        opener = graph_that_calls(self, sys._getframe(1))
+        options.program  # noqa: B018 - raises what is wrong with the rules
+        if place is None:
+            self.reasoner.change_options(lambda _: options)
+            return VALID_STORE
+        self.reasoner.refuse_inside("open")
+        adopt = partial(adopted, opener=opener)
+        if not self.reasoner.open_folder(
+            Path(place), options, create=create, revive=self._revived, adopt=adopt
+        ):
+            warnings.warn(
+                f"there is no store in {place}, and nothing is kept there: create=True makes one",
+                stacklevel=3,
+            )
+            return NO_STORE
+        return VALID_STORE
+
+    def _revived(self, read: Version) -> Version:
+        """A version that was read, with rdflib's objects in it."""
+        read.terms.revive(self._formula)
+        read.namespaces = read.namespaces.of_type(URIRef)
+        return read
+
+    def close(self, commit_pending_transaction: bool = False, *, discard: bool = False) -> None:
+        """Commit, and let go of the folder: the store cannot be used until it is opened again.
+
+        With ``discard`` nothing is written, and what was not committed is gone. A store in memory stays as it
+        is, or is rolled back. Nothing is reasoned. rdflib's own argument is not looked at, as ``Graph.close``
+        never sets it. CorollaryError inside a transaction.
+        """
+        self.reasoner.close(discard=discard)
+
+    def destroy(self, configuration: str) -> None:
+        """Remove the store in a folder, and the folder if nothing else is in it.
+
+        If it is this store's, it is closed first. CorollaryError if others have it open.
+        """
+        _, place = self.options.configured(str(configuration))
+        if place is not None:
+            self.reasoner.destroy(place)
+
+    def __repr__(self) -> str:
+        summary = self.reasoner.summary("CorollaryStore")
+        return f"<CorollaryStore: {summary.reason}>" if isinstance(summary, Closed) else str(summary)
+
+    def _repr_html_(self) -> str:
+        summary = self.reasoner.summary("CorollaryStore")
+        return escape(repr(self)) if isinstance(summary, Closed) else summary.html()
 
     # Writing
 
     def add(self, triple: _TripleType, context: _ContextType, quoted: bool = False) -> None:
         """Put a triple into a graph; it is reasoned about when somebody reads."""
         if self._has_listeners():
-            self._versions.current().to_be_written()
+            self.reasoner.versions.current().to_be_written()
             super().add(triple, context, quoted)
         subject, predicate, value = triple
         while True:
-            version = self._versions.current()
+            version = self.reasoner.versions.current()
             ids = version.terms.id_of
             graph = self._graph_id(version, context)
             row = graph, ids(subject), ids(predicate), ids(value), 1
             try:
                 if quoted or isinstance(context, QuotedGraph):
-                    self._versions.change(Version.with_quoted, version.terms, row)
+                    self.reasoner.versions.change(Version.with_quoted, version.terms, row)
                 else:
-                    self._versions.change(Version.recorded, version.terms, row)
+                    self.reasoner.versions.change(Version.recorded, version.terms, row)
             except StaleTerms:
                 continue
             return
@@ -147,18 +233,18 @@ class CorollaryStore(Keeping):
         """Put triples into graphs: all of them, or none if the iterable raises half-way."""
         given = list(quads)
         if self._has_listeners() or any(isinstance(quad[3], QuotedGraph) for quad in given):
-            for _ in self._versions.steps():
+            for _ in self.reasoner.versions.steps():
                 for subject, predicate, value, context in given:
                     self.add((subject, predicate, value), context)
             return
         while True:
-            version = self._versions.current()
+            version = self.reasoner.versions.current()
             ids = version.terms.id_of
             rows = array("I")
             for subject, predicate, value, context in given:
                 rows.extend((self._graph_id(version, context), ids(subject), ids(predicate), ids(value), 1))
             try:
-                self._versions.change(Version.recorded, version.terms, rows)
+                self.reasoner.versions.change(Version.recorded, version.terms, rows)
             except StaleTerms:
                 continue
             return
@@ -170,16 +256,16 @@ class CorollaryStore(Keeping):
         just that triple.
         """
         if self._has_listeners():
-            self._versions.current().to_be_written()
+            self.reasoner.versions.current().to_be_written()
             super().remove(triple, context)
         subject, predicate, value = triple
         if subject is not None and predicate is not None and value is not None:
             self._warn_of_inferred(self._remove([(subject, predicate, value, context)]))
             return
-        for _ in self._versions.steps():
-            version = self._versions.current().to_be_written()
+        for _ in self.reasoner.versions.steps():
+            version = self.reasoner.versions.current().to_be_written()
             graphs = version.graph_ids() if context is None else {self._graph_id(version, context)}
-            pattern = self._find(version, triple)
+            pattern = pattern_of(version, triple)
             if pattern is None:
                 return
             found = [
@@ -189,13 +275,13 @@ class CorollaryStore(Keeping):
                 for predicate, keys in matching(index, *pattern)
             ]
             if found:
-                self._versions.change(Version.with_changes, found)
+                self.reasoner.versions.change(Version.with_changes, found)
 
     def removeN(self, quads: Iterable[tuple[Node, Node, Node, Graph | None]]) -> None:
         """Take triples out of graphs, out of all where the graph is None; one warning for all together."""
         given = list(quads)
         if self._has_listeners():
-            self._versions.current().to_be_written()
+            self.reasoner.versions.current().to_be_written()
             for subject, predicate, value, context in given:
                 super().remove((subject, predicate, value), context)
         self._warn_of_inferred(self._remove(given))
@@ -203,7 +289,7 @@ class CorollaryStore(Keeping):
     def _remove(self, quads: Sequence[tuple[Node, Node, Node, Graph | None]]) -> list[Fact]:
         """Take triples out of graphs. Those that were in none of the graphs that they were to leave."""
         while True:
-            version = self._versions.current()
+            version = self.reasoner.versions.current()
             find = version.terms.find
             wanted: list[tuple[int | None, int, int, int]] = []
             for subject, predicate, value, context in quads:
@@ -213,7 +299,7 @@ class CorollaryStore(Keeping):
                     wanted.append((graph, s, p, o))
             missed: list[Fact] = []
             try:
-                self._versions.change(Version.without, version.terms, wanted, missed)
+                self.reasoner.versions.change(Version.without, version.terms, wanted, missed)
             except StaleTerms:
                 continue
             return missed
@@ -222,10 +308,11 @@ class CorollaryStore(Keeping):
         """Warn if some of the triples that were to go, and are not explicit, are inferred."""
         if not missed:
             return
-        version = self._versions.current()
-        if version.derived.state is None and self._latest is None and version.options.has_rules:
-            version = self._settled()
-        state = version.derived.state or self._latest
+        version = self.reasoner.versions.current()
+        state = version.derived.state or self.reasoner.derived_last()
+        if state is None and version.options.has_rules:
+            version = self.reasoner.settled()
+            state = version.state
         result = None if state is None else state.materialisation
         if state is None or result is None or result.dictionary is not version.terms.dictionary:
             return
@@ -253,33 +340,33 @@ class CorollaryStore(Keeping):
         self, triple: _TriplePatternType, context: _ContextType | None = None
     ) -> Iterator[tuple[_TripleType, Contexts]]:
         """The matching triples, each once, with the graphs it is in."""
-        version = self._settled()  # before the terms are looked up: what follows may bring new ones
+        version = self.reasoner.settled()  # before the terms are looked up: what follows may bring new ones
         state = version.state
-        pattern = self._find(version, triple)
+        pattern = pattern_of(version, triple)
         if pattern is None:
             return
         terms = version.terms
-        formula = None if context is None else self._formula_of(version, context)
+        formula = None if context is None else formula_of(version, context)
         if formula is not None:
             for s, p, o in View(formula, formula).match(*pattern):
                 yield (terms[s], terms[p], terms[o]), iter((cast(Graph, context),))
             return
         check()
-        for s, p, o in self._view(version, state, context).match(*pattern):
+        for s, p, o in view_of(version, state, context).match(*pattern):
             yield (terms[s], terms[p], terms[o]), self._contexts_of(version, state, s, p, o)
 
     def __len__(self, context: _ContextType | None = None) -> int:
         """How many triples the graph shows, or the store; in constant time once what waits is worked off."""
-        version = self._settled()
+        version = self.reasoner.settled()
         state = version.state
-        formula = None if context is None else self._formula_of(version, context)
-        return len(self._view(version, state, context)) if formula is None else formula.fact_count()
+        formula = None if context is None else formula_of(version, context)
+        return len(view_of(version, state, context)) if formula is None else formula.fact_count()
 
     def contexts(self, triple: _TripleType | None = None) -> Generator[_ContextType, None, None]:
         """The graphs, or those that a triple is in."""
-        version = self._settled()
+        version = self.reasoner.settled()
         state = version.state
-        pattern = None if triple is None else self._find(version, triple)
+        pattern = None if triple is None else pattern_of(version, triple)
         if triple is None or pattern == (None, None, None):
             yield from [self._context(version, graph) for graph in {*state.facts.graphs, *version.named}]
             yield from [self._formula(version.terms[name]) for name in state.facts.formulas]
@@ -324,24 +411,24 @@ class CorollaryStore(Keeping):
         home = cast(IdentifiedNode, queryGraph)
 
         def asked() -> Result:
-            version = self._settled()
+            version = self.reasoner.settled()
             source = self._source(version, home)
             prefixes = {**dict(version.namespaces), **initNs}
-            if self._formula_of(version, home) is not None:
+            if formula_of(version, home) is not None:
                 kwargs["formula"] = home  # rdflib's to answer
             return answer(source, query, prefixes, initBindings, home, kwargs, self.external)
 
-        return self._limited(limits, answered, asked, sys._getframe(1))
+        return self.reasoner.limited(limits, answered, asked, sys._getframe(1))
 
     def _source(self, version: Version, home: Node) -> QuerySource:
         """What a query on a graph reads."""
         from corollary.sparql import Source as QuerySource
 
-        own = version.terms.find(version.home.meet(home)) if isinstance(home, BNode) else None
+        own = version.terms.find(version.adapter_state.meet(home)) if isinstance(home, BNode) else None
         state = version.state
         return QuerySource(
             version.terms,
-            view=partial(self._view, version, state),
+            view=partial(view_of, version, state),
             graphs=frozenset((*state.facts.graphs, *version.named)) - {own},
             default=version.terms.default,
             known=state.__dict__.setdefault("_known_to_queries", {}),
@@ -351,7 +438,12 @@ class CorollaryStore(Keeping):
     @property
     def external(self) -> str:
         """What queries and updates may reach: ``none``, ``files``, ``network`` or ``all``."""
-        return self._versions.current().options.access
+        return self.options.access
+
+    @property
+    def options(self) -> StoreOptions:
+        """The options, as this thread sees them; also of a closed store."""
+        return cast(StoreOptions, self.reasoner.versions.current().options)
 
     def update(
         self,
@@ -372,17 +464,21 @@ class CorollaryStore(Keeping):
             raise NotImplementedError("arguments that only another processor can know")
         from corollary.store.update import run_update
 
-        home = self._versions.current().home.meet(queryGraph) if isinstance(queryGraph, Node) else queryGraph
+        home = (
+            self.reasoner.versions.current().adapter_state.meet(queryGraph)
+            if isinstance(queryGraph, Node)
+            else queryGraph
+        )
         carry_out = partial(
             run_update, self, update, initNs, initBindings, cast(str, home), sys._getframe(1), **kwargs
         )
-        self._limited(limits, changed, carry_out, sys._getframe(1))
+        self.reasoner.limited(limits, changed, carry_out, sys._getframe(1))
 
-    def _explicit_triples(self, graph: Node) -> Iterator[_TripleType]:
+    def explicit_triples(self, graph: Node) -> Iterator[_TripleType]:
         """What was put into a graph."""
-        self._versions.change_beside(Version.applied)
-        version = self._versions.current()
-        index = version.quads.graphs.get(version.terms.id_of(version.home.meet(graph)))
+        self.reasoner.versions.change_beside(Version.applied)
+        version = self.reasoner.versions.current()
+        index = version.quads.graphs.get(version.terms.id_of(version.adapter_state.meet(graph)))
         terms = version.terms
         if index is not None:
             for s, p, o in View(index, index).match(None, None, None):
@@ -408,40 +504,14 @@ class CorollaryStore(Keeping):
         If one document is bad nothing has changed: InputError says which, where, and what to do. With
         ``on_error="skip"`` bad lines of N-Triples and N-Quads are left out; ``bad_lines`` lists them.
         """
-        if on_error not in ("stop", "skip"):
-            raise CorollaryError(f"on_error is 'stop' or 'skip', not {on_error!r}")
-        unbounded = Limits(bytes=self._versions.current().options.limit.bytes)
-        return self._limited(unbounded, self._load, sources, format, graph, on_error == "skip", progress)
+        from corollary.reasoner.documents import load
+        from corollary.store.loading import PARSERS, StoreReceiver
 
-    def _load(
-        self,
-        sources: Sequence[Source],
-        format: str | None,
-        graph: Graph | Node | str | None,
-        skips: bool,
-        progress: Progress | None,
-    ) -> int:
-        from corollary.store.loading import Destination, read_documents
-
-        while True:
-            bad: list[BadLine] = []
-            version = self._versions.current().to_be_written()
-            to = Destination(version.terms, self._target(version, graph))
-            loaded = read_documents(sources, format, to, progress, bad if skips else None)
-            for name in loaded.graphs():
-                _refuse_side(version.terms, name)
-            count = None
-            for _ in self._versions.steps():
-                if self._versions.current().terms is version.terms:  # else others have taken their place
-                    count = self._add_facts(loaded.facts, is_home=graph is None)
-                    loaded.bind(NamespaceManager(Graph(self), "none"))
-                    self._versions.change(Version.with_bad_lines, tuple(bad))
-            if count is not None:
-                return count
-
-    def bad_lines(self) -> Sequence[BadLine]:
-        """The lines that the last ``load`` left out: file name, line, column, reason, text."""
-        return self._versions.current().bad_lines
+        skips, reasoner = skips_bad_lines(on_error), self.reasoner
+        read = partial(
+            load, receiver=StoreReceiver(self, graph), skips=skips, progress=progress, others=PARSERS
+        )
+        return reasoner.limited(reasoner.limits_of_loading(), read, reasoner.versions, sources, format)
 
     def load_encoded(self, path: str | os.PathLike[str], *, graph: Graph | Node | str | None = None) -> int:
         """Add the explicit triples of an encoded data set. How many were new.
@@ -450,38 +520,40 @@ class CorollaryStore(Keeping):
         been closed under. Graphs and prefixes are as in ``load``. InputError if there is no whole data set:
         then nothing has changed.
         """
-        from corollary.store.datasets import load
+        from corollary.reasoner.datasets import load
+        from corollary.store.loading import StoreReceiver
 
-        return load(self, path, graph)
+        return load(self.reasoner.versions, path, StoreReceiver(self, graph))
 
     def save_encoded(self, path: str | os.PathLike[str]) -> None:
         """Write the triples, explicit and inferred, as an encoded data set: a folder for Parquet readers.
 
         It appears whole or not at all, in place of an older one. InputError if it cannot be written.
         """
-        from corollary.store.datasets import save
+        from corollary.reasoner.datasets import save
 
-        save(self, path)
+        version = self.reasoner.settled()
+        save(version, path, self.target(version, None))
 
-    def _target(self, version: Version, graph: Graph | Node | str | None) -> int:
+    def target(self, version: Version, graph: Graph | Node | str | None) -> int:
         """The graph to load into; without a name the default graph, or the plain graph of the store."""
         if graph is not None:
             return self._graph_id(version, graph if isinstance(graph, Node | Graph) else URIRef(graph))
-        terms = version.terms
-        return terms.id_of(version.home.target()) if version.is_plain else terms.default
+        terms: Terms = version.terms
+        return terms.id_of(version.adapter_state.target()) if is_plain(version) else terms.default
 
-    def _add_facts(self, facts: Mapping[tuple[int, int], Pairs], *, is_home: bool) -> int:
+    def add_facts(self, facts: Mapping[tuple[int, int], Pairs], *, is_default: bool) -> int:
         """Inside a transaction, add facts by graph and predicate. How many were new.
 
-        ``is_home``: what has no other graph went where a nameless graph will look.
+        ``is_default``: what has no other graph goes where a nameless graph will look.
         """
-        before = self._versions.current()
-        self._versions.change(
+        before = self.reasoner.versions.current()
+        self.reasoner.versions.change(
             Version.with_changes, [Change(*place, NO_KEYS, new) for place, new in facts.items()]
         )
-        if is_home:
-            self._versions.change(Version.with_home)
-        after = self._versions.current()
+        if is_default:
+            self.reasoner.versions.change(with_alias)
+        after = self.reasoner.versions.current()
         if self._has_listeners():
             for graph, index in after.quads.graphs.items():
                 for predicate, _, added in differences(before.quads.graphs.get(graph, TripleIndex()), index):
@@ -496,106 +568,87 @@ class CorollaryStore(Keeping):
 
     # Graphs
 
+    def explicit(self) -> Graph:
+        """A graph of the explicit triples of all graphs."""
+        return Graph(self, EXPLICIT)
+
+    def inferred(self) -> Graph:
+        """A graph of the triples that follow and are not explicit."""
+        return Graph(self, INFERRED)
+
     def add_graph(self, graph: Graph) -> None:
         """Remember a graph even if it is empty; the store is a Dataset's from then on."""
         while True:
-            version = self._versions.current()
+            version = self.reasoner.versions.current()
             name = self._graph_id(version, graph, is_used=False)
             if name in version.named:
                 return
             try:
-                self._versions.change(Version.with_graph, version.terms, name)
+                self.reasoner.versions.change(with_graph, version.terms, name)
             except StaleTerms:
                 continue
             return
 
-    def _create_graph(self, graph: Graph) -> None:
+    def create_graph(self, graph: Graph) -> None:
         """Inside a transaction, remember a graph, and leave a plain store a plain one."""
-        self._versions.change(Version.with_created, self._graph_id(self._versions.current(), graph))
+        self.reasoner.versions.change(
+            Version.with_created, self._graph_id(self.reasoner.versions.current(), graph)
+        )
 
     def remove_graph(self, graph: Graph) -> None:
         """Forget a graph and its triples; the default graph is emptied."""
-        for _ in self._versions.steps():
+        for _ in self.reasoner.versions.steps():
             if self._has_listeners():
                 super().remove((None, None, None), graph)
-            version = self._versions.current()
+            version = self.reasoner.versions.current()
             # not used by that: rdflib's parsers of quads remove the default graph of plain stores, too
             name = self._graph_id(version, graph, is_used=False)
-            self._versions.change(Version.without_graph, name)
+            self.reasoner.versions.change(Version.without_graph, name)
 
     # Prefixes
 
     def bind(self, prefix: str, namespace: URIRef, override: bool = True) -> None:
-        self._versions.change_beside(Version.bound, prefix, namespace, override)
+        self.reasoner.versions.change_beside(Version.bound, prefix, namespace, override)
 
     def namespace(self, prefix: str) -> URIRef | None:
-        return self._versions.current().namespaces.namespace(prefix)
+        namespaces = self.reasoner.versions.current().namespaces  # which are URIRefs here
+        return namespaces.namespace(prefix)  # type: ignore[return-value]
+
+    def namespaces(self) -> Iterator[tuple[str, URIRef]]:
+        return iter(self.reasoner.versions.current().namespaces)  # type: ignore[arg-type]
 
     def prefix(self, namespace: URIRef) -> str | None:
-        return self._versions.current().namespaces.prefix(namespace)
+        return self.reasoner.versions.current().namespaces.prefix(namespace)
 
     # Names and handles
 
-    def _find(self, version: Version, triple: _TriplePatternType) -> Pattern | None:
-        """A pattern over ids; None if a term is not known, so that nothing matches."""
-        ids: list[int | None] = []
-        for term in triple:
-            term_id = None if term is None else version.terms.find(term)
-            if term is not None and term_id is None:
-                return None
-            ids.append(term_id)
-        return ids[0], ids[1], ids[2]
-
     def _graph_id(self, version: Version, context: _ContextType | Node, *, is_used: bool = True) -> int:
         """The id of a graph that is to be changed. CorollaryError if it is one side of all graphs."""
-        home = version.home
-        identifier = (home.meet if is_used else home.meant)(_identifier(context))
-        name = version.terms.id_of(identifier)
-        _refuse_side(version.terms, name)
-        if name not in version.contexts and isinstance(context, Graph):
+        alias: DefaultGraphAlias = version.adapter_state
+        identifier = (alias.meet if is_used else alias.meant)(identifier_of(context))
+        terms: Terms = version.terms
+        name = terms.id_of(identifier)
+        refuse_side(terms, name)
+        if name not in terms.handles and isinstance(context, Graph):
             own = context.store is self and context.identifier == identifier
-            version.contexts[name] = context if own else Graph(self, cast(IdentifiedNode, identifier))
+            terms.handles[name] = context if own else Graph(self, cast(IdentifiedNode, identifier))
         return name
 
     def refuse_side(self, name: Node) -> None:
         """Raise ``CorollaryError`` if a graph cannot be changed: it shows one side of all graphs."""
-        terms = self._terms
+        terms: Terms = self.reasoner.versions.current().terms
         graph = terms.find(name)
         if graph is not None:
-            _refuse_side(terms, graph)
+            refuse_side(terms, graph)
+
+    def _formula(self, name: Node) -> QuotedGraph:
+        return QuotedGraph(self, cast(IdentifiedNode, name))
 
     def _context(self, version: Version, graph: int) -> Graph:
-        if graph not in version.contexts:
-            version.contexts[graph] = Graph(self, cast(IdentifiedNode, version.terms[graph]))
-        return version.contexts[graph]
-
-    def _formula_of(self, version: Version, context: _ContextType | Node) -> TripleIndex | None:
-        """The facts of a formula; None if it is a graph."""
-        formulas = version.quads.formulas
-        if not formulas and not isinstance(context, QuotedGraph):
-            return None
-        name = version.terms.find(_identifier(context))
-        if name is not None and name in formulas:
-            return formulas[name]
-        return TripleIndex() if isinstance(context, QuotedGraph) else None
-
-    def _view(self, version: Version, state: State, context: _ContextType | Node | None) -> View:
-        """What a graph shows."""
-        if context is None:
-            return state.everything
-        terms = version.terms
-        identifier = version.home.meet(_identifier(context))
-        known = terms.find(identifier)  # readers give no new ids
-        name = _UNKNOWN if known is None else known
-        if name == terms.explicit:
-            return state.explicit
-        if name == terms.inferred:
-            return state.inferred
-        # inferred triples show in the default graph; in a plain store in the nameless ones, or in one alone
-        is_home = name == terms.default or (
-            version.is_plain and (version.home.is_nameless(identifier) or state.facts.graphs.keys() <= {name})
-        )
-        return state.home(name) if is_home else state.graph(name)
+        terms: Terms = version.terms
+        if graph not in terms.handles:
+            terms.handles[graph] = Graph(self, cast(IdentifiedNode, terms[graph]))
+        return terms.handles[graph]
 
 
 def _read_from(terms: Terms, iri: URIRef) -> TripleIndex:
@@ -603,19 +656,6 @@ def _read_from(terms: Terms, iri: URIRef) -> TripleIndex:
     from corollary.store.loading import read_iri
 
     return read_iri("FROM", iri, terms)[0]
-
-
-def _identifier(context: _ContextType | Node) -> Node:
-    return context.identifier if isinstance(context, Graph) else context
-
-
-def _refuse_side(terms: Terms, graph: int) -> None:
-    if graph == terms.explicit or graph == terms.inferred:
-        side = "explicit" if graph == terms.explicit else "inferred"
-        raise CorollaryError(
-            f"{terms[graph]} shows the {side} triples of all graphs and cannot be changed: add to, "
-            "or remove from, the default graph or a named one"
-        )
 
 
 __all__ = ["EXPLICIT", "INFERRED", "CorollaryStore", "InferredTripleWarning"]

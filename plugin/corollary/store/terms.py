@@ -9,14 +9,15 @@ and comes back as the object it was.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
 from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.language.constants import escape, unescape
-from corollary.store.home import EXPLICIT, INFERRED
+from corollary.store.default_graph import EXPLICIT, INFERRED
+from corollary.store.names import printer
 from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
 
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@(\S+)|\^\^<(.*)>)?', re.DOTALL)
@@ -25,20 +26,43 @@ _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@(\S+)|\^\^<(.*)>)?', re.DOTALL)
 class Terms(dict[int, Node]):
     """Ids to rdflib terms, each made once; ``id_of`` and ``find`` go the other way.
 
-    ``default``, ``explicit`` and ``inferred`` are the ids of the graphs that every store has.
+    ``default``, ``explicit`` and ``inferred`` are the ids of the graphs that every store has, ``handles`` the
+    ``Graph`` objects by which users know graphs.
     """
 
     def __init__(self, dictionary: TermDictionary) -> None:
         super().__init__()
         self.dictionary = dictionary
+        self.handles: dict[int, Graph] = {}
         self.default = self.id_of(DATASET_DEFAULT_GRAPH_ID)
         self.explicit, self.inferred = self.id_of(EXPLICIT), self.id_of(INFERRED)
 
     def copied(self) -> Terms:
-        """The terms of this moment, to which no other thread adds any."""
+        """The terms of this moment, to which no other thread adds any; without handles."""
         copy = Terms(self.dictionary.copied())
         copy.update(dict.copy(self))  # in one step of the interpreter's
         return copy
+
+    def renumbered(self, dictionary: TermDictionary, ids: Mapping[int, int]) -> Terms:
+        """The same terms and handles over another dictionary, which gave these ids (old to new) to them."""
+        terms = Terms(dictionary)
+        known = dict.copy(self)  # in one step of the interpreter's
+        terms.update((ids[term], known[term]) for term in ids.keys() & known.keys())
+        handles = self.handles.copy()
+        terms.handles.update((ids[graph], handles[graph]) for graph in ids.keys() & handles.keys())
+        return terms
+
+    def used(self) -> Iterable[int]:
+        """The ids of the graphs that every store has."""
+        return self.default, self.explicit, self.inferred
+
+    def of_text(self, text: str) -> Node:
+        """The term of an N-Triples text."""
+        return _term(text)
+
+    def printer(self, namespaces: Iterable[tuple[str, str]]) -> Callable[[Node], str]:
+        """See ``corollary.store.names``."""
+        return printer(namespaces)
 
     def __missing__(self, term_id: int) -> Node:
         term = self[term_id] = _term(self.dictionary.decode(term_id))

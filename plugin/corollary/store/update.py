@@ -18,7 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
 import rdflib.plugins.sparql as sparql
-from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
+from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
 from rdflib.plugins.sparql.algebra import translateUpdate
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import Update
@@ -26,11 +26,11 @@ from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef, Variabl
 
 from corollary.kernels.limits import check
 from corollary.language import CorollaryError
+from corollary.reasoner.state import View
 from corollary.store.external import ExternalAccessRefused, refuse
 from corollary.store.loading import UnreadableDocument, read_iri
-from corollary.store.parsing import parse_update, refuses_deep_nesting
+from corollary.store.rdflib_compat import default_graph_of_caller, parse_update, refuses_deep_nesting
 from corollary.store.solutions import Row, Scope, solutions
-from corollary.store.state import View
 
 if TYPE_CHECKING:
     from corollary.store.store import CorollaryStore
@@ -74,9 +74,9 @@ def run_update(
             raise CorollaryError(f"initBindings: {name} is {value!r}, which is no RDF term; try Literal(...)")
     initial: Row = {Variable(name): value for name, value in bindings.items()}
     union = query_graph == "__UNION__"
-    default = _default_graph_of_caller(store, caller) if union or query_graph is None else _name(query_graph)
+    default = default_graph_of_caller(store, caller) if union or query_graph is None else _name(query_graph)
     scope = Scope(default, union and sparql.SPARQL_DEFAULT_GRAPH_UNION)
-    for _ in store._versions.steps():
+    for _ in store.reasoner.versions.steps():
         for operation in operations:
             try:
                 change = _change(store, operation, scope, initial)
@@ -87,23 +87,6 @@ def run_update(
                 raise CorollaryError(f"{operation.name} cannot be carried out: {error}") from error
             else:
                 change.apply(store)
-
-
-def _default_graph_of_caller(store: CorollaryStore, frame: FrameType | None) -> IdentifiedNode:
-    """The default graph of the Dataset or ConjunctiveGraph whose ``update`` was called.
-
-    A union is asked for without its name, and a ConjunctiveGraph's default graph is a blank node of its own.
-    """
-    for _ in range(2):
-        if frame is None:
-            break
-        caller = frame.f_locals.get("self")
-        if isinstance(caller, ConjunctiveGraph) and caller.store is store:
-            return cast(
-                IdentifiedNode, store._versions.current().home.meet(caller._default_context.identifier)
-            )
-        frame = frame.f_back
-    return DATASET_DEFAULT_GRAPH_ID
 
 
 def _name(text: str) -> IdentifiedNode:
@@ -140,7 +123,7 @@ class _Change:
         for name in self.dropped:
             store.remove_graph(handle(name))
         for name in self.created:
-            store._create_graph(handle(name))
+            store.create_graph(handle(name))
 
     def _graphs(self) -> set[Node]:
         """The graphs that change, but for the default one."""
@@ -282,7 +265,7 @@ def _transfer(store: CorollaryStore, operation: CompValue, scope: Scope) -> _Cha
         return _Change()
     return _Change(
         cleared=[] if operation.name == "Add" else [target],
-        added=[(s, p, o, target) for s, p, o in store._explicit_triples(source)],
+        added=[(s, p, o, target) for s, p, o in store.explicit_triples(source)],
         dropped=[source] if operation.name == "Move" else [],
         created=[] if target == scope.default else [target],
     )
@@ -293,9 +276,9 @@ def _loading(store: CorollaryStore, operation: CompValue, scope: Scope) -> _Chan
     source: URIRef = operation.iri
     target = operation.graphiri or scope.default
     if not sparql.SPARQL_LOAD_GRAPHS:
-        return _Change(added=[(s, p, o, target) for s, p, o in store._explicit_triples(source)])
+        return _Change(added=[(s, p, o, target) for s, p, o in store.explicit_triples(source)])
     refuse("LOAD", source, store.external)
-    terms = store._versions.current().terms
+    terms = store.reasoner.versions.current().terms
     index, prefixes = read_iri("LOAD", source, terms)
     facts = View(index, index).match(None, None, None)
     added: list[Quad] = [(terms[s], terms[p], terms[o], target) for s, p, o in facts]

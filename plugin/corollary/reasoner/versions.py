@@ -1,4 +1,4 @@
-"""Who sees which version of a store, and who may change it.
+"""Who sees which version of a reasoner, and who may change it.
 
 1. All threads see the *shared* version, but for the one that has a transaction open: it sees that
    transaction's, and all others wait with their changes, not with their reads, until it has ended.
@@ -10,8 +10,9 @@ Invariant: a transaction runs as long as its generator does. The ``with`` or ``f
 has the only reference to that, on the interpreter's stack, which no traceback keeps. So whatever is raised,
 wherever, no transaction outlives its statement; what is left of one is found and dropped at the next step.
 
-A commit to a folder is the one step that takes effect in two places. The transaction notes what it is about
-to commit before the folder does; if it was interrupted between the two, the folder is asked (``in_doubt``).
+A commit to a place of storage (``Persistence``) is the one step that takes effect in two places. The
+transaction notes what it is about to commit before the storage does. After an interruption between the two,
+the storage is asked (``in_doubt``).
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from weakref import ref
 from corollary.kernels.interrupts import IN_THE_MIDDLE, alone, held
 from corollary.kernels.limits import check
 from corollary.language import CorollaryError
-from corollary.store.namespaces import Namespaces
-from corollary.store.options import Options
-from corollary.store.version import Version
+from corollary.reasoner.namespaces import Namespaces
+from corollary.reasoner.options import Options
+from corollary.reasoner.version import Version
 
 if TYPE_CHECKING:
-    from corollary.store.folder import Folder
+    from corollary.reasoner.persistence import Persistence
 
 Arguments = TypeVarTuple("Arguments")
 
@@ -42,9 +43,9 @@ SECONDS_TO_LOOK_AGAIN = 0.1
 
 
 class Closed:
-    """Stands for the version of a closed store: every use raises CorollaryError with the reason.
+    """Stands for the version of a closed reasoner: every use raises CorollaryError with the reason.
 
-    ``finish`` lets go of what the store had open; it may be called again. The options stay.
+    ``finish`` releases what the reasoner had open; it may be called again. The options stay.
     """
 
     def __init__(self, reason: str, options: Options, finish: Callable[[], None]) -> None:
@@ -122,7 +123,7 @@ def _leave(
 
 
 class Block:
-    """What ``with store.transaction():`` enters."""
+    """What ``with reasoner.transaction():`` enters."""
 
     def __init__(self, make: Callable[[], Steps]) -> None:
         self.make = make
@@ -146,7 +147,7 @@ class Block:
 
 
 class Versions:
-    """The versions of one store."""
+    """The versions of one reasoner."""
 
     def __init__(self, version: Version) -> None:
         self._shared = version
@@ -168,10 +169,10 @@ class Versions:
         self._running()
         return self._shared
 
-    def folder(self) -> Folder | None:
-        """The folder that keeps the store."""
+    def persistence(self) -> Persistence | None:
+        """What persists the shared version; None if it is in memory only."""
         shared = self._shared
-        return None if isinstance(shared, Closed) else shared.folder
+        return None if isinstance(shared, Closed) else shared.persistence
 
     def base(self) -> Version | None:
         """What all others see while this thread has a transaction open that ``keeps_base``; else None."""
@@ -195,7 +196,8 @@ class Versions:
     def _end(self, transaction: Transaction) -> Transaction | None:
         if self._innermost is transaction:
             version = transaction.in_doubt
-            if version is not None and version.folder is not None and version.folder.has_written(version):
+            place = None if version is None else version.persistence
+            if version is not None and place is not None and place.has_written(version):
                 self._share(transaction, version)
             self._innermost = transaction.parent
         return self._innermost
@@ -267,9 +269,9 @@ class Versions:
 
         To be used as ``for _ in versions.steps():``, which no ``return`` or ``break`` may leave: that gives
         it up. Inside another transaction it is a savepoint. With ``commit``, called before the end, the
-        outermost is written to the folder, if there is one, and is what a later rollback brings back. The
-        store ``becomes`` closed at the end, if that is given. One that ``keeps_base`` may stay open for long:
-        what others read meanwhile is derived before anything else.
+        outermost is persisted, if the reasoner is, and is what a later rollback brings back. The
+        reasoner ``becomes`` closed at the end, if that is given. One that ``keeps_base`` may stay open for
+        long: what others read meanwhile is derived before anything else.
         """
         transaction = Transaction()
         transaction.becomes, transaction.keeps_base = becomes, keeps_base
@@ -309,10 +311,10 @@ class Versions:
 
     def _commit(self, transaction: Transaction) -> None:
         version = transaction.version.applied().as_committed()
-        if version.folder is not None:
+        if version.persistence is not None:
             held(self._mutex, self._refuse_disorder, transaction)
             transaction.in_doubt = version
-            version.folder.write(version)
+            version.persistence.write(version)
         held(self._mutex, self._publish, transaction, version)
 
     def _refuse_disorder(self, transaction: Transaction) -> None:

@@ -1,7 +1,7 @@
-"""Everything that a store holds at one moment, as a value: what transactions and rollbacks are made of.
+"""Everything that a reasoner holds at one moment, as a value: what transactions and rollbacks are made of.
 
 A change makes another ``Version``, which shares what it leaves alone, and publishes it by one assignment
-(``corollary.store.versions``). One thing happens in place: a single change is appended to ``pending``, and
+(``corollary.reasoner.versions``). One thing happens in place: a single change is appended to ``pending``, and
 ``length`` then says that it has happened. So a version that is to stay as it is, is a ``copy``.
 
 What follows from a version is worked out when it is read. ``derived`` keeps that, for all versions with the
@@ -11,25 +11,20 @@ same facts and options.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from rdflib.graph import Graph
-from rdflib.term import URIRef
-
 from corollary.language import CorollaryError
-from corollary.store.home import Home
-from corollary.store.namespaces import Namespaces
-from corollary.store.options import Options
-from corollary.store.pending import FIELDS, Pending, Row
-from corollary.store.quads import Change, Quads
-from corollary.store.state import Fact, State
-from corollary.store.terms import Terms
-from corollary.terms.dictionary import KIND_SHIFT, Kind
+from corollary.reasoner.namespaces import Namespaces
+from corollary.reasoner.options import Options
+from corollary.reasoner.pending import FIELDS, Pending, Row
+from corollary.reasoner.quads import Change, Quads
+from corollary.reasoner.state import Fact, State
+from corollary.reasoner.terms import TermView
 
 if TYPE_CHECKING:
-    from corollary.store.folder import Folder
-    from corollary.store.loading import BadLine
+    from corollary.reasoner.documents import BadLine
+    from corollary.reasoner.persistence import Persistence
 
 
 class Derived:
@@ -43,21 +38,22 @@ class Derived:
 
 @dataclass
 class Version:
-    """The facts, names and options of a store, and the folder that keeps them.
+    """The facts, names and options of a reasoner, and what persists them.
 
-    ``named`` are the graphs that are remembered even if they are empty, ``contexts`` the handles of graphs,
-    which all versions share. ``committed`` is what a rollback brings back; only that itself has none.
+    ``terms`` is a ``TermView``: the view of the reasoner's owner. ``named`` are the graphs that are kept even
+    if they are empty. ``adapter_state`` is a value of the owner, which the reasoner does not look at; it is
+    committed and rolled back with the rest. ``committed`` is what a rollback brings back; only that itself
+    has none.
     """
 
-    terms: Terms
+    terms: Any
     options: Options
     quads: Quads = field(default_factory=Quads)
     named: frozenset[int] = frozenset()
     namespaces: Namespaces = field(default_factory=Namespaces)
-    home: Home = field(default_factory=Home)
-    contexts: dict[int, Graph] = field(default_factory=dict)
+    adapter_state: Any = None
     bad_lines: tuple[BadLine, ...] = ()
-    folder: Folder | None = None
+    persistence: Persistence | None = None
     committed: Version | None = None
     pending: Pending = field(default_factory=Pending)
     length: int = 0
@@ -80,15 +76,15 @@ class Version:
 
     def to_be_written(self) -> Version:
         """The version itself; CorollaryError if its folder must not be changed."""
-        if self.folder is not None and self.folder.read_only:
+        if self.persistence is not None and self.persistence.read_only:
             raise CorollaryError(
-                f"{self.folder.place} was opened to be read only: open it without read_only to change it"
+                f"{self.persistence.place} was opened to be read only: open it without read_only to change it"
             )
         return self
 
     # Small changes
 
-    def recorded(self, terms: Terms, rows: Iterable[int]) -> Version:
+    def recorded(self, terms: TermView, rows: Iterable[int]) -> Version:
         """With rows of ``Pending`` behind the others, in place. StaleTerms if their ids are others' ids."""
         if self.terms is not terms:
             raise StaleTerms
@@ -96,7 +92,7 @@ class Version:
         self.length = self.pending.append(self.length, rows)
         return self
 
-    def with_quoted(self, terms: Terms, row: Row) -> Version:
+    def with_quoted(self, terms: TermView, row: Row) -> Version:
         """With a fact of a formula."""
         version = self.changed()
         if row[0] not in self.quads.formulas:
@@ -105,7 +101,7 @@ class Version:
         return version.recorded(terms, row)
 
     def without(
-        self, terms: Terms, wanted: Iterable[tuple[int | None, int, int, int]], missed: list[Fact]
+        self, terms: TermView, wanted: Iterable[tuple[int | None, int, int, int]], missed: list[Fact]
     ) -> Version:
         """Without some facts of graphs, or of all (None), in place. ``missed`` gets those not there."""
         if self.terms is not terms:
@@ -134,14 +130,6 @@ class Version:
         index = self.quads.index(graph)
         return index is not None and index.relation(predicate).has(subject, value)
 
-    def with_graph(self, terms: Terms, graph: int) -> Version:
-        """With a graph that is remembered."""
-        if self.terms is not terms:
-            raise StaleTerms
-        if graph != terms.default:  # the default graph is always there: to look at it changes nothing
-            self.to_be_written()
-        return self.changed(named=self.named | {graph}, home=self.home.of_a_dataset())
-
     def with_created(self, graph: int) -> Version:
         """With a graph, empty if it is new, that no Dataset has asked for."""
         quads = self.to_be_written().quads.with_graphs([graph])
@@ -156,13 +144,8 @@ class Version:
         """With the lines that were left out of what was loaded."""
         return self.changed(bad_lines=lines)
 
-    def with_home(self) -> Version:
-        """After something was loaded into the graph of those who name none."""
-        blank = (graph for graph in self.quads.graphs if graph >> KIND_SHIFT == Kind.BLANK_NODE)
-        return self.changed(home=self.home.filled(self.terms[graph] for graph in blank))
-
-    def bound(self, prefix: str, namespace: URIRef, override: bool) -> Version:
-        """With a prefix. In a store that holds nothing yet there is nothing to bring back but that."""
+    def bound(self, prefix: str, namespace: str, override: bool) -> Version:
+        """With a prefix. In a reasoner that holds nothing yet there is nothing to bring back but that."""
         namespaces = self.namespaces.bound(prefix, namespace, override)
         if namespaces is self.namespaces:
             return self
@@ -172,12 +155,23 @@ class Version:
     def is_untouched(self) -> bool:
         """Whether nothing but prefixes was put here, and nothing is kept in a folder."""
         before = self.committed
-        has_facts = self.length or self.quads.graphs or self.quads.formulas or self.named or self.folder
+        has_facts = self.length or self.quads.graphs or self.quads.formulas or self.named or self.persistence
         return not has_facts and (
             before is None or (before.is_untouched() and before.options is self.options)
         )
 
     # The whole
+
+    def copied(self) -> Version:
+        """A version in memory that shares no term with this one. Precondition: it is applied."""
+        return replace(
+            self,
+            terms=self.terms.copied(),
+            persistence=None,
+            committed=None,
+            pending=Pending(),
+            derived=Derived(),
+        )
 
     def as_committed(self) -> Version:
         """The version, as what a rollback brings back."""
@@ -212,11 +206,6 @@ class Version:
         """How many single changes wait to be worked off."""
         return self.length // FIELDS
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether no Dataset has added a graph; the default one, which rdflib adds to list all, is none."""
-        return self.named <= {self.terms.default}
-
     def graph_ids(self) -> set[int]:
         """The graphs that there are, or that a waiting change mentions; formulas among them."""
         graphs = {*self.quads.graphs, *self.quads.formulas}
@@ -228,4 +217,4 @@ class Version:
 
 
 class StaleTerms(Exception):
-    """Another data set has taken the place of a store's terms while ids were looked up: look again."""
+    """Another data set has taken the place of a reasoner's terms while ids were looked up: look again."""

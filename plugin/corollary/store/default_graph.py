@@ -23,8 +23,16 @@ INFERRED = URIRef("urn:x-corollary:inferred")
 """The graphs that show one side of all others."""
 
 
+def reopened(first: Node | None, kept: frozenset[Node], *, is_alone: bool) -> DefaultGraphAlias:
+    """After a folder was opened by the graph ``first``: a nameless graph has another name each time.
+
+    ``kept`` are the graphs of the folder, ``is_alone`` says that there is only one, and no Dataset named it.
+    """
+    return DefaultGraphAlias(first, next(iter(kept)) if is_alone else DATASET_DEFAULT_GRAPH_ID, kept)
+
+
 @dataclass(slots=True)
-class Home:
+class DefaultGraphAlias:
     """The first graph that came to a store, and which graph it stands for if it is nameless.
 
     ``first`` is a blank node or the default graph of a Dataset, as graphs with names of their own do not
@@ -50,9 +58,11 @@ class Home:
             return name
         return self.stands_for if name == self.first else name
 
-    def of_a_dataset(self) -> Home:
+    def of_a_dataset(self) -> DefaultGraphAlias:
         """After a Dataset has named a graph: from then on no graph is taken for another."""
-        return self if self.first is not None else Home(DATASET_DEFAULT_GRAPH_ID, None, self.kept)
+        return (
+            self if self.first is not None else DefaultGraphAlias(DATASET_DEFAULT_GRAPH_ID, None, self.kept)
+        )
 
     def is_nameless(self, name: Node) -> bool:
         """Whether a graph goes by a blank node, its own name or one that stands for it; not in a Dataset."""
@@ -66,6 +76,10 @@ class Home:
             return self.stands_for or DATASET_DEFAULT_GRAPH_ID
         return self.meant(self.first) if isinstance(self.first, BNode) else DATASET_DEFAULT_GRAPH_ID
 
-    def filled(self, graphs: Iterable[Node]) -> Home:
+    def filled(self, graphs: Iterable[Node]) -> DefaultGraphAlias:
         """After something was loaded into that graph. ``graphs`` have blank nodes for names already."""
-        return self if self.first is not None else Home(None, self.target(), self.kept.union(graphs))
+        return (
+            self
+            if self.first is not None
+            else DefaultGraphAlias(None, self.target(), self.kept.union(graphs))
+        )

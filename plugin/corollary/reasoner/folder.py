@@ -1,4 +1,5 @@
-"""A store's folder: one SQLite database of columns, which a commit makes longer by what it changes.
+"""A folder that persists a reasoner: one SQLite database of columns, which a commit makes longer by what it
+changes.
 
 1. ``terms`` are the dictionary's texts, kind by kind, in the order of their ids.
 2. ``changes`` are facts that came to, or went from, one relation of one graph. Read in order, the last word
@@ -38,9 +39,9 @@ from corollary.kernels.interrupts import held
 from corollary.kernels.sorted import Keys, Mask
 from corollary.kernels.texts import Bytes, Places
 from corollary.language import CorollaryError
-from corollary.store.contents import NAMES, others_of
-from corollary.store.quads import Quads, differences
-from corollary.store.version import Version
+from corollary.reasoner.contents import NAMES, others_of
+from corollary.reasoner.quads import Quads, differences
+from corollary.reasoner.version import Version
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, TermDictionary
 from corollary.terms.texts import TextTable
 
@@ -54,17 +55,17 @@ DATABASE = "corollary.sqlite"
 APPLICATION = int.from_bytes(b"Coro")
 FORMAT_VERSION = 2
 
-PIECE = 1 << 26
-"""So many bytes go into one row; SQLite takes a billion at most."""
+MAX_BYTES_PER_ROW = 1 << 26
+"""The largest blob in one row; SQLite takes a billion bytes at most."""
 
-ROW = 16
-"""A row costs about as much as so many facts, or terms, in it."""
+ROW_COST_IN_FACTS = 16
+"""The fixed cost of a row, in facts (or terms) that would cost as much."""
 
-FEW_ROWS = 1 << 10
-"""So many rows are never too many."""
+MIN_ROWS_TO_REWRITE = 1 << 10
+"""A table with fewer rows is never written anew."""
 
-JOURNAL = 1 << 20
-"""Bytes of SQLite's journal that stay on the disk for the next commit."""
+MAX_JOURNAL_BYTES = 1 << 20
+"""The part of SQLite's rollback journal that stays on the disk for the next commit."""
 
 MANIFEST = "manifest"
 
@@ -192,7 +193,7 @@ class Folder:
         else:
             run("PRAGMA locking_mode = EXCLUSIVE")
             run("PRAGMA synchronous = FULL")
-            run(f"PRAGMA journal_size_limit = {JOURNAL}")
+            run(f"PRAGMA journal_size_limit = {MAX_JOURNAL_BYTES}")
             run("BEGIN EXCLUSIVE")
         if not self._pragma("schema_version"):  # SQLite takes the remains of a database for a new one
             if (self.place / DATABASE).stat().st_size:
@@ -268,7 +269,7 @@ class Folder:
             tuple(map(len, tables)),
             terms,
             changed,
-            sum(ROW + keys.size for *_, keys in changes),
+            sum(ROW_COST_IN_FACTS + keys.size for *_, keys in changes),
             others,
         )
         if written.manifest() != manifest or (others and set(others) != set(NAMES)):
@@ -441,13 +442,13 @@ class Folder:
     def _write_terms(self, written: _Written, dictionary: TermDictionary, counts: tuple[int, ...]) -> _Rows:
         """Write the terms that are new, or all if there are many small rows."""
         starts, rows = written.counts, written.terms
-        if rows.count > FEW_ROWS + sum(counts) // ROW:
+        if rows.count > MIN_ROWS_TO_REWRITE + sum(counts) // ROW_COST_IN_FACTS:
             self._database.execute("DELETE FROM terms")
             starts, rows = _Written().counts, _Rows()
         for kind, start, end in zip(BULK_KINDS, starts, counts, strict=True):
             texts, lengths = dictionary.texts_between(kind, start, end)
             ends = np.cumsum(lengths)
-            cuts = np.searchsorted(ends, np.arange(PIECE, texts.size, PIECE)).tolist()
+            cuts = np.searchsorted(ends, np.arange(MAX_BYTES_PER_ROW, texts.size, MAX_BYTES_PER_ROW)).tolist()
             places = np.concatenate(([0], ends))
             for first, last in pairwise([0, *cuts, lengths.size]):
                 if first < last:
@@ -460,9 +461,14 @@ class Folder:
         """Write the changes, or all facts if more than half of what is there is out of date. Its weight."""
         rows, weight = written.changes, written.weight
         live = sum(
-            ROW + len(relation) for index in quads.graphs.values() for _, relation in index.relations()
+            ROW_COST_IN_FACTS + len(relation)
+            for index in quads.graphs.values()
+            for _, relation in index.relations()
         )
-        if weight + sum(ROW + keys.size for *_, keys in changes) > 2 * live + ROW * FEW_ROWS:
+        if (
+            weight + sum(ROW_COST_IN_FACTS + keys.size for *_, keys in changes)
+            > 2 * live + ROW_COST_IN_FACTS * MIN_ROWS_TO_REWRITE
+        ):
             self._database.execute("DELETE FROM changes")
             rows, weight = _Rows(), 0
             changes = [
@@ -471,10 +477,10 @@ class Folder:
                 for predicate, relation in index.relations()
             ]
         for graph, predicate, added, keys in changes:
-            for start in range(0, keys.size, PIECE // 8):
-                piece = keys[start : start + PIECE // 8].astype("<u8", copy=False)
+            for start in range(0, keys.size, MAX_BYTES_PER_ROW // 8):
+                piece = keys[start : start + MAX_BYTES_PER_ROW // 8].astype("<u8", copy=False)
                 rows = self._append("changes", rows, graph, predicate, int(added), piece.tobytes())
-                weight += ROW + piece.size
+                weight += ROW_COST_IN_FACTS + piece.size
         return weight, rows
 
     def _append(self, table: str, rows: _Rows, *values: int | bytes) -> _Rows:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rdflib.term import URIRef
-
 
 class Namespaces:
-    """A one-to-one table of prefixes and namespaces; a value."""
+    """A one-to-one table of prefixes and namespaces; a value. Namespaces may be of a subclass of ``str``."""
 
     __slots__ = ("_namespaces", "_prefixes")
 
     def __init__(self) -> None:
-        self._namespaces: dict[str, URIRef] = {}
-        self._prefixes: dict[URIRef, str] = {}
+        self._namespaces: dict[str, str] = {}
+        self._prefixes: dict[str, str] = {}
 
-    def bound(self, prefix: str, namespace: URIRef, override: bool = True) -> Namespaces:
+    def bound(self, prefix: str, namespace: str, override: bool = True) -> Namespaces:
         """The table in which the two are bound. If either is bound to another already, ``override`` unbinds
         that one; otherwise the table itself is the answer, as it is if nothing changes.
         """
@@ -30,11 +28,18 @@ class Namespaces:
         table._prefixes[namespace] = prefix
         return table
 
-    def namespace(self, prefix: str) -> URIRef | None:
+    def of_type(self, kind: type[str]) -> Namespaces:
+        """The same table, with namespaces of a subclass of ``str``."""
+        table = Namespaces()
+        table._namespaces = {prefix: kind(namespace) for prefix, namespace in self}
+        table._prefixes = {namespace: prefix for prefix, namespace in table}
+        return table
+
+    def namespace(self, prefix: str) -> str | None:
         return self._namespaces.get(prefix)
 
-    def prefix(self, namespace: URIRef) -> str | None:
+    def prefix(self, namespace: str) -> str | None:
         return self._prefixes.get(namespace)
 
-    def __iter__(self) -> Iterator[tuple[str, URIRef]]:
+    def __iter__(self) -> Iterator[tuple[str, str]]:
         return iter(self._namespaces.items())

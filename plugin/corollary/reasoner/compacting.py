@@ -1,4 +1,4 @@
-"""Giving back the terms that nothing uses any more: ``store.compact()``.
+"""Dropping the terms that nothing uses any more: ``Reasoner.compact()``.
 
 A dictionary only grows, and versions that readers hold need the ids that they know. So a version is made over
 a new dictionary, which has the terms of its explicit facts, formulas and graphs, and takes the place of the
@@ -11,39 +11,35 @@ Invariant: new ids are in the order of the old ones, so that sorted facts stay s
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
 from corollary.index.pairs import distinct, firsts, pack, seconds
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys
-from corollary.store.pending import Pending
-from corollary.store.quads import Quads
-from corollary.store.terms import Terms
-from corollary.store.version import Version
+from corollary.reasoner.pending import Pending
+from corollary.reasoner.quads import Quads
+from corollary.reasoner.version import Version
+from corollary.reasoner.versions import Versions
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Kind, TermDictionary, kinds
 from corollary.terms.texts import TextTable
 
-if TYPE_CHECKING:
-    from corollary.store.store import CorollaryStore
 
-
-def compact(store: CorollaryStore) -> int:
-    """See ``Keeping.compact``."""
+def compact(versions: Versions, derive: Callable[[], object], forget: Callable[[], None]) -> int:
+    """See ``Reasoner.compact``. ``derive`` derives what follows; ``forget`` drops what refers to old ids."""
     gone = 0
-    for _ in store._versions.steps(store._derived):
-        store._versions.current().to_be_written()
-        store._derived()  # so that both dictionaries have what is derived
-        before = store._versions.current().terms.dictionary
-        store._latest = store._warned_of = None  # they know the old ids
-        store._versions.change(compacted)
-        store._derived()
-        gone = len(before) - len(store._versions.current().terms.dictionary)
-    folder = store._versions.folder()
-    if folder is not None:
-        folder.shrink()
+    for _ in versions.steps(derive):
+        versions.current().to_be_written()
+        derive()  # so that both dictionaries have what is derived
+        before = versions.current().terms.dictionary
+        forget()
+        versions.change(compacted)
+        derive()
+        gone = len(before) - len(versions.current().terms.dictionary)
+    persistence = versions.persistence()
+    if persistence is not None:
+        persistence.shrink()
     gc.collect()  # modules refer to each other: Python would keep them, and the old terms, until it looks
     return gone
 
@@ -52,16 +48,13 @@ def compacted(version: Version) -> Version:
     """The version over a dictionary that has only the terms it uses. Precondition: it is applied."""
     used = distinct(np.concatenate([np.array(column, np.uint32) for column in _ids(version)]))
     dictionary = version.terms.dictionary
-    terms = Terms(TermDictionary.of_tables([_table(dictionary, used, kind) for kind in BULK_KINDS]))
     new = _Renumbering(used)
-    known = dict.copy(version.terms)  # in one step of the interpreter's
-    terms.update((new.ids[term], known[term]) for term in new.ids.keys() & known.keys())
-    graphs = version.contexts.copy()
+    smaller = TermDictionary.of_tables([_table(dictionary, used, kind) for kind in BULK_KINDS])
+    terms = version.terms.renumbered(smaller, new.ids)
     return version.changed(
         terms=terms,
         quads=Quads.of(new.indexes(version.quads.graphs), new.indexes(version.quads.formulas)),
         named=frozenset(new.ids[graph] for graph in version.named),
-        contexts={new.ids[graph]: graphs[graph] for graph in new.ids.keys() & graphs.keys()},
         pending=Pending(),
     )
 
@@ -69,7 +62,7 @@ def compacted(version: Version) -> Version:
 def _ids(version: Version) -> Iterator[Iterable[int]]:
     """The terms that a version uses, in parts."""
     terms, quads = version.terms, version.quads
-    yield [terms.default, terms.explicit, terms.inferred, *version.named]
+    yield [*terms.used(), *version.named]
     for indexes in (quads.graphs, quads.formulas):
         yield list(indexes)
         for index in indexes.values():

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from corollary.index.delta import Delta
 from corollary.index.pairs import Pairs, difference
 from corollary.index.triples import TripleIndex
-from corollary.store.pending import Pending
-from corollary.store.quads import Change, Quads, matching
+from corollary.reasoner.pending import Pending
+from corollary.reasoner.quads import Change, Quads, matching
 
 Quad = tuple[int, int, int, int]
 Facts = set[tuple[int, int, int]]

@@ -17,7 +17,7 @@ import numpy as np
 
 from corollary.index.pairs import NO_KEYS, NO_PAIRS, Pairs, pack
 from corollary.kernels.sorted import Keys, Mask
-from corollary.store.quads import Change
+from corollary.reasoner.quads import Change
 
 FIELDS = 5
 

@@ -1,25 +1,24 @@
-"""From rdflib's terms to explanations."""
+"""From the terms of the reasoner's owner to explanations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-from rdflib.term import Node, URIRef
+from typing import Any
 
 from corollary.evaluate import materialise
 from corollary.explain import Explanation, explain, explain_inconsistency
 from corollary.language import CorollaryError, Program
-from corollary.store.inconsistency import Inconsistency
-from corollary.store.state import State
-from corollary.store.terms import Terms
+from corollary.reasoner.inconsistency import Inconsistency
+from corollary.reasoner.state import State
+from corollary.reasoner.terms import TermView
 
-Goal = tuple[Node, Node, Node] | Inconsistency
+Goal = tuple[Any, Any, Any] | Inconsistency
 
 
 def explanation(
-    state: State, terms: Terms, namespaces: Iterable[tuple[str, URIRef]], goal: Goal, limit: int
+    state: State, terms: TermView, namespaces: Iterable[tuple[str, str]], goal: Goal, limit: int
 ) -> Explanation:
-    """See ``Reasoning.explain``."""
+    """See ``Reasoner.explain``."""
     prefixes = tuple((prefix, str(namespace)) for prefix, namespace in namespaces)
     result = state.materialisation
     if result is None:

@@ -1,4 +1,4 @@
-"""Rules that the facts suspend, in rdflib's terms: told of once, and listed as long as they are."""
+"""Rules that the facts suspend: warned of once, and listed as long as they are suspended."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-
-from rdflib.term import Node, URIRef
+from typing import Any
 
 from corollary.evaluate import Materialisation
 from corollary.evaluate.suspension import Suspended
 from corollary.language import Diagnostic, Rule, UnstratifiableError
-from corollary.store.terms import Terms
+from corollary.reasoner.terms import TermView
 
 _IRI = re.compile("<([^>]*)>")
 
@@ -27,15 +26,15 @@ class SuspendedRule:
     """A rule that is not applied for as long as certain triples are there.
 
     ``cycle`` leads from what it negates or aggregates over, by way of its conclusion, back to that: N-Triples
-    terms, classes with ``[?x]`` behind them. ``triples`` close the cycle. If there is no cycle in the rules
-    themselves, as when a computed literal is equal to another, ``triples`` are what follows from the rule and
-    is what it reads.
+    terms, classes with ``[?x]`` behind them. ``triples`` close the cycle, in the terms of the reasoner's
+    owner. If there is no cycle in the rules themselves, as when a computed literal is equal to another,
+    ``triples`` are what follows from the rule and is what it reads.
     """
 
     rule: Rule
     name: str
     cycle: tuple[str, ...]
-    triples: tuple[tuple[Node, Node, Node], ...]
+    triples: tuple[tuple[Any, Any, Any], ...]
     _text: str = field(default="", compare=False)
 
     def __str__(self) -> str:
@@ -46,17 +45,17 @@ class SuspendedRule:
 
 
 def suspended_rules(
-    result: Materialisation, terms: Terms, text: Callable[[Node], str]
+    result: Materialisation, terms: TermView, text: Callable[[Any], str]
 ) -> Iterator[SuspendedRule]:
     """The suspended rules of a materialisation; ``text`` prints a term."""
     for found in result.suspended:
         triples = tuple((terms[s], terms[p], terms[o]) for s, p, o in found.facts)
-        cycle = [_IRI.sub(lambda iri: text(URIRef(iri[1])), node) for node in found.cycle]
+        cycle = [_IRI.sub(lambda iri: text(terms.of_text(iri[0])), node) for node in found.cycle]
         facts = (" ".join(map(text, triple)) for triple in triples)
         yield SuspendedRule(found.rule, found.label, found.cycle, triples, found.sentence(cycle, facts))
 
 
-def warn_of(result: Materialisation, terms: Terms, text: Callable[[Node], str], known: set[Rule]) -> None:
+def warn_of(result: Materialisation, terms: TermView, text: Callable[[Any], str], known: set[Rule]) -> None:
     """Warn of the suspended rules that are not ``known`` yet, and know them; forget those that are back."""
     known &= {found.rule for found in result.suspended}
     for rule in suspended_rules(result, terms, text):

@@ -1,8 +1,8 @@
-"""A store's facts to an encoded data set, and from one into a store.
+"""The facts of a reasoner to an encoded data set, and from one into a reasoner.
 
-A store without facts takes over the terms of a data set as they are; another one gives them ids of its own,
-and the facts are translated. Blank nodes get new labels either way, as with every document: two data sets
-never mean the same one.
+A reasoner without facts takes over the terms of a data set as they are; another one gives them ids of its
+own, and the facts are translated. Blank nodes get new labels either way, as with every document: two data
+sets never mean the same one.
 
 Invariant: a data set that cannot be read changes nothing.
 """
@@ -10,36 +10,33 @@ Invariant: a data set that cannot be read changes nothing.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
-
-from rdflib.graph import Graph
-from rdflib.namespace import NamespaceManager
-from rdflib.term import Node, URIRef
 
 from corollary.index.pairs import NO_PAIRS, Pairs
 from corollary.index.triples import TripleIndex
 from corollary.language import CorollaryError
-from corollary.store.quads import Quads
-from corollary.store.terms import Terms
-from corollary.store.version import Version
+from corollary.reasoner.documents import Receiver
+from corollary.reasoner.quads import Quads
+from corollary.reasoner.version import Version
+from corollary.reasoner.versions import Versions
 from corollary.terms.dictionary import Kind, TermDictionary
 
-if TYPE_CHECKING:
-    from corollary.store.store import CorollaryStore
+_UNNAMED = -1
+"""Stands for the only graph of a data set."""
 
 
-def save(store: CorollaryStore, path: str | os.PathLike[str]) -> None:
-    """What a store holds and what follows from it, as a data set."""
+def save(version: Version, path: str | os.PathLike[str], home: int) -> None:
+    """E and what follows from it, as a data set; facts of the graph ``home`` go to its default graph.
+
+    Precondition: what follows has been derived.
+    """
     from corollary.loaders.encoded import save_encoded
     from corollary.loaders.encoded_format import EncodedDataSet
 
-    version = store._settled()
     state = version.state
     if version.quads.formulas:
         raise CorollaryError("N3 formulas cannot be put into a data set: remove their graphs first")
     result, default = state.materialisation, version.terms.default
     graphs = {graph: index for graph, index in state.facts.graphs.items() if index.fact_count()}
-    home = store._target(version, None)
     if default not in graphs and home in graphs:
         graphs[default] = graphs.pop(home)
     data = EncodedDataSet(
@@ -53,25 +50,24 @@ def save(store: CorollaryStore, path: str | os.PathLike[str]) -> None:
     save_encoded(path, data)
 
 
-def load(store: CorollaryStore, path: str | os.PathLike[str], graph: Graph | Node | str | None) -> int:
-    """Add the explicit facts of a data set, those of its default graph to ``graph``. How many were new."""
+def load(versions: Versions, path: str | os.PathLike[str], receiver: Receiver) -> int:
+    """Add the explicit facts of a data set. Returns how many are new."""
     from corollary.loaders.encoded import load_encoded
     from corollary.loaders.translating import Translation, new_labels
 
     data = load_encoded(path, inferred=False)
     for name in data.graphs or ():
-        text = data.dictionary.decode(name)
-        store.refuse_side(URIRef(text[1:-1]))
-    for _ in store._versions.steps():
-        version = store._versions.current().to_be_written()
+        receiver.refuse(data.dictionary.decode(name))
+    for _ in versions.steps():
+        version = versions.current().to_be_written()
         if _is_new(version):
             tables = data.dictionary.tables()
             tables[Kind.BLANK_NODE] = new_labels(len(tables[Kind.BLANK_NODE]))
-            store._versions.change(_with_terms, TermDictionary.of_tables(tables))
-            version, translated = store._versions.current(), None
+            versions.change(_with_terms, TermDictionary.of_tables(tables))
+            version, translated = versions.current(), None
         else:
             translated = Translation(data.dictionary, version.terms.dictionary)
-        target = store._target(version, graph)
+        target = receiver.target(version)
         facts: dict[tuple[int, int], Pairs] = {}
         for source, index in (data.graphs or {_UNNAMED: data.explicit}).items():
             name = source if translated is None or source == _UNNAMED else translated.id(source)
@@ -82,25 +78,19 @@ def load(store: CorollaryStore, path: str | os.PathLike[str], graph: Graph | Nod
                     predicate, pairs = translated.id(predicate), translated.pairs(pairs)
                 known = facts.get((to, predicate), NO_PAIRS)  # two graphs may go to the same one
                 facts[to, predicate] = known.plus(pairs)
-        count = store._add_facts(facts, is_home=graph is None)
-        manager = NamespaceManager(Graph(store), "none")
-        for prefix, namespace in data.prefixes.items():
-            manager.bind(prefix, namespace, override=False)
+        count = receiver.add(facts)
+        receiver.bind([data.prefixes])
     return count
-
-
-_UNNAMED = -1
-"""Stands for the only graph of a data set."""
 
 
 def _is_new(version: Version) -> bool:
     """Whether nothing in memory has an id yet but graphs without facts."""
     quads = version.quads
-    return version.folder is None and not (version.derived.state or quads.graphs or quads.formulas)
+    return version.persistence is None and not (version.derived.state or quads.graphs or quads.formulas)
 
 
 def _with_terms(version: Version, dictionary: TermDictionary) -> Version:
     """A version without facts, over the terms of a data set."""
-    terms = Terms(dictionary)
+    terms = type(version.terms)(dictionary)
     named = frozenset(terms.id_of(version.terms[graph]) for graph in version.named)
-    return version.changed(terms=terms, named=named, contexts={}, quads=Quads())
+    return version.changed(terms=terms, named=named, quads=Quads())

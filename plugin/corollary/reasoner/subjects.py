@@ -16,8 +16,8 @@ import numpy as np
 from corollary.index.pairs import LOW_HALF, NO_KEYS, distinct_of_sorted, firsts, seconds, sort_keys
 from corollary.index.triples import TripleIndex
 
-FACTS_A_LOOK_UP = 256
-"""Arranging so many facts takes about as long as one look-up in the index."""
+FACTS_SORTED_PER_LOOK_UP = 256
+"""How many facts are sorted by subject in the time of one look-up in the index."""
 
 
 class BySubject:

@@ -1,4 +1,4 @@
-"""What a reader sees: one consistent moment of a store, that no later change reaches.
+"""What a reader sees: one consistent moment, which no later change reaches.
 
 Which facts a graph shows: a named graph what was put into it; a home graph (a Dataset's default
 graph, or a plain Graph) also what is inferred and not explicit in other graphs; and two names select one
@@ -21,12 +21,12 @@ from corollary.index.triples import TripleIndex
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Keys
 from corollary.maintain import Report
-from corollary.store.quads import Quads
-from corollary.store.subjects import FACTS_A_LOOK_UP, BySubject
+from corollary.reasoner.quads import Quads
+from corollary.reasoner.subjects import FACTS_SORTED_PER_LOOK_UP, BySubject
 from corollary.terms.dictionary import FIRST_LITERAL, KIND_SHIFT, Kind
 
-CHUNK = 1 << 14
-"""So many facts of a scan are taken out of the columns at a time."""
+FACTS_PER_CHUNK = 1 << 14
+"""How many facts of a scan are decoded at a time."""
 
 _NOTHING = TripleIndex()
 
@@ -105,16 +105,16 @@ class View:
 
     def _scan(self, p: int, relation: Relation) -> Iterator[Fact]:
         keys = self._shown(p, relation).pairs().keys
-        for start in range(0, keys.size, CHUNK):
+        for start in range(0, keys.size, FACTS_PER_CHUNK):
             check()
-            chunk = keys[start : start + CHUNK]
+            chunk = keys[start : start + FACTS_PER_CHUNK]
             yield from zip(firsts(chunk).tolist(), repeat(p), seconds(chunk).tolist())
 
     def _is_arranged(self) -> bool:
         """Whether the facts are there by subject; asked at every look-up, which it counts."""
         if self._by_subject is None:
             self._looked_up += 1
-            if self._looked_up * FACTS_A_LOOK_UP > self._size:
+            if self._looked_up * FACTS_SORTED_PER_LOOK_UP > self._size:
                 self._by_subject = BySubject(self.shown)
         return self._by_subject is not None
 

@@ -6,7 +6,7 @@ import warnings
 
 from corollary.language import Program, Rule
 from corollary.plan.invention import complaint, unending
-from corollary.store.suspension import callers_level
+from corollary.reasoner.suspension import callers_level
 
 
 class UnendingRuleWarning(UserWarning):

@@ -1,4 +1,4 @@
-"""What is in a store, in numbers: for people to print, and for programs as JSON."""
+"""What a reasoner holds, in numbers: for people to print, and for programs as JSON."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from corollary.index.pairs import distinct
-from corollary.store.state import State
-from corollary.store.terms import Terms
+from corollary.reasoner.state import State
+from corollary.reasoner.terms import TermView
 from corollary.terms.dictionary import Kind, kinds
 
-MOST_PRINTED = 10
-"""So many predicates and graphs are printed; ``as_dict`` has them all."""
+MAX_LINES_PRINTED = 10
+"""How many predicates, and how many graphs, are printed; ``as_dict`` has them all."""
 
 _KINDS = {Kind.IRI: "IRIs", Kind.BLANK_NODE: "blank nodes", Kind.LITERAL: "literals"}
 
@@ -70,11 +70,11 @@ class Statistics:
 
 def _listed(title: str, counts: dict[str, Any], text: Callable[[Any], str]) -> list[str]:
     lines = [f"{title:<16} {len(counts):,}"]
-    lines += [f"  {name}  {text(count)}" for name, count in list(counts.items())[:MOST_PRINTED]]
-    return [*lines, "  ..."] if len(counts) > MOST_PRINTED else lines
+    lines += [f"  {name}  {text(count)}" for name, count in list(counts.items())[:MAX_LINES_PRINTED]]
+    return [*lines, "  ..."] if len(counts) > MAX_LINES_PRINTED else lines
 
 
-def statistics(state: State, terms: Terms, rules: str, suspended: Sequence[str]) -> Statistics:
+def statistics(state: State, terms: TermView, rules: str, suspended: Sequence[str]) -> Statistics:
     """The numbers of a moment; ``suspended`` are the rules that are so, a sentence each."""
     explicit, index = state.facts.union, state.index
     text = terms.dictionary.decode

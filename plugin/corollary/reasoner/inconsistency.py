@@ -1,15 +1,14 @@
-"""Inconsistencies in rdflib's terms: which rule says that some triples cannot all be true."""
+"""Inconsistencies, in the terms of the reasoner's owner: triples that contradict each other by a rule."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-
-from rdflib.term import Node
+from typing import Any
 
 from corollary.evaluate import Materialisation
 from corollary.plan.compile import is_virtual
-from corollary.store.terms import Terms
+from corollary.reasoner.terms import TermView
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -21,7 +20,7 @@ class Inconsistency:
     """
 
     rule: str
-    triples: tuple[tuple[Node, Node, Node], ...]
+    triples: tuple[tuple[Any, Any, Any], ...]
     conditions: tuple[str, ...] = ()
     _text: str = field(default="", compare=False)
 
@@ -33,7 +32,7 @@ class Inconsistency:
 
 
 def inconsistencies(
-    result: Materialisation, terms: Terms, text: Callable[[Node], str]
+    result: Materialisation, terms: TermView, text: Callable[[Any], str]
 ) -> Iterator[Inconsistency]:
     """The inconsistencies of a materialisation; ``text`` prints a term."""
     for found in result.inconsistencies:

@@ -1,4 +1,4 @@
-"""What a folder keeps of a store beside terms and facts: names of graphs, formulas, prefixes.
+"""What a folder keeps beside terms and facts: names of graphs, formulas, prefixes.
 
 Graphs go by their ids, as little-endian uint32; formulas as rows of subject, predicate, object, formula.
 """
@@ -6,18 +6,16 @@ Graphs go by their ids, as little-endian uint32; formulas as rows of subject, pr
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from rdflib.graph import Graph
-from rdflib.term import Node, URIRef
 
 from corollary.index.triples import TripleIndex, grouped
 from corollary.kernels.sorted import Keys
-from corollary.store.namespaces import Namespaces
-from corollary.store.quads import Quads
-from corollary.store.version import Version
+from corollary.reasoner.namespaces import Namespaces
+from corollary.reasoner.quads import Quads
+from corollary.reasoner.version import Version
 
 NAMES = ("named", "empty", "formulas", "quoted", "prefixes")
 
@@ -39,12 +37,10 @@ def others_of(version: Version) -> dict[str, bytes]:
     }
 
 
-def with_others(version: Version, others: Mapping[str, bytes], formula: Callable[[Node], Graph]) -> Version:
-    """A version of terms and facts, with all else that was kept beside them; nothing of a new store."""
+def with_others(version: Version, others: Mapping[str, bytes]) -> Version:
+    """A version of terms and facts, with all else that was kept beside them; nothing of a new folder."""
     if not others:
         return version
-    terms = version.terms
-    terms.revive(formula)
     quads = version.quads.with_graphs(_unpacked(others["empty"]))
     rows = np.frombuffer(others["quoted"], "<u4").reshape(-1, 4).astype(np.uint32)
     formulas: dict[int, dict[int, Keys]] = {graph: {} for graph in _unpacked(others["formulas"])}
@@ -53,7 +49,9 @@ def with_others(version: Version, others: Mapping[str, bytes], formula: Callable
         formulas[graph] = {p: relation.pairs().keys for p, relation in index.relations()}
     namespaces = Namespaces()
     for prefix, namespace in json.loads(others["prefixes"]).items():
-        namespaces = namespaces.bound(prefix, URIRef(namespace))
+        if not isinstance(namespace, str):
+            raise TypeError(f"{namespace!r} is no namespace")
+        namespaces = namespaces.bound(prefix, namespace)
     return replace(
         version,
         quads=replace(quads, formulas=Quads.of(formulas).graphs),

@@ -1,4 +1,4 @@
-"""A store at a glance, as text and as HTML: its rules and counts, and whether reasoning waits."""
+"""A summary of a reasoner, as text and as HTML: its rules and counts, and whether reasoning is due."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from html import escape
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
-    """What can be told of a store without any work; ``inferred`` is None if that has to be worked out."""
+class StoreSummary:
+    """What is known without any work; ``inferred`` is None if it has to be derived.
 
+    ``owner`` is the class that people know: ``CorollaryStore`` or ``Reasoner``.
+    """
+
+    owner: str
     rules: str
     explicit: int
     inferred: int | None
@@ -24,7 +28,7 @@ class Glance:
             rest = f"{waiting} for the next read"
         else:
             rest = "reasoning waits for the next read"
-        return f"<CorollaryStore {self.rules}: {self.explicit:,} explicit, {rest}>"
+        return f"<{self.owner} {self.rules}: {self.explicit:,} explicit, {rest}>"
 
     def html(self) -> str:
         """The same as a small table."""
@@ -38,4 +42,4 @@ class Glance:
         cells = "".join(
             f"<tr><th>{escape(what)}</th><td>{escape(value)}</td></tr>" for what, value in rows.items()
         )
-        return f"<table><caption>CorollaryStore</caption>{cells}</table>"
+        return f"<table><caption>{self.owner}</caption>{cells}</table>"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rdflib import Graph, URIRef
 
-from corollary.store.namespaces import Namespaces
+from corollary.reasoner.namespaces import Namespaces
 
 prefixes = st.sampled_from(("", "a", "b", "c"))
 namespaces = st.sampled_from([URIRef(f"http://example.org/{n}#") for n in range(4)])

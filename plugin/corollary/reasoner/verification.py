@@ -1,4 +1,4 @@
-"""Looking at everything a store holds: whether its indexes, terms, facts and folder agree."""
+"""Looking at everything a reasoner holds: whether its indexes, terms, facts and folder agree."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from corollary.index.pairs import Pairs, difference, intersection, sort_keys, sw
 from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Keys
-from corollary.store.quads import Quads, differences
-from corollary.store.version import Version
+from corollary.reasoner.quads import Quads, differences
+from corollary.reasoner.version import Version
 from corollary.terms.dictionary import BULK_KINDS, FIRST_BYTES, INDEX_MASK, KIND_SHIFT, Kind, TermDictionary
 from corollary.terms.texts import ABSENT, Texts
 
@@ -49,7 +49,7 @@ class Verification:
 
 
 def verification(version: Version) -> Verification:
-    """Look at a version and its folder. Precondition: what follows has been worked out."""
+    """Look at a version and at what persists it. Precondition: what follows has been worked out."""
     state, quads, dictionary = version.state, version.quads, version.terms.dictionary
     problems = [*_of_facts(quads), *_of_terms(dictionary)]
     for name, index in _indexes(quads, state.index):
@@ -60,13 +60,13 @@ def verification(version: Version) -> Verification:
                 problems.append(f"{name}: {_name(dictionary, predicate)}: a term is unknown")
     if any(removed.size for _, removed, _ in differences(quads.union, state.index)):
         problems.append("what follows lacks explicit facts")
-    if version.folder is not None:
-        problems += version.folder.findings()
+    if version.persistence is not None:
+        problems += version.persistence.findings()
     return Verification(
         quads.union.fact_count(),
         state.inferred_count,
         len(dictionary),
-        None if version.folder is None else str(version.folder.place),
+        None if version.persistence is None else str(version.persistence.place),
         tuple(problems),
     )
 

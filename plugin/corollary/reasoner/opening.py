@@ -1,0 +1,99 @@
+"""Opening a folder in the place of what a reasoner holds.
+
+Invariant: whatever is raised, wherever, the reasoner holds what it held, or all that the folder does; and a
+folder that no reasoner holds is closed, at the latest when its thread opens the next (``Folder``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from weakref import ref
+
+from corollary.language import CorollaryError
+from corollary.reasoner.contents import with_others
+from corollary.reasoner.folder import Folder
+from corollary.reasoner.options import Options
+from corollary.reasoner.quads import Quads
+from corollary.reasoner.terms import TermView
+from corollary.reasoner.version import Version
+from corollary.reasoner.versions import Closed, Versions
+from corollary.terms.dictionary import TermDictionary
+
+Revive = Callable[[Version], Version]
+"""Restores what texts do not contain in a version that was read."""
+
+Adopt = Callable[[Version | Closed, Version], Version]
+"""Makes of the version before, and of the one that was read, the one that is published."""
+
+
+def open_folder(
+    versions: Versions,
+    place: Path,
+    options: Options,
+    terms_over: Callable[[TermDictionary], TermView],
+    create: bool,
+    revive: Revive,
+    adopt: Adopt,
+) -> bool:
+    """See ``Reasoner.open_folder``."""
+    before = versions.current()
+    if isinstance(before, Closed):
+        before.finish()
+    else:
+        _refuse_to_replace(before)
+    try:
+        folder = Folder(place, create=create, read_only=options.read_only, is_used=_use(versions))
+    except FileNotFoundError:
+        return False
+    try:
+        versions.change(_replaced, _version_in(folder, options, terms_over, revive), adopt)
+    except BaseException:
+        if versions.persistence() is not folder:
+            folder.close()
+        raise
+    return True
+
+
+def _version_in(
+    folder: Folder, options: Options, terms_over: Callable[[TermDictionary], TermView], revive: Revive
+) -> Version:
+    """What a folder holds."""
+
+    def version(dictionary: TermDictionary, quads: Quads, others: dict[str, bytes]) -> Version:
+        read = Version(terms_over(dictionary), options, quads, persistence=folder)
+        return revive(with_others(read, others))
+
+    return folder.read(version)
+
+
+def _use(versions: Versions) -> Callable[[Folder], bool]:
+    """Whether a reasoner has a folder open; it may be gone by then."""
+    of_reasoner = ref(versions)
+
+    def is_used(folder: Folder) -> bool:
+        alive = of_reasoner()
+        return alive is not None and alive.persistence() is folder
+
+    return is_used
+
+
+def _refuse_to_replace(version: Version) -> None:
+    """Raise ``CorollaryError`` if a folder cannot be opened in the place of a version."""
+    if version.persistence is not None:
+        raise CorollaryError(f"the store is open already, in {version.persistence.place}: close it first")
+    quads = version.applied().quads
+    if quads.union.fact_count() or quads.formulas:
+        raise CorollaryError("the store holds triples already: open a folder first, then add them")
+
+
+def _replaced(before: Version, version: Version, adopt: Adopt) -> Version:
+    """What a folder holds, with the names of a version without facts."""
+    named: set[int] = set()
+    if not isinstance(before, Closed):
+        _refuse_to_replace(before)
+        version = version.with_prefixes_of(before)
+        named = {version.terms.id_of(before.terms[graph]) for graph in before.named}
+    version = replace(version, named=version.named | named)
+    return adopt(before, version).as_committed()

@@ -1,0 +1,534 @@
+"""The public face of reasoning without rdflib: facts, rules, and what follows from them.
+
+Words: E are the explicit facts, I is the materialisation (all facts that hold), P the rules.
+
+1. ``add`` and ``remove`` append to a log of pending changes; nothing is derived.
+2. The next read applies what is pending to E and maintains I, in one batch (``corollary.reasoner.deriving``).
+3. A read sees one version. Any number of threads may read while one writes; ``snapshot`` keeps a version.
+4. Every method leaves the reasoner as it was or as it should be, wherever it is interrupted
+   (``corollary.reasoner.versions``).
+
+Two kinds of callers use a ``Reasoner``:
+
+* Programs without rdflib use triples of N-Triples texts, and this class alone.
+* An adapter, as the rdflib store is one, brings terms of its own (a ``TermView``) and begins with
+  ``Reasoner.of(version)``. It reads with ``settled``, changes with ``versions.change`` and
+  ``versions.steps``, and calls within ``limited``.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import partial, reduce
+from operator import add
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, TypeVarTuple, cast
+
+from corollary.kernels.limits import Limits
+from corollary.language import CorollaryError, Program
+from corollary.reasoner.deriving import Deriver
+from corollary.reasoner.options import Options, Rules
+from corollary.reasoner.rule_sources import RuleSource, named_rules, rules_from
+from corollary.reasoner.snapshot import Snapshot
+from corollary.reasoner.state import State
+from corollary.reasoner.summary import StoreSummary
+from corollary.reasoner.terms import DEFAULT_GRAPH, NTriplesTerms, TermView
+from corollary.reasoner.version import StaleTerms, Version
+from corollary.reasoner.versions import Closed, Versions
+from corollary.terms.dictionary import TermDictionary
+
+if TYPE_CHECKING:
+    from corollary.evaluate import Materialisation
+    from corollary.explain import Explanation
+    from corollary.maintain import Report
+    from corollary.plan.components import Components
+    from corollary.reasoner.documents import BadLine, Progress, Source
+    from corollary.reasoner.explaining import Goal
+    from corollary.reasoner.inconsistency import Inconsistency
+    from corollary.reasoner.opening import Adopt, Revive
+    from corollary.reasoner.statistics import Statistics
+    from corollary.reasoner.suspension import SuspendedRule
+    from corollary.reasoner.verification import Verification
+
+Arguments = TypeVarTuple("Arguments")
+Result = TypeVar("Result")
+
+Triple = tuple[str, str, str]
+"""Subject, predicate and object as N-Triples texts."""
+
+
+class Reasoner:
+    """Facts and rules, and what follows from them, kept up to date while both change.
+
+    ``rules`` is a profile name, a rule file, a ``Program``, a list of these, or ``"none"``. ``limits`` are
+    what one call may take: ``Limits``, or a text such as ``seconds=10,bytes=2GB``; the default is what
+    COROLLARY_LIMITS says. Terms are N-Triples texts: ``<http://example.org/a>``, ``_:b``, ``"text"@en``.
+
+        reasoner = Reasoner("rdfs")
+        reasoner.add(("<urn:rex>", RDF_TYPE, "<urn:Dog>"), ("<urn:Dog>", RDFS_SUBCLASS_OF, "<urn:Animal>"))
+        assert ("<urn:rex>", RDF_TYPE, "<urn:Animal>") in reasoner
+    """
+
+    def __init__(self, rules: Rules = "owl2rl", *, limits: Limits | str | None = None) -> None:
+        options = Options(rules, limits=limits)
+        options.refuse_unknown_rules()
+        self._begin(Version(NTriplesTerms(TermDictionary()), options).as_committed())
+
+    @classmethod
+    def of(cls, version: Version) -> Reasoner:
+        """A reasoner that begins with a version: for adapters, which have a ``TermView`` of their own."""
+        reasoner = cls.__new__(cls)
+        reasoner._begin(version.as_committed())
+        return reasoner
+
+    def _begin(self, version: Version) -> None:
+        self.versions = Versions(version)
+        """Who sees which version, and who may change it."""
+        self._deriver = Deriver(self.versions)
+        self._terms_over: Callable[[TermDictionary], TermView] = type(version.terms)
+
+    def __getstate__(self) -> Version:
+        """A copy is in memory, and has what all threads see: a transaction that is open has not happened."""
+        return self.versions.shared().applied().copied()
+
+    def __setstate__(self, version: Version) -> None:
+        self._begin(version.as_committed())
+
+    # Facts
+
+    def add(self, *triples: Triple, graph: str | None = None) -> None:
+        """Add explicit facts, to the default graph or to a named one; all of them, or none after an error.
+
+        Nothing is derived until somebody reads. CorollaryError for what RDF does not allow.
+        """
+        self._record(triples, graph, added=1)
+
+    def remove(self, *triples: Triple, graph: str | None = None) -> None:
+        """Remove explicit facts from one graph. What follows from others stays; unknown facts are ignored."""
+        self._record(triples, graph, added=0)
+
+    def _record(self, triples: Iterable[Triple], graph: str | None, added: int) -> None:
+        given = list(triples)
+        while True:
+            version = self.versions.current()
+            ids = version.terms.id_of if added else version.terms.find
+            name = ids(graph or DEFAULT_GRAPH)
+            rows = array("I")
+            for subject, predicate, value in given:
+                row = name, ids(subject), ids(predicate), ids(value)
+                if added and (subject.startswith('"') or not predicate.startswith("<")):
+                    raise CorollaryError(
+                        f"{subject} {predicate} {value}: RDF allows no literal as a subject, and only an IRI "
+                        "as a predicate"
+                    )
+                if None not in row:
+                    rows.extend((*row, added))
+            try:
+                self.versions.change(Version.recorded, version.terms, rows)
+            except StaleTerms:
+                continue
+            return
+
+    def load(
+        self,
+        *sources: Source,
+        format: str | None = None,
+        graph: str | None = None,
+        on_error: Literal["stop", "skip"] = "stop",
+        progress: Progress | None = None,
+    ) -> int:
+        """Add documents: files, folders or addresses, maybe compressed. Returns how many facts are new.
+
+        ``format`` goes before suffixes and media types. What a document puts into no graph goes into
+        ``graph``, by default the default graph. Of the limits only that of memory applies.
+
+        If one document is bad nothing has changed: InputError says which, where, and what to do. With
+        ``on_error="skip"`` bad lines of N-Triples and N-Quads are left out; ``bad_lines`` lists them.
+        """
+        from corollary.reasoner.documents import PlainReceiver, load
+
+        skips = skips_bad_lines(on_error)
+        read = partial(load, receiver=PlainReceiver(self.versions, graph), skips=skips, progress=progress)
+        return self.limited(self.limits_of_loading(), read, self.versions, sources, format)
+
+    def bad_lines(self) -> tuple[BadLine, ...]:
+        """The lines that the last ``load`` left out: file name, line, column, reason, text."""
+        return self.versions.current().bad_lines
+
+    def load_encoded(self, path: str | os.PathLike[str], *, graph: str | None = None) -> int:
+        """Add the explicit facts of an encoded data set. Returns how many are new.
+
+        InputError if there is no whole data set: then nothing has changed.
+        """
+        from corollary.reasoner.datasets import load
+        from corollary.reasoner.documents import PlainReceiver
+
+        return load(self.versions, path, PlainReceiver(self.versions, graph))
+
+    def save_encoded(self, path: str | os.PathLike[str]) -> None:
+        """Write E and what follows as an encoded data set: a folder for Parquet readers.
+
+        It appears whole or not at all, in place of an older one. InputError if it cannot be written.
+        """
+        from corollary.reasoner.datasets import save
+
+        version = self.settled()
+        save(version, path, version.terms.default)
+
+    def bind(self, prefix: str, namespace: str) -> None:
+        """Print the IRIs of a namespace with a prefix, in explanations and reports."""
+        self.versions.change_beside(Version.bound, prefix, namespace, True)
+
+    # Reading
+
+    def snapshot(self) -> Snapshot:
+        """What holds now, as a value that no later change reaches: for several reads of one moment."""
+        version = self.settled()
+        return Snapshot(version, version.state.everything)
+
+    def match(
+        self, subject: str | None = None, predicate: str | None = None, object: str | None = None
+    ) -> Iterator[Triple]:
+        """The facts of I that match a pattern; None matches anything. One moment, each fact once."""
+        return self.snapshot().match(subject, predicate, object)
+
+    def __contains__(self, triple: Triple) -> bool:
+        return triple in self.snapshot()
+
+    def __len__(self) -> int:
+        return len(self.snapshot())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Triple]:
+        return self.match()
+
+    def materialise(self) -> Materialisation | None:
+        """Apply all changes now, and return the materialisation; None without rules."""
+        return self.settled().state.materialisation
+
+    def derive(self) -> None:
+        """Apply all changes up to now, as this thread sees them, without the warnings of a read."""
+        self.settled(is_read=False)
+
+    def settled(self, *, is_read: bool = True) -> Version:
+        """The version with every change up to now, as this thread sees it, and with what follows.
+
+        A read warns of suspended rules, once each. Cost if nothing has changed: a few attribute look-ups.
+        """
+        version = self.versions.current()
+        if (
+            version.length
+            or version.derived.state is None
+            or (is_read and version.derived is not self._deriver.warned_of)
+        ):
+            return self._deriver.settle(is_read=is_read)
+        return version
+
+    def derived_last(self) -> State | None:
+        """The ``State`` that was derived last, of whatever version; None before there was any."""
+        return self._deriver.latest
+
+    # Rules
+
+    def program(self) -> Program | None:
+        """The rules in force; None if there are none."""
+        return self.versions.current().options.program
+
+    def rules(self) -> Program:
+        """The rules in force, as a program that may have none."""
+        return self.program() or Program(())
+
+    def add_rules(self, *rules: RuleSource) -> Program:
+        """Add rules, and derive what is new by them, in one transaction with the pending changes.
+
+        Each of ``rules`` is a program, a profile or rule file as in ``rules=``, or the text of rules. Returns
+        those that were not there. RuleError, UnsafeRuleError or UnstratifiableError if they are no rules, or
+        cannot be evaluated with the others: then nothing has changed.
+        """
+        known = set(self.rules())
+        given = [rules_from(source) for source in rules]
+        new = [replace(p, rules=tuple(rule for rule in p if rule not in known)) for p in given]
+        more = [program for program in new if len(program)]
+        self.change_options(lambda options: options.with_rules(more))
+        return reduce(add, new, Program(()))
+
+    def remove_rules(self, *rules: RuleSource) -> Program:
+        """Remove rules, and what only they derived, in one transaction with the pending changes.
+
+        Each of ``rules`` is the name of one or more rules, or what ``add_rules`` takes. Returns those that
+        were there. CorollaryError if a name is neither a rule's nor a profile's.
+        """
+        present = self.rules()
+        wanted = {rule for source in rules for rule in named_rules(source, present)}
+        gone = replace(present, rules=tuple(rule for rule in present if rule in wanted))
+        self.change_options(lambda options: options.without_rules(gone))
+        return gone
+
+    def use_rules(self, *rules: RuleSource) -> None:
+        """Replace all rules, in one transaction with the pending changes.
+
+        ``rules`` are what ``add_rules`` takes; without any, or with ``"none"``, nothing follows. Only what
+        differs is derived or deleted. Raises what ``add_rules`` does, and then nothing has changed.
+        """
+        programs = [rules_from(source) for source in rules if source != "none"]
+        self.change_options(lambda options: replace(options, rules=programs))
+
+    def change_options(self, change: Callable[[Any], Options]) -> None:
+        """Follow other options now; with rules that cannot be evaluated nothing has changed."""
+        self._deriver.change_options(change)
+
+    # Reports
+
+    def statistics(self) -> Statistics:
+        """Counts of triples, terms and inconsistencies: print it, or take ``as_dict()``."""
+        from corollary.reasoner.statistics import statistics
+
+        version = self.settled()
+        suspended = [str(rule) for rule in _suspended(version)]
+        title = version.options.title()
+        return self.limited(None, statistics, version.state, version.terms, title, suspended)
+
+    def last_maintenance(self) -> Report | None:
+        """How the last change was followed: print it, or take ``as_dict()``; None if there was none yet."""
+        return self.settled().state.maintenance
+
+    def components(self) -> Components:
+        """The strongly connected components: what is derived, by which module, and what depends on what.
+
+        Print it, or take ``as_dict()`` or ``dot()``. Without rules there are none.
+        """
+        from corollary.plan.components import Components
+
+        result = self.materialise()
+        if result is None:
+            return Components("no rules", len(self.settled().state.facts.union), ())
+        namespaces = self.versions.current().namespaces
+        return result.components([(prefix, str(namespace)) for prefix, namespace in namespaces])
+
+    def explain_plan(self) -> str:
+        """How the rules are evaluated over what is here: modules, components, strata and plans, as text."""
+        from corollary.plan.explain import explanation_text
+
+        result = self.materialise()
+        return "no rules\n" if result is None else explanation_text(result.explain_plan())
+
+    def inconsistencies(self) -> list[Inconsistency]:
+        """What contradicts what, by which rule; of each rule's clashes the first thousand."""
+        from corollary.reasoner.inconsistency import inconsistencies
+
+        version = self.settled()
+        result = version.state.materialisation
+        if result is None:
+            return []
+        found = partial(inconsistencies, result, version.terms, version.terms.printer(version.namespaces))
+        return self.limited(None, lambda: list(found()))
+
+    def suspended_rules(self) -> list[SuspendedRule]:
+        """The rules that are not applied, as the triples at hand let them negate what follows from them.
+
+        With the cycle, and the triples that close it: when these go, the rule is applied again.
+        """
+        return _suspended(self.settled())
+
+    def explain(self, goal: Goal, *, limit: int = 1) -> Explanation:
+        """Why a triple holds, or what makes an inconsistency: up to ``limit`` proofs, the shortest first.
+
+        Print it, or take ``as_dict()``, ``dot()``, ``html()``. CorollaryError for a past inconsistency.
+        """
+        from corollary.reasoner.explaining import explanation
+
+        version = self.settled()
+        names = version.namespaces
+        return self.limited(None, explanation, version.state, version.terms, names, goal, limit)
+
+    def verify(self) -> Verification:
+        """Look at everything: indexes, terms, and the folder against what was committed. Print the result.
+
+        Nothing is changed. It costs as much as opening the folder and sorting all facts.
+        """
+        from corollary.reasoner.verification import verification
+
+        return verification(self.settled())
+
+    def summary(self, owner: str = "Reasoner") -> StoreSummary | Closed:
+        """What is known without any work; the closed version of a closed reasoner."""
+        version = self.versions.current()
+        return version if isinstance(version, Closed) else _summary(version, owner)
+
+    def __repr__(self) -> str:
+        summary = self.summary()
+        return f"<Reasoner: {summary.reason}>" if isinstance(summary, Closed) else str(summary)
+
+    # Limits
+
+    def limited(
+        self, limits: Limits | None, function: Callable[[*Arguments], Result], *args: *Arguments
+    ) -> Result:
+        """What the function returns, called within limits: by default those of the options."""
+        return self._deriver.limited(limits, function, *args)
+
+    def limits_of_loading(self) -> Limits:
+        """The limits of a load: that of memory."""
+        return Limits(bytes=self.versions.current().options.limit.bytes)
+
+    def cancel(self) -> None:
+        """End all reasoning, queries, updates and loads that run, or wait, in other threads.
+
+        Each raises ``Cancelled`` within a second, mostly at once, and leaves the state before it. What begins
+        later is not concerned.
+        """
+        self._deriver.cancellation.cancel()
+
+    # Transactions
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """All that this thread does in a ``with`` statement, committed at its end; all of it or nothing.
+
+        An exception rolls it back. This thread sees its changes, all others see the state at the beginning,
+        and wait with changes of their own. Inside another transaction it is a savepoint.
+        """
+        return self.versions.transaction(self.derive)
+
+    def commit(self) -> None:
+        """Apply all changes now, and persist them if the reasoner is kept in a folder.
+
+        What was committed is what ``rollback`` brings back. CorollaryError inside a transaction.
+        """
+        self.refuse_inside("commit")
+        for _ in self.versions.steps(self.derive):
+            pass
+
+    def rollback(self) -> None:
+        """Bring back everything as of the last commit: triples, what follows, graphs, prefixes, rules.
+
+        Inside a transaction, as of its beginning; it goes on. What follows from what is brought back is known
+        already; the next change is followed at a cost that depends on what was rolled back.
+        """
+        self.versions.roll_back()
+
+    def compact(self) -> int:
+        """Commit, and drop the terms that no fact, graph or rule uses any more. Returns how many.
+
+        What follows is derived anew. In a folder all rows are written anew, and the file becomes smaller.
+        Readers of earlier moments keep theirs. CorollaryError inside a transaction, and if the folder was
+        opened to be read only.
+        """
+        from corollary.reasoner.compacting import compact
+
+        self.refuse_inside("compact")
+        return compact(self.versions, self.derive, self._deriver.forget)
+
+    def refuse_inside(self, what: str) -> None:
+        """Raise CorollaryError if this thread has a transaction open."""
+        if self.versions.own() is not None:
+            raise CorollaryError(
+                f"{what}() inside a transaction: it is committed at its end, or rolled back; leave it first"
+            )
+
+    # Persistence
+
+    def open(self, place: str | os.PathLike[str], *, create: bool = False, read_only: bool = False) -> None:
+        """Hold from now on what a folder holds, and persist there what is committed.
+
+        With ``create`` a folder is made where there is none; else FileNotFoundError. CorollaryError if the
+        folder is in use or damaged, if facts are here already, and inside a transaction.
+        """
+        self.refuse_inside("open")
+        options = replace(self.versions.current().options, read_only=read_only)
+        if not self.open_folder(Path(place), options, create=create):
+            raise FileNotFoundError(place)
+
+    def open_folder(
+        self,
+        place: Path,
+        options: Options,
+        *,
+        create: bool,
+        revive: Revive = lambda read: read,
+        adopt: Adopt = lambda _, read: read,
+    ) -> bool:
+        """Put what a folder holds in place of what is here; False if there is no store.
+
+        For adapters: ``revive`` restores what texts do not contain in a version that was read. ``adopt``
+        makes of the version before, and of the one read, the one that is published.
+        """
+        from corollary.reasoner.opening import open_folder
+
+        return open_folder(self.versions, place, options, self._terms_over, create, revive, adopt)
+
+    def close(self, *, discard: bool = False) -> None:
+        """Commit, and let go of the folder: the reasoner cannot be used until it is opened again.
+
+        With ``discard`` nothing is written, and what was not committed is gone. In memory everything stays as
+        it is, or is rolled back. Nothing is derived. CorollaryError inside a transaction.
+        """
+        version = self.versions.current()
+        if isinstance(version, Closed):
+            version.finish()
+            return
+        self.refuse_inside("close")
+        place = version.persistence
+        if place is not None:
+            reason = f"the store in {place.place} is closed: open it again to use it"
+            self._shut(Closed(reason, version.options, place.close), discard=discard)
+        elif discard:
+            self.rollback()
+
+    def destroy(self, place: str | os.PathLike[str]) -> None:
+        """Remove what is kept in a folder, and the folder if nothing else is in it.
+
+        If it is this reasoner's, it is closed first. CorollaryError if others have it open.
+        """
+        from corollary.reasoner.folder import destroy
+
+        version = self.versions.current()
+        if isinstance(version, Closed):
+            version.finish()
+        elif version.persistence is not None and version.persistence.place.resolve() == Path(place).resolve():
+            self.refuse_inside("destroy")
+            version.to_be_written()
+            reason = f"the store in {os.fspath(place)} is destroyed: open one to use it"
+            self._shut(Closed(reason, version.options, version.persistence.close), discard=True)
+        destroy(Path(place))
+
+    def _shut(self, closed: Closed, *, discard: bool) -> None:
+        """Close, after what is not committed was written or discarded."""
+        if discard:
+            self.versions.change(lambda version: cast(Version, closed))
+        else:
+            for _ in self.versions.steps(lambda: None, closed):
+                pass
+        self._deriver.latest = None
+        closed.finish()
+
+
+def skips_bad_lines(on_error: str) -> bool:
+    """Whether bad lines are to be left out. CorollaryError if the argument says neither."""
+    if on_error not in ("stop", "skip"):
+        raise CorollaryError(f"on_error is 'stop' or 'skip', not {on_error!r}")
+    return on_error == "skip"
+
+
+def _suspended(version: Version) -> list[SuspendedRule]:
+    """The suspended rules. Precondition: what follows has been derived."""
+    from corollary.reasoner.suspension import suspended_rules
+
+    result = version.state.materialisation
+    if result is None:
+        return []
+    return list(suspended_rules(result, version.terms, version.terms.printer(version.namespaces)))
+
+
+def _summary(version: Version, owner: str) -> StoreSummary:
+    state, waiting = version.derived.state, version.waiting()
+    explicit, title = version.quads.union.fact_count(), version.options.title()
+    if waiting or state is None:
+        inferred = None if waiting or version.options.has_rules else 0
+        return StoreSummary(owner, title, explicit, inferred, waiting)
+    return StoreSummary(owner, title, explicit, state.inferred_count, 0)

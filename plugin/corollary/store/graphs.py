@@ -1,0 +1,118 @@
+"""Which graph shows what: rdflib's graphs, names and formulas over one version of the reasoner.
+
+Functions of a version, and steps from one version to the next. None of them changes a store.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rdflib.graph import ConjunctiveGraph, Graph, QuotedGraph
+from rdflib.term import Node
+
+from corollary.index.triples import TripleIndex
+from corollary.language import CorollaryError
+from corollary.reasoner import Closed
+from corollary.reasoner.state import State, View
+from corollary.reasoner.version import StaleTerms, Version
+from corollary.store.default_graph import DefaultGraphAlias, reopened
+from corollary.store.terms import Terms
+from corollary.terms.dictionary import KIND_SHIFT, Kind
+
+if TYPE_CHECKING:
+    from rdflib.graph import _ContextType, _TriplePatternType
+
+Pattern = tuple[int | None, int | None, int | None]
+"""A pattern over ids; None matches anything."""
+
+_UNKNOWN = -1
+"""No graph's id."""
+
+
+def pattern_of(version: Version, triple: _TriplePatternType) -> Pattern | None:
+    """A pattern over ids; None if a term is not known, so that nothing matches."""
+    ids: list[int | None] = []
+    for term in triple:
+        term_id = None if term is None else version.terms.find(term)
+        if term is not None and term_id is None:
+            return None
+        ids.append(term_id)
+    return ids[0], ids[1], ids[2]
+
+
+def formula_of(version: Version, context: _ContextType | Node) -> TripleIndex | None:
+    """The facts of a formula; None if it is a graph."""
+    formulas = version.quads.formulas
+    if not formulas and not isinstance(context, QuotedGraph):
+        return None
+    name = version.terms.find(identifier_of(context))
+    if name is not None and name in formulas:
+        return formulas[name]
+    return TripleIndex() if isinstance(context, QuotedGraph) else None
+
+
+def view_of(version: Version, state: State, context: _ContextType | Node | None) -> View:
+    """What a graph shows."""
+    if context is None:
+        return state.everything
+    terms: Terms = version.terms
+    alias: DefaultGraphAlias = version.adapter_state
+    identifier = alias.meet(identifier_of(context))
+    known = terms.find(identifier)  # readers give no new ids
+    name = _UNKNOWN if known is None else known
+    if name == terms.explicit:
+        return state.explicit
+    if name == terms.inferred:
+        return state.inferred
+    # inferred triples show in the default graph; in a plain store in the nameless ones, or in one alone
+    is_home = name == terms.default or (
+        is_plain(version) and (alias.is_nameless(identifier) or state.facts.graphs.keys() <= {name})
+    )
+    return state.home(name) if is_home else state.graph(name)
+
+
+def adopted(before: Version | Closed, read: Version, opener: Graph | None) -> Version:
+    """What a folder holds, for the graphs that know the store already."""
+    first = None if isinstance(before, Closed) else before.adapter_state.first
+    if opener is not None:
+        first = (opener._default_context if isinstance(opener, ConjunctiveGraph) else opener).identifier
+    kept = frozenset(read.terms[graph] for graph in (*read.quads.graphs, *read.named))
+    return read.changed(adapter_state=reopened(first, kept, is_alone=len(kept) == 1 and not read.named))
+
+
+def is_plain(version: Version) -> bool:
+    """Whether no Dataset has added a graph; the default one, which rdflib adds to list all, is none."""
+    return version.named <= {version.terms.default}
+
+
+def with_graph(version: Version, terms: Terms, graph: int) -> Version:
+    """With a graph that is remembered."""
+    if version.terms is not terms:
+        raise StaleTerms
+    if graph != terms.default:  # the default graph is always there: to look at it changes nothing
+        version.to_be_written()
+    alias = version.adapter_state.of_a_dataset()
+    return version.changed(named=version.named | {graph}, adapter_state=alias)
+
+
+def with_alias(version: Version) -> Version:
+    """After something was loaded into the graph of those who name none."""
+    blank = (graph for graph in version.quads.graphs if graph >> KIND_SHIFT == Kind.BLANK_NODE)
+    return version.changed(
+        adapter_state=version.adapter_state.filled(version.terms[graph] for graph in blank)
+    )
+
+
+def refuse_side(terms: Terms, graph: int) -> None:
+    """Raise ``CorollaryError`` if a graph cannot be changed: it shows one side of all graphs."""
+    if graph == terms.explicit or graph == terms.inferred:
+        side = "explicit" if graph == terms.explicit else "inferred"
+        raise CorollaryError(
+            f"{terms[graph]} shows the {side} triples of all graphs and cannot be changed: add to, "
+            "or remove from, the default graph or a named one"
+        )
+
+
+def identifier_of(context: _ContextType | Node) -> Node:
+    """The name of a graph, given by its name or as an object."""
+    return context.identifier if isinstance(context, Graph) else context
