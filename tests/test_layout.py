@@ -19,7 +19,7 @@ LATE_IMPORTS = {
     "plugin/corollary/reasoner/documents.py": "loaders",
     "plugin/corollary/reasoner/datasets.py": "loaders",
     "plugin/corollary/store/loading.py": "loaders",
-    "plugin/corollary/store/rdflib_compat.py": "loaders",
+    "plugin/corollary/sparql/external.py": "loaders",
 }
 """The imports against the direction, inside functions: the store loads and saves with the loaders."""
 

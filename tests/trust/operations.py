@@ -24,8 +24,8 @@ from tests.trust.injection import Interrupted
 
 from corollary.language import CorollaryError, Program, constant_text, parse_constant, parse_program
 from corollary.profiles import load_profile
+from corollary.sparql.rdf_terms import _term, _text
 from corollary.store import CorollaryStore
-from corollary.store.terms import _term, _text
 
 EX = Namespace("http://example.org/")
 

@@ -54,7 +54,7 @@ class Question:
         """SELECT, ASK, CONSTRUCT or DESCRIBE. InputError with the place of a mistake if it is no query."""
         from pyparsing import ParseException
 
-        from corollary.store.rdflib_compat import parse_query
+        from corollary.sparql.parsing import parse_query
 
         try:
             _, query = parse_query(self.text)
@@ -106,7 +106,7 @@ class Question:
         """
         from rdflib.plugins.sparql.algebra import translateQuery
 
-        from corollary.store.rdflib_compat import parse_query
+        from corollary.sparql.parsing import parse_query
 
         prefixes = {prefix: str(namespace) for prefix, namespace in dataset.namespaces()}
         parsed = parse_query(self.text)
@@ -127,7 +127,7 @@ class Question:
 
     def _check_graphs(self, algebra: Any, dataset: Dataset) -> None:
         """Whether there are the graphs of FROM and FROM NAMED; rdflib would look for them in the network."""
-        from corollary.store.external import is_allowed
+        from corollary.sparql.external import is_allowed
 
         store = cast("CorollaryStore", dataset.store)
         known = {graph.identifier for graph in store.contexts()}

@@ -129,7 +129,7 @@ def printer(dataset: Dataset) -> Printer:
     """Prints terms as Turtle does, on one line, with the prefixes of the data."""
     from rdflib import XSD, Literal, URIRef
 
-    from corollary.store.names import printer as iri_printer
+    from corollary.sparql.names import printer as iri_printer
 
     known = {namespace: prefix for prefix, namespace in PREFIXES.items()}
     known |= {str(namespace): prefix for prefix, namespace in dataset.namespaces()}

@@ -30,10 +30,10 @@ from corollary.language import CorollaryError
 from corollary.sparql.dataset import UNION, QueryDataset, Source
 from corollary.sparql.evaluate import Evaluator
 from corollary.sparql.expressions import ROWS_AT_ONCE
+from corollary.sparql.external import refuse, refuse_clauses, refuse_services
+from corollary.sparql.parsing import parse_query, refuses_deep_nesting
 from corollary.sparql.result import FailedResult, SelectResult
 from corollary.sparql.terms import QueryTerms
-from corollary.store.external import refuse, refuse_clauses, refuse_services
-from corollary.store.rdflib_compat import parse_query, refuses_deep_nesting
 
 KNOWN_ARGUMENTS = {"base", "DEBUG"}
 

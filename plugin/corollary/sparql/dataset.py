@@ -19,8 +19,7 @@ from corollary.index.relation import Relation
 from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys
 from corollary.reasoner.state import View
-from corollary.store import EXPLICIT, INFERRED
-from corollary.store.terms import Terms
+from corollary.sparql.rdf_terms import EXPLICIT, INFERRED, Terms
 
 UNION = "__UNION__"
 """rdflib's name for the union of all graphs."""

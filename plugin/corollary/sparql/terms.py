@@ -11,7 +11,7 @@ import numpy as np
 from rdflib.term import Node
 
 from corollary.kernels.sorted import Column
-from corollary.store.terms import Terms
+from corollary.sparql.rdf_terms import Terms
 from corollary.terms.dictionary import KIND_SHIFT, Kind
 
 UNBOUND = (1 << 32) - 1

@@ -3,8 +3,8 @@
 from corollary.kernels.limits import Cancelled, LimitExceeded, Limits
 from corollary.reasoner.invention import UnendingRuleWarning
 from corollary.reasoner.suspension import SuspendedRuleWarning
-from corollary.store.external import ExternalAccessRefused
-from corollary.store.rdflib_compat import NestedTooDeep
+from corollary.sparql.external import ExternalAccessRefused
+from corollary.sparql.parsing import NestedTooDeep
 from corollary.store.store import EXPLICIT, INFERRED, CorollaryStore, InferredTripleWarning
 
 __all__ = [

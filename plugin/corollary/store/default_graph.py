@@ -16,11 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
-from rdflib.term import BNode, Node, URIRef
-
-EXPLICIT = URIRef("urn:x-corollary:explicit")
-INFERRED = URIRef("urn:x-corollary:inferred")
-"""The graphs that show one side of all others."""
+from rdflib.term import BNode, Node
 
 
 def reopened(first: Node | None, kept: frozenset[Node], *, is_alone: bool) -> DefaultGraphAlias:

@@ -15,8 +15,8 @@ from corollary.language import CorollaryError
 from corollary.reasoner import Closed
 from corollary.reasoner.state import State, View
 from corollary.reasoner.version import StaleTerms, Version
+from corollary.sparql.rdf_terms import Terms
 from corollary.store.default_graph import DefaultGraphAlias, reopened
-from corollary.store.terms import Terms
 from corollary.terms.dictionary import KIND_SHIFT, Kind
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from corollary.language import CorollaryError, InputError
 from corollary.language.errors import Hint, Span
 from corollary.reasoner.documents import Destination, Facts, read_documents
 from corollary.reasoner.version import Version
-from corollary.store.external import ExternalAccessRefused, kind_of
-from corollary.store.terms import Terms
+from corollary.sparql.external import ExternalAccessRefused, kind_of
+from corollary.sparql.rdf_terms import Terms
 from corollary.terms.dictionary import Ids
 
 if TYPE_CHECKING:

@@ -34,7 +34,8 @@ from corollary.reasoner.quads import Change, differences, matching
 from corollary.reasoner.reasoner import skips_bad_lines
 from corollary.reasoner.state import Fact, State, View
 from corollary.reasoner.version import StaleTerms, Version
-from corollary.store.default_graph import EXPLICIT, INFERRED, DefaultGraphAlias
+from corollary.sparql.rdf_terms import EXPLICIT, INFERRED, Terms
+from corollary.store.default_graph import DefaultGraphAlias
 from corollary.store.delegation import of_reasoner
 from corollary.store.graphs import (
     adopted,
@@ -49,7 +50,6 @@ from corollary.store.graphs import (
 )
 from corollary.store.options import StoreOptions
 from corollary.store.rdflib_compat import graph_that_calls
-from corollary.store.terms import Terms
 from corollary.terms.dictionary import TermDictionary
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
     from corollary.index.pairs import Pairs
     from corollary.reasoner.documents import Progress, Source
-    from corollary.sparql import Source as QuerySource
+    from corollary.sparql.dataset import Source as QuerySource
 
 Contexts = Iterator["_ContextType | None"]
 
@@ -404,7 +404,7 @@ class CorollaryStore(Store):
         would reach files or the network, and the store's ``external`` does not allow it. LimitExceeded,
         Cancelled.
         """
-        from corollary.sparql import answer
+        from corollary.sparql.answer import answer
         from corollary.sparql.handing_on import answered
 
         limits = Limits.of(kwargs.pop("limits", None))
@@ -422,7 +422,7 @@ class CorollaryStore(Store):
 
     def _source(self, version: Version, home: Node) -> QuerySource:
         """What a query on a graph reads."""
-        from corollary.sparql import Source as QuerySource
+        from corollary.sparql.dataset import Source as QuerySource
 
         own = version.terms.find(version.adapter_state.meet(home)) if isinstance(home, BNode) else None
         state = version.state

@@ -27,9 +27,10 @@ from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef, Variabl
 from corollary.kernels.limits import check
 from corollary.language import CorollaryError
 from corollary.reasoner.state import View
-from corollary.store.external import ExternalAccessRefused, refuse
+from corollary.sparql.external import ExternalAccessRefused, refuse
+from corollary.sparql.parsing import parse_update, refuses_deep_nesting
 from corollary.store.loading import UnreadableDocument, read_iri
-from corollary.store.rdflib_compat import default_graph_of_caller, parse_update, refuses_deep_nesting
+from corollary.store.rdflib_compat import default_graph_of_caller
 from corollary.store.solutions import Row, Scope, solutions
 
 if TYPE_CHECKING:

@@ -16,9 +16,12 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
 from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.language.constants import escape, unescape
-from corollary.store.default_graph import EXPLICIT, INFERRED
-from corollary.store.names import printer
+from corollary.sparql.names import printer
 from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
+
+EXPLICIT = URIRef("urn:x-corollary:explicit")
+INFERRED = URIRef("urn:x-corollary:inferred")
+"""The graphs that show one side of all others."""
 
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@(\S+)|\^\^<(.*)>)?', re.DOTALL)
 
@@ -61,7 +64,7 @@ class Terms(dict[int, Node]):
         return _term(text)
 
     def printer(self, namespaces: Iterable[tuple[str, str]]) -> Callable[[Node], str]:
-        """See ``corollary.store.names``."""
+        """See ``corollary.sparql.names``."""
         return printer(namespaces)
 
     def __missing__(self, term_id: int) -> Node:

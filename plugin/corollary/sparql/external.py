@@ -10,9 +10,12 @@ Redirects are followed to http and https alone: what may use the network is not 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import Request
 
 import rdflib.plugins.sparql as settings
+from rdflib.plugins.sparql import evaluate
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import Query
 from rdflib.term import Node, URIRef
@@ -66,8 +69,6 @@ def refuse_services(part: object, access: str) -> list[CompValue]:
                 refuse("SERVICE", address, access)
             silenced.append(service)
         else:
-            from corollary.store.rdflib_compat import guard_services
-
             guard_services()
     return silenced
 
@@ -82,3 +83,19 @@ def services(part: object) -> Iterator[CompValue]:
     elif isinstance(part, list | tuple):
         for value in part:
             yield from services(value)
+
+
+def guard_services() -> None:
+    """Let rdflib, which asks services with ``urlopen``, follow redirects to http and https only.
+
+    rdflib has no argument for that. Its name for ``urlopen`` is replaced, when a query first needs it.
+    """
+    from corollary.loaders.fetching import RedirectRefused, opened
+
+    def open_service(request: Request) -> Any:
+        try:
+            return opened(request)
+        except RedirectRefused as error:
+            raise ExternalAccessRefused(f"SERVICE: {error}") from None
+
+    evaluate.urlopen = open_service  # type: ignore[assignment, attr-defined]

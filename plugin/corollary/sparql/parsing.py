@@ -1,0 +1,54 @@
+"""SPARQL texts to rdflib's parse trees, one at a time.
+
+rdflib's SPARQL parser is not thread-safe. The parser finds out at a parse action's first call how many
+arguments the action takes. Two threads that find out together leave the grammar broken for good, so every
+text goes through one lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from threading import RLock
+from typing import Any, ParamSpec, TypeVar
+
+from rdflib.plugins.sparql.parser import parseQuery, parseUpdate
+
+from corollary.kernels.interrupts import alone
+from corollary.language import CorollaryError
+
+_PARSER = RLock()
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+class NestedTooDeep(CorollaryError, RecursionError):
+    """A query or update has more within each other than can be parsed or evaluated."""
+
+
+def refuses_deep_nesting(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Decorator: raise ``NestedTooDeep`` where Python's stack ends."""
+
+    @wraps(function)
+    def refusing(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        try:
+            return function(*args, **kwargs)
+        except NestedTooDeep:
+            raise
+        except RecursionError:
+            complaint = "the query or update is nested too deep"
+            remedy = "write it with fewer parentheses, groups or operators within each other"
+            raise NestedTooDeep(f"{complaint}: {remedy}") from None
+
+    return refusing
+
+
+def parse_query(text: str) -> Any:
+    """The parse tree of a query, for ``translateQuery``."""
+    return alone(_PARSER, parseQuery, text)
+
+
+def parse_update(text: Any) -> Any:
+    """The parse tree of an update (text, bytes or a file), for ``translateUpdate``."""
+    return alone(_PARSER, parseUpdate, text)
