@@ -10,6 +10,7 @@ from corollary.generators import GENERATORS, generate
 from corollary.language import Program, Rule, format_program, parse_program
 from corollary.loaders import BadLine, EncodedDataSet, TermDictionary, load_encoded, read_index, save_encoded
 from corollary.profiles import load_profile, load_rules, profile_names
+from corollary.reasoner import Reasoner, Snapshot
 from corollary.store import CorollaryStore, LimitExceeded, Limits
 
 DOG, ANIMAL, REX = (URIRef(f"http://example.org/{name}") for name in ("Dog", "Animal", "rex"))
@@ -47,6 +48,19 @@ def store(folder: Path, program: Program) -> int:
     store.remove_rules(added)
     store.close()
     return loaded
+
+
+def reasoner(program: Program) -> Snapshot:
+    """The same without rdflib."""
+    reasoner = Reasoner(program, limits="seconds=10")
+    reasoner.add(("<urn:rex>", RDF.type.n3(), "<urn:Dog>"))
+    with reasoner.transaction():
+        reasoner.remove(("<urn:rex>", RDF.type.n3(), "<urn:Dog>"))
+    print(reasoner.explain(("<urn:rex>", RDF.type.n3(), "<urn:Animal>")), reasoner.last_maintenance())
+    for subject, predicate, value in reasoner.match(None, RDF.type.n3(), None):
+        print(subject, predicate, value)
+    print(reasoner.inconsistencies(), reasoner.statistics().inferred)
+    return reasoner.snapshot()
 
 
 def files(folder: Path) -> EncodedDataSet:

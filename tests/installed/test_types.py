@@ -20,6 +20,7 @@ PROGRAM = Path(__file__).with_name("program.py")
 REVEALED = {
     "store.CorollaryStore().load('a.nt')": "int",
     "store.Limits().seconds": "float | None",
+    "reasoner.Reasoner().load('a.nt')": "int",
     "profiles.load_profile": "def (name: str) -> corollary.language.model.Program",
     "language.parse_program('')": "corollary.language.model.Program",
     "loaders.read([], loaders.TermDictionary())[2].dtype.name": "str",
@@ -77,7 +78,7 @@ def test_a_program_has_no_any(python: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_types_are_those_declared(python: Path, tmp_path: Path) -> None:
     program = tmp_path / "revealed.py"
-    imports = "from corollary import generators, language, loaders, profiles, store\n"
+    imports = "from corollary import generators, language, loaders, profiles, reasoner, store\n"
     program.write_text(imports + "".join(f"reveal_type({expression})\n" for expression in REVEALED))
     notes = [line for line in mypy(python, program).splitlines() if "Revealed type" in line]
     assert [note.split('"')[1] for note in notes] == list(REVEALED.values())

@@ -28,11 +28,9 @@ from corollary.reasoner.invention import UnendingRuleWarning
 from corollary.reasoner.reasoner import Reasoner
 from corollary.reasoner.snapshot import Snapshot
 from corollary.reasoner.suspension import SuspendedRuleWarning
-from corollary.reasoner.versions import Closed
 
 __all__ = [
     "Cancelled",
-    "Closed",
     "LimitExceeded",
     "Limits",
     "Reasoner",

@@ -12,9 +12,9 @@ from rdflib.term import Node
 
 from corollary.index.triples import TripleIndex
 from corollary.language import CorollaryError
-from corollary.reasoner import Closed
 from corollary.reasoner.state import State, View
 from corollary.reasoner.version import StaleTerms, Version
+from corollary.reasoner.versions import Closed
 from corollary.sparql.rdf_terms import Terms
 from corollary.store.default_graph import DefaultGraphAlias, reopened
 from corollary.terms.dictionary import KIND_SHIFT, Kind

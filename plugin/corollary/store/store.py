@@ -28,12 +28,13 @@ from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef
 from corollary.index.pairs import NO_KEYS
 from corollary.index.triples import TripleIndex
 from corollary.kernels.limits import Limits, check
-from corollary.reasoner import Closed, Reasoner
+from corollary.reasoner import Reasoner
 from corollary.reasoner.options import Rules
 from corollary.reasoner.quads import Change, differences, matching
 from corollary.reasoner.reasoner import skips_bad_lines
 from corollary.reasoner.state import Fact, State, View
 from corollary.reasoner.version import StaleTerms, Version
+from corollary.reasoner.versions import Closed
 from corollary.sparql.rdf_terms import EXPLICIT, INFERRED, Terms
 from corollary.store.default_graph import DefaultGraphAlias
 from corollary.store.delegation import of_reasoner
