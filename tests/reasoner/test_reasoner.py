@@ -4,12 +4,13 @@ import pickle
 import threading
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from corollary.language import CorollaryError, InputError, UnknownProfileError
-from corollary.reasoner import Cancelled, LimitExceeded, Reasoner, SuspendedRuleWarning
+from corollary.language import CorollaryError, InputError, UnknownProfileError, parse_program
+from corollary.reasoner import Cancelled, LimitExceeded, Reasoner, SuspendedRuleWarning, deriving
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
@@ -289,29 +290,32 @@ def test_limits_end_a_call_and_change_nothing() -> None:
     assert len(reasoner) == 3
 
 
-def test_cancel_ends_what_runs_in_other_threads() -> None:
+@pytest.mark.filterwarnings("ignore::corollary.reasoner.UnendingRuleWarning")
+def test_cancel_ends_what_runs_in_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rule has no end of its own. It is cancelled once deriving has begun."""
     reasoner = Reasoner("none")
-    edge = "<urn:x#edge>"
-    for number in range(6000):
-        reasoner.add((f"<urn:x#n{number}>", edge, f"<urn:x#n{(number * 7 + 1) % 6000}>"))
-    ended: list[BaseException] = []
+    reasoner.add((REX, "<urn:x#n>", f'"1"^^<{XSD}integer>'))
+    rules = parse_program("[?x, <urn:x#n>, ?m] :- [?x, <urn:x#n>, ?k], BIND(?k + 1 AS ?m) .")
+    begun, ended = threading.Event(), []
+    materialise = vars(deriving)["materialise"]
 
-    def close() -> None:
+    def begin(*given: Any) -> Any:
+        begun.set()
+        return materialise(*given)
+
+    def derive() -> None:
         try:
-            reasoner.add_rules(f"[?x, {edge}, ?z] :- [?x, {edge}, ?y], [?y, {edge}, ?z] .")
+            reasoner.add_rules(rules)
         except Cancelled as error:
             ended.append(error)
 
-    for _ in range(20):  # it may have been done before it was cancelled
-        thread = threading.Thread(target=close)
-        thread.start()
-        thread.join(0.05)
-        reasoner.cancel()
-        thread.join()
-        if ended:
-            break
-        reasoner.use_rules("none")
-    assert ended and len(reasoner.rules()) == 0 and len(reasoner) == 6000
+    monkeypatch.setattr(deriving, "materialise", begin)
+    thread = threading.Thread(target=derive)
+    thread.start()
+    assert begun.wait(60)
+    reasoner.cancel()
+    thread.join(60)
+    assert ended and len(reasoner.rules()) == 0 and len(reasoner) == 1
 
 
 # Documents and folders
