@@ -66,7 +66,12 @@ def undisturbed(work: Callable[[], Result], stop: Callable[[], None] = lambda: N
             failures.append(failure)
 
     thread = Thread(target=run, name="corollary")
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError as error:
+        if "interpreter shutdown" not in str(error):
+            raise
+        return work()  # Python 3.12.1 starts no thread any more in atexit callbacks
     try:
         while thread.is_alive():
             thread.join(SECONDS_BETWEEN_CHECKS)
