@@ -176,7 +176,7 @@ before = memory("VmRSS")
 dictionary = TermDictionary()
 index = read_index(sys.argv[1:], dictionary)
 pairs = [relation.pairs() for _, relation in index.relations()]
-kept = dictionary.memory() + sum(one.keys.nbytes + one.swapped.nbytes for one in pairs)
+kept = dictionary.memory() + sum(one.keys.nbytes + one.by_object.nbytes for one in pairs)
 print(json.dumps([index.fact_count(), kept, before, memory("VmHWM")]))
 """
 """Loads files in a fresh process: triples, bytes kept, bytes of the process before and at its peak."""

@@ -202,7 +202,7 @@ def concatenate(parts: list[Batch]) -> Batch:
 
 
 def distinct_values(atom: Atom, variable: int, facts: TripleIndex) -> Batch:
-    """The values that an atom's predicate, or class, takes among the facts: see ``plan.order.Distinct``."""
+    """The values that an atom's predicate, or class, takes among the facts: see ``plan.steps.Distinct``."""
     if variable == atom.p:
         values = np.array(facts.predicates(), np.uint32)
     else:

@@ -1,6 +1,6 @@
 """The plans of rules as joins of tables.
 
-A plan's steps (``plan.order``) are taken one by one, as the engine takes them, with two differences. The
+A plan's steps (``plan.steps``) are taken one by one, as the engine takes them, with two differences. The
 guards of a rule are not joined one after the other: their matches are known to the driver, and are one
 small table, sent to every executor. And a term that an atom uses for a predicate can only be a predicate
 there is, which the driver knows too: so other atoms that bind it are cut down to these.
