@@ -86,6 +86,9 @@ class Engine:
         self.schema_depends_on_data = self.schema.has_any_class
         self.schema_depends_on_strata = False
         self.seconds_per_removal: dict[str, float] = {}
+        self.schema_modules: tuple[Module, ...] = ()
+        self._adding: list[Module] = []
+        self._closing: list[Module] = []
         index = explicit.snapshot()
         stated: Candidates = {}
         for rule in compiled.rules:
@@ -93,7 +96,7 @@ class Engine:
         self._add_axioms(stated)
         self._review()
         self.fixpoint = Fixpoint(index, self._modules.modules, progress, compiled.dictionary.decode)
-        self.schema_modules = self._schema_modules()
+        self._sort_modules()
         self.fixpoint.watch = self._watch
         started = perf_counter()
         self.add(stated)
@@ -277,15 +280,18 @@ class Engine:
             if module not in self.fixpoint.modules:
                 self.fixpoint.add_module(module, before=following)
             following = module
-        self.schema_modules = self._schema_modules()
+        self._sort_modules()
 
-    def _schema_modules(self) -> tuple[Module, ...]:
-        """The modules that derive schema facts from schema facts."""
-        return tuple(module for module in self._modules.modules if module.derives_schema)
+    def _sort_modules(self) -> None:
+        """Note which modules derive schema facts from schema facts, add rules, or close what facts say."""
+        modules = self._modules.modules
+        self.schema_modules = tuple(module for module in modules if module.derives_schema)
+        self._adding = [m for m in modules if type(m).new_rules is not Module.new_rules]
+        self._closing = [m for m in modules if type(m).closed_by_facts is not Module.closed_by_facts]
 
     def _take_new_rules(self) -> None:
         """Take in rules that modules add for the facts there are now."""
-        new = [rule for module in self._modules.modules for rule in module.new_rules(self.compiled)]
+        new = [rule for module in self._adding for rule in module.new_rules(self.compiled)]
         if new:
             self._assignment = ModuleAssignment(self.compiled, self._kinds, self._rejected, self._assignment)
             for rule in new:
@@ -301,7 +307,7 @@ class Engine:
     def _closes_schema(self) -> bool:
         """Whether facts, which may go, make a module close a relation of the schema."""
         schema, rdf_type = self.schema.predicates, self.compiled.rdf_type
-        closed = (module.closed_by_facts for module in self._modules.modules)
+        closed = (module.closed_by_facts for module in self._closing)
         return any(rdf_type in names or not schema.isdisjoint(names) for names in closed)
 
     # Strata

@@ -135,7 +135,8 @@ class Transaction:
 
     def run(self) -> Materialisation:
         """Follow the transaction to the end."""
-        self._work.enqueue_candidates(self._work.start.removed - self._engine.axioms, None)
+        if self._work.start.removed:
+            self._work.enqueue_candidates(self._work.start.removed - self._engine.axioms, None)
         fixpoint, has_strata = self._engine.fixpoint, bool(self._engine.strata)
         fixpoint.journal = {} if has_strata else None
         for layer in self._layers.all:
@@ -154,9 +155,10 @@ class Transaction:
     def _follow_layer(self, layer: int) -> None:
         number, stage = self._layers.stratum(layer), self._layers.name(layer)
         stratum = StratumChange(self._work, number, layer) if number else None
-        journal = self._engine.fixpoint.journal or {}
-        noted = {predicate: len(parts) for predicate, parts in journal.items()}
+        noted: dict[int, int] = {}
         if stratum is not None:
+            journal = self._engine.fixpoint.journal or {}
+            noted = {predicate: len(parts) for predicate, parts in journal.items()}
             stratum.overdelete()
         self._delete(layer, stratum)
         if layer == SCHEMA:

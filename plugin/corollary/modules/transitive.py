@@ -101,6 +101,7 @@ class Transitive(Module):
     def __init__(self, context: ExecutionContext, rdf_type: int) -> None:
         self.rules: list[CompiledRule] = []
         self._predicates: list[int] = []
+        self._constants: frozenset[int] = frozenset()
         self._symmetric: set[int] = set()
         self._loopless: set[int] = set()
         self._context = context
@@ -154,6 +155,7 @@ class Transitive(Module):
             self._unclosed.add(predicate)
         self.rules.append(rule)
         self._predicates.append(predicate)
+        self._constants |= {predicate}
         self._guards.add(rule)
         guards = tuple(rule.atoms[i] for i in sorted(rule.guards))
         marked = Atom(predicate, self._rdf_type, predicate)
@@ -165,6 +167,7 @@ class Transitive(Module):
         """Take in a rule that makes a constant predicate symmetric; another rule closes it."""
         self.rules.append(rule)
         self._predicates.append(predicate)
+        self._constants |= {predicate}
         self._symmetric.add(predicate)
         self._unclosed.add(predicate)
         self._waiting = True
@@ -182,6 +185,7 @@ class Transitive(Module):
         closed, symmetric, loopless = self._external.keys(), self._symmetric, self._loopless
         kept = [(r, p) for r, p in zip(self.rules, self._predicates, strict=True) if r.number != number]
         self.rules, self._predicates = [rule for rule, _ in kept], [predicate for _, predicate in kept]
+        self._constants = frozenset(self._predicates)
         self._symmetric = {p for rule, p in kept if symmetric_predicate(rule) is not None}
         self._loopless = self._without_loops()
         self._by_guards.drop_rules({number})
@@ -199,7 +203,7 @@ class Transitive(Module):
     @property
     def closed_by_facts(self) -> Set[int]:
         """The predicates that are closed by guards."""
-        return self._external.keys() - set(self._predicates)
+        return self._external.keys() - self._constants
 
     @property
     def is_waiting(self) -> bool:
