@@ -82,6 +82,8 @@ class Delta(TripleIndex):
 
     def __and__(self, other: TripleIndex) -> Delta:
         """The facts that are in both."""
+        if not self._relations:
+            return self
         found: dict[int, Relation] = {}
         for predicate, relation in self._relations.items():
             small, large = relation, other.relation(predicate)
@@ -93,6 +95,8 @@ class Delta(TripleIndex):
 
     def __sub__(self, other: TripleIndex) -> Delta:
         """The facts that the other has not."""
+        if not self._relations or not other._relations:
+            return self
         found: dict[int, Relation] = {}
         for predicate, relation in self._relations.items():
             known = other.relation(predicate)
@@ -104,8 +108,10 @@ class Delta(TripleIndex):
 
     def __or__(self, other: Delta) -> Delta:
         """The facts that are in any of both."""
-        if not self or not other:
-            return self or other
+        if not other._relations:
+            return self
+        if not self._relations:
+            return other
         found = dict(self._relations)
         for predicate, relation in other._relations.items():
             mine = found.get(predicate)
