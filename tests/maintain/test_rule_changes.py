@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests import ontology_strategies as ontology
-from tests.engine import Fact, run
+from tests.engine import Fact, facts_of, load, run
 from tests.evaluate.test_against_naive import is_stratified
 from tests.maintain.histories import (
     STRATEGIES,
@@ -19,15 +19,19 @@ from tests.maintain.histories import (
     same_values,
     same_visible,
 )
+from tests.oracles import naive
 from tests.strategies import EXAMPLE, NUMBERS, sets_of, thorough
 
 from corollary.algebra.context import ExecutionContext
+from corollary.evaluate import materialise
 from corollary.index import relation
-from corollary.index.delta import Delta
+from corollary.index.delta import NOTHING, Delta
 from corollary.language import IRI, RDF_TYPE, Constant, Program, parse_program
+from corollary.maintain import maintain
 from corollary.modules.semi_naive import SemiNaive
 from corollary.plan.compile import compile_rule
 from corollary.profiles import load_profile
+from corollary.terms.dictionary import TermDictionary
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -136,6 +140,24 @@ def test_so_much_is_lost_at_least(profile: str, explicit: frozenset[Fact]) -> No
     for rule in engine.compiled.rules:
         module = SemiNaive("one rule", ExecutionContext(result.dictionary))
         module.add_rule(compile_rule(rule.source, rule.number, result.dictionary))
-        derived = Delta.among(module.conclusions(None, result.index), result.index)
+        derived = Delta.among(module.conclusions(result.index), result.index)
         least = engine.lost_at_least([rule], result.explicit) + engine.axioms.fact_count()
         assert 0 <= least <= len(derived - result.explicit)
+
+
+@pytest.mark.parametrize("modular", [True, False])
+def test_guards_of_a_rule_that_comes_are_schema(modular: bool) -> None:
+    """Also where semi-naive evaluation takes all rules."""
+    dictionary = TermDictionary()
+    names = {name: IRI(EXAMPLE + name) for name in ("a", "b", "p", "q", "below")}
+    guard = (names["p"], names["below"], names["q"])
+    facts = frozenset({guard, (names["a"], names["p"], names["b"])})
+    copies = parse_program(f"PREFIX : <{EXAMPLE}>\n[?x, ?q, ?y] :- [?p, :below, ?q], [?x, ?p, ?y] .")
+    explicit, fewer = load(facts, dictionary), load(facts - {guard}, dictionary)
+    before = materialise(explicit, Program(()), dictionary, modular=modular)
+    came, _ = maintain(before, explicit, NOTHING, NOTHING, program=copies)
+    below = dictionary.find(f"<{EXAMPLE}below>")
+    assert below in came.engine.schema.predicates
+    assert facts_of(came.index.columns(), dictionary) == naive.closure(facts, copies)[0]
+    after, _ = maintain(came, fewer, Delta.of(explicit) - fewer, NOTHING)
+    assert facts_of(after.index.columns(), dictionary) == facts - {guard}

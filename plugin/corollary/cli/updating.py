@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class StrategyName(click.ParamType):  # type: ignore[type-arg]  # takes none before click 8.3
-    """A deletion strategy, or ``automatic``; the engine says which there are, when somebody asks."""
+    """The name of a deletion strategy in the engine's registry, or ``automatic``."""
 
     name = "strategy"
 

@@ -23,7 +23,7 @@ FACT, CONSTRAINT, STRATIFIED = "fact", "constraint", "stratified"
 REASONS = {
     FACT: "rules without a body: what they state",
     STRATIFIED: "negation or aggregates: after all that they depend on",
-    CONSTRAINT: "no head: looked at when somebody asks for inconsistencies",
+    CONSTRAINT: "no head: evaluated when inconsistencies are asked for",
 }
 """What EXPLAIN says of these."""
 
@@ -76,7 +76,8 @@ class ModuleAssignment:
 
     def is_indifferent_to(self, rule: CompiledRule) -> bool:
         """Whether all other rules have the same modules, and the schema is the same, without a rule."""
-        return not any(kind.minds(rule, self.rules) for kind in self._kinds)
+        makes_schema = bool(rule.guards) or self.rules.is_schema(rule)
+        return not makes_schema and not any(kind.minds(rule, self.rules) for kind in self._kinds)
 
     def is_as(self, other: ModuleAssignment) -> bool:
         """Whether rules that are in both have the same modules, and the schema is the same."""

@@ -43,7 +43,7 @@ class Backward:
 
     def run(
         self,
-        program: CompiledProgram,
+        context: ExecutionContext,
         wanted: TripleIndex,
         facts: TripleIndex,
         data: TripleIndex | None = None,
@@ -55,7 +55,7 @@ class Backward:
         if self._plan is None:
             plan = delta_plan(self._form, self._trigger.position, sizes(facts))
             self._plan = _with_guards_over_all(plan, self.rule)
-        return run_delta(self._plan, ages, self._form, ExecutionContext(program.dictionary))
+        return run_delta(self._plan, ages, self._form, context)
 
     def heads(self, batch: Batch) -> tuple[Column, Keys]:
         """The predicates and packed ends of the heads of a batch's rows."""

@@ -106,7 +106,7 @@ class Ways:
         for backward in leading_to(self._program, wanted):
             if backward.is_closure or backward.rule.groupings:
                 continue
-            batch = backward.run(self._program, wanted, self._index, self._explicit if near else None)
+            batch = backward.run(self._context, wanted, self._index, self._explicit if near else None)
             if batch.size:
                 _, ends = backward.heads(batch)
                 inferred = self._inferred(backward.rule, batch)
@@ -128,7 +128,7 @@ class Ways:
             if not backward.is_closure:
                 continue
             pathless: list[Fact] = []
-            batch = backward.run(self._program, wanted, self._index)
+            batch = backward.run(self._context, wanted, self._index)
             for fact, way in self._chosen(backward, batch, 1):
                 assert isinstance(way.reason, Application)
                 paths, is_enough = self._paths.find(fact)
@@ -147,7 +147,7 @@ class Ways:
         """Find the ways by one rule."""
         if not wanted:
             return
-        batch = backward.run(self._program, _index_of(wanted), self._index)
+        batch = backward.run(self._context, _index_of(wanted), self._index)
         for fact, way in self._chosen(backward, batch, self._most):
             found[fact].append(way)
 
@@ -203,7 +203,7 @@ class Ways:
         known = {rule.names[-1 - v]: term for v, term in ends.items() if v not in computed}
         narrow = self._compiled(substitute(rule.source, self._constants(known)), rule.number)
         position = rule.heads.index(head)
-        batch = Backward(narrow, narrow.heads[position]).run(self._program, _index_of([fact]), self._index)
+        batch = Backward(narrow, narrow.heads[position]).run(self._context, _index_of([fact]), self._index)
         for row in range(batch.size):
             found = {narrow.names[-1 - v]: int(column[row]) for v, column in batch.columns.items()}
             numbers = {v: i for i, v in enumerate(rule.names)}

@@ -1,6 +1,6 @@
 """Facts that changed, or may change: sets of facts by predicate, with the operators of sets.
 
-``Candidates`` are facts as modules find them, in parts that nobody sorted. ``Delta`` is the same as a set.
+``Candidates`` are facts as modules derive them: unsorted, with duplicates. A ``Delta`` is a sorted set.
 """
 
 from __future__ import annotations

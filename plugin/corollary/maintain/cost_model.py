@@ -15,7 +15,7 @@ AUTOMATIC = "automatic"
 """The strategy that the cost model chooses."""
 
 LARGE_REMOVAL = 1000
-"""Removed facts. From so many on the time that each took is an estimate for the next transaction."""
+"""Removed facts. The time of a transaction with fewer is no estimate for the next one."""
 
 PENALTY_AFTER_ABORT = 8
 """After an aborted large removal the estimate is that of recomputing, times this: the next ones recompute at
@@ -46,7 +46,7 @@ def choose(
         return strategies[wanted], ""
     able = [strategy for strategy in strategies.values() if strategy.can_follow(request)]
     chosen = min(able, key=lambda strategy: strategy.seconds(request))
-    return chosen, "so many facts are removed" if chosen is fallback else ""
+    return chosen, "too many facts are removed" if chosen is fallback else ""
 
 
 def learnt_seconds(request: Request, strategy: str) -> float:

@@ -75,7 +75,7 @@ class StratumChange:
     def _evaluated(self) -> Delta:
         """Evaluate the stratum from scratch; what it had derived and does not derive now."""
         work, module, layer = self._work, self._module, self._layer
-        concluded = Delta.gathered(module.conclusions(None, work.index))
+        concluded = Delta.gathered(module.conclusions(work.index))
         work.concluded[layer] = concluded
         module.start(work.index)
         work.engine.fixpoint.skip(module)

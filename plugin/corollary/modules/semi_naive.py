@@ -97,10 +97,7 @@ class SemiNaive(Module):
 
     def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
         """Let go of rules and their variants; all that they derive from the facts."""
-        lost: Candidates = {}
-        for rule in self.rules:
-            if rule.number in numbers and viable(rule, facts):
-                self._conclude(rule, {Age.ALL: facts}, lost)
+        lost = self.conclusions(facts, numbers)
         self.drop_rules(numbers)
         return lost
 
@@ -129,11 +126,11 @@ class SemiNaive(Module):
         self._unstarted = []
         self._old = facts.snapshot()
 
-    def conclusions(self, number: int | None, facts: TripleIndex) -> Candidates:
-        """All that a rule and its variants derive from the facts; all rules if there is no number."""
+    def conclusions(self, facts: TripleIndex, numbers: Collection[int] | None = None) -> Candidates:
+        """All that its rules, or some of them and their variants, derive from the facts."""
         candidates: Candidates = {}
         for rule in self.rules:
-            if number in (None, rule.number) and viable(rule, facts):
+            if (numbers is None or rule.number in numbers) and viable(rule, facts):
                 self._conclude(rule, {Age.ALL: facts}, candidates)
         return candidates
 
@@ -297,11 +294,6 @@ class SchemaRules(SemiNaive):
     def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
         """Rules that lead from constant predicates to schema facts, and to nothing else."""
         return [rule for rule in offered if rules.is_schema(rule)]
-
-    @classmethod
-    def minds(cls, rule: CompiledRule, rules: RuleSet) -> bool:
-        """Whether it makes facts schema."""
-        return bool(rule.guards) or rules.is_schema(rule)
 
     @classmethod
     def make(cls, program: CompiledProgram, context: ExecutionContext) -> SchemaRules:

@@ -1,4 +1,4 @@
-"""Deriving on demand: the materialisation of a version, brought up to date when somebody reads.
+"""Deriving on demand: the materialisation of a version, brought up to date by the next read.
 
 1. A read works the pending changes into the facts, in one batch, and then brings the materialisation up to
    date with them, at the cost of what the batch changes.

@@ -211,7 +211,7 @@ class CorollaryStore(Store):
     # Writing
 
     def add(self, triple: _TripleType, context: _ContextType, quoted: bool = False) -> None:
-        """Put a triple into a graph; it is reasoned about when somebody reads."""
+        """Put a triple into a graph. The next read derives what follows from it."""
         if self._has_listeners():
             self.reasoner.versions.current().to_be_written()
             super().add(triple, context, quoted)
