@@ -13,11 +13,11 @@ import numpy as np
 from benchmarks.engine import ENGINE, Facts
 from benchmarks.measure import Outcome, Task
 
+from corollary.columns import Columns, TripleIndex
+from corollary.columns.delta import NOTHING, Delta
+from corollary.columns.pairs import pack
+from corollary.columns.triples import grouped
 from corollary.evaluate import Materialisation, materialise
-from corollary.index import Columns, TripleIndex
-from corollary.index.delta import NOTHING, Delta
-from corollary.index.pairs import pack
-from corollary.index.triples import grouped
 from corollary.language import Program
 from corollary.maintain import AUTOMATIC, maintain
 

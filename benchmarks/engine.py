@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from benchmarks.measure import Outcome, Task
 
+from corollary.columns import Columns, TripleIndex
+from corollary.columns.pairs import pack
 from corollary.evaluate import Materialisation, materialise
-from corollary.index import Columns, TripleIndex
-from corollary.index.pairs import pack
 from corollary.kernels.sorted import Keys
 from corollary.language import Program
 from corollary.loaders import read

@@ -13,8 +13,8 @@ from functools import partial
 from benchmarks.engine import ENGINE, Facts
 from benchmarks.measure import Measurement, Outcome, Task, measure
 
+from corollary.columns.delta import NOTHING
 from corollary.evaluate import Materialisation
-from corollary.index.delta import NOTHING
 from corollary.language import Program
 from corollary.maintain import maintain
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from corollary.columns import TripleIndex
+from corollary.columns.triples import Columns
 from corollary.evaluate import Materialisation, materialise
-from corollary.index import TripleIndex
-from corollary.index.triples import Columns
 from corollary.language import Constant, Program, constant_text, parse_constant
 from corollary.terms.dictionary import TermDictionary
 

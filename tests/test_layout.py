@@ -16,15 +16,16 @@ ROOTS = ("rulesets", "plugin", "loaders")
 """In the order of import: each may import itself and those before it."""
 
 FLOORS = (
-    *("language", "ontology", "profiles"),
-    *("kernels", "terms", "index", "plan", "algebra", "modules", "evaluate", "maintain", "explain"),
+    *("language", "importers", "profiles"),
+    *("kernels", "terms", "columns", "closure", "expressions", "program", "plan", "execute"),
+    *("modules", "evaluate", "maintain", "explain"),
     *("reasoner", "sparql", "store"),
     *("loaders", "generators", "loaders.spark", "cli"),
 )
 """All packages: each may import itself and those before it, for annotations and inside functions too."""
 
 LATE_IMPORTS = {
-    "plugin/corollary/reasoner/documents.py": "a reasoner loads files",
+    "plugin/corollary/reasoner/parsed_documents.py": "a reasoner loads files",
     "plugin/corollary/reasoner/datasets.py": "a reasoner loads and saves encoded data sets",
     "plugin/corollary/store/loading.py": "LOAD and FROM read documents",
     "plugin/corollary/sparql/external.py": "SERVICE follows the redirects that loaders follow",
@@ -32,8 +33,8 @@ LATE_IMPORTS = {
 """Modules that import ``loaders`` against the direction: inside functions only, when they first need it."""
 
 CIRCLES = (
-    {"reasoner.documents", "reasoner.persistence", "reasoner.version", "reasoner.versions"},
-    {"store.loading", "store.rdflib_compat", "store.solutions", "store.store", "store.update"},
+    {"reasoner.parsed_documents", "reasoner.persistence", "reasoner.version", "reasoner.versions"},
+    {"store.loading", "store.rdflib_compat", "store.where_solutions", "store.store", "store.update"},
 )
 """Modules that import each other, for annotations or inside functions: to be taken apart. No others do."""
 

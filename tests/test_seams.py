@@ -8,13 +8,13 @@ import pytest
 from tests.engine import Fact, facts_of, load, run
 from tests.oracles import naive
 
-from corollary.algebra.context import ExecutionContext
 from corollary.cli.updating import StrategyName
+from corollary.columns import Pairs, TripleIndex
+from corollary.columns.delta import NOTHING, Candidates, Delta
+from corollary.columns.pairs import NO_PAIRS
 from corollary.evaluate import Materialisation, materialise
+from corollary.execute.context import ExecutionContext
 from corollary.explain import explain
-from corollary.index import Pairs, TripleIndex
-from corollary.index.delta import NOTHING, Candidates, Delta
-from corollary.index.pairs import NO_PAIRS
 from corollary.language import IRI, Program, parse_program
 from corollary.maintain import AUTOMATIC, Report, maintain
 from corollary.maintain.deletion import STRATEGIES
@@ -26,11 +26,11 @@ from corollary.modules import registry
 from corollary.modules.module import Module
 from corollary.modules.rule_set import RuleSet
 from corollary.plan import passes
-from corollary.plan.compile import CompiledRule
 from corollary.plan.explain import explanation_text
 from corollary.plan.passes import PlanContext
-from corollary.plan.program import CompiledProgram
 from corollary.plan.steps import Join, Plan
+from corollary.program.compile import CompiledRule
+from corollary.program.compiled_program import CompiledProgram
 from corollary.terms.dictionary import TermDictionary
 
 EX = "http://example.org/"

@@ -19,7 +19,7 @@ from benchmarks.measure import Demand, Measurement, Results, Settings, measure
 from benchmarks.programs import ADD, REMOVE, RuleTrack, without
 from benchmarks.workloads.lubm import files
 
-from corollary.index import Columns
+from corollary.columns import Columns
 from corollary.kernels.sorted import Column
 from corollary.language.model import OWL, RDF, RDFS
 from corollary.profiles import load_profile

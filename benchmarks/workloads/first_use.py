@@ -32,7 +32,7 @@ COMMAND = "from corollary.cli import main; main()"
 MATERIALISE_ONCE = """
 import sys, time
 from corollary.evaluate import materialise
-from corollary.index import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.loaders import read
 from corollary.profiles import load_profile
 from corollary.terms.dictionary import TermDictionary

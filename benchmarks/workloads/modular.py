@@ -20,9 +20,9 @@ from benchmarks.measure import Demand, Measurement, Outcome, Results, Settings, 
 from benchmarks.vlog import program_of
 from benchmarks.workloads import lubm, transitive
 
+from corollary.columns import TripleIndex
 from corollary.evaluate import materialise
 from corollary.generators.university import ONTOLOGY
-from corollary.index import TripleIndex
 from corollary.language import Program, parse_program
 
 NAME = "modular"

@@ -15,9 +15,9 @@ from benchmarks.measure import Measurement, Settings, Task
 from benchmarks.workloads import lubm, maintenance, modular, transitive
 from tests.kernels import twins
 
+from corollary.columns import Columns
+from corollary.columns.pairs import firsts, seconds
 from corollary.evaluate import materialise
-from corollary.index import Columns
-from corollary.index.pairs import firsts, seconds
 from corollary.language import RDF_TYPE, Program, parse_program
 from corollary.maintain import AUTOMATIC, STRATEGIES
 

@@ -14,8 +14,8 @@ from tests.engine import Fact, facts_of
 from tests.evaluate.test_against_naive import by_value
 from tests.oracles import naive
 
+from corollary.columns.pairs import firsts, seconds
 from corollary.evaluate import Materialisation
-from corollary.index.pairs import firsts, seconds
 from corollary.language import Program
 
 SMALL = Settings(repeat=1, peers=False, slow=False, small=True)

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from corollary.cli import main
-from corollary.index import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.loaders import EncodedDataSet, save_encoded
 from corollary.terms.dictionary import TermDictionary
 

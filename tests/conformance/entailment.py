@@ -15,8 +15,8 @@ import numpy as np
 import pyoxigraph
 from tests.conformance.cases import Case
 
+from corollary.columns import TripleIndex
 from corollary.evaluate import materialise
-from corollary.index import TripleIndex
 from corollary.language.model import RDF, RDFS
 from corollary.profiles import load_profile
 from corollary.terms.dictionary import TermDictionary

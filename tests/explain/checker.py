@@ -26,8 +26,8 @@ from corollary.language import (
     constant_text,
     parse_constant,
 )
-from corollary.ontology.unroll import has_list_pattern, unroll
-from corollary.plan.compile import is_virtual
+from corollary.language.list_patterns import has_list_pattern, unroll
+from corollary.program.compile import is_virtual
 
 FIRST, REST, NIL = (IRI(RDF + name) for name in ("first", "rest", "nil"))
 Ids = tuple[int, int, int]

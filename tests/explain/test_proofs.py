@@ -10,10 +10,10 @@ from tests import strategies as some
 from tests.engine import Fact, close, facts_of, run
 from tests.explain.checker import Checker, cost, least_costs
 
+from corollary.columns.delta import NOTHING, Delta
 from corollary.evaluate import Materialisation
 from corollary.explain import FALSE, Explanation, Status, explain, explain_inconsistency
 from corollary.explain.proof import Application
-from corollary.index.delta import NOTHING, Delta
 from corollary.language import Program, UnstratifiableError, parse_program
 from corollary.maintain import maintain
 from corollary.profiles import load_profile

@@ -77,8 +77,8 @@ def test_every_predicate_and_class_is_declared(tmp_path: Path) -> None:
 
 def test_a_reasoner_finds_what_is_left_unsaid(tmp_path: Path) -> None:
     """One department's data: consistent, and every definition of the ontology finds its instances."""
+    from corollary.columns import TripleIndex
     from corollary.evaluate import materialise
-    from corollary.index import TripleIndex
     from corollary.profiles import load_profile
 
     ontology, data = generate(1, tmp_path)

@@ -115,7 +115,7 @@ import sys, time
 import numpy as np
 from tests.timing import reference
 from corollary.evaluate import materialise
-from corollary.index import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.profiles import load_profile
 from corollary.terms.dictionary import TermDictionary
 
@@ -166,8 +166,8 @@ assert pickle.loads(pickle.dumps(table)).find("<ex:p>") == 1
 """Reads lines, and numbers their terms; the table grows, and is made anew."""
 
 CHANGES = """
-from corollary.index.delta import NOTHING, Delta
-from corollary.index.pairs import Pairs, compose, pack
+from corollary.columns.delta import NOTHING, Delta
+from corollary.columns.pairs import Pairs, compose, pack
 from corollary.language import parse_program
 from corollary.maintain import maintain
 
@@ -214,8 +214,8 @@ def test_the_engine_calls_every_kernel_with_one_signature() -> None:
         "import corollary.kernels.compiled\n"
         "corollary.kernels.compiled.SMALL = -1\n"
         f"{GRAPH}\n{TERMS}\n{CHANGES}\n"
-        "from corollary.kernels import graph, ntriples, sorted, sorting, texts\n"
-        "for module in (graph, ntriples, sorted, sorting, texts):\n"
+        "from corollary.kernels import byte_texts, graph, ntriples_lines, sorted, sorting\n"
+        "for module in (byte_texts, graph, ntriples_lines, sorted, sorting):\n"
         "    for kernel in vars(module).values():\n"
         "        if getattr(kernel, '_compiled', None):\n"
         "            print(kernel.__name__, len(kernel._compiled.signatures), sep=':')"

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corollary.index import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.language.errors import InputError
 from corollary.loaders import BadLine, files, gathering, read, read_index, reading
 from corollary.loaders.documents import Document

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 from tests.strategies import examples
 
+from corollary.columns import TripleIndex
 from corollary.evaluate import materialise
 from corollary.generators import generate
-from corollary.index import TripleIndex
 from corollary.language.errors import InputError
 from corollary.loaders import encoded, read_index
 from corollary.loaders.encoded import load_encoded, save_encoded
@@ -205,7 +205,7 @@ def test_a_failed_write_leaves_the_older_one(tmp_path: Path, monkeypatch: pytest
 WRITER = """
 import sys
 import numpy as np
-from corollary.index import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.loaders.encoded import save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.terms.dictionary import TermDictionary

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyoxigraph import RdfFormat
 from tests.strategies import examples
 
-from corollary.kernels.ntriples import find_terms
+from corollary.kernels.ntriples_lines import find_terms
 from corollary.loaders import ntriples
 from corollary.loaders.files import chunks_of_lines, parsed_ahead
 from corollary.loaders.ntriples import parse_chunk, unsupported

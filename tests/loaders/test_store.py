@@ -15,7 +15,7 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from rdflib.term import Node
 from tests.strategies import examples
 
-from corollary.index import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.language import CorollaryError, InputError
 from corollary.loaders import EncodedDataSet, load_encoded, reading, save_encoded
 from corollary.store import INFERRED, CorollaryStore

@@ -19,10 +19,10 @@ from tests.modules.meaning import ground
 from tests.oracles import naive
 from tests.oracles.integers import INTEGERS
 
+from corollary.columns import TripleIndex
+from corollary.columns.delta import Delta
+from corollary.columns.pairs import Pairs, firsts, pack, seconds
 from corollary.evaluate import Materialisation, materialise
-from corollary.index import TripleIndex
-from corollary.index.delta import Delta
-from corollary.index.pairs import Pairs, firsts, pack, seconds
 from corollary.language import Not, Program, Rule
 from corollary.maintain import AUTOMATIC, Report, maintain
 from corollary.terms.dictionary import TermDictionary

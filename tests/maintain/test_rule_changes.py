@@ -22,15 +22,15 @@ from tests.maintain.histories import (
 from tests.oracles import naive
 from tests.strategies import EXAMPLE, NUMBERS, sets_of, thorough
 
-from corollary.algebra.context import ExecutionContext
+from corollary.columns import relation
+from corollary.columns.delta import NOTHING, Delta
 from corollary.evaluate import materialise
-from corollary.index import relation
-from corollary.index.delta import NOTHING, Delta
+from corollary.execute.context import ExecutionContext
 from corollary.language import IRI, RDF_TYPE, Constant, Program, parse_program
 from corollary.maintain import maintain
 from corollary.modules.semi_naive import SemiNaive
-from corollary.plan.compile import compile_rule
 from corollary.profiles import load_profile
+from corollary.program.compile import compile_rule
 from corollary.terms.dictionary import TermDictionary
 
 

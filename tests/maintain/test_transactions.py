@@ -24,7 +24,7 @@ from tests.maintain.histories import (
 from tests.modules import kinds
 from tests.strategies import EXAMPLE, thorough
 
-from corollary.index import relation
+from corollary.columns import relation
 from corollary.language import IRI, Program, UnstratifiableError, parse_program
 from corollary.profiles import load_profile
 

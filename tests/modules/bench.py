@@ -13,13 +13,13 @@ import numpy as np
 from tests.engine import Fact
 from tests.modules.meaning import Meaning, Terms
 
-from corollary.algebra.context import ExecutionContext
-from corollary.index import Pairs, TripleIndex
-from corollary.index.delta import Candidates
+from corollary.columns import Pairs, TripleIndex
+from corollary.columns.delta import Candidates
+from corollary.execute.context import ExecutionContext
 from corollary.maintain.deletion.prover import Prover
 from corollary.modules.module import Module
-from corollary.plan.compile import CompiledRule
-from corollary.plan.program import CompiledProgram
+from corollary.program.compile import CompiledRule
+from corollary.program.compiled_program import CompiledProgram
 
 Judge = Callable[[set[Fact]], set[Fact]]
 """Which facts go of those that lost a derivation, and what goes with them."""

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from tests.engine import Fact, facts_of
 
-from corollary.algebra.context import ExecutionContext
+from corollary.columns import TripleIndex
+from corollary.columns.delta import Candidates
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.fixpoint import Fixpoint
-from corollary.index import TripleIndex
-from corollary.index.delta import Candidates
+from corollary.execute.context import ExecutionContext
 from corollary.language import Program, constant_text
 from corollary.modules.module import Module
 from corollary.modules.semi_naive import SemiNaive
-from corollary.plan.program import CompiledProgram
+from corollary.program.compiled_program import CompiledProgram
 from corollary.terms.dictionary import TermDictionary
 
 Batches = Iterable[Iterable[Fact]]

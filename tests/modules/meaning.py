@@ -15,9 +15,9 @@ from tests.modules.test_datatypes import SAME_AS
 from tests.modules.test_datatypes import expected as values_told
 from tests.oracles import naive
 
+from corollary.columns import TripleIndex
+from corollary.columns.delta import Candidates, Delta
 from corollary.evaluate.engine import Engine
-from corollary.index import TripleIndex
-from corollary.index.delta import Candidates, Delta
 from corollary.language import (
     IRI,
     RDF_TYPE,
@@ -37,7 +37,7 @@ from corollary.modules.equality import Equality
 from corollary.modules.inclusion import Inclusion
 from corollary.modules.lists import Lists
 from corollary.modules.module import Module
-from corollary.plan.program import CompiledProgram
+from corollary.program.compiled_program import CompiledProgram
 from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
 
 

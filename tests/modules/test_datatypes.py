@@ -11,8 +11,8 @@ from tests.engine import Fact
 from tests.modules.driver import feed
 from tests.strategies import individuals, properties
 
+from corollary.columns import TripleIndex
 from corollary.evaluate.fixpoint import Fixpoint
-from corollary.index import TripleIndex
 from corollary.language import (
     IRI,
     OWL,

@@ -11,7 +11,7 @@ from tests.strategies import Fact, thorough
 
 from corollary.language import Aggregate, Constant, Rule, Variable, parse_constant, parse_program
 from corollary.modules.groups import touched
-from corollary.plan.compile import compile_rule
+from corollary.program.compile import compile_rule
 from corollary.terms.dictionary import TermDictionary
 
 Group = tuple[Constant, ...]

@@ -10,12 +10,12 @@ from tests.engine import Fact
 from tests.modules.driver import closed_by_joins, closed_by_modules, feed
 from tests.strategies import CLASSES, PROPERTIES, classes, individuals, plain_facts, properties
 
-from corollary.algebra.context import ExecutionContext
-from corollary.index import Pairs
+from corollary.columns import Pairs
+from corollary.execute.context import ExecutionContext
 from corollary.language import IRI, OWL, RDF_TYPE, RDFS, Program, parse_program
 from corollary.modules.inclusion import Inclusion
-from corollary.plan.program import CompiledProgram
-from corollary.plan.shapes import inclusion_shape
+from corollary.program.compiled_program import CompiledProgram
+from corollary.program.shapes import inclusion_shape
 from corollary.terms.dictionary import TermDictionary
 
 thorough = settings(max_examples=150, deadline=None)

@@ -15,8 +15,8 @@ from tests.strategies import thorough
 
 from corollary.language import IRI, OWL, RDF_TYPE, Program, parse_program
 from corollary.modules.linear import Linear
-from corollary.plan.program import CompiledProgram
-from corollary.plan.shapes import linear_shape
+from corollary.program.compiled_program import CompiledProgram
+from corollary.program.shapes import linear_shape
 from corollary.terms.dictionary import TermDictionary
 
 PREFIX = f"PREFIX : <{some.EXAMPLE}>\n"

@@ -12,7 +12,7 @@ from tests.engine import Fact
 from tests.modules.driver import closed_by_modules, feed
 from tests.oracles import naive
 
-from corollary.index import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.language import IRI, RDF, BlankNode, Constant, constant_text, parse_constant, parse_program
 from corollary.modules.lists import Lists
 from corollary.terms.dictionary import TermDictionary

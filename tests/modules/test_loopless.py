@@ -13,8 +13,8 @@ from tests.strategies import thorough
 
 from corollary.language import IRI, OWL, RDF_TYPE, XSD, Literal, parse_program
 from corollary.modules.transitive import Transitive
-from corollary.plan.program import CompiledProgram
-from corollary.plan.shapes import loopless_predicate
+from corollary.program.compiled_program import CompiledProgram
+from corollary.program.shapes import loopless_predicate
 from corollary.store import CorollaryStore
 from corollary.terms.dictionary import TermDictionary
 

@@ -26,12 +26,12 @@ from tests.ontology_strategies import FIRST, NIL, REST
 from tests.oracles import naive
 from tests.strategies import thorough
 
-from corollary.algebra.execute import extend
+from corollary.columns import TripleIndex
 from corollary.evaluate.engine import Engine
-from corollary.index import TripleIndex
+from corollary.execute.run_plan import extend
 from corollary.language import IRI, BlankNode, Literal, Program, Rule
-from corollary.plan.program import CompiledProgram
 from corollary.profiles import load_profile
+from corollary.program.compiled_program import CompiledProgram
 from corollary.terms.dictionary import TermDictionary
 
 

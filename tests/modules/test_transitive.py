@@ -13,8 +13,8 @@ from tests.strategies import EXAMPLE, individuals, properties
 
 from corollary.language import IRI, OWL, RDF_TYPE, Program, parse_program
 from corollary.modules.transitive import FEW_EDGES
-from corollary.plan.program import CompiledProgram
-from corollary.plan.shapes import closed_predicate
+from corollary.program.compiled_program import CompiledProgram
+from corollary.program.shapes import closed_predicate
 from corollary.terms.dictionary import TermDictionary
 
 thorough = settings(max_examples=150, deadline=None)

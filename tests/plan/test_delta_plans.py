@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from tests import strategies as some
 
 from corollary.language import Program, Rule
-from corollary.plan.compile import Atom, CompiledRule
 from corollary.plan.delta_plans import delta_plan, full_plan
-from corollary.plan.program import CompiledProgram
 from corollary.plan.steps import Age, AntiJoin, Distinct, Group, Join, Plan, Select
 from corollary.profiles import load_profile
+from corollary.program.compile import Atom, CompiledRule
+from corollary.program.compiled_program import CompiledProgram
 from corollary.terms.dictionary import TermDictionary
 
 thorough = settings(max_examples=some.examples(200), deadline=None)

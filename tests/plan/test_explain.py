@@ -13,8 +13,8 @@ from tests.engine import run
 from tests.plan import golden
 
 from corollary.language import parse_program
-from corollary.plan.components import MOST_NODES
 from corollary.plan.explain import explanation_text
+from corollary.program.components import MOST_NODES
 
 PROJECT = Path(__file__).parents[2]
 PREFIX = "PREFIX : <http://example.org/>\n"

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from corollary.language import Builtin, Program, Triple, format_element, parse_program
-from corollary.plan.compile import CompiledRule
-from corollary.plan.program import CompiledProgram
 from corollary.profiles import load_profile
+from corollary.program.compile import CompiledRule
+from corollary.program.compiled_program import CompiledProgram
 from corollary.terms.dictionary import TermDictionary
 
 PREFIX = "PREFIX : <http://example.org/>\n"

@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corollary.index.delta import Delta
-from corollary.index.pairs import Pairs, difference
-from corollary.index.triples import TripleIndex
+from corollary.columns.delta import Delta
+from corollary.columns.pairs import Pairs, difference
+from corollary.columns.triples import TripleIndex
 from corollary.reasoner.pending import Pending
 from corollary.reasoner.quads import Change, Quads, matching
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyoxigraph
 
-from corollary.index import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.kernels.sorted import Column
 from corollary.loaders import read_index
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Kind, TermDictionary

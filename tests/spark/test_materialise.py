@@ -19,16 +19,16 @@ from tests.loaders.test_counts import LITERALS
 from tests.spark.data import TextTriple, assert_equal_facts, texts
 from tests.strategies import MORE_EXAMPLES
 
+from corollary.columns import TripleIndex
+from corollary.columns.triples import FIRST_VIRTUAL
 from corollary.evaluate import materialise as materialise_here
-from corollary.index import TripleIndex
-from corollary.index.triples import FIRST_VIRTUAL
 from corollary.language import Program, RuleError, UnstratifiableError, parse_program
 from corollary.language.errors import InputError
 from corollary.loaders import read_index
 from corollary.loaders.encoded import load_encoded, save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.loaders.spark import closures, facts, joins, materialise
-from corollary.loaders.spark.dataset import read_facts
+from corollary.loaders.spark.encoded_tables import read_facts
 from corollary.profiles import load_profile, profile_names
 from corollary.terms.dictionary import TermDictionary
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.spark.data import TextTriple
 
-from corollary.loaders.spark import archive, encoding, parsing
-from corollary.loaders.spark.values import value_text
+from corollary.loaders.spark import archive, encoding, parse_chunks
+from corollary.loaders.spark.literal_values import value_text
 from corollary.terms.dictionary import TermDictionary
 from corollary.terms.values import SUPPORTED_DATATYPES, value_of
 
@@ -45,9 +45,9 @@ def batches(rows: list[tuple[int, int, str]], size: int) -> Iterator[pa.RecordBa
 def test_chunks_have_all_statements_once(rows: list[tuple[int, int, str]], size: int, chunk: int) -> None:
     """However lines come in batches, and however large chunks are."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parsing, "STATEMENTS_A_CHUNK", chunk)
-        task = parsing._Task(7, {n: n for n in (1, 2, 3)}, dict.fromkeys((1, 2, 3), "nt"))
-        found = pa.Table.from_batches(task.rows(batches(rows, size)), parsing._ARROW).to_pylist()
+        patch.setattr(parse_chunks, "STATEMENTS_A_CHUNK", chunk)
+        task = parse_chunks._Task(7, {n: n for n in (1, 2, 3)}, dict.fromkeys((1, 2, 3), "nt"))
+        found = pa.Table.from_batches(task.rows(batches(rows, size)), parse_chunks._ARROW).to_pylist()
     names: dict[int, dict[int, str]] = {}
     for row in found:
         if row["what"] == "term":
@@ -137,7 +137,7 @@ def test_the_archive_has_all_of_the_package(tmp_path: Path) -> None:
         "import sys; is_ours = lambda p: p.startswith(sys.argv[2]) and not p.startswith(sys.prefix); "
         "sys.path = [sys.argv[1], *(p for p in sys.path if not is_ours(p))]; "
         "import corollary; corollary.__path__ = [sys.argv[1] + '/corollary']; "
-        "import corollary.loaders.spark.parsing as p, corollary.profiles as q; "
+        "import corollary.loaders.spark.parse_chunks as p, corollary.profiles as q; "
         "assert p.__file__.startswith(sys.argv[1]), p.__file__; print(len(q.load_profile('owl2rl')))"
     )
     project = str(Path(__file__).parents[2])

@@ -9,7 +9,7 @@ from rdflib import XSD, Graph, Literal, URIRef
 from rdflib.term import Node
 from tests.timing import at_most
 
-from corollary.algebra.regular_expressions import FEW, PatternTooLarge
+from corollary.expressions.regular_expressions import FEW, PatternTooLarge
 from corollary.kernels.limits import LimitExceeded
 from corollary.sparql.expressions import Expressions
 from corollary.store import CorollaryStore

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import Graph, Literal, Namespace
 
-from corollary.index import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.reasoner.state import View
 from corollary.reasoner.subjects import BySubject
 from corollary.store import CorollaryStore

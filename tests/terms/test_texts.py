@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corollary.kernels import texts as kernels
+from corollary.kernels import byte_texts as kernels
 from corollary.terms import texts as module
 from corollary.terms.texts import ABSENT, Texts, TextTable
 

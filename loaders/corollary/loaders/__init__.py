@@ -7,7 +7,7 @@ Invariant: the modules of this package see terms, ids and columns, and derive no
 ``corollary.loaders.spark`` uses rules: its ``materialise`` is reasoning on a cluster.
 """
 
-from corollary.index.triples import TripleIndex
+from corollary.columns.triples import TripleIndex
 from corollary.loaders.encoded import load_encoded, save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.loaders.ntriples import BadLine

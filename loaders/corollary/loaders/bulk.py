@@ -15,8 +15,8 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.ntriples import TERMS
-from corollary.kernels.texts import Places
+from corollary.kernels.byte_texts import Places
+from corollary.kernels.ntriples_lines import TERMS
 from corollary.loaders.documents import Document
 from corollary.loaders.files import chunks_of_lines, parsed_ahead
 from corollary.loaders.labels import ANONYMOUS_LENGTHS, free_label, is_anonymous, label_like

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corollary.index.pairs import Pairs, ascending
-from corollary.index.relation import Relation
-from corollary.index.triples import TripleIndex
+from corollary.columns.pairs import Pairs, ascending
+from corollary.columns.relation import Relation
+from corollary.columns.triples import TripleIndex
+from corollary.kernels.byte_texts import Bytes, Places
 from corollary.kernels.sorted import Keys
-from corollary.kernels.texts import Bytes, Places
 from corollary.language.errors import InputError
 from corollary.loaders.encoded_format import (
     COLUMNS,

@@ -16,7 +16,7 @@ from typing import BinaryIO, TypeVar
 
 import numpy as np
 
-from corollary.kernels.texts import Bytes
+from corollary.kernels.byte_texts import Bytes
 from corollary.loaders.encoded_format import is_encoded
 from corollary.loaders.formats import FORMATS, STANDARD_STREAM, FileKind, input_error
 

@@ -16,8 +16,8 @@ import pyoxigraph
 from numpy.typing import NDArray
 from pyoxigraph import RdfFormat
 
-from corollary.kernels.ntriples import TERMS, find_terms
-from corollary.kernels.texts import Bytes, Places
+from corollary.kernels.byte_texts import Bytes, Places
+from corollary.kernels.ntriples_lines import TERMS, find_terms
 from corollary.language.errors import InputError
 from corollary.loaders.documents import reason_of, syntax_error
 from corollary.terms.texts import Texts

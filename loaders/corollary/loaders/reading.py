@@ -17,10 +17,10 @@ from itertools import chain, compress, cycle, islice
 import numpy as np
 import pyoxigraph
 
-from corollary.index.pairs import firsts, seconds
-from corollary.index.relation import Relation
-from corollary.index.triples import TripleIndex
-from corollary.kernels.ntriples import find_terms
+from corollary.columns.pairs import firsts, seconds
+from corollary.columns.relation import Relation
+from corollary.columns.triples import TripleIndex
+from corollary.kernels.ntriples_lines import find_terms
 from corollary.loaders.bulk import bulk_rows
 from corollary.loaders.documents import Document
 from corollary.loaders.encoded import load_encoded

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from corollary.index.pairs import Pairs, firsts, pack, seconds
+from corollary.columns.pairs import Pairs, firsts, pack, seconds
 from corollary.kernels.sorted import Column
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Ids, Kind, TermDictionary
 from corollary.terms.texts import Texts, TextTable

@@ -9,10 +9,10 @@ from typing import Any, TextIO, TypeVar
 import click
 
 from corollary.cli.group import EXIT_INCONSISTENT, EXIT_NO, Commands, print_version
+from corollary.cli.input_options import Reading, reading_options
 from corollary.cli.limiting import limiting_options
 from corollary.cli.output import check_target, print_json, print_tables, write_facts
 from corollary.cli.pipeline import DEFAULT_RULES, run
-from corollary.cli.reading import Reading, reading_options
 from corollary.cli.updating import Sources, StrategyName, update_files
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -96,7 +96,7 @@ def materialise(
       corollary materialise data.ttl --rules owl2rl --rules family.dlog --json
       zcat data.nt.gz | corollary materialise ontology.ttl - -o - | sort | less
     """
-    from corollary.cli.summary import summary, tables
+    from corollary.cli.materialisation_summary import summary, tables
 
     check_target(output, output_format, inferred_only)  # before the time to reason is spent
     done = run(files, rules, reading)

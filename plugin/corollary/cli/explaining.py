@@ -15,10 +15,10 @@ import click
 from corollary.cli.commands import _rules as rules_option
 from corollary.cli.commands import main
 from corollary.cli.group import EXIT_NO
+from corollary.cli.input_options import Reading, reading_options
 from corollary.cli.limiting import limiting_options
 from corollary.cli.pipeline import DEFAULT_RULES, load_program, reason
 from corollary.cli.progress import stage
-from corollary.cli.reading import Reading, reading_options
 
 if TYPE_CHECKING:
     from rdflib.term import Node

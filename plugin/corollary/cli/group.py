@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from corollary.cli.memory import is_for_memory, spare_addresses
+from corollary.cli.memory_limit import is_for_memory, spare_addresses
 from corollary.kernels.memory import limit_of_addresses
 
 if TYPE_CHECKING:

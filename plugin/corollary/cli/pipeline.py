@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from corollary.cli.progress import stage
 
 if TYPE_CHECKING:
-    from corollary.cli.reading import Reading
+    from corollary.cli.input_options import Reading
     from corollary.evaluate import Materialisation
     from corollary.language.model import Program
     from corollary.store import CorollaryStore
@@ -80,7 +80,7 @@ def warn_of_unending(program: Program) -> None:
     """Say on standard error which rules may have no end."""
     import click
 
-    from corollary.plan.invention import complaint, unending
+    from corollary.program.invention import complaint, unending
 
     for rule in unending(program):
         click.echo(f"corollary: {complaint(rule, program)}", err=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rdflib import Dataset
     from rdflib.query import Result
 
-    from corollary.cli.reading import Reading
+    from corollary.cli.input_options import Reading
 
 
 @dataclass

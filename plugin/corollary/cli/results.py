@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from corollary.cli.summary import PREFIXES
+from corollary.cli.materialisation_summary import PREFIXES
 
 if TYPE_CHECKING:
     from rdflib import Dataset, Graph

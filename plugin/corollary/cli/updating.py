@@ -16,9 +16,9 @@ from corollary.cli.pipeline import load_program, warn_of_suspended
 from corollary.cli.progress import stage
 
 if TYPE_CHECKING:
-    from corollary.cli.reading import Reading
+    from corollary.cli.input_options import Reading
+    from corollary.columns.triples import TripleIndex
     from corollary.evaluate import Materialisation
-    from corollary.index.triples import TripleIndex
     from corollary.maintain import Report
 
 
@@ -79,8 +79,8 @@ def update_files(sources: Sources, reading: Reading, strategy: str) -> Update:
     """
     seconds: dict[str, float] = {}
     with stage("prepare", seconds):
+        from corollary.columns.delta import Delta
         from corollary.evaluate import materialise
-        from corollary.index.delta import Delta
         from corollary.loaders.encoded_format import is_encoded
         from corollary.loaders.fetching import look_for
         from corollary.loaders.files import files_in

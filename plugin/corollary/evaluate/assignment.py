@@ -14,8 +14,8 @@ from corollary.language import Rule
 from corollary.modules.guards import Guards
 from corollary.modules.module import Module
 from corollary.modules.rule_set import RuleSet
-from corollary.plan.compile import CompiledRule
-from corollary.plan.program import CompiledProgram
+from corollary.program.compile import CompiledRule
+from corollary.program.compiled_program import CompiledProgram
 
 FACT, CONSTRAINT, STRATIFIED = "fact", "constraint", "stratified"
 """What takes the place of a module for rules that state facts, conclude false, or are not monotone."""

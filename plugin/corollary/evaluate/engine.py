@@ -13,26 +13,26 @@ from time import perf_counter
 
 import numpy as np
 
-from corollary.algebra.bindings import Batch, join
-from corollary.algebra.context import ExecutionContext
-from corollary.algebra.execute import emit, extend, family_rows
+from corollary.columns.delta import Candidates, Delta
+from corollary.columns.pairs import Pairs, union
+from corollary.columns.triples import TripleIndex
 from corollary.evaluate.assignment import FACT, Assignment, ModuleAssignment
 from corollary.evaluate.fixpoint import Fixpoint, Progress
 from corollary.evaluate.rule_modules import RuleModules
-from corollary.index.delta import Candidates, Delta
-from corollary.index.pairs import Pairs, union
-from corollary.index.triples import TripleIndex
+from corollary.execute.batches import Batch, join
+from corollary.execute.context import ExecutionContext
+from corollary.execute.run_plan import emit, extend, family_rows
 from corollary.kernels.sorted import Column
 from corollary.language import Rule
 from corollary.modules import registry
 from corollary.modules.guards import Guards
 from corollary.modules.module import Module, NewModules
 from corollary.modules.semi_naive import SemiNaive
-from corollary.plan.compile import CompiledRule, Tables
-from corollary.plan.dependencies import live_edges
-from corollary.plan.edges import Edge
-from corollary.plan.program import VALUE_BUILTINS, CompiledProgram, ProgramChange
-from corollary.plan.stratify import Strata, Suspension, negative_cycles, stratify
+from corollary.program.compile import CompiledRule, Tables
+from corollary.program.compiled_program import VALUE_BUILTINS, CompiledProgram, ProgramChange
+from corollary.program.dependencies import live_edges
+from corollary.program.edges import Edge
+from corollary.program.stratify import Strata, Suspension, negative_cycles, stratify
 
 MAX_LATE_FACTS = 3
 """Facts that a message names, of those that suspend a rule."""
@@ -344,7 +344,7 @@ class Engine:
     def stratify(
         self, suspended: Collection[int] = (), earlier: Iterable[Edge] = ()
     ) -> tuple[Strata, tuple[Edge, ...]]:
-        """The strata, given the facts so far: see ``plan.stratify``."""
+        """The strata, given the facts so far: see ``program.stratify``."""
         index = self.fixpoint.index
         return stratify(self.compiled, index, tables(self.context, index), suspended, earlier)
 

@@ -19,10 +19,10 @@ from time import perf_counter
 
 import numpy as np
 
-from corollary.index.delta import Candidates
-from corollary.index.pairs import Pairs, ascending, sort_keys, union
-from corollary.index.relation import Relation
-from corollary.index.triples import TripleIndex
+from corollary.columns.delta import Candidates
+from corollary.columns.pairs import Pairs, ascending, sort_keys, union
+from corollary.columns.relation import Relation
+from corollary.columns.triples import TripleIndex
 from corollary.kernels.limits import FEW_ROWS, at, derived
 from corollary.kernels.sorted import Keys
 from corollary.modules.module import Module

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corollary.algebra.bindings import Batch
+from corollary.execute.batches import Batch
 from corollary.kernels.sorted import Rows
 from corollary.language import Pair, Rule, Term, Variable, constant_text, variables
-from corollary.plan.compile import CompiledRule, is_virtual
+from corollary.program.compile import CompiledRule, is_virtual
 from corollary.terms.dictionary import TermDictionary
 
 Fact = tuple[int, int, int]

@@ -12,26 +12,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from corollary.algebra.context import ExecutionContext
-from corollary.algebra.execute import run, sizes
+from corollary.columns.triples import TripleIndex
 from corollary.evaluate.assignment import REASONS, Assignment
 from corollary.evaluate.engine import Engine, tables
 from corollary.evaluate.fixpoint import Progress
 from corollary.evaluate.inconsistency import Inconsistency, clashes
 from corollary.evaluate.suspension import Suspended, suspended_rules
-from corollary.index.triples import TripleIndex
+from corollary.execute.context import ExecutionContext
+from corollary.execute.run_plan import run, sizes
 from corollary.kernels.limits import limited_by_default
 from corollary.language import Program, Rule
 from corollary.modules import registry
 from corollary.modules.module import ModuleRejectsRule
 from corollary.modules.semi_naive import viable
-from corollary.plan.components import Components, Prefixes, components
 from corollary.plan.delta_plans import full_plan
 from corollary.plan.explain import Explanation, explain
-from corollary.plan.instances import instances
-from corollary.plan.program import CompiledProgram
 from corollary.plan.steps import Age
-from corollary.plan.stratify import Strata, refuse_static_cycles
+from corollary.program.compiled_program import CompiledProgram
+from corollary.program.components import Components, Prefixes, components
+from corollary.program.instances import instances
+from corollary.program.stratify import Strata, refuse_static_cycles
 from corollary.terms.dictionary import TermDictionary
 
 
@@ -117,7 +117,7 @@ class Materialisation:
         return instances(self.compiled, tables(self._context, self.index), self.cells, self.strata.suspended)
 
     def components(self, prefixes: Prefixes | None = None) -> Components:
-        """What derives something over these facts, part by part: see ``plan.components``.
+        """What derives something over these facts, part by part: see ``program.components``.
 
         Terms are printed with ``prefixes``, by default the program's.
         """

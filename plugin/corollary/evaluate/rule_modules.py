@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from corollary.algebra.bindings import Batch
-from corollary.algebra.context import ExecutionContext
-from corollary.algebra.execute import emit, extend
+from corollary.columns.delta import Candidates
+from corollary.columns.triples import TripleIndex
 from corollary.evaluate.assignment import FACT, Assignment
-from corollary.index.delta import Candidates
-from corollary.index.triples import TripleIndex
+from corollary.execute.batches import Batch
+from corollary.execute.context import ExecutionContext
+from corollary.execute.run_plan import emit, extend
 from corollary.modules.module import Module
 from corollary.modules.semi_naive import OtherRules
-from corollary.plan.compile import CompiledRule
-from corollary.plan.program import CompiledProgram
+from corollary.program.compile import CompiledRule
+from corollary.program.compiled_program import CompiledProgram
 
 
 class RuleModules:

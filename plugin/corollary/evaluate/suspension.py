@@ -21,13 +21,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corollary.index.triples import TripleIndex
+from corollary.columns.triples import TripleIndex
 from corollary.language import Rule
-from corollary.plan.compile import CompiledRule, Tables, is_virtual
-from corollary.plan.dependencies import live_edges, row_of
-from corollary.plan.edges import Edge
-from corollary.plan.program import CompiledProgram
-from corollary.plan.stratify import Strata, cycle_texts, negative_cycles, verb
+from corollary.program.compile import CompiledRule, Tables, is_virtual
+from corollary.program.compiled_program import CompiledProgram
+from corollary.program.dependencies import live_edges, row_of
+from corollary.program.edges import Edge
+from corollary.program.stratify import Strata, cycle_texts, negative_cycles, verb
 from corollary.terms.dictionary import TermDictionary
 
 Fact = tuple[int, int, int]

@@ -10,18 +10,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
-from corollary.algebra.bindings import Batch
-from corollary.algebra.context import ExecutionContext
-from corollary.algebra.execute import run_delta, sizes
-from corollary.index.pairs import pack
-from corollary.index.triples import TripleIndex
+from corollary.columns.pairs import pack
+from corollary.columns.triples import TripleIndex
+from corollary.execute.batches import Batch
+from corollary.execute.context import ExecutionContext
+from corollary.execute.run_plan import run_delta, sizes
 from corollary.kernels.sorted import Column, Keys
 from corollary.modules.semi_naive import Trigger
-from corollary.plan.compile import Atom, CompiledRule, is_virtual
 from corollary.plan.delta_plans import delta_plan
-from corollary.plan.program import CompiledProgram
-from corollary.plan.shapes import closed_predicate, loopless_predicate
 from corollary.plan.steps import Age, DeltaPlan, Join, Plan
+from corollary.program.compile import Atom, CompiledRule, is_virtual
+from corollary.program.compiled_program import CompiledProgram
+from corollary.program.shapes import closed_predicate, loopless_predicate
 
 
 class Backward:

@@ -8,7 +8,7 @@ from corollary.explain.explained import Explained
 from corollary.explain.outline import outline
 from corollary.explain.proof import Application, Given, Proof
 from corollary.explain.wording import Wording, premises_told
-from corollary.plan.components import quoted
+from corollary.program.components import quoted
 
 
 def dot(explanation: Explained) -> str:

@@ -7,7 +7,7 @@ from enum import Enum
 
 from corollary.explain.proof import Proof
 from corollary.language import Program
-from corollary.plan.components import Prefixes
+from corollary.program.components import Prefixes
 from corollary.terms.dictionary import TermDictionary
 
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from corollary.columns.triples import TripleIndex
 from corollary.evaluate import Inconsistency, Materialisation
-from corollary.explain import documents, dot, html, text
+from corollary.explain import dot, html, json_format, text
 from corollary.explain.explained import Explained, Status
 from corollary.explain.proof import FALSE, Fact, Proof
 from corollary.explain.search import Effort, Search
 from corollary.explain.ways import Way, Ways
-from corollary.index.triples import TripleIndex
-from corollary.plan.components import Prefixes
+from corollary.program.components import Prefixes
 
 EFFORTS = (Effort(100, 3_000, False), Effort(10, 100_000, True), Effort(None, 100_000, True))
 """One after the other, until one finds a proof."""
@@ -28,7 +28,7 @@ class Explanation(Explained):
 
     def as_dict(self) -> dict[str, Any]:
         """What ``docs/explanations.md`` describes: for JSON."""
-        return documents.document(self)
+        return json_format.document(self)
 
     def dot(self) -> str:
         """A Graphviz picture of all proofs."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from corollary.language import Aggregate
-from corollary.plan.compile import Atom, CompiledRule, is_virtual
+from corollary.program.compile import Atom, CompiledRule, is_virtual
 
 Fact = tuple[int, int, int]
 """Subject, predicate, object as term ids."""

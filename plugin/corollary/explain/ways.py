@@ -14,23 +14,23 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.algebra.bindings import Batch
-from corollary.algebra.context import ExecutionContext
-from corollary.algebra.execute import run, sizes
+from corollary.columns.pairs import Pairs, distinct, pack
+from corollary.columns.relation import Relation
+from corollary.columns.triples import TripleIndex
 from corollary.evaluate import Materialisation
+from corollary.execute.batches import Batch
+from corollary.execute.context import ExecutionContext
+from corollary.execute.run_plan import run, sizes
 from corollary.explain.backward import Backward, leading_to
-from corollary.explain.lists import ListReader
-from corollary.explain.paths import Paths, Weights
+from corollary.explain.list_proofs import ListReader
+from corollary.explain.path_proofs import Paths, Weights
 from corollary.explain.proof import FALSE, Application, Fact, Group, Meaning, Reading
-from corollary.index.pairs import Pairs, distinct, pack
-from corollary.index.relation import Relation
-from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.language import Constant, Rule, Term, Variable, parse_constant, substitute
 from corollary.language.variables import substitute_element
-from corollary.plan.compile import Atom, CompiledRule, Grouping, compile_rule, is_virtual
 from corollary.plan.delta_plans import full_plan
 from corollary.plan.steps import Age, Join
+from corollary.program.compile import Atom, CompiledRule, Grouping, compile_rule, is_virtual
 from corollary.terms.dictionary import KIND_SHIFT, Kind
 
 Counts = NDArray[np.uint16]

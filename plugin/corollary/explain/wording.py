@@ -22,9 +22,9 @@ from corollary.language import (
     format_rule,
     parse_constant,
 )
+from corollary.language.list_patterns import has_list_pattern, unroll, with_cells
 from corollary.language.variables import substitute_element
-from corollary.ontology.unroll import has_list_pattern, unroll, with_cells
-from corollary.plan.compile import is_virtual
+from corollary.program.compile import is_virtual
 
 _TYPE = constant_text(RDF_TYPE)
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from corollary.columns.delta import Delta
+from corollary.columns.pairs import Pairs, among, pack, seconds
+from corollary.columns.relation import Relation
+from corollary.columns.triples import TripleIndex
 from corollary.evaluate.engine import Engine
-from corollary.index.delta import Delta
-from corollary.index.pairs import Pairs, among, pack, seconds
-from corollary.index.relation import Relation
-from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys, Rows
-from corollary.plan.compile import Atom
-from corollary.plan.edges import CLASS, DERIVED_CLASS, DERIVED_PROPERTY, Node
-from corollary.plan.stratify import Strata
+from corollary.program.compile import Atom
+from corollary.program.edges import CLASS, DERIVED_CLASS, DERIVED_PROPERTY, Node
+from corollary.program.stratify import Strata
 
 SCHEMA = -1
 DATA = 0

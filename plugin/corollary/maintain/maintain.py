@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from time import perf_counter
 
+from corollary.columns.delta import Delta
+from corollary.columns.triples import TripleIndex
 from corollary.evaluate import Materialisation
-from corollary.index.delta import Delta
-from corollary.index.triples import TripleIndex
 from corollary.language import Program
 from corollary.maintain.cost_model import AUTOMATIC, choose, learn, learn_from_recomputing
 from corollary.maintain.deletion import FALLBACK, STRATEGIES

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from corollary.columns.delta import Delta
+from corollary.columns.triples import TripleIndex
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
-from corollary.index.delta import Delta
-from corollary.index.triples import TripleIndex
 from corollary.language import Program
 from corollary.maintain.report import Report
 

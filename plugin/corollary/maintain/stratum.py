@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from corollary.algebra.bindings import Batch, join
-from corollary.algebra.execute import emit, extend
-from corollary.index.delta import NOTHING, Candidates, Delta
+from corollary.columns.delta import NOTHING, Candidates, Delta
+from corollary.execute.batches import Batch, join
+from corollary.execute.run_plan import emit, extend
 from corollary.maintain.workspace import Workspace
-from corollary.plan.compile import Atom, CompiledRule
+from corollary.program.compile import Atom, CompiledRule
 
 MAX_FACTS_PER_CHANGED_FACT = 3
 """A stratum is evaluated from scratch if it reads at most this many facts for each one that changed."""

@@ -19,11 +19,11 @@ from typing import Protocol
 
 import numpy as np
 
+from corollary.columns.delta import NOTHING, Delta
+from corollary.columns.pairs import distinct, firsts
+from corollary.columns.triples import TripleIndex
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
-from corollary.index.delta import NOTHING, Delta
-from corollary.index.pairs import distinct, firsts
-from corollary.index.triples import TripleIndex
 from corollary.kernels.sorted import Keys
 from corollary.maintain.cost_model import TOO_MANY_DELETIONS, most_deletions
 from corollary.maintain.layers import SCHEMA
@@ -32,8 +32,8 @@ from corollary.maintain.strategy import Budget, Request
 from corollary.maintain.stratum import StratumChange
 from corollary.maintain.workspace import BACKWARD, LayerOrderViolated, Start, Workspace
 from corollary.modules.module import feedback
-from corollary.plan.program import ProgramChange
-from corollary.plan.stratify import Strata, refuse_static_cycles
+from corollary.program.compiled_program import ProgramChange
+from corollary.program.stratify import Strata, refuse_static_cycles
 
 EXPLICIT, PROOFS = "explicit", "proofs"
 """Report lines: judging what is no longer explicit, and what modules have overdeleted."""

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from corollary.columns.delta import NOTHING, Delta
+from corollary.columns.triples import TripleIndex
 from corollary.evaluate.engine import Engine
-from corollary.index.delta import NOTHING, Delta
-from corollary.index.triples import TripleIndex
 from corollary.maintain.cost_model import TOO_MANY_DELETIONS, most_checks, most_deletions
 from corollary.maintain.layers import DATA, SCHEMA, Layers
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import Budget, CannotFollow, Request
-from corollary.plan.stratify import Strata
+from corollary.program.stratify import Strata
 
 BACKWARD = "data leads to schema facts, or a stratum to facts of an earlier one"
 

@@ -24,9 +24,8 @@ from enum import Enum
 
 import numpy as np
 
-from corollary.algebra.context import ExecutionContext
-from corollary.index.delta import Candidates
-from corollary.index.pairs import (
+from corollary.columns.delta import Candidates
+from corollary.columns.pairs import (
     NO_PAIRS,
     Pairs,
     among,
@@ -39,13 +38,14 @@ from corollary.index.pairs import (
     seconds,
     union,
 )
-from corollary.index.triples import FIRST_VIRTUAL, TripleIndex
+from corollary.columns.triples import FIRST_VIRTUAL, TripleIndex
+from corollary.execute.context import ExecutionContext
 from corollary.kernels.sorted import Column, Keys, Mask
 from corollary.language import IRI, OWL, RDF_TYPE, RDFS, Literal, constant_text, parse_constant
 from corollary.modules.module import Module, NewModules
-from corollary.plan.compile import CompiledRule
-from corollary.plan.program import VALUE_BUILTINS, CompiledProgram, ProgramChange
-from corollary.plan.shapes import replaced_end
+from corollary.program.compile import CompiledRule
+from corollary.program.compiled_program import VALUE_BUILTINS, CompiledProgram, ProgramChange
+from corollary.program.shapes import replaced_end
 from corollary.terms.dictionary import FIRST_LITERAL, TermDictionary
 from corollary.terms.values import (
     LITERAL,

@@ -25,22 +25,22 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from corollary.algebra.context import ExecutionContext
-from corollary.algebra.execute import extend
-from corollary.algebra.expressions import number_keys
-from corollary.index.closure import close_from
-from corollary.index.delta import Candidates
-from corollary.index.pairs import NO_KEYS, NO_PAIRS, Pairs, distinct, firsts, join, pack, seconds
-from corollary.index.relation import Relation
-from corollary.index.triples import TripleIndex
+from corollary.closure.reachability import close_from
+from corollary.columns.delta import Candidates
+from corollary.columns.pairs import NO_KEYS, NO_PAIRS, Pairs, distinct, firsts, join, pack, seconds
+from corollary.columns.relation import Relation
+from corollary.columns.triples import TripleIndex
+from corollary.execute.context import ExecutionContext
+from corollary.execute.filters import number_keys
+from corollary.execute.run_plan import extend
 from corollary.kernels.limits import at
 from corollary.kernels.sorted import Column, Keys, Mask
 from corollary.modules.module import Module
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
-from corollary.plan.compile import CompiledRule, is_virtual
-from corollary.plan.program import CompiledProgram
-from corollary.plan.shapes import closed_predicate, replaced_end, symmetric_predicate
+from corollary.program.compile import CompiledRule, is_virtual
+from corollary.program.compiled_program import CompiledProgram
+from corollary.program.shapes import closed_predicate, replaced_end, symmetric_predicate
 
 
 class Equality(Module):

@@ -8,11 +8,11 @@ not followed, it is computed from all its matches).
 
 from __future__ import annotations
 
-from corollary.algebra.bindings import Batch, concatenate, join
-from corollary.algebra.execute import distinct_rows, sizes
-from corollary.index.triples import TripleIndex
-from corollary.plan.compile import Grouping
+from corollary.columns.triples import TripleIndex
+from corollary.execute.batches import Batch, concatenate, join
+from corollary.execute.run_plan import distinct_rows, sizes
 from corollary.plan.join_order import ordered_atoms
+from corollary.program.compile import Grouping
 
 
 def touched(grouping: Grouping, facts: TripleIndex, changed: TripleIndex) -> Batch:

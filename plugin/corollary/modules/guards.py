@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from corollary.index.delta import Delta
-from corollary.index.pairs import NO_PAIRS, Pairs, among, pack, seconds
-from corollary.index.relation import Relation
-from corollary.index.triples import TripleIndex
+from corollary.columns.delta import Delta
+from corollary.columns.pairs import NO_PAIRS, Pairs, among, pack, seconds
+from corollary.columns.relation import Relation
+from corollary.columns.triples import TripleIndex
 from corollary.kernels.sorted import Column, Mask
-from corollary.plan.compile import Atom, CompiledRule
+from corollary.program.compile import Atom, CompiledRule
 
 
 class Guards:

@@ -24,12 +24,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corollary.algebra.bindings import Batch
-from corollary.algebra.context import ExecutionContext
-from corollary.algebra.execute import extend, family_rows
-from corollary.index.closure import close_graph, close_keys
-from corollary.index.delta import Candidates
-from corollary.index.pairs import (
+from corollary.closure.reachability import close_graph, close_keys
+from corollary.columns.delta import Candidates
+from corollary.columns.pairs import (
     NO_KEYS,
     NO_PAIRS,
     Pairs,
@@ -47,16 +44,19 @@ from corollary.index.pairs import (
     spans,
     swap,
 )
-from corollary.index.relation import Relation
-from corollary.index.triples import TripleIndex, grouped
+from corollary.columns.relation import Relation
+from corollary.columns.triples import TripleIndex, grouped
+from corollary.execute.batches import Batch
+from corollary.execute.context import ExecutionContext
+from corollary.execute.run_plan import extend, family_rows
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.modules.guards import Guards
 from corollary.modules.module import Module
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
-from corollary.plan.compile import CompiledRule
-from corollary.plan.program import CompiledProgram
-from corollary.plan.shapes import InclusionShape, inclusion_shape
+from corollary.program.compile import CompiledRule
+from corollary.program.compiled_program import CompiledProgram
+from corollary.program.shapes import InclusionShape, inclusion_shape
 
 
 @dataclass(slots=True)

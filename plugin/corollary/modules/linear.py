@@ -25,10 +25,9 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
-from corollary.algebra.context import ExecutionContext
-from corollary.index.closure import close_from, close_keys, edges_beyond, nodes_met, pairs_on_paths
-from corollary.index.delta import Candidates
-from corollary.index.pairs import (
+from corollary.closure.reachability import close_from, close_keys, edges_beyond, nodes_met, pairs_on_paths
+from corollary.columns.delta import Candidates
+from corollary.columns.pairs import (
     NO_KEYS,
     Pairs,
     among,
@@ -44,14 +43,15 @@ from corollary.index.pairs import (
     swap,
     union,
 )
-from corollary.index.relation import EMPTY, Relation
-from corollary.index.triples import FIRST_VIRTUAL, TripleIndex
+from corollary.columns.relation import EMPTY, Relation
+from corollary.columns.triples import FIRST_VIRTUAL, TripleIndex
+from corollary.execute.context import ExecutionContext
 from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.modules.module import Module
 from corollary.modules.rule_set import RuleSet
-from corollary.plan.compile import CompiledRule
-from corollary.plan.program import CompiledProgram
-from corollary.plan.shapes import LinearShape, copied_predicates, linear_shape
+from corollary.program.compile import CompiledRule
+from corollary.program.compiled_program import CompiledProgram
+from corollary.program.shapes import LinearShape, copied_predicates, linear_shape
 
 NO_SHAPE = LinearShape(-1, -1, is_inverse=False)
 

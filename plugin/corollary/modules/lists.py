@@ -23,13 +23,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from corollary.algebra.context import ExecutionContext
-from corollary.index.delta import Candidates
-from corollary.index.pairs import NO_PAIRS, Pairs, difference, sorted_unique
-from corollary.index.triples import TripleIndex
+from corollary.columns.delta import Candidates
+from corollary.columns.pairs import NO_PAIRS, Pairs, difference, sorted_unique
+from corollary.columns.triples import TripleIndex
+from corollary.execute.context import ExecutionContext
 from corollary.modules.module import Module, NewModules
-from corollary.plan.compile import CompiledRule
-from corollary.plan.program import LIST_BUILTINS, CompiledProgram, ProgramChange
+from corollary.program.compile import CompiledRule
+from corollary.program.compiled_program import LIST_BUILTINS, CompiledProgram, ProgramChange
 from corollary.terms.dictionary import TermDictionary
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"

@@ -10,7 +10,7 @@ Words, for a module M:
   of its head its *conclusions*;
 - a fact *follows* from facts by any number of instances;
 - a fact is *external* to M if it is explicit or another module derived it, and *internal* if only M did;
-- *guards* are facts that bring new instances (``plan.compile``).
+- *guards* are facts that bring new instances (``program.compile``).
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import ClassVar, Protocol
 
-from corollary.algebra.context import ExecutionContext
-from corollary.index.delta import Candidates, Delta
-from corollary.index.pairs import Pairs
-from corollary.index.relation import Relation
-from corollary.index.triples import TripleIndex
+from corollary.columns.delta import Candidates, Delta
+from corollary.columns.pairs import Pairs
+from corollary.columns.relation import Relation
+from corollary.columns.triples import TripleIndex
+from corollary.execute.context import ExecutionContext
 from corollary.language import Rule
 from corollary.modules.rule_set import RuleSet
-from corollary.plan.compile import CompiledRule
-from corollary.plan.program import CompiledProgram, ProgramChange
+from corollary.program.compile import CompiledRule
+from corollary.program.compiled_program import CompiledProgram, ProgramChange
 
 
 class NewModules(Exception):

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from corollary.modules.guards import Guards
-from corollary.plan.compile import CompiledRule
-from corollary.plan.program import CompiledProgram
-from corollary.plan.shapes import closed_predicate, copied_predicates, loopless_predicate
+from corollary.program.compile import CompiledRule
+from corollary.program.compiled_program import CompiledProgram
+from corollary.program.shapes import closed_predicate, copied_predicates, loopless_predicate
 
 Recognised = TypeVar("Recognised")
 
@@ -38,7 +38,7 @@ class RuleSet:
     def recognised(
         self, recognise: Callable[..., Recognised], rule: CompiledRule, *arguments: Any
     ) -> Recognised:
-        """What a function of ``plan.shapes`` says of a rule; it is asked once."""
+        """What a function of ``program.shapes`` says of a rule; it is asked once."""
         known = self._known.setdefault(rule.number, {})
         if recognise not in known:
             known[recognise] = recognise(rule, *arguments)

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from corollary.algebra.bindings import Batch
-from corollary.algebra.context import ExecutionContext
-from corollary.algebra.execute import emit, run, run_delta, sizes
-from corollary.index.delta import Candidates
-from corollary.index.pairs import Pairs
-from corollary.index.triples import TripleIndex
+from corollary.columns.delta import Candidates
+from corollary.columns.pairs import Pairs
+from corollary.columns.triples import TripleIndex
+from corollary.execute.batches import Batch
+from corollary.execute.context import ExecutionContext
+from corollary.execute.run_plan import emit, run, run_delta, sizes
 from corollary.modules.groups import touched
 from corollary.modules.module import Module
 from corollary.modules.rule_set import RuleSet
-from corollary.plan.compile import Atom, CompiledRule
 from corollary.plan.delta_plans import delta_plan, full_plan
-from corollary.plan.program import CompiledProgram
 from corollary.plan.steps import Age, DeltaPlan
+from corollary.program.compile import Atom, CompiledRule
+from corollary.program.compiled_program import CompiledProgram
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -35,9 +35,7 @@ from functools import reduce
 
 import numpy as np
 
-from corollary.algebra.context import ExecutionContext
-from corollary.algebra.execute import family_rows
-from corollary.index.closure import (
+from corollary.closure.reachability import (
     Part,
     close_keys,
     closure_difference,
@@ -45,8 +43,8 @@ from corollary.index.closure import (
     nodes_met,
     pairs_on_paths,
 )
-from corollary.index.delta import Candidates
-from corollary.index.pairs import (
+from corollary.columns.delta import Candidates
+from corollary.columns.pairs import (
     NO_KEYS,
     Pairs,
     contains,
@@ -60,8 +58,10 @@ from corollary.index.pairs import (
     swap,
     union,
 )
-from corollary.index.relation import Relation
-from corollary.index.triples import TripleIndex
+from corollary.columns.relation import Relation
+from corollary.columns.triples import TripleIndex
+from corollary.execute.context import ExecutionContext
+from corollary.execute.run_plan import family_rows
 from corollary.kernels.limits import at
 from corollary.kernels.sorted import Column, Keys
 from corollary.language import Rule
@@ -69,9 +69,9 @@ from corollary.modules.guards import Guards
 from corollary.modules.module import Module, ModuleRejectsRule
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
-from corollary.plan.compile import Atom, CompiledRule
-from corollary.plan.program import CompiledProgram
-from corollary.plan.shapes import closed_predicate, loopless_predicate, symmetric_predicate
+from corollary.program.compile import Atom, CompiledRule
+from corollary.program.compiled_program import CompiledProgram
+from corollary.program.shapes import closed_predicate, loopless_predicate, symmetric_predicate
 from corollary.terms.dictionary import FIRST_LITERAL
 
 FEW_EDGES = 4

@@ -16,10 +16,10 @@ then the *direct* plan is better, which goes from the recent facts over other da
 
 from __future__ import annotations
 
-from corollary.plan.compile import CompiledRule
 from corollary.plan.join_order import cost
 from corollary.plan.passes import PlanContext, optimised, order_joins
 from corollary.plan.steps import Age, AntiJoin, DeltaPlan, Distinct, Group, Join, Plan, Select, Size, Step
+from corollary.program.compile import CompiledRule
 
 
 def full_plan(rule: CompiledRule, size: Size) -> Plan:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from corollary.index.triples import TripleIndex
+from corollary.columns.triples import TripleIndex
 from corollary.language import (
     BodyElement,
     Builtin,
@@ -22,11 +22,11 @@ from corollary.language import (
     format_rule,
     parse_constant,
 )
-from corollary.plan.compile import Atom, CompiledRule, Tables, is_virtual
-from corollary.plan.components import MOST_NODES, Names, components, shortened
 from corollary.plan.delta_plans import delta_plan, full_plan
-from corollary.plan.program import CompiledProgram
 from corollary.plan.steps import AntiJoin, Distinct, Join, Plan, Select, Size
+from corollary.program.compile import Atom, CompiledRule, Tables, is_virtual
+from corollary.program.compiled_program import CompiledProgram
+from corollary.program.components import MOST_NODES, Names, components, shortened
 
 Explanation = dict[str, Any]
 

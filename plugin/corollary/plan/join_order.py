@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence, Set
 from typing import TypeVar
 
-from corollary.plan.compile import Atom
 from corollary.plan.steps import Size
+from corollary.program.compile import Atom
 
 Item = TypeVar("Item")
 Cost = tuple[int, bool, int]

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from corollary.plan.compile import CompiledRule
 from corollary.plan.join_order import cost, ordered
 from corollary.plan.steps import AntiJoin, Distinct, Group, Join, Plan, Select, Size, Step
+from corollary.program.compile import CompiledRule
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from corollary.plan.compile import Atom, Condition, Grouping, Negation
+from corollary.program.compile import Atom, Condition, Grouping, Negation
 
 
 class Age(IntEnum):

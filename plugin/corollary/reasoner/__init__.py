@@ -24,10 +24,10 @@ terms and its persistence; nothing here knows who calls it.
 """
 
 from corollary.kernels.limits import Cancelled, LimitExceeded, Limits
-from corollary.reasoner.invention import UnendingRuleWarning
+from corollary.reasoner.invention_warnings import UnendingRuleWarning
 from corollary.reasoner.reasoner import Reasoner
 from corollary.reasoner.snapshot import Snapshot
-from corollary.reasoner.suspension import SuspendedRuleWarning
+from corollary.reasoner.suspension_warnings import SuspendedRuleWarning
 
 __all__ = [
     "Cancelled",

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from corollary.index.triples import TripleIndex, grouped
+from corollary.columns.triples import TripleIndex, grouped
 from corollary.kernels.sorted import Keys
 from corollary.reasoner.namespaces import Namespaces
 from corollary.reasoner.quads import Quads

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import os
 
-from corollary.index.pairs import NO_PAIRS, Pairs
-from corollary.index.triples import TripleIndex
+from corollary.columns.pairs import NO_PAIRS, Pairs
+from corollary.columns.triples import TripleIndex
 from corollary.language import CorollaryError
-from corollary.reasoner.documents import Receiver
+from corollary.reasoner.parsed_documents import Receiver
 from corollary.reasoner.quads import Quads
 from corollary.reasoner.version import Version
 from corollary.reasoner.versions import Versions

@@ -25,7 +25,7 @@ from corollary.evaluate import Materialisation, materialise
 from corollary.kernels.limits import Cancellation, Limits, check, current, limited
 from corollary.language import Rule
 from corollary.maintain import maintain
-from corollary.reasoner.invention import warn_of as warn_of_unending
+from corollary.reasoner.invention_warnings import warn_of as warn_of_unending
 from corollary.reasoner.options import Options
 from corollary.reasoner.state import State
 from corollary.reasoner.version import Derived, Version
@@ -90,7 +90,7 @@ class Deriver:
         """Warn of rules that are suspended, once each. For reads: where warnings are errors it raises."""
         result = version.state.materialisation
         if result is not None and (result.strata.suspended or self._warned):
-            from corollary.reasoner.suspension import warn_of
+            from corollary.reasoner.suspension_warnings import warn_of
 
             warn_of(result, version.terms, version.terms.printer(version.namespaces), self._warned)
         self.warned_of = version.derived
@@ -148,7 +148,7 @@ class Deriver:
 
     def _refuse_suspended(self, result: Materialisation, before: Version) -> None:
         """Raise ``UnstratifiableError`` if rules are suspended that were not so by the options before."""
-        from corollary.reasoner.suspension import refuse
+        from corollary.reasoner.suspension_warnings import refuse
 
         program, facts = before.options.program, self.versions.current().quads.union
         known = () if program is None else materialise(facts, program, result.dictionary).suspended

@@ -8,9 +8,9 @@ from typing import Any
 from corollary.evaluate import materialise
 from corollary.explain import Explanation, explain, explain_inconsistency
 from corollary.language import CorollaryError, Program
-from corollary.reasoner.inconsistency import Inconsistency
+from corollary.reasoner.readable_inconsistency import Inconsistency
 from corollary.reasoner.state import State
-from corollary.reasoner.terms import TermView
+from corollary.reasoner.term_format import TermView
 
 Goal = tuple[Any, Any, Any] | Inconsistency
 

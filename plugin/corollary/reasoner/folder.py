@@ -34,10 +34,10 @@ from zlib import crc32
 
 import numpy as np
 
-from corollary.index.triples import TripleIndex
+from corollary.columns.triples import TripleIndex
+from corollary.kernels.byte_texts import Bytes, Places
 from corollary.kernels.interrupts import held
 from corollary.kernels.sorted import Keys, Mask
-from corollary.kernels.texts import Bytes, Places
 from corollary.language import CorollaryError
 from corollary.reasoner.contents import NAMES, others_of
 from corollary.reasoner.quads import Quads, differences

@@ -16,7 +16,7 @@ from corollary.reasoner.contents import with_others
 from corollary.reasoner.folder import Folder
 from corollary.reasoner.options import Options
 from corollary.reasoner.quads import Quads
-from corollary.reasoner.terms import TermView
+from corollary.reasoner.term_format import TermView
 from corollary.reasoner.version import Version
 from corollary.reasoner.versions import Closed, Versions
 from corollary.terms.dictionary import TermDictionary

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from corollary.index.pairs import NO_KEYS, NO_PAIRS, Pairs, pack
+from corollary.columns.pairs import NO_KEYS, NO_PAIRS, Pairs, pack
 from corollary.kernels.sorted import Keys, Mask
 from corollary.reasoner.quads import Change
 

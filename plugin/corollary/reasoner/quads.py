@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corollary.index.delta import NOTHING, Candidates, Delta
-from corollary.index.pairs import NO_KEYS, NO_PAIRS, Pairs, difference
-from corollary.index.relation import Relation
-from corollary.index.triples import TripleIndex
+from corollary.columns.delta import NOTHING, Candidates, Delta
+from corollary.columns.pairs import NO_KEYS, NO_PAIRS, Pairs, difference
+from corollary.columns.relation import Relation
+from corollary.columns.triples import TripleIndex
 from corollary.kernels.sorted import Keys
 
 _NOTHING = TripleIndex()

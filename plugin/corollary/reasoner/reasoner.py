@@ -36,7 +36,7 @@ from corollary.reasoner.rule_sources import RuleSource, named_rules, rules_from
 from corollary.reasoner.snapshot import Snapshot
 from corollary.reasoner.state import State
 from corollary.reasoner.summary import StoreSummary
-from corollary.reasoner.terms import DEFAULT_GRAPH, NTriplesTerms, TermView
+from corollary.reasoner.term_format import DEFAULT_GRAPH, NTriplesTerms, TermView
 from corollary.reasoner.version import StaleTerms, Version
 from corollary.reasoner.versions import Closed, Versions
 from corollary.terms.dictionary import TermDictionary
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from corollary.evaluate import Materialisation
     from corollary.explain import Explanation
     from corollary.maintain import Report
-    from corollary.plan.components import Components
-    from corollary.reasoner.documents import BadLine, Progress, Source
+    from corollary.program.components import Components
     from corollary.reasoner.explaining import Goal
-    from corollary.reasoner.inconsistency import Inconsistency
     from corollary.reasoner.opening import Adopt, Revive
+    from corollary.reasoner.parsed_documents import BadLine, Progress, Source
+    from corollary.reasoner.readable_inconsistency import Inconsistency
     from corollary.reasoner.statistics import Statistics
-    from corollary.reasoner.suspension import SuspendedRule
+    from corollary.reasoner.suspension_warnings import SuspendedRule
     from corollary.reasoner.verification import Verification
 
 Arguments = TypeVarTuple("Arguments")
@@ -149,7 +149,7 @@ class Reasoner:
         If one document is bad nothing has changed: InputError says which, where, and what to do. With
         ``on_error="skip"`` bad lines of N-Triples and N-Quads are left out; ``bad_lines`` lists them.
         """
-        from corollary.reasoner.documents import PlainReceiver, load
+        from corollary.reasoner.parsed_documents import PlainReceiver, load
 
         skips = skips_bad_lines(on_error)
         read = partial(load, receiver=PlainReceiver(self.versions, graph), skips=skips, progress=progress)
@@ -165,7 +165,7 @@ class Reasoner:
         InputError if there is no whole data set: then nothing has changed.
         """
         from corollary.reasoner.datasets import load
-        from corollary.reasoner.documents import PlainReceiver
+        from corollary.reasoner.parsed_documents import PlainReceiver
 
         return load(self.versions, path, PlainReceiver(self.versions, graph))
 
@@ -303,7 +303,7 @@ class Reasoner:
 
         Print it, or take ``as_dict()`` or ``dot()``. Without rules there are none.
         """
-        from corollary.plan.components import Components
+        from corollary.program.components import Components
 
         result = self.materialise()
         if result is None:
@@ -320,7 +320,7 @@ class Reasoner:
 
     def inconsistencies(self) -> list[Inconsistency]:
         """What contradicts what, by which rule; of each rule's clashes the first thousand."""
-        from corollary.reasoner.inconsistency import inconsistencies
+        from corollary.reasoner.readable_inconsistency import inconsistencies
 
         version = self.settled()
         result = version.state.materialisation
@@ -517,7 +517,7 @@ def skips_bad_lines(on_error: str) -> bool:
 
 def _suspended(version: Version) -> list[SuspendedRule]:
     """The suspended rules. Precondition: what follows has been derived."""
-    from corollary.reasoner.suspension import suspended_rules
+    from corollary.reasoner.suspension_warnings import suspended_rules
 
     result = version.state.materialisation
     if result is None:

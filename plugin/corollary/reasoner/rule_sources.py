@@ -21,7 +21,7 @@ def rules_from(source: RuleSource) -> Program:
     text = os.fspath(source)
     if isinstance(source, str) and (":-" in text or text.rstrip().endswith(".")):
         if ":-" not in text and "=>" in text and "{" in text:
-            from corollary.ontology.n3 import n3_rules
+            from corollary.importers.n3 import n3_rules
 
             return n3_rules(text)
         return parse_program(text)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from corollary.index.triples import Columns, TripleIndex
+from corollary.columns.triples import Columns, TripleIndex
 from corollary.reasoner.state import Fact, View
 from corollary.reasoner.version import Version
 from corollary.terms.dictionary import TermDictionary
@@ -81,6 +81,6 @@ class Snapshot:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the facts to a file, in the format of its suffix: ``.nt``, ``.ttl``, maybe with ``.gz``."""
-        from corollary.reasoner.documents import write
+        from corollary.reasoner.parsed_documents import write
 
         write(path, self.columns(), self.dictionary)

@@ -14,10 +14,10 @@ from itertools import chain, repeat
 
 import numpy as np
 
+from corollary.columns.pairs import Pairs, difference, firsts, seconds
+from corollary.columns.relation import FIRST_LITERAL_KEY, Relation
+from corollary.columns.triples import TripleIndex
 from corollary.evaluate import Materialisation
-from corollary.index.pairs import Pairs, difference, firsts, seconds
-from corollary.index.relation import FIRST_LITERAL_KEY, Relation
-from corollary.index.triples import TripleIndex
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Keys
 from corollary.maintain import Report

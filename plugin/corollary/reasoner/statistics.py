@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from corollary.index.pairs import distinct
+from corollary.columns.pairs import distinct
 from corollary.reasoner.state import State
-from corollary.reasoner.terms import TermView
+from corollary.reasoner.term_format import TermView
 from corollary.terms.dictionary import Kind, kinds
 
 MAX_LINES_PRINTED = 10

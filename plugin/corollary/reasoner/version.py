@@ -20,10 +20,10 @@ from corollary.reasoner.options import Options
 from corollary.reasoner.pending import FIELDS, Pending, Row
 from corollary.reasoner.quads import Change, Quads
 from corollary.reasoner.state import Fact, State
-from corollary.reasoner.terms import TermView
+from corollary.reasoner.term_format import TermView
 
 if TYPE_CHECKING:
-    from corollary.reasoner.documents import BadLine
+    from corollary.reasoner.parsed_documents import BadLine
     from corollary.reasoner.persistence import Persistence
 
 

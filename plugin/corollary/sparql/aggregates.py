@@ -15,14 +15,14 @@ from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import SPARQLError
 from rdflib.term import Literal, Node, Variable
 
-from corollary.algebra.bindings import Batch
-from corollary.algebra.expressions import number_rows
-from corollary.index.pairs import distinct, firsts, order_of, pack, sorted_unique
+from corollary.columns.pairs import distinct, firsts, order_of, pack, sorted_unique
+from corollary.execute.batches import Batch
+from corollary.execute.filters import number_rows
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Rows
 from corollary.sparql.expressions import Exists, Expressions, mentioned
+from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
 from corollary.sparql.solutions import first_of_each
-from corollary.sparql.terms import UNBOUND, QueryTerms, filled
 
 KEY, ARGUMENT = Variable("__key"), Variable("__argument")
 

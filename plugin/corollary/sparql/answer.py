@@ -32,8 +32,8 @@ from corollary.sparql.evaluate import Evaluator
 from corollary.sparql.expressions import ROWS_AT_ONCE
 from corollary.sparql.external import refuse, refuse_clauses, refuse_services
 from corollary.sparql.parsing import parse_query, refuses_deep_nesting
+from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.result import FailedResult, SelectResult
-from corollary.sparql.terms import QueryTerms
 
 KNOWN_ARGUMENTS = {"base", "DEBUG"}
 

@@ -20,10 +20,10 @@ from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import QueryContext
 from rdflib.term import BNode, Node, Variable
 
-from corollary.algebra.bindings import Batch
-from corollary.algebra.expressions import number_rows
-from corollary.index.pairs import order_of
-from corollary.index.triples import TripleIndex
+from corollary.columns.pairs import order_of
+from corollary.columns.triples import TripleIndex
+from corollary.execute.batches import Batch
+from corollary.execute.filters import number_rows
 from corollary.kernels.limits import current
 from corollary.kernels.sorted import Column, Mask
 from corollary.sparql.aggregates import aggregate
@@ -31,6 +31,7 @@ from corollary.sparql.dataset import QueryDataset
 from corollary.sparql.expressions import Expressions, conjuncts, has_exists, mentioned
 from corollary.sparql.paths import PathJoin
 from corollary.sparql.patterns import Change, Pattern, PatternJoin
+from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
 from corollary.sparql.solutions import (
     distinct,
     groups,
@@ -41,7 +42,6 @@ from corollary.sparql.solutions import (
     stacked,
     without,
 )
-from corollary.sparql.terms import UNBOUND, QueryTerms, filled
 
 KEYWORDS = {
     "BGP": "pattern",

@@ -22,13 +22,13 @@ from rdflib.plugins.sparql.parserutils import CompValue, Expr, value
 from rdflib.plugins.sparql.sparql import FrozenBindings, QueryContext, SPARQLError
 from rdflib.term import Literal, Node, URIRef, Variable
 
-from corollary.algebra.bindings import Batch
-from corollary.algebra.expressions import number_keys, number_rows
-from corollary.algebra.operators import ExpressionError
-from corollary.algebra.regular_expressions import compiled
+from corollary.execute.batches import Batch
+from corollary.execute.filters import number_keys, number_rows
+from corollary.expressions.operators import ExpressionError
+from corollary.expressions.regular_expressions import compiled
 from corollary.kernels.limits import check, reserve_text
 from corollary.kernels.sorted import Column, Mask, Rows
-from corollary.sparql.terms import UNBOUND, QueryTerms, filled
+from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
 
 EXISTS = ("Builtin_EXISTS", "Builtin_NOTEXISTS")
 VOLATILE = ("Builtin_RAND", "Builtin_UUID", "Builtin_STRUUID", "Builtin_BNODE")

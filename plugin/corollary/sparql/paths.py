@@ -15,10 +15,8 @@ import numpy as np
 from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, Path, SequencePath
 from rdflib.term import Node, URIRef
 
-from corollary.algebra.bindings import Batch
-from corollary.algebra.bindings import join as join_atom
-from corollary.index.closure import close_keys
-from corollary.index.pairs import (
+from corollary.closure.reachability import close_keys
+from corollary.columns.pairs import (
     Pairs,
     difference,
     distinct,
@@ -29,11 +27,13 @@ from corollary.index.pairs import (
     swap,
     union,
 )
-from corollary.index.relation import Relation
-from corollary.index.triples import TripleIndex
+from corollary.columns.relation import Relation
+from corollary.columns.triples import TripleIndex
+from corollary.execute.batches import Batch
+from corollary.execute.batches import join as join_atom
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Keys
-from corollary.plan.compile import Atom
+from corollary.program.compile import Atom
 from corollary.sparql.solutions import stacked
 
 CONNECTED = 0

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from corollary.algebra.bindings import Batch
-from corollary.algebra.execute import natural_join
-from corollary.algebra.expressions import number_rows
+from corollary.execute.batches import Batch
+from corollary.execute.filters import number_rows
+from corollary.execute.run_plan import natural_join
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Mask, Rows
-from corollary.sparql.terms import UNBOUND, filled
+from corollary.sparql.query_terms import UNBOUND, filled
 
 
 def stacked(parts: Iterable[Batch]) -> Batch:

@@ -1,8 +1,8 @@
 """The rdflib store."""
 
 from corollary.kernels.limits import Cancelled, LimitExceeded, Limits
-from corollary.reasoner.invention import UnendingRuleWarning
-from corollary.reasoner.suspension import SuspendedRuleWarning
+from corollary.reasoner.invention_warnings import UnendingRuleWarning
+from corollary.reasoner.suspension_warnings import SuspendedRuleWarning
 from corollary.sparql.external import ExternalAccessRefused
 from corollary.sparql.parsing import NestedTooDeep
 from corollary.store.store import EXPLICIT, INFERRED, CorollaryStore, InferredTripleWarning

@@ -16,18 +16,18 @@ from rdflib.parser import Parser
 from rdflib.plugin import PluginException
 from rdflib.term import Node, URIRef
 
-from corollary.index.relation import Relation
-from corollary.index.triples import TripleIndex
+from corollary.columns.relation import Relation
+from corollary.columns.triples import TripleIndex
 from corollary.language import CorollaryError, InputError
 from corollary.language.errors import Hint, Span
-from corollary.reasoner.documents import Destination, Facts, read_documents
+from corollary.reasoner.parsed_documents import Destination, Facts, read_documents
 from corollary.reasoner.version import Version
 from corollary.sparql.external import ExternalAccessRefused, kind_of
 from corollary.sparql.rdf_terms import Terms
 from corollary.terms.dictionary import Ids
 
 if TYPE_CHECKING:
-    from corollary.reasoner.documents import Document
+    from corollary.reasoner.parsed_documents import Document
     from corollary.store.store import CorollaryStore
 
 _ONLY_RDFLIB = ("trix", "hext")

@@ -25,8 +25,8 @@ from rdflib.graph import Graph, QuotedGraph
 from rdflib.store import NO_STORE, VALID_STORE, Store
 from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef
 
-from corollary.index.pairs import NO_KEYS
-from corollary.index.triples import TripleIndex
+from corollary.columns.pairs import NO_KEYS
+from corollary.columns.triples import TripleIndex
 from corollary.kernels.limits import Limits, check
 from corollary.reasoner import Reasoner
 from corollary.reasoner.options import Rules
@@ -49,8 +49,8 @@ from corollary.store.graphs import (
     with_alias,
     with_graph,
 )
-from corollary.store.options import StoreOptions
 from corollary.store.rdflib_compat import graph_that_calls
+from corollary.store.store_options import StoreOptions
 from corollary.terms.dictionary import TermDictionary
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     from rdflib.plugins.sparql.sparql import Query, Update
     from rdflib.query import Result
 
-    from corollary.index.pairs import Pairs
-    from corollary.reasoner.documents import Progress, Source
+    from corollary.columns.pairs import Pairs
+    from corollary.reasoner.parsed_documents import Progress, Source
     from corollary.sparql.dataset import Source as QuerySource
 
 Contexts = Iterator["_ContextType | None"]
@@ -505,7 +505,7 @@ class CorollaryStore(Store):
         If one document is bad nothing has changed: InputError says which, where, and what to do. With
         ``on_error="skip"`` bad lines of N-Triples and N-Quads are left out; ``bad_lines`` lists them.
         """
-        from corollary.reasoner.documents import load
+        from corollary.reasoner.parsed_documents import load
         from corollary.store.loading import PARSERS, StoreReceiver
 
         skips, reasoner = skips_bad_lines(on_error), self.reasoner

@@ -31,7 +31,7 @@ from corollary.sparql.external import ExternalAccessRefused, refuse
 from corollary.sparql.parsing import parse_update, refuses_deep_nesting
 from corollary.store.loading import UnreadableDocument, read_iri
 from corollary.store.rdflib_compat import default_graph_of_caller
-from corollary.store.solutions import Row, Scope, solutions
+from corollary.store.where_solutions import Row, Scope, solutions
 
 if TYPE_CHECKING:
     from corollary.store.store import CorollaryStore

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corollary.kernels.byte_texts import Bytes, Places
 from corollary.kernels.interrupts import alone
-from corollary.kernels.texts import Bytes, Places
 from corollary.terms.texts import Texts, TextTable
 
 Ids = NDArray[np.uint32]

@@ -19,8 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.interrupts import alone
-from corollary.kernels.texts import (
+from corollary.kernels.byte_texts import (
     Bytes,
     Hashes,
     Numbers,
@@ -31,6 +30,7 @@ from corollary.kernels.texts import (
     hash_texts,
     number_texts,
 )
+from corollary.kernels.interrupts import alone
 
 ABSENT = 0xFFFFFFFF
 """The number of what is not there."""

@@ -81,11 +81,11 @@ def load_rules(name_or_path: str) -> Program:
     if path.suffix not in PATH_SUFFIXES and path.name == name_or_path and not path.is_file():
         raise _unknown(name_or_path)
     if path.suffix == ".n3":
-        from corollary.ontology.n3 import n3_rules
+        from corollary.importers.n3 import n3_rules
 
         return n3_rules(path)
     if path.suffix in ONTOLOGY_SUFFIXES:
-        from corollary.ontology.swrl import swrl_file
+        from corollary.importers.swrl import swrl_file
 
         return swrl_file(path)
     return parse_file(path)

@@ -7,7 +7,7 @@ Invariant: everything distributed is a DataFrame; nothing here opens a socket or
 
 from corollary.loaders.spark.generating import generate
 from corollary.loaders.spark.load import Loaded, load
-from corollary.loaders.spark.materialise import Materialised, materialise
+from corollary.loaders.spark.materialise_tables import Materialised, materialise
 from corollary.loaders.spark.session import archive, session, ship
 
 __all__ = ["Loaded", "Materialised", "archive", "generate", "load", "materialise", "session", "ship"]

@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corollary.index.delta import Candidates
-from corollary.index.pairs import distinct, firsts, pack, seconds
-from corollary.index.triples import FIRST_VIRTUAL, grouped
+from corollary.columns.delta import Candidates
+from corollary.columns.pairs import distinct, firsts, pack, seconds
+from corollary.columns.triples import FIRST_VIRTUAL, grouped
 from corollary.kernels.sorted import Column
 from corollary.loaders.encoded_format import COLUMNS
-from corollary.loaders.spark.dataset import DistributedDataSet
-from corollary.plan.compile import Atom
+from corollary.loaders.spark.encoded_tables import DistributedDataSet
+from corollary.program.compile import Atom
 from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, TermDictionary, kind_of_text
 
 if TYPE_CHECKING:

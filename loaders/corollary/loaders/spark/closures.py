@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from corollary.index.closure import close_from
-from corollary.index.pairs import Pairs, distinct, firsts, pack, seconds
-from corollary.index.relation import Relation
+from corollary.closure.reachability import close_from
+from corollary.columns.pairs import Pairs, distinct, firsts, pack, seconds
+from corollary.columns.relation import Relation
 from corollary.kernels.sorted import Keys
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """FILTER on the cluster: by ids where these tell, else by the engine's own expressions on the executors.
 
 A filter that looks at terms gets their texts by a join, and is evaluated in Arrow batches with a
-dictionary of the few terms in it. Invariant: the verdicts are those of ``algebra.expressions``.
+dictionary of the few terms in it. Invariant: the verdicts are those of ``execute.filters``.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from corollary.algebra.bindings import Batch
-from corollary.algebra.expressions import core, true_rows
+from corollary.execute.batches import Batch
+from corollary.execute.filters import core, true_rows
 from corollary.kernels.sorted import Column as Ids
 from corollary.language import Call, Expression, Filter, Variable, constant_text
 from corollary.loaders.spark.border import Border
-from corollary.plan.compile import CompiledRule, Condition
+from corollary.program.compile import CompiledRule, Condition
 from corollary.terms.dictionary import FIRST_LITERAL, KIND_SHIFT, Kind, TermDictionary
 
 if TYPE_CHECKING:

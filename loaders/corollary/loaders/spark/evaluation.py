@@ -24,28 +24,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from corollary.algebra.context import ExecutionContext
+from corollary.columns.pairs import Pairs, difference, pack
+from corollary.columns.triples import TripleIndex
 from corollary.evaluate.engine import tables
-from corollary.index.pairs import Pairs, difference, pack
-from corollary.index.triples import TripleIndex
+from corollary.execute.context import ExecutionContext
 from corollary.language import Program
 from corollary.loaders.spark import closures
 from corollary.loaders.spark.border import Border
-from corollary.loaders.spark.dataset import DistributedDataSet
+from corollary.loaders.spark.encoded_tables import DistributedDataSet
 from corollary.loaders.spark.facts import Facts, Summary
-from corollary.loaders.spark.guards import GuardTable
+from corollary.loaders.spark.guard_table import GuardTable
 from corollary.loaders.spark.inclusions import targets
 from corollary.loaders.spark.joins import Joins
+from corollary.loaders.spark.literal_values import Values
 from corollary.loaders.spark.load import Tell
 from corollary.loaders.spark.schema import Schema
-from corollary.loaders.spark.values import Values
 from corollary.modules.inclusion import Inclusions
-from corollary.plan.compile import Atom, CompiledRule
 from corollary.plan.delta_plans import delta_plan, full_plan
-from corollary.plan.edges import Edge
-from corollary.plan.program import VALUE_BUILTINS
 from corollary.plan.steps import Age, DeltaPlan, Join, Step
-from corollary.plan.stratify import Strata, refuse_static_cycles, stratify
+from corollary.program.compile import Atom, CompiledRule
+from corollary.program.compiled_program import VALUE_BUILTINS
+from corollary.program.edges import Edge
+from corollary.program.stratify import Strata, refuse_static_cycles, stratify
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -106,7 +106,7 @@ class DistributedEvaluation:
     def stratify(
         self, suspended: Collection[int] = (), earlier: Iterable[Edge] = ()
     ) -> tuple[Strata, tuple[Edge, ...]]:
-        """The strata, given the facts so far: see ``plan.stratify``."""
+        """The strata, given the facts so far: see ``program.stratify``."""
         index, compiled = self._outline(), self.schema.compiled
         return stratify(
             compiled, index, tables(ExecutionContext(compiled.dictionary), index), suspended, earlier

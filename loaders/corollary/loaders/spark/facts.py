@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from corollary.loaders.encoded_format import COLUMNS
-from corollary.loaders.spark.dataset import DistributedDataSet, read_facts
-from corollary.plan.compile import Atom
+from corollary.loaders.spark.encoded_tables import DistributedDataSet, read_facts
 from corollary.plan.steps import Age
+from corollary.program.compile import Atom
 from corollary.terms.dictionary import FIRST_BLANK_NODE, FIRST_LITERAL
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from corollary.index.pairs import Pairs, firsts, seconds
+from corollary.columns.pairs import Pairs, firsts, seconds
 from corollary.loaders.spark.border import Border, GlobalIds
 from corollary.loaders.spark.facts import Summary
-from corollary.loaders.spark.guards import among_ids
+from corollary.loaders.spark.guard_table import among_ids
 from corollary.modules.inclusion import Inclusions
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from corollary.index.triples import FIRST_VIRTUAL
+from corollary.columns.triples import FIRST_VIRTUAL
 from corollary.loaders.spark.border import Border
 from corollary.loaders.spark.conditions import filtered, name_of
 from corollary.loaders.spark.facts import FEW, Facts
-from corollary.loaders.spark.guards import GuardTable
-from corollary.plan.compile import Atom, CompiledRule, Negation
+from corollary.loaders.spark.guard_table import GuardTable
 from corollary.plan.steps import Age, AntiJoin, Distinct, Group, Join, Select, Step
+from corollary.program.compile import Atom, CompiledRule, Negation
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from corollary.loaders.encoded_format import EXPLICIT, TERMS
 from corollary.loaders.formats import input_error
-from corollary.loaders.spark.dataset import described, write_manifest
+from corollary.loaders.spark.encoded_tables import described, write_manifest
 from corollary.loaders.spark.encoding import Counts, encode, files_for, write_terms
-from corollary.loaders.spark.parsing import Source, parsed, sources
+from corollary.loaders.spark.parse_chunks import Source, parsed, sources
 from corollary.loaders.spark.storage import Storage, scratch
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Which facts are the schema: those the driver's engine closes by itself.
 
-They are all that guards of rules match (see ``plan.compile``), the cells of lists, and what rules without
+They are all that guards of rules match (see ``program.compile``), the cells of lists, and what rules without
 guards derive such facts from. Rules that read nothing else are *local*: the engine on the driver has seen
 to them. All other rules are evaluated on the cluster, with the rows of their guards for a small table.
 
@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 
 from corollary.language import Program
 from corollary.modules.registry import MODULES
-from corollary.plan.compile import Atom, CompiledRule, is_virtual
-from corollary.plan.program import VALUE_BUILTINS, CompiledProgram
-from corollary.plan.shapes import closed_predicate, inclusion_shape, symmetric_predicate
+from corollary.program.compile import Atom, CompiledRule, is_virtual
+from corollary.program.compiled_program import VALUE_BUILTINS, CompiledProgram
+from corollary.program.shapes import closed_predicate, inclusion_shape, symmetric_predicate
 from corollary.terms.dictionary import TermDictionary
 
 

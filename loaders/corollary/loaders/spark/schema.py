@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corollary.algebra.context import ExecutionContext
-from corollary.algebra.execute import family_rows
+from corollary.columns.delta import Candidates
+from corollary.columns.pairs import Pairs, difference
+from corollary.columns.triples import TripleIndex
 from corollary.evaluate.engine import Engine
-from corollary.index.delta import Candidates
-from corollary.index.pairs import Pairs, difference
-from corollary.index.triples import TripleIndex
+from corollary.execute.context import ExecutionContext
+from corollary.execute.run_plan import family_rows
 from corollary.language import Program
 from corollary.loaders.spark.border import Border
 from corollary.loaders.spark.facts import Facts
-from corollary.loaders.spark.guards import GuardTable
+from corollary.loaders.spark.guard_table import GuardTable
 from corollary.loaders.spark.region import Region
 from corollary.modules.inclusion import Inclusion
-from corollary.plan.compile import CompiledRule, is_virtual
-from corollary.plan.program import CompiledProgram
-from corollary.plan.shapes import closed_predicate, inclusion_shape, symmetric_predicate
 from corollary.plan.steps import Age
+from corollary.program.compile import CompiledRule, is_virtual
+from corollary.program.compiled_program import CompiledProgram
+from corollary.program.shapes import closed_predicate, inclusion_shape, symmetric_predicate
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

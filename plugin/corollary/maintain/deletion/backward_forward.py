@@ -6,9 +6,9 @@ facts, and in the layers of strata, DRed takes the place of this strategy.
 
 from __future__ import annotations
 
+from corollary.columns.delta import Delta
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
-from corollary.index.delta import Delta
 from corollary.maintain.cost_model import learnt_seconds
 from corollary.maintain.deletion.dred import DRed, DRedLayer
 from corollary.maintain.deletion.prover import Prover

@@ -6,9 +6,9 @@ nonrecursive derivations spare a fact that is derived from facts of E alone; her
 
 from __future__ import annotations
 
+from corollary.columns.delta import Delta
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
-from corollary.index.delta import Delta
 from corollary.maintain.cost_model import learnt_seconds
 from corollary.maintain.layers import DATA
 from corollary.maintain.report import Report

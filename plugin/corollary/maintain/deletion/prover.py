@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from corollary.algebra.execute import extend
-from corollary.index.delta import NOTHING, Candidates, Delta
-from corollary.index.triples import TripleIndex
+from corollary.columns.delta import NOTHING, Candidates, Delta
+from corollary.columns.triples import TripleIndex
+from corollary.execute.run_plan import extend
 from corollary.maintain.strategy import Budget
 from corollary.modules.module import Module, feedback
 

@@ -1,0 +1,268 @@
+"""What literals denote, on the cluster: the virtual relations of ``modules.datatypes``.
+
+Literals with a datatype or a language are read on the executors, once; equal values are found by grouping
+a text that stands for the value. Plain literals denote their text, and are looked at only where that
+is asked for. Literals in owl:sameAs facts are compared pair by pair, which no driver could hold.
+
+Invariant: what is told is what the engine would tell of the same facts, but for literals that only heads of
+rules mention, which are looked at only in owl:sameAs facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from corollary.columns.triples import TripleIndex
+from corollary.language import OWL, RDFS, Literal, constant_text, parse_constant
+from corollary.loaders.spark.border import Border
+from corollary.loaders.spark.closures import PAIRS
+from corollary.loaders.spark.facts import Facts
+from corollary.modules.datatypes import ALL_STRINGS
+from corollary.plan.steps import Age
+from corollary.program.compile import is_virtual
+from corollary.program.compiled_program import CompiledProgram
+from corollary.terms.dictionary import FIRST_LITERAL
+from corollary.terms.values import SUPPORTED_DATATYPES, Value, contains, datatype_of, value_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Batches = Iterator[pa.RecordBatch]
+
+Told = tuple[int, "DataFrame"]
+"""A virtual relation (the engine's id), and facts of it."""
+
+SILENT = (f"<{RDFS}range>", f"<{OWL}allValuesFrom>")
+"""Predicates that do not show a datatype: see ``modules.datatypes``."""
+
+SAME_AS = f"<{OWL}sameAs>"
+
+READ = "id long, text string, value string, plain string, ill_typed string"
+"""Literals that were read: what ``_read`` gives."""
+
+
+class Values:
+    """The literals of the explicit facts, and what was told of them so far."""
+
+    def __init__(self, compiled: CompiledProgram, border: Border, explicit: DataFrame, folder: str) -> None:
+        self._border = border
+        self._explicit = explicit
+        self._folder = folder
+        find = border.dictionary.find
+        silent = {find(text) for text in SILENT}
+        telling = compiled.predicates() - silent
+        self._telling = sorted(border.id(p) for p in telling if not is_virtual(p))
+        self._same_as = border.known([SAME_AS]).get(SAME_AS, -1)
+        self._equated: list[str] = []
+        self._asks_for_different = find("DIFFERENT_VALUE") in compiled.predicates()
+        self._datatypes = {
+            term_id: text[1:-1]
+            for text, term_id in border.known(f"<{n}>" for n in SUPPORTED_DATATYPES).items()
+        }
+        in_rules = {border.id(c) for c in compiled.classes()} & self._datatypes.keys()
+        self._to_show = {self._datatypes[term_id] for term_id in in_rules}
+        self._shown: set[str] = set()
+        self._has_compared = False
+
+    def told(self, facts: Facts, schema: TripleIndex) -> list[Told]:
+        """What is new of literals, given the facts there are, and what the driver's engine has of them."""
+        from pyspark.sql import functions as F
+
+        recent = facts.ages()[Age.RECENT if self._has_compared else Age.ALL]
+        summary = facts.recent_summary if self._has_compared else facts.summary
+        found = [] if self._has_compared else self._compared()
+        self._has_compared = True
+        if summary.predicates[self._same_as]:
+            found += self._told_of_equated(recent)
+        news = {i: text[1:-1] for i, text in self._border.new}
+        self._datatypes |= {i: name for i, name in news.items() if name in SUPPORTED_DATATYPES}
+        waiting = [i for i, name in self._datatypes.items() if name not in self._shown | self._to_show]
+        if waiting:
+            ends = _ends(recent.where(F.col("predicate").isin(self._telling)))
+            rows = ends.where(F.col("id").isin(waiting)).distinct().collect()
+            items = schema.relation(self._border.dictionary.encode("MEMBER")).pairs().distinct_seconds()
+            named = {row.id for row in rows} | set(self._border.outward(items).tolist())
+            self._to_show |= {self._datatypes[term_id] for term_id in named & set(waiting)}
+        if self._to_show:
+            found += self._typed(self._to_show)
+            self._shown |= self._to_show
+            self._to_show = set()
+        return found
+
+    @cached_property
+    def _literals(self) -> DataFrame:
+        """The literals in explicit facts: id, text. They are written down."""
+        used = self._explicit.where(f"object >= {FIRST_LITERAL}").selectExpr("object as id").distinct()
+        path = f"{self._folder}/literals"
+        self._border.terms.where(f"id >= {FIRST_LITERAL}").join(used, "id", "left_semi").write.parquet(path)
+        return used.sparkSession.read.parquet(path)
+
+    def _compared(self) -> list[Told]:
+        """SAME_VALUE and ILL_TYPED."""
+        literals = self._literals
+        values = self._read(literals.where("""not endswith(text, '"')"""), f"{self._folder}/values")
+        found = self._ill_typed(values)
+        values = values.where("value is not null")
+        if values.isEmpty():
+            return found
+        plain = values.where("plain is not null").selectExpr("plain as text", "value").distinct()
+        members = values.select("id", "value").unionAll(literals.join(plain, "text").select("id", "value"))
+        other = members.selectExpr("id as object", "value")
+        pairs = members.withColumnRenamed("id", "subject").join(other, "value").where("subject <> object")
+        return [*found, self._as_facts("SAME_VALUE", pairs)]
+
+    def _told_of_equated(self, recent: DataFrame) -> list[Told]:
+        """Of literals that recent owl:sameAs facts mention first: all their datatypes, and their likes."""
+        spark = recent.sparkSession
+        ends = _ends(recent.where(f"predicate = {self._same_as}")).where(f"id >= {FIRST_LITERAL}").distinct()
+        known = spark.read.schema(READ).parquet(*self._equated) if self._equated else None
+        if known is not None:
+            ends = ends.join(known, "id", "left_anti")
+        path = f"{self._folder}/equated-{len(self._equated)}"
+        new = self._read(self._border.terms.where(f"id >= {FIRST_LITERAL}").join(ends, "id"), path)
+        self._equated.append(path)
+        if new.isEmpty():
+            return []
+        ids = self._border.ids([f"<{name}>" for name in sorted(SUPPORTED_DATATYPES)])
+        by_name = {text[1:-1]: term_id for text, term_id in ids.items()}
+        typed = new.select("id", "text").mapInArrow(_typing(by_name), PAIRS)
+        found = [*self._ill_typed(new), self._as_facts("VALUE", typed), *self._paired(new, new)]
+        if known is not None:
+            found += [*self._paired(new, known), *self._paired(known, new)]
+        return found
+
+    def _paired(self, ones: DataFrame, others: DataFrame) -> list[Told]:
+        """SAME_VALUE and, if a rule asks for it, DIFFERENT_VALUE for every one with every other literal."""
+        from pyspark.sql import functions as F
+
+        tasks = ones.sparkSession.sparkContext.defaultParallelism
+        left = ones.selectExpr("id as subject", "value").where("value is not null").repartition(tasks)
+        right = others.selectExpr("id as object", "value as its").where("value is not null")
+        pairs = left.crossJoin(F.broadcast(right)).where("subject <> object")
+        found = [self._as_facts("SAME_VALUE", pairs.where("value = its"))]
+        if self._asks_for_different:
+            found.append(self._as_facts("DIFFERENT_VALUE", pairs.where("value <> its")))
+        return found
+
+    def _read(self, literals: DataFrame, path: str) -> DataFrame:
+        """Read literals (id, text), and write down what they denote."""
+        literals.select("id", "text").mapInArrow(_read, READ).write.parquet(path)
+        return literals.sparkSession.read.schema(READ).parquet(path)
+
+    def _ill_typed(self, values: DataFrame) -> list[Told]:
+        """ILL_TYPED of literals that were read."""
+        from pyspark.sql import functions as F
+
+        names = [row.ill_typed for row in values.select("ill_typed").dropna().distinct().collect()]
+        if not names:
+            return []
+        ids = self._border.ids(names)
+        table = pa.table({"ill_typed": names, "object": pa.array([ids[n] for n in names], pa.int64())})
+        datatypes = values.sparkSession.createDataFrame(table)
+        ill_typed = values.join(F.broadcast(datatypes), "ill_typed").selectExpr("id as subject", "object")
+        return [self._as_facts("ILL_TYPED", ill_typed)]
+
+    def _typed(self, names: set[str]) -> list[Told]:
+        """VALUE for some datatypes."""
+        literals = self._literals
+        is_plain = """endswith(text, '"')"""
+        ids = self._border.ids([f"<{name}>" for name in sorted(names)])
+        by_name = {text[1:-1]: term_id for text, term_id in ids.items()}
+        strings = [by_name[name] for name in sorted(names & ALL_STRINGS)]
+        others = {name: by_name[name] for name in sorted(names - ALL_STRINGS)}
+        found = [literals.where(f"not {is_plain}").mapInArrow(_typing(by_name), PAIRS)]
+        if strings:
+            listed = ", ".join(f"{term_id}L" for term_id in strings)
+            found.append(
+                literals.where(is_plain).selectExpr("id as subject", f"explode(array({listed})) as object")
+            )
+        if others:
+            found.append(literals.where(is_plain).mapInArrow(_typing(others), PAIRS))
+        return [self._as_facts("VALUE", part) for part in found]
+
+    def _as_facts(self, name: str, pairs: DataFrame) -> Told:
+        relation = self._border.dictionary.encode(name)
+        predicate = self._border.id(relation)
+        return relation, pairs.selectExpr(f"{predicate}L as predicate", "subject", "object")
+
+
+def _ends(facts: DataFrame) -> DataFrame:
+    """The subjects and objects of facts: id."""
+    from pyspark.sql import functions as F
+
+    return facts.select(F.explode(F.array("subject", "object")).alias("id"))
+
+
+def _value(text: str) -> tuple[Literal, Value | None] | None:
+    """A literal and its value; None if nothing is known of its datatype."""
+    constant = parse_constant(text)
+    assert isinstance(constant, Literal)
+    if datatype_of(constant.datatype, constant.language) not in SUPPORTED_DATATYPES:
+        return None
+    return constant, value_of(constant.lexical, constant.datatype, constant.language)
+
+
+def _read(batches: Batches) -> Batches:
+    """What literals denote (as text), the plain literal for the same, or the datatype they fail."""
+    for batch in batches:
+        rows: list[tuple[int, str, str | None, str | None, str | None]] = []
+        for term_id, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            known = _value(text)
+            if known is None:
+                continue
+            constant, value = known
+            if value is None:
+                if constant.datatype in SUPPORTED_DATATYPES:
+                    rows.append((term_id, text, None, None, f"<{constant.datatype}>"))
+                continue
+            is_text = isinstance(value.key, str) and value == value_of(value.key)
+            plain = constant_text(Literal(str(value.key))) if is_text else None
+            rows.append((term_id, text, value_text(value), plain, None))
+        names = ("id", "text", "value", "plain", "ill_typed")
+        columns = list(zip(*rows, strict=True)) or [()] * len(names)
+        types = (pa.int64(), *[pa.string()] * (len(names) - 1))
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(column, type_) for column, type_ in zip(columns, types, strict=True)], names=list(names)
+        )
+
+
+def _typing(datatypes: dict[str, int]) -> Callable[[Batches], Batches]:
+    """The function that tells which of some datatypes the values of literals are of."""
+
+    def typed(batches: Batches) -> Batches:
+        for batch in batches:
+            subjects: list[int] = []
+            objects: list[int] = []
+            for term_id, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                known = _value(text)
+                if known is None or known[1] is None:
+                    continue
+                own = [number for name, number in datatypes.items() if contains(name, known[1])]
+                subjects += [term_id] * len(own)
+                objects += own
+            columns = [pa.array(np.array(ids, np.int64)) for ids in (subjects, objects)]
+            yield pa.RecordBatch.from_arrays(columns, names=["subject", "object"])
+
+    return typed
+
+
+def value_text(value: Value) -> str:
+    """A text that two values share if and only if they are equal."""
+    return f"{value.space} {_key_text(value.key)}"
+
+
+def _key_text(key: object) -> str:
+    if isinstance(key, Decimal):
+        digits = f"{key:f}"
+        if "." in digits:
+            digits = digits.rstrip("0").rstrip(".")
+        return "0" if digits == "-0" else digits
+    if isinstance(key, tuple):
+        return f"({', '.join(map(_key_text, key))})"
+    return repr(key)

@@ -1,0 +1,157 @@
+"""Materialisation on Spark: an encoded data set to one that has what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from corollary.language import Aggregate, Bind, Diagnostic, Program, RuleError
+from corollary.loaders.encoded_format import INFERRED, TERMS
+from corollary.loaders.spark.encoded_tables import (
+    DistributedDataSet,
+    Files,
+    described,
+    open_encoded,
+    write_manifest,
+)
+from corollary.loaders.spark.encoding import files_for, write_facts
+from corollary.loaders.spark.evaluation import DistributedEvaluation
+from corollary.loaders.spark.load import Stages, Tell, silent
+from corollary.loaders.spark.storage import Storage, scratch
+from corollary.program.stratify import called, verb
+from corollary.terms.dictionary import kind_of_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+COPIED_AT_ONCE = 8
+
+
+@dataclass(slots=True)
+class Materialised:
+    """What a materialisation came to: counts, and the seconds of every stage."""
+
+    explicit: int
+    inferred: int
+    rounds: int
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def materialise(
+    spark: SparkSession,
+    source: str,
+    output: str,
+    program: Program,
+    *,
+    files: int | None = None,
+    tell: Tell = silent,
+) -> Materialised:
+    """Close the explicit facts of a data set under a program; the result is a data set at ``output``.
+
+    The facts are those that ``Materialisation.inferred`` has on one machine. What the schema says (what rules
+    find by their guards) must fit into the driver's memory, and so must a table of all predicates and
+    classes. ``files`` says how many files the inferred facts are written to.
+
+    Raises InputError for what is no data set, or where something else is in the place of the output, and
+    RuleError for programs that are unsafe, that cannot be stratified, or that make new terms (BIND,
+    AGGREGATE). ``output`` appears when it is complete; an older data set there is replaced.
+    """
+    _refuse_new_terms(program)
+    stages = Stages(tell)
+    storage = Storage(spark)
+    stages.enter("open")
+    data = open_encoded(spark, source)
+    with storage.output(storage.full(output)) as folder:
+        evaluation = _evaluated(data, program, scratch(folder), stages, tell)
+        stages.enter("write")
+        inferred = evaluation.facts.inferred()
+        size = len(evaluation.facts.summary) - data.facts["explicit"]
+        write_facts(inferred, folder, INFERRED, files_for(size, inferred, files))
+        copied = {name: about for name, about in data.files.items() if not name.startswith(f"{INFERRED}/")}
+        _copy(storage, data.folder, folder, copied)
+        new_files = _write_new_terms(spark, storage, evaluation.border.new, folder, copied)
+        counts = dict(data.counts)
+        for _, text in evaluation.border.new:
+            counts[kind_of_text(text)] += 1
+        stages.enter("manifest")
+        parts = {**copied, **new_files, **described(spark, folder, (INFERRED,))}
+        facts = write_manifest(storage, folder, counts, parts, program.name, data.prefixes)
+    stages.enter("")
+    return Materialised(facts["explicit"], facts["inferred"], evaluation.facts.rounds, stages.seconds)
+
+
+def _evaluated(
+    data: DistributedDataSet, program: Program, folder: str, stages: Stages, tell: Tell
+) -> DistributedEvaluation:
+    """The program's evaluation, run to the end.
+
+    What strata derive may bring new rule instances, and these another order, or suspend rules: then all
+    starts over with that, as on one machine (see ``corollary.evaluate.materialise``).
+    """
+    attempts = 0
+    stages.enter("schema")
+    evaluation = DistributedEvaluation(data, program, f"{folder}/rounds", tell)
+    stages.enter("rounds")
+    evaluation.run()
+    if not evaluation.schema.compiled.has_strata:
+        return evaluation
+    strata, edges = evaluation.stratify()
+    suspended = dict(strata.suspended)
+    while True:
+        for stratum in strata.rules:
+            evaluation.join_in(stratum)
+        final, more = evaluation.stratify(suspended, edges)
+        if not final.suspended and final.rules == strata.rules:
+            for rule in evaluation.schema.compiled.rules:
+                if rule.number in suspended:
+                    tell(f"{called(rule)} is suspended: it {verb(rule)} what by these facts follows from it")
+            return evaluation
+        suspended |= final.suspended
+        lengths, attempts = evaluation.schema.compiled.lengths, attempts + 1
+        evaluation = DistributedEvaluation(data, program, f"{folder}/rounds-{attempts}", tell, lengths)
+        evaluation.run()
+        strata, edges = evaluation.stratify(suspended, () if final.suspended else more)
+        suspended |= strata.suspended
+
+
+def _refuse_new_terms(program: Program) -> None:
+    complaints = [
+        Diagnostic(
+            f"{f'rule {rule.name}' if rule.name else 'a rule'} computes new terms (BIND or AGGREGATE), "
+            "which is not done on Spark",
+            rule.span,
+            "leave it out here, and apply it to the result on one machine",
+        )
+        for rule in program
+        if any(isinstance(element, Bind | Aggregate) for element in rule.body)
+    ]
+    if complaints:
+        raise RuleError(tuple(complaints))
+
+
+def _copy(storage: Storage, source: str, target: str, names: Iterable[str]) -> None:
+    """Copy files from one data set into another."""
+    with ThreadPoolExecutor(COPIED_AT_ONCE) as pool:
+        jobs = [pool.submit(storage.copy, f"{source}/{name}", f"{target}/{name}") for name in names]
+        for job in jobs:
+            job.result()
+
+
+def _write_new_terms(
+    spark: SparkSession, storage: Storage, terms: Sequence[tuple[int, str]], folder: str, others: Files
+) -> Files:
+    """Write the terms that the program brought, as a file that comes after the others."""
+    if not terms:
+        return {}
+    ids, texts = zip(*sorted(terms), strict=True)
+    table = spark.createDataFrame(pa.table({"id": pa.array(ids, pa.int64()), "text": pa.array(texts)}))
+    beside = f"{scratch(folder)}/new"
+    table.coalesce(1).sortWithinPartitions("id").write.parquet(f"{beside}/{TERMS}")
+    ((written, about),) = described(spark, beside, (TERMS,)).items()
+    name = f"{TERMS}/program-{sum(file.startswith(TERMS) for file in others):05}.parquet"
+    storage.rename(f"{beside}/{written}", f"{folder}/{name}")
+    return {name: about}

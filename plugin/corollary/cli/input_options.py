@@ -1,0 +1,103 @@
+"""The options that say how files are read, for every command that takes files.
+
+Invariant: a report is written whenever one was asked for, even if no line was bad.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+if TYPE_CHECKING:
+    from corollary.columns import TripleIndex
+    from corollary.loaders import BadLine, Progress
+    from corollary.store import CorollaryStore
+    from corollary.terms.dictionary import TermDictionary
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_FORMAT = click.option(
+    "--input-format",
+    metavar="SUFFIX",
+    help="Format of standard input and of files whose names do not tell, such as ttl. Default: nt.",
+)
+_SKIP_BAD = click.option(
+    "--skip-bad",
+    metavar="REPORT",
+    help="Leave out bad lines of N-Triples and N-Quads, and list them in this CSV file.",
+)
+_HEADING = ("file", "line", "column", "reason", "text")
+
+
+@dataclass
+class Reading:
+    """How files are read: the format of those that do not tell theirs, and where to list bad lines.
+
+    Without a ``report`` the first bad line is a mistake.
+    """
+
+    format: str | None = None
+    report: str | None = None
+    _bad_lines: list[BadLine] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.report is not None and not Path(self.report).parent.is_dir():
+            raise click.UsageError(f"--skip-bad {self.report}: there is no such folder")
+
+    def index(
+        self, files: Sequence[str], dictionary: TermDictionary, progress: Progress | None = None
+    ) -> TripleIndex:
+        """The triples of some files."""
+        from corollary.loaders import read_index
+
+        skipped = None if self.report is None else self._bad_lines
+        return read_index(files, dictionary, progress, format=self.format, skipped=skipped)
+
+    def load(self, files: Sequence[str], store: CorollaryStore, progress: Progress | None = None) -> int:
+        """Load some files into a store. How many triples were new."""
+        from corollary.loaders.encoded_format import is_encoded
+        from corollary.loaders.fetching import document_at
+        from corollary.loaders.files import files_in
+        from corollary.loaders.formats import STANDARD_STREAM
+
+        sources = [
+            document_at(name, otherwise=self.format) if self.format or name == STANDARD_STREAM else name
+            for name in files_in(name for name in files if not is_encoded(name))
+        ]
+        count = sum(map(store.load_encoded, filter(is_encoded, files)))
+        count += store.load(*sources, on_error="skip" if self.report else "stop", progress=progress)
+        self._bad_lines += store.bad_lines()
+        return count
+
+    def write_report(self) -> None:
+        """List the bad lines that were left out, if somebody asked, and say how many they are."""
+        from corollary.loaders.writing import replacing
+
+        if self.report is None:
+            return
+        text = io.StringIO()
+        writer = csv.writer(text)
+        writer.writerow(_HEADING)
+        writer.writerows((bad.name, bad.line, bad.column, bad.reason, bad.text) for bad in self._bad_lines)
+        with replacing(self.report) as stream:
+            stream.write(text.getvalue().encode())
+        if count := len(self._bad_lines):
+            lines = "1 bad line was" if count == 1 else f"{count:,} bad lines were"
+            click.echo(f"corollary: {lines} left out: see {self.report}", err=True)
+
+
+def reading_options(command: Command) -> Command:
+    """Decorator: add the options; the command gets them as ``reading``."""
+
+    @wraps(command)
+    def with_reading(*args: Any, input_format: str | None, skip_bad: str | None, **options: Any) -> Any:
+        return command(*args, reading=Reading(input_format, skip_bad), **options)
+
+    return cast(Command, _FORMAT(_SKIP_BAD(with_reading)))

@@ -1,0 +1,1 @@
+"""Graphs on sorted columns: strong components, reachability, and the maintained closure of a relation."""

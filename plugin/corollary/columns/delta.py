@@ -1,0 +1,142 @@
+"""Facts that changed, or may change: sets of facts by predicate, with the operators of sets.
+
+``Candidates`` are facts as modules derive them: unsorted, with duplicates. A ``Delta`` is a sorted set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from corollary.columns.pairs import NO_KEYS, Pairs, ascending, union
+from corollary.columns.relation import Relation
+from corollary.columns.triples import TripleIndex
+from corollary.kernels.sorted import Keys, Mask
+
+Candidates = dict[int, list[Keys]]
+"""Facts by predicate: packed, in any order, with duplicates."""
+
+
+class Delta(TripleIndex):
+    """A set of facts. It reads as a ``TripleIndex`` and is never changed.
+
+    Invariant: every predicate it knows has facts. Virtual relations count as others do.
+    The cost of ``&``, ``-`` and ``|`` is that of the smaller operand, but for the arrays of the result.
+    """
+
+    def __init__(self, facts: Mapping[int, Keys]) -> None:
+        """``facts``: packed pairs by predicate, sorted, unique."""
+        super().__init__({p: Relation(Pairs(keys)) for p, keys in facts.items() if keys.size})
+
+    @staticmethod
+    def of(facts: TripleIndex) -> Delta:
+        """All facts of an index, virtual ones included, as they are now."""
+        return Delta.of_relations({p: facts.relation(p) for p in facts.all_predicates()})
+
+    @staticmethod
+    def of_relations(relations: Mapping[int, Relation]) -> Delta:
+        """The facts of some relations, which are shared."""
+        return _shared({p: relation for p, relation in relations.items() if len(relation)})
+
+    @staticmethod
+    def gathered(candidates: Candidates) -> Delta:
+        """Candidates as a set."""
+        return Delta({predicate: _joined(parts) for predicate, parts in candidates.items() if parts})
+
+    @staticmethod
+    def among(candidates: Candidates, facts: TripleIndex) -> Delta:
+        """The candidates that are among some facts. Predicates without such facts are not sorted."""
+        parts = {p: parts for p, parts in candidates.items() if len(facts.relation(p))}
+        return Delta({p: facts.relation(p).common(_joined(keys)) for p, keys in parts.items()})
+
+    def keys(self, predicate: int) -> Keys:
+        """The facts of a predicate: packed, sorted, unique."""
+        found = self._relations.get(predicate)
+        return NO_KEYS if found is None else found.pairs().keys
+
+    def items(self) -> Iterator[tuple[int, Keys]]:
+        """Every predicate with its facts."""
+        for predicate, relation in self._relations.items():
+            yield predicate, relation.pairs().keys
+
+    def candidates(self) -> Candidates:
+        """The same facts as candidates."""
+        return {predicate: [keys] for predicate, keys in self.items()}
+
+    def only(self, is_wanted: Callable[[int], bool]) -> Delta:
+        """The facts of some predicates."""
+        if not self._relations:
+            return self
+        return _shared({p: relation for p, relation in self._relations.items() if is_wanted(p)})
+
+    def fact_count(self) -> int:
+        """How many facts there are."""
+        return sum(map(len, self._relations.values()))
+
+    def __len__(self) -> int:
+        return self.fact_count()
+
+    def __bool__(self) -> bool:
+        return bool(self._relations)
+
+    def __and__(self, other: TripleIndex) -> Delta:
+        """The facts that are in both."""
+        if not self._relations:
+            return self
+        found: dict[int, Relation] = {}
+        for predicate, relation in self._relations.items():
+            small, large = relation, other.relation(predicate)
+            if len(small) > len(large):
+                small, large = large, small
+            if len(small):
+                _pick(small, large.contains(small.pairs().keys), predicate, found)
+        return _shared(found)
+
+    def __sub__(self, other: TripleIndex) -> Delta:
+        """The facts that the other has not."""
+        if not self._relations or not other._relations:
+            return self
+        found: dict[int, Relation] = {}
+        for predicate, relation in self._relations.items():
+            known = other.relation(predicate)
+            if not len(known):
+                found[predicate] = relation
+            elif known is not relation:
+                _pick(relation, ~known.contains(relation.pairs().keys), predicate, found)
+        return _shared(found)
+
+    def __or__(self, other: Delta) -> Delta:
+        """The facts that are in any of both."""
+        if not other._relations:
+            return self
+        if not self._relations:
+            return other
+        found = dict(self._relations)
+        for predicate, relation in other._relations.items():
+            mine = found.get(predicate)
+            if mine is not None:
+                relation = Relation(Pairs(union(mine.pairs().keys, relation.pairs().keys)))
+            found[predicate] = relation
+        return _shared(found)
+
+
+def _shared(relations: dict[int, Relation]) -> Delta:
+    """The facts of relations, none of them empty."""
+    found = Delta.__new__(Delta)
+    TripleIndex.__init__(found, relations)
+    return found
+
+
+def _pick(relation: Relation, kept: Mask, predicate: int, into: dict[int, Relation]) -> None:
+    """Some facts of a relation: itself if they are all, nothing if there are none."""
+    keys = relation.pairs().keys[kept]
+    if keys.size:
+        into[predicate] = relation if keys.size == len(relation) else Relation(Pairs(keys))
+
+
+def _joined(parts: list[Keys]) -> Keys:
+    return ascending(np.concatenate(parts) if len(parts) > 1 else parts[0])
+
+
+NOTHING = Delta({})

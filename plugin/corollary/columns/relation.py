@@ -1,0 +1,236 @@
+"""All facts of one predicate: a sorted base, and a small overlay of what came and went since.
+
+A ``Relation`` is an immutable value. A change makes a new one that shares the base, so keeping a
+snapshot is keeping a reference, and whoever reads one is never disturbed. The overlay is folded
+into the base when it has grown to a fair part of it: a single update costs microseconds, a batch
+costs one merge, and n updates together cost a logarithmic number of merges of everything.
+
+Invariants: ``added`` and ``base`` are disjoint; ``removed`` is a subset of ``base``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corollary.columns.pairs import (
+    NO_KEYS,
+    NO_PAIRS,
+    Pairs,
+    ReadOnlyKeys,
+    contains,
+    counts,
+    difference,
+    intersection,
+    join,
+    pack,
+    read_only,
+    sort_keys,
+    union,
+)
+from corollary.kernels.sorted import Column, Keys, Mask, Rows
+from corollary.terms.dictionary import FIRST_LITERAL
+
+FOLD_FRACTION = 8
+"""The overlay is folded when it is more than one part in so many of the base."""
+
+FIRST_LITERAL_KEY = FIRST_LITERAL << 32
+
+
+class Relation:
+    """An immutable set of facts (subject, object) of one predicate, readable by either end."""
+
+    __slots__ = ("_legal", "_parts", "_size")
+
+    def __init__(self, base: Pairs = NO_PAIRS, added: Pairs = NO_PAIRS, removed: Pairs = NO_PAIRS) -> None:
+        overlay = added.keys.size + removed.keys.size
+        if FOLD_FRACTION * overlay > base.keys.size:
+            base, added, removed = base.minus(removed).plus(added), NO_PAIRS, NO_PAIRS
+        self._parts = (base, added, removed)  # one attribute: who folds it does not disturb who reads it
+        self._size = base.keys.size + added.keys.size - removed.keys.size
+        self._legal = -1  # not counted yet
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __repr__(self) -> str:
+        _, added, removed = self._parts
+        return f"Relation({len(self):,} facts, overlay +{len(added):,} -{len(removed):,})"
+
+    @property
+    def parts(self) -> tuple[Pairs, Pairs, Pairs]:
+        """The base, what was added to it, and what was removed from it."""
+        return self._parts
+
+    def plus(self, keys: Keys) -> Relation:
+        """The relation with these facts (sorted, unique) too; those it has already are harmless."""
+        base, added, removed = self._parts
+        returning = intersection(keys, removed.keys)
+        fresh = difference(keys[~self.contains(keys)], returning)
+        if not fresh.size and not returning.size:
+            return self
+        return Relation(base, added.plus(Pairs(fresh)), removed.minus(Pairs(returning)))
+
+    def plus_new(self, new: Pairs) -> Relation:
+        """As ``plus``, for facts known not to be there."""
+        base, added, removed = self._parts
+        if not len(new):
+            return self
+        returning = Pairs(intersection(new.keys, removed.keys))
+        if len(returning):
+            removed, new = removed.minus(returning), new.minus(returning)
+        return Relation(base, added.plus(new), removed)
+
+    def minus(self, keys: Keys) -> Relation:
+        """The relation without these facts (sorted, unique); those it does not have are harmless."""
+        base, added, removed = self._parts
+        from_added = Pairs(intersection(keys, added.keys))
+        from_base = Pairs(difference(intersection(keys, base.keys), removed.keys))
+        if not len(from_added) and not len(from_base):
+            return self
+        return Relation(base, added.minus(from_added), removed.plus(from_base))
+
+    def minus_present(self, keys: Keys) -> Relation:
+        """As ``minus``, for facts known to be there."""
+        if keys.size == len(self):
+            return EMPTY
+        base, added, removed = self._parts
+        from_added = Pairs(intersection(keys, added.keys))
+        from_base = Pairs(difference(keys, from_added.keys))
+        return Relation(base, added.minus(from_added), removed.plus(from_base))
+
+    def since(self, before: Relation) -> tuple[Keys, Keys]:
+        """The facts removed and those added since the relation was as in ``before``; sorted, unique.
+
+        Costs the overlays if both have the same base, and else a look at all facts.
+        """
+        if self is before:
+            return NO_KEYS, NO_KEYS
+        (base, added, removed), (old_base, old_added, old_removed) = self._parts, before._parts
+        if base is not old_base:
+            now, then = self.pairs().keys, before.pairs().keys
+            return difference(then, now), difference(now, then)
+        return (
+            union(difference(old_added.keys, added.keys), difference(removed.keys, old_removed.keys)),
+            union(difference(added.keys, old_added.keys), difference(old_removed.keys, removed.keys)),
+        )
+
+    def contains(self, keys: Keys) -> Mask:
+        """Which of the packed facts are there."""
+        base, added, removed = self._parts
+        return contains(base.keys, keys, added.keys, removed.keys)
+
+    def common(self, keys: Keys) -> Keys:
+        """Those of the packed facts that are there."""
+        return keys[self.contains(keys)]
+
+    def pairs(self) -> Pairs:
+        """All facts as one set of pairs: the base itself if there is no overlay."""
+        base, added, removed = self._parts
+        if len(added) or len(removed):
+            base = base.minus(removed).plus(added)
+            self._parts = (base, NO_PAIRS, NO_PAIRS)  # the same value, kept folded
+        return base
+
+    def keys(self) -> ReadOnlyKeys:
+        """All facts as subject << 32 | object, sorted, read-only."""
+        return read_only(self.pairs().keys)
+
+    def inverse(self) -> Relation:
+        """The relation with subjects and objects in each other's place; it shares all arrays."""
+        return Relation(*(part.inverse() for part in self._parts))
+
+    def starting(self, subjects: Column) -> Keys:
+        """The facts of some subjects (ascending), sorted."""
+        base, added, removed = self._parts
+        rows, objects = _overlaid_join(base.keys, added.keys, removed.keys, subjects)
+        keys = pack(subjects[rows], objects)
+        if len(added):
+            keys = sort_keys(keys)  # they come last
+        return keys
+
+    def objects_of(self, subjects: Column) -> tuple[Rows, Column]:
+        """All (row, object) such that (subjects[row], object) is a fact."""
+        base, added, removed = self._parts
+        return _overlaid_join(base.keys, added.keys, removed.keys, subjects)
+
+    def subjects_of(self, objects: Column) -> tuple[Rows, Column]:
+        """All (row, subject) such that (subject, objects[row]) is a fact."""
+        base, added, removed = self._parts
+        return _overlaid_join(base.by_object, added.by_object, removed.by_object, objects)
+
+    def subject_counts(self, subjects: Column) -> Rows:
+        """How many facts each of the subjects has."""
+        base, added, removed = self._parts
+        return _overlaid_counts(base.keys, added.keys, removed.keys, subjects)
+
+    def object_counts(self, objects: Column) -> Rows:
+        """How many facts each of the objects has."""
+        base, added, removed = self._parts
+        return _overlaid_counts(base.by_object, added.by_object, removed.by_object, objects)
+
+    def objects(self, subject: int) -> list[int]:
+        """The objects of one subject; cheaper than ``objects_of`` for a single look-up."""
+        base, added, removed = self._parts
+        return _overlaid(base.seconds_of(subject), added.seconds_of(subject), removed.seconds_of(subject))
+
+    def subjects(self, value: int) -> list[int]:
+        """The subjects of one object."""
+        base, added, removed = self._parts
+        return _overlaid(base.firsts_of(value), added.firsts_of(value), removed.firsts_of(value))
+
+    def has(self, subject: int, value: int) -> bool:
+        """Whether (subject, value) is a fact."""
+        base, added, removed = self._parts
+        key = subject << 32 | value
+        return (base.has(key) and not removed.has(key)) or added.has(key)
+
+    def has_subject(self, subject: int) -> bool:
+        """Whether any fact has that subject."""
+        base, added, removed = self._parts
+        return base.count_first(subject) > removed.count_first(subject) or added.count_first(subject) > 0
+
+    def has_object(self, value: int) -> bool:
+        """Whether any fact has that object."""
+        base, added, removed = self._parts
+        return base.count_second(value) > removed.count_second(value) or added.count_second(value) > 0
+
+    def legal_count(self) -> int:
+        """How many facts have a legal subject, that is no literal: a prefix of the sorted facts."""
+        if self._legal < 0:
+            base, added, removed = (part.count_below(FIRST_LITERAL_KEY) for part in self._parts)
+            self._legal = base + added - removed
+        return self._legal
+
+
+def _overlaid(base: list[int], added: list[int], removed: list[int]) -> list[int]:
+    if removed:
+        gone = set(removed)
+        base = [value for value in base if value not in gone]
+    return base + added if added else base
+
+
+def _overlaid_counts(base: Keys, added: Keys, removed: Keys, probes: Column) -> Rows:
+    """``counts`` over base + added - removed: these are disjoint, and part of the base."""
+    found = counts(base, probes)
+    if added.size:
+        found += counts(added, probes)
+    if removed.size:
+        found -= counts(removed, probes)
+    return found
+
+
+def _overlaid_join(base: Keys, added: Keys, removed: Keys, probes: Column) -> tuple[Rows, Column]:
+    """``join`` over base + added - removed, all in the same order."""
+    rows, values = join(base, probes)
+    if removed.size and rows.size:
+        kept = ~contains(removed, pack(probes[rows], values))
+        rows, values = rows[kept], values[kept]
+    if added.size:
+        more_rows, more_values = join(added, probes)
+        if more_rows.size:
+            rows = np.concatenate((rows, more_rows))
+            values = np.concatenate((values, more_values))
+    return rows, values
+
+
+EMPTY = Relation()

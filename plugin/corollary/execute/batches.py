@@ -1,0 +1,211 @@
+"""Batches of bindings, and the join that extends them: the whole relational algebra of the engine.
+
+A batch holds one uint32 column a variable, all of the same length: its rows are the ways found so
+far to satisfy the first atoms of a body. ``join`` extends every row by every match of one more
+atom. Which sorted order is searched follows from what is bound: subject known, object known, both
+(a check), or none (a product).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from corollary.columns.pairs import ascending, compose, firsts, order_of, pack, seconds, slice_of
+from corollary.columns.relation import Relation
+from corollary.columns.triples import TripleIndex
+from corollary.kernels.limits import FEW_ROWS, check, reserve
+from corollary.kernels.sorted import Column, Mask, Rows
+from corollary.program.compile import Atom
+
+MANY_PREDICATES = 64
+"""With more predicates than this an open predicate is looked up in the directories."""
+
+MANY_ROWS = 4096
+WAYS_A_PAIR = 4
+"""Paths from so many rows are not made one by one, if they are so many times as many as what they join."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """``size`` rows of bindings; ``columns`` by variable number. No columns and size 1: the empty binding."""
+
+    size: int
+    columns: dict[int, Column]
+
+    @staticmethod
+    def start() -> Batch:
+        """The one empty binding that every plan starts from."""
+        return Batch(1, {})
+
+    @staticmethod
+    def none() -> Batch:
+        """No binding at all."""
+        return Batch(0, {})
+
+    def take(self, rows: Rows | Mask) -> Batch:
+        """The rows with these numbers, or those where the mask is true."""
+        size = int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else int(rows.size)
+        if size > FEW_ROWS:
+            reserve(4 * size * len(self.columns))
+        columns = {variable: column[rows] for variable, column in self.columns.items()}
+        return Batch(size, columns)
+
+    def column(self, term: int) -> Column:
+        """The column of a bound variable, or a constant repeated."""
+        if term < 0:
+            return self.columns[term]
+        return np.full(self.size, term, np.uint32)
+
+    def knows(self, term: int) -> bool:
+        """Whether a term is a constant or a bound variable."""
+        return term >= 0 or term in self.columns
+
+
+def join(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
+    """Every row of the batch extended by every fact that matches the atom."""
+    if not batch.size:
+        return Batch.none()
+    if batch.size > FEW_ROWS:
+        check()
+    if atom.p >= 0:
+        return _join_relation(batch, atom, facts.relation(atom.p))
+    if atom.p not in batch.columns:
+        return _join_open_predicate(batch, atom, facts)
+    return _join_bound_predicate(batch, atom, facts)
+
+
+def join_for(batch: Batch, atom: Atom, facts: TripleIndex, wanted: Collection[int]) -> Batch:
+    """As ``join``, where only some variables are wanted: rows that agree on these may become one."""
+    bound, free = (atom.s, atom.o) if atom.s in batch.columns else (atom.o, atom.s)
+    others = set(wanted) - {free}
+    is_path = atom.p >= 0 and free < 0 and bound in batch.columns and free not in batch.columns
+    if batch.size < MANY_ROWS or not is_path or len(wanted) != 2 or len(others) != 1 or bound in others:
+        return join(batch, atom, facts)
+    relation = facts.relation(atom.p) if bound == atom.s else facts.relation(atom.p).inverse()
+    ways = int(relation.subject_counts(batch.columns[bound]).sum())
+    if ways < WAYS_A_PAIR * (batch.size + len(relation)):
+        return join(batch, atom, facts)
+    (start,) = others
+    ways_to = ascending(pack(batch.columns[start], batch.columns[bound]))
+    keys = compose(ways_to, relation.pairs())
+    return Batch(int(keys.size), {start: firsts(keys), free: seconds(keys)})
+
+
+def _join_bound_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
+    """The predicate is a column: one join for every distinct predicate in it."""
+    predicates = batch.columns[atom.p]
+    if batch.size == 1 or (predicates[0] == predicates[-1] and (predicates == predicates[0]).all()):
+        return _join_relation(batch, atom, facts.relation(int(predicates[0])))
+    order = order_of(predicates)
+    ordered = predicates[order]
+    cuts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+    parts = []
+    for rows in np.split(order, cuts):
+        relation = facts.relation(int(predicates[rows[0]]))
+        if len(relation):
+            part = _join_relation(batch.take(rows), atom, relation)
+            if part.size:
+                parts.append(part)
+    return concatenate(parts)
+
+
+def _join_open_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
+    """The predicate is free: first bind it, by the directories if they help, else to every predicate."""
+    predicates = facts.predicates()
+    if len(predicates) > MANY_PREDICATES and (batch.knows(atom.s) or batch.knows(atom.o)):
+        if batch.knows(atom.s):
+            directory, end = facts.predicates_of_subjects(), atom.s
+        else:
+            directory, end = facts.predicates_of_objects(), atom.o
+        rows, found = directory.objects_of(batch.column(end))
+        extended = batch.take(rows)
+        extended.columns[atom.p] = found
+        return _join_bound_predicate(extended, atom, facts) if extended.size else Batch.none()
+    parts = []
+    for predicate in predicates:
+        extended = Batch(batch.size, dict(batch.columns))
+        extended.columns[atom.p] = np.full(batch.size, predicate, np.uint32)
+        part = _join_relation(extended, atom, facts.relation(predicate))
+        if part.size:
+            parts.append(part)
+    return concatenate(parts)
+
+
+def _join_relation(batch: Batch, atom: Atom, relation: Relation) -> Batch:
+    """The predicate is settled; the rest depends on which ends are bound."""
+    if not len(relation):
+        return Batch.none()
+    s, o = atom.s, atom.o
+    if not batch.columns and batch.size == 1:
+        return _scan(atom, relation)
+    if batch.knows(s) and batch.knows(o):
+        return batch.take(relation.contains(pack(batch.column(s), batch.column(o))))
+    if batch.knows(s):
+        rows, values = relation.objects_of(batch.column(s))
+        extended = batch.take(rows)
+        extended.columns[o] = values
+        return extended
+    if batch.knows(o):
+        rows, values = relation.subjects_of(batch.column(o))
+        extended = batch.take(rows)
+        extended.columns[s] = values
+        return extended
+    # neither end is bound: every row with every fact
+    other = _scan(Atom(s, 0, o), relation)
+    if atom.p == s or atom.p == o:  # the predicate variable occurs twice; it is bound by now
+        raise AssertionError("a bound predicate variable is a bound end")
+    size = batch.size * other.size
+    reserve(size * (8 + 4 * len(other.columns)))
+    if batch.size == 1:
+        columns = {v: np.repeat(c, other.size) for v, c in batch.columns.items()}
+        return Batch(other.size, columns | other.columns)
+    rows = np.repeat(np.arange(batch.size), other.size)
+    extended = batch.take(rows)
+    for variable, column in other.columns.items():
+        extended.columns[variable] = np.tile(column, batch.size)
+    return extended
+
+
+def _scan(atom: Atom, relation: Relation) -> Batch:
+    """The matches of an atom whose ends are constants or free variables."""
+    s, o = atom.s, atom.o
+    if s >= 0 and o >= 0:
+        there = bool(relation.contains(np.array([s << 32 | o], np.uint64))[0])
+        return Batch.start() if there else Batch.none()
+    if s >= 0:
+        _, values = relation.objects_of(np.array([s], np.uint32))
+        return Batch(int(values.size), {o: values})
+    if o >= 0:
+        _, values = relation.subjects_of(np.array([o], np.uint32))
+        return Batch(int(values.size), {s: values})
+    keys = relation.pairs().keys
+    subjects, objects = firsts(keys), seconds(keys)
+    if s == o:
+        subjects = subjects[subjects == objects]
+        return Batch(int(subjects.size), {s: subjects})
+    return Batch(int(keys.size), {s: subjects, o: objects})
+
+
+def concatenate(parts: list[Batch]) -> Batch:
+    """All rows of batches over the same variables."""
+    if not parts:
+        return Batch.none()
+    if len(parts) == 1:
+        return parts[0]
+    size = sum(part.size for part in parts)
+    reserve(4 * size * len(parts[0].columns))
+    columns = {v: np.concatenate([part.columns[v] for part in parts]) for v in parts[0].columns}
+    return Batch(size, columns)
+
+
+def distinct_values(atom: Atom, variable: int, facts: TripleIndex) -> Batch:
+    """The values that an atom's predicate, or class, takes among the facts: see ``plan.steps.Distinct``."""
+    if variable == atom.p:
+        values = np.array(facts.predicates(), np.uint32)
+    else:
+        pairs = facts.relation(atom.p).pairs()
+        values = seconds(slice_of(pairs.keys, atom.s)) if atom.s >= 0 else pairs.distinct_seconds()
+    return Batch(int(values.size), {variable: values})

@@ -1,0 +1,213 @@
+"""Running a plan: its steps, one after the other, over a batch of bindings."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import is_
+
+import numpy as np
+
+from corollary.columns.delta import Candidates
+from corollary.columns.pairs import join as join_keys
+from corollary.columns.pairs import pack, sort_keys
+from corollary.columns.relation import Relation
+from corollary.columns.triples import TripleIndex, grouped
+from corollary.execute.batches import Batch, distinct_values, join, join_for
+from corollary.execute.context import ExecutionContext
+from corollary.execute.filters import number_rows, select
+from corollary.execute.grouping import group
+from corollary.kernels.limits import FEW_ROWS, current, reserve
+from corollary.kernels.sorted import Column
+from corollary.plan.delta_plans import guard_plan
+from corollary.plan.join_order import ordered_atoms
+from corollary.plan.steps import Age, AntiJoin, DeltaPlan, Distinct, Join, Plan, Select, Size
+from corollary.program.compile import Atom, CompiledRule, Grouping, Negation
+
+ROW = 0
+"""The column that remembers a row's number; no variable has it, they are negative."""
+
+
+MIN_ROWS_PER_GROUP = 4
+"""Only the groups that are asked for are computed, if every relation has more rows for each of them."""
+
+MAX_GUARD_FANOUT = 4
+"""Rows that a guard probe may lead to, for each predicate or class; with more the direct plan is run."""
+
+
+def run_delta(
+    plan: DeltaPlan,
+    facts: Mapping[Age, TripleIndex],
+    rule: CompiledRule,
+    context: ExecutionContext,
+    wanted: Collection[int] = (),
+) -> Batch:
+    """All bindings that need a recent fact for the plan's trigger; ``wanted`` as in ``run``."""
+    if not plan.guard_probe:
+        return run(plan.direct, facts, rule, context, wanted=wanted)
+    values = run(plan.guard_probe[:1], facts, rule, context)
+    rows = run(plan.guard_probe[1:], facts, rule, context, values)
+    if rows.size > MAX_GUARD_FANOUT * values.size:
+        return run(plan.direct, facts, rule, context, wanted=wanted)
+    return run(plan.body, facts, rule, context, rows, wanted)
+
+
+def run(
+    plan: Plan,
+    facts: Mapping[Age, TripleIndex],
+    rule: CompiledRule,
+    context: ExecutionContext,
+    batch: Batch | None = None,
+    wanted: Collection[int] = (),
+) -> Batch:
+    """All bindings that the plan finds, given the facts of every age it reads and a batch to start from.
+
+    With ``wanted`` variables, all bindings of these.
+    """
+    batch = Batch.start() if batch is None else batch
+    current().where = rule
+    for step in plan:
+        if wanted and step is plan[-1] and isinstance(step, Join):
+            batch = join_for(batch, step.atom, facts[step.age], wanted)
+        elif isinstance(step, Join):
+            batch = join(batch, step.atom, facts[step.age])
+        elif isinstance(step, Distinct):
+            batch = distinct_values(step.atom, step.variable, facts[Age.RECENT])
+        elif isinstance(step, Select):
+            batch = select(batch, step.condition, rule, context)
+        elif isinstance(step, AntiJoin):
+            batch = anti_join(batch, step.negation, facts[Age.ALL])
+        else:
+            batch = _join_groups(batch, step.grouping, facts[Age.ALL], rule, context)
+        if not batch.size:
+            break
+    return batch
+
+
+def family_rows(rule: CompiledRule, facts: TripleIndex, context: ExecutionContext) -> Batch:
+    """The table of a rule's family: every way to satisfy its guards (and the filters on them alone)."""
+    if not all(len(facts.relation(rule.atoms[i].p)) for i in rule.guards):
+        return Batch.none()
+    return run(guard_plan(rule, sizes(facts)), {Age.ALL: facts}, rule, context)
+
+
+def sizes(facts: TripleIndex) -> Size:
+    """The planner's estimate: how many facts the atom's relation has; an open predicate has them all."""
+
+    def size(atom: Atom) -> int:
+        return len(facts.relation(atom.p)) if atom.p >= 0 else facts.fact_count()
+
+    return size
+
+
+def anti_join(batch: Batch, negation: Negation, facts: TripleIndex) -> Batch:
+    """The rows for which the negated atoms have no match."""
+    if not negation.shared:
+        return Batch.none() if _matches(Batch.start(), negation.atoms, facts).size else batch
+    columns: dict[int, Column] = {variable: batch.columns[variable] for variable in negation.shared}
+    columns[ROW] = np.arange(batch.size, dtype=np.uint32)
+    matches = _matches(Batch(batch.size, columns), negation.atoms, facts)
+    if not matches.size:
+        return batch
+    kept = np.ones(batch.size, np.bool_)
+    kept[matches.columns[ROW]] = False
+    return batch.take(kept)
+
+
+def _matches(batch: Batch, atoms: Iterable[Atom], facts: TripleIndex) -> Batch:
+    """The batch joined with atoms."""
+    for atom in ordered_atoms(tuple(atoms), batch.columns, sizes(facts)):
+        if not batch.size:
+            break
+        batch = join(batch, atom, facts)
+    return batch
+
+
+def _join_groups(
+    batch: Batch, grouping: Grouping, facts: TripleIndex, rule: CompiledRule, context: ExecutionContext
+) -> Batch:
+    """The rows joined with the groups on the variables they share.
+
+    If the rows say which groups are asked for, and these are few, only they are computed.
+    """
+    groups = _last_groups(grouping, facts, context)
+    if groups is None and grouping.group and all(map(batch.knows, grouping.group)):
+        asked = distinct_rows(batch, grouping.group)
+        if MIN_ROWS_PER_GROUP * asked.size < min(map(sizes(facts), grouping.atoms)):
+            groups = _groups(asked, grouping, facts, rule, context)
+    if groups is None:
+        groups = _groups(Batch.start(), grouping, facts, rule, context)
+        if all(atom.p >= 0 for atom in grouping.atoms):
+            context.keep_groups(grouping, (_relations(grouping, facts), groups.size, groups.columns))
+    return natural_join(batch, groups) if groups.size else groups
+
+
+def _relations(grouping: Grouping, facts: TripleIndex) -> tuple[Relation, ...]:
+    """What the groups depend on, if no predicate is open."""
+    return tuple(facts.relation(atom.p) for atom in grouping.atoms)
+
+
+def _last_groups(grouping: Grouping, facts: TripleIndex, context: ExecutionContext) -> Batch | None:
+    """All groups, if they were the last to be computed and these facts have the same.
+
+    That is told by the relations: they are immutable, so the same ones have the same groups.
+    """
+    last = context.last_groups(grouping)
+    if last is None or not all(map(is_, last[0], _relations(grouping, facts))):
+        return None
+    return Batch(last[1], last[2])
+
+
+def _groups(
+    start: Batch, grouping: Grouping, facts: TripleIndex, rule: CompiledRule, context: ExecutionContext
+) -> Batch:
+    """The groups of the inner body's matches that the start leads to."""
+    inner = _matches(start, grouping.atoms, facts)
+    waiting = list(grouping.conditions)
+    while waiting and inner.size:  # bodies have no order: a binding may be written after its use
+        ready = next(condition for condition in waiting if condition.needs <= inner.columns.keys())
+        waiting.remove(ready)
+        inner = select(inner, ready, rule, context)
+    return group(inner, grouping, rule, context.dictionary) if inner.size else inner
+
+
+def distinct_rows(batch: Batch, variables: Sequence[int]) -> Batch:
+    """The distinct combinations of some variables' values."""
+    columns = {variable: batch.columns[variable] for variable in variables}
+    return Batch(batch.size, columns).take(number_rows(batch, variables)[0])
+
+
+def natural_join(left: Batch, right: Batch) -> Batch:
+    """Every pair of rows that agree on the variables both batches have."""
+    shared = tuple(variable for variable in left.columns if variable in right.columns)
+    reserve(4 * len(shared) * (left.size + right.size))
+    both = {v: np.concatenate((left.columns[v], right.columns[v])) for v in shared}
+    _, numbers = number_rows(Batch(left.size + right.size, both), shared)
+    codes = numbers.astype(np.uint32)
+    right_keys = sort_keys(pack(codes[left.size :], np.arange(right.size, dtype=np.uint32)))
+    rows, right_rows = join_keys(right_keys, codes[: left.size])
+    joined = left.take(rows)
+    reserve(4 * rows.size * len(right.columns))
+    for variable, column in right.columns.items():
+        joined.columns.setdefault(variable, column[right_rows])
+    return joined
+
+
+def emit(heads: tuple[Atom, ...], batch: Batch, candidates: Candidates) -> None:
+    """Add the heads' facts, one a row and head, to the candidates."""
+    if not batch.size:
+        return
+    for head in heads:
+        if batch.size > FEW_ROWS:
+            reserve(8 * batch.size)
+        keys = pack(batch.column(head.s), batch.column(head.o))
+        if head.p >= 0:
+            candidates.setdefault(head.p, []).append(keys)
+        else:
+            for predicate, part in grouped(batch.columns[head.p], keys):
+                candidates.setdefault(predicate, []).append(part)
+
+
+def extend(candidates: Candidates, more: Candidates) -> None:
+    """Add candidates to others."""
+    for predicate, parts in more.items():
+        candidates.setdefault(predicate, []).extend(parts)

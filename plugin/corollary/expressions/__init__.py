@@ -1,0 +1,1 @@
+"""SPARQL's operators, functions and regular expressions on single terms."""

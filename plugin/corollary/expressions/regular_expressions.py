@@ -1,0 +1,719 @@
+"""XPath's regular expressions (F&O 3.1, section 5.6; XSD 1.1 part 2, appendix G), on two engines.
+
+The idea: our own parser accepts what XPath accepts, and writes the pattern anew for each engine.
+
+- RE2 (in pyarrow) needs time linear in the text, but cannot be interrupted, knows no back-references, and
+  limits the size of a pattern. It is compiled at every call, for 25 µs to 3 ms.
+- The library ``regex`` backtracks, but keeps what it compiled, and its match has a timeout.
+
+Few texts go to ``regex`` first, for PATIENCE at most, then to RE2. What RE2 cannot do is left to
+``regex`` until the caller's time is over (``LimitExceeded``). Invariant: both engines give the same
+answer. A set of characters is given to RE2 as ranges of code points, which are those of ``regex``.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NoReturn
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from corollary.expressions.operators import ExpressionError
+from corollary.kernels.limits import LimitExceeded, check, current, reserve_text
+from corollary.language import CorollaryError
+
+SECONDS = 1.0
+"""Processor time for a match in ``regex``, unless the caller or the limits of its work give another."""
+
+PATIENCE = 0.003  # what RE2 needs to compile \w+: the wait at most doubles the time of a call
+"""Processor time, in seconds, for a match in ``regex`` that RE2 could do as well."""
+
+FEW = 64  # measured: 4 µs a text in ``regex``, up to 3 ms to compile for RE2
+"""Up to this number of texts, ``regex`` is tried first."""
+
+MAX_ATOMS = 20_000  # measured: that many sets and back-references take ``regex`` 4 s and 66 MB to compile
+"""Atoms of a pattern, repeated ones as often as they may be repeated."""
+
+FEW_ATOMS = 200  # measured: 10 ms for 250 characters, 1 s for 1,000, cubic, whatever the timeout
+"""Up to this number of atoms, ``regex`` may search for a string that the pattern demands, and goes first."""
+
+MAX_STEPS = 10_000_000  # measured: RE2 makes 15 million a second or more, a?a?a?... with 20,000 atoms
+MAX_STEPS_FEW = 200_000_000  # measured: 110 million a second or more, up to FEW_ATOMS atoms
+"""Atoms times characters of a text that RE2 may be given, since it cannot be interrupted."""
+
+MAX_RANGES = 200_000  # measured: 24 MB a pattern, 0.2 s
+"""Ranges of code points that are handled while a pattern is read: 240 times \\w."""
+
+LONG = 1 << 24
+"""Characters that a replacement may come to before its matches are counted."""
+
+MAX_DEPTH = 100
+"""Nested groups, or nested subtractions. ``regex`` recurs into them."""
+
+Ranges = Sequence[tuple[int, int]]
+"""First and last code points: ascending, disjoint, not adjacent."""
+
+
+class PatternTooLarge(CorollaryError):
+    """A regular expression that XPath allows, but no engine should be given."""
+
+
+# Sets of characters
+
+
+@dataclass(frozen=True)
+class Chars:
+    """A set of characters: its code points, and the same for ``regex`` (within a set or alone)."""
+
+    ranges: Ranges
+    text: str
+
+    @classmethod
+    def of(cls, ranges: Ranges, text: str) -> Chars:
+        """``regex`` takes ``[^\\s\\S]`` for all characters: "nothing" and "all" are written another way."""
+        if not ranges:
+            return cls(ranges, rf"[^\x00-{chr(sys.maxunicode)}]")
+        if ranges[0] == (0, sys.maxunicode):
+            text = rf"[\x00-{chr(sys.maxunicode)}]"
+        return cls(ranges, text)
+
+    def complement(self) -> Chars:
+        starts = [0, *(last + 1 for _, last in self.ranges)]
+        ends = [*(first - 1 for first, _ in self.ranges), sys.maxunicode]
+        found = [(first, last) for first, last in zip(starts, ends, strict=True) if first <= last]
+        return Chars.of(found, f"[^{self.text}]")
+
+    def minus(self, other: Chars) -> Chars:
+        either = union([self.complement(), other])
+        return Chars.of(either.complement().ranges, f"[{self.text}--{other.text}]")
+
+    @cached_property
+    def linear(self) -> str:
+        """The set for RE2, without surrogates, which no UTF-8 text has."""
+        parts = []
+        for first, last in self.ranges:
+            first = 0xE000 if 0xD800 <= first <= 0xDFFF else first
+            last = 0xD7FF if 0xD800 <= last <= 0xDFFF else last
+            if first <= last:
+                parts.append(_range_text(first, last))
+        return f"[{''.join(parts)}]" if parts else r"[^\x00-\x{10FFFF}]"
+
+
+def _range_text(first: int, last: int) -> str:
+    return _char_text(first) if first == last else f"{_char_text(first)}-{_char_text(last)}"
+
+
+def _char_text(code: int) -> str:
+    """A character that stands for itself in both engines."""
+    char = chr(code)
+    return char if code >= 0x80 or char.isalnum() else f"\\x{code:02X}"
+
+
+def chars_of(ranges: Iterable[tuple[int, int]]) -> Chars:
+    """The union of some ranges, in any order."""
+    found = _merged(ranges)
+    return Chars.of(found, f"[{''.join(_range_text(first, last) for first, last in found)}]")
+
+
+def union(sets: Sequence[Chars]) -> Chars:
+    """The union of one or more sets."""
+    if len(sets) == 1:
+        return sets[0]
+    ranges = _merged(found for chars in sets for found in chars.ranges)
+    return Chars.of(ranges, f"[{''.join(chars.text for chars in sets)}]")
+
+
+def _merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
+    found: list[tuple[int, int]] = []
+    for first, last in sorted(ranges):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(found[-1][1], last))
+        else:
+            found.append((first, last))
+    return found
+
+
+@lru_cache(maxsize=1)
+def _all_characters() -> str:
+    return "".join(map(chr, range(sys.maxunicode + 1)))
+
+
+@lru_cache(maxsize=512)
+def _named(text: str) -> Chars:
+    """A set that ``regex`` knows by a name."""
+    found = regex.finditer(f"{text}+", _all_characters(), regex.VERSION1)
+    return Chars([(match.start(), match.end() - 1) for match in found], text)
+
+
+# Letters that begin a name of XML, and what else may stand in a name (XML 1.0, 2.3).
+_NAME_START = (
+    *((ord(":"), ord(":")), (ord("A"), ord("Z")), (ord("_"), ord("_")), (ord("a"), ord("z"))),
+    *((0xC0, 0xD6), (0xD8, 0xF6), (0xF8, 0x2FF), (0x370, 0x37D), (0x37F, 0x1FFF), (0x200C, 0x200D)),
+    *((0x2070, 0x218F), (0x2C00, 0x2FEF), (0x3001, 0xD7FF), (0xF900, 0xFDCF), (0xFDF0, 0xFFFD)),
+    (0x10000, 0xEFFFF),
+)
+_NAME_FURTHER = (
+    *((ord("-"), ord("-")), (ord("."), ord(".")), (ord("0"), ord("9"))),
+    *((0xB7, 0xB7), (0x300, 0x36F), (0x203F, 0x2040)),
+)
+_ESCAPED: dict[str, Callable[[], Chars]] = {
+    "d": lambda: _named(r"\p{Nd}"),
+    "w": lambda: _named(r"[^\p{P}\p{Z}\p{C}]"),
+    "s": lambda: chars_of((ord(char), ord(char)) for char in " \t\n\r"),
+    "i": lambda: chars_of(_NAME_START),
+    "c": lambda: chars_of((*_NAME_START, *_NAME_FURTHER)),
+}
+_CATEGORY = re.compile("L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|Z[slp]?|S[mcko]?|C[cfon]?")
+_BLOCK = re.compile("Is([a-zA-Z0-9-]+)")
+
+
+@lru_cache(maxsize=512)
+def _property(name: str) -> Chars:
+    """``\\p{name}``: a general category, or a block of Unicode by its name after ``Is``."""
+    if _CATEGORY.fullmatch(name):
+        return _named(rf"\p{{{name}}}")
+    block = _BLOCK.fullmatch(name)
+    if block:
+        try:
+            return _named(rf"\p{{Block={block[1]}}}")
+        except regex.error:
+            pass
+    raise ExpressionError(f"{_shown(name)} is no category and no block of Unicode")
+
+
+@lru_cache(maxsize=1)
+def _case_variants() -> tuple[list[int], list[list[int]]]:
+    """The characters that share their upper or lower case with others, ascending, and those others."""
+    cased = regex.findall(r"\p{Changes_When_Casemapped}", _all_characters())
+    by_upper, by_lower = defaultdict(list), defaultdict(list)
+    for char in cased:
+        by_upper[char.upper()].append(ord(char))
+        by_lower[char.lower()].append(ord(char))
+    return list(map(ord, cased)), [by_upper[char.upper()] + by_lower[char.lower()] for char in cased]
+
+
+def _with_case_variants(ranges: Ranges) -> list[tuple[int, int]]:
+    codes, variants = _case_variants()
+    found = list(ranges)
+    for first, last in ranges:
+        for others in variants[bisect_left(codes, first) : bisect_left(codes, last + 1)]:
+            found += [(code, code) for code in others]
+    return found
+
+
+# XPath's syntax
+
+Part = str | Chars
+"""A piece of a pattern: characters, ``^``, ``$``, or syntax that both engines have."""
+
+_META = frozenset("\\?*+{}()|[]^$.")
+_ESCAPES = {**{char: char for char in "\\|.?*+(){}[]-^$"}, "n": "\n", "r": "\r", "t": "\t"}
+_QUANTIFIER = re.compile(r"(?:([?*+])|\{([0-9]+)(?:,([0-9]*))?\})(\??)")
+_PROPERTY = re.compile(r"\{([^{}]*)\}")
+_DIGITS = re.compile("[0-9]+")
+_SPACE = " \t\n\r"
+
+
+def _without_space(pattern: str) -> str:
+    """The pattern without white space outside of sets: flag x."""
+    kept = []
+    depth, escaped = 0, False
+    for char in pattern:
+        if depth == 0 and char in _SPACE:
+            continue
+        kept.append(char)
+        if escaped:
+            escaped = False
+        elif char == "\\":
+            escaped = True
+        elif char in "[]":
+            depth = max(depth + (1 if char == "[" else -1), 0)
+    return "".join(kept)
+
+
+@dataclass
+class _Group:
+    """A group that is open, or the pattern itself."""
+
+    number: int  # 0: captures nothing
+    atoms: int = 0
+    empty: bool = False  # whether a branch that has ended can match the empty string
+    branch_empty: bool = True  # whether the present branch can
+
+
+class _Reader:
+    """Reads a pattern from left to right into ``parts``; ExpressionError if XPath does not know it."""
+
+    def __init__(self, pattern: str, flags: str) -> None:
+        self.pattern = pattern
+        self.at = 0
+        self.any_case = "i" in flags
+        self.dot = chars_of([(0, sys.maxunicode)])
+        if "s" not in flags:
+            self.dot = chars_of([(ord("\n"), ord("\n")), (ord("\r"), ord("\r"))]).complement()
+        self.parts: list[Part] = []
+        self.groups = 0
+        self.anchored = False
+        self.references = False
+        self.repeats_empty = False
+        self._ranges = 0
+        self._open = [_Group(0)]
+
+    @property
+    def atoms(self) -> int:
+        return self._open[0].atoms
+
+    def read(self) -> None:
+        while self.at < len(self.pattern):
+            char = self._take()
+            match char:
+                case "|":
+                    self.parts.append("|")
+                    self._end_branch()
+                case "(":
+                    self._open_group()
+                case ")":
+                    self._close_group()
+                case "^" | "$":
+                    self.anchored = True
+                    self._atom(char, empty=True)
+                case ".":
+                    self._atom(self.dot)
+                case "[":
+                    self._atom(self._set())
+                case "\\" if (digits := _DIGITS.match(self.pattern, self.at)) and digits[0][0] != "0":
+                    self._atom(self._reference(digits[0]), empty=True)
+                case "\\":
+                    escaped = self._escape()
+                    self._atom(self._single(escaped) if isinstance(escaped, str) else escaped)
+                case _ if char in _META:
+                    self._fail(f"{char} stands for itself only as \\{char}")
+                case _:
+                    self._atom(self._single(char))
+        if len(self._open) > 1:
+            self._fail("a group has no end")
+
+    def _fail(self, problem: str) -> NoReturn:
+        shown = _shown(self.pattern)
+        raise ExpressionError(f"{shown} is no regular expression of XPath: {problem} (character {self.at})")
+
+    def _charge(self, ranges: int) -> None:
+        self._ranges += ranges
+        if self._ranges > MAX_RANGES:
+            self._too_large(f"more than {MAX_RANGES} ranges of characters")
+
+    def _too_large(self, problem: str) -> NoReturn:
+        raise PatternTooLarge(f"the regular expression {_shown(self.pattern)} is too large: {problem}")
+
+    def _take(self) -> str:
+        if self.at == len(self.pattern):
+            self._fail("more is expected at its end")
+        self.at += 1
+        return self.pattern[self.at - 1]
+
+    def _ahead(self, text: str) -> bool:
+        return self.pattern.startswith(text, self.at)
+
+    def _open_group(self) -> None:
+        captures = not self._ahead("?")
+        if not captures:
+            if not self._ahead("?:"):
+                self._fail("after (? there is only :")
+            self.at += 2
+        if len(self._open) > MAX_DEPTH:
+            self._too_large(f"more than {MAX_DEPTH} groups within each other")
+        self.groups += captures
+        self._open.append(_Group(self.groups if captures else 0))
+        self.parts.append("(" if captures else "(?:")
+
+    def _close_group(self) -> None:
+        if len(self._open) == 1:
+            self._fail("a group has no beginning")
+        self._end_branch()
+        group = self._open.pop()
+        self._atom(")", group.atoms + 1, group.empty)
+
+    def _end_branch(self) -> None:
+        group = self._open[-1]
+        group.empty |= group.branch_empty
+        group.branch_empty = True
+
+    def _atom(self, part: Part, atoms: int = 1, empty: bool = False) -> None:
+        """A part that may be repeated, and its quantifier. ``empty``: it can match the empty string."""
+        self.parts.append(part)
+        quantifier = _QUANTIFIER.match(self.pattern, self.at)
+        if quantifier:
+            self.at = quantifier.end()
+            sign, least, most, lazy = quantifier.groups()
+            if least is not None:
+                low = high = self._count(least)
+                if most:
+                    high = self._count(most)
+                if high < low:
+                    self._fail(f"{quantifier[0]} is no quantifier")
+                # Without leading zeros: RE2 would take the braces for characters.
+                sign = f"{{{low}}}" if most is None else f"{{{low},{high if most else ''}}}"
+                atoms *= max(high, 1)
+            self.parts.append(sign + lazy)
+            self.repeats_empty |= empty and sign != "?"
+            empty |= sign in ("?", "*") or sign.startswith("{0")
+        group = self._open[-1]
+        group.atoms += atoms
+        group.branch_empty &= empty
+        if group.atoms > MAX_ATOMS:
+            self._too_large(f"more than {MAX_ATOMS} atoms, repeated ones as often as they may be")
+
+    def _count(self, digits: str) -> int:
+        if len(digits.lstrip("0")) > len(str(MAX_ATOMS)):
+            self._too_large(f"a repetition of more than {MAX_ATOMS}")
+        return int(digits.lstrip("0") or 0)
+
+    def _reference(self, digits: str) -> str:
+        """``\\N``: as many digits as make a number of a group, but at least one."""
+        size = 1
+        while size < len(digits) and int(digits[: size + 1]) <= self.groups:
+            size += 1
+        number = int(digits[:size])
+        if number > self.groups or number in {group.number for group in self._open}:
+            self._fail(f"there is no group {number} that ends before \\{number}")
+        self.at += size
+        self.references = True
+        # A group without a match counts as empty.
+        found = f"(?({number})\\{number}|)"
+        return f"(?i-f:{found})" if self.any_case else f"(?:{found})"
+
+    def _escape(self) -> Chars | str:
+        """What follows a backslash: a set, or the character that it stands for."""
+        char = self._take()
+        if char in _ESCAPES:
+            return _ESCAPES[char]
+        lower = char.lower()
+        if lower == "p":
+            name = _PROPERTY.match(self.pattern, self.at)
+            if name is None:
+                self._fail(f"\\{char} stands before {{...}}")
+            self.at = name.end()
+            found = _property(name[1])
+        elif lower in _ESCAPED:
+            found = _ESCAPED[lower]()
+        else:
+            self._fail(f"\\{char} is unknown")
+        self._charge(len(found.ranges))
+        return found if char == lower else found.complement()
+
+    def _single(self, char: str) -> Chars:
+        return chars_of(self._range(char, char))
+
+    def _range(self, first: str, last: str) -> Ranges:
+        ranges: Ranges = [(ord(first), ord(last))]
+        if self.any_case:
+            ranges = _with_case_variants(ranges)
+        self._charge(len(ranges))
+        return ranges
+
+    def _set(self) -> Chars:
+        """What follows ``[``: sets, each of them taken from the one before."""
+        sets = [self._set_group()]
+        while self._ahead("-["):
+            if len(sets) == MAX_DEPTH:
+                self._too_large(f"more than {MAX_DEPTH} subtractions within each other")
+            self.at += 2
+            sets.append(self._set_group())
+        for _ in sets:
+            if self._take() != "]":
+                self._fail("after a subtracted set there is only ]")
+        found = sets.pop()
+        while sets:
+            found = sets.pop().minus(found)
+        return found
+
+    def _set_group(self) -> Chars:
+        """What is in a set, up to ``]`` or ``-[``."""
+        negated = self._ahead("^")
+        self.at += negated
+        sets: list[Chars] = []
+        ranges: list[tuple[int, int]] = []
+        while not (sets or ranges) or not (self._ahead("]") or self._ahead("-[")):
+            plain = not self._ahead("\\")
+            char = self._set_item()
+            if isinstance(char, Chars):
+                sets.append(char)
+            elif not self._ahead("-") or self.pattern.startswith(("-]", "-[", "--["), self.at):
+                ranges += self._range(char, char)
+            else:
+                self.at += 1
+                last_plain = not self._ahead("\\")
+                last = self._set_item()
+                if isinstance(last, Chars) or (plain and char == "-") or (last_plain and last == "-"):
+                    self._fail("a range is between two characters; a hyphen there is \\-")
+                elif last < char:
+                    self._fail("a range ends before it begins")
+                else:
+                    ranges += self._range(char, last)
+        if ranges:
+            sets.append(chars_of(ranges))
+        found = union(sets)
+        return found.complement() if negated else found
+
+    def _set_item(self) -> Chars | str:
+        char = self._take()
+        if char == "\\":
+            return self._escape()
+        if char in "[]":
+            self._fail(f"in a set {char} is \\{char}")
+        return char
+
+
+# Matching
+
+_FLAGS = frozenset("smixq")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_REPLACEMENT_PART = re.compile(r"\\(.?)|\$([0-9]*)|[^\\$]+", re.DOTALL)
+
+_ANCHORS = {"^": r"\A", "$": r"\Z"}
+_LINE_ANCHORS = {"^": r"(?:\A|(?<=\n)(?!\Z))", "$": r"(?:(?=\n)|(?<!\n)\Z)"}
+_LINEAR_ANCHORS = {"^": r"\A", "$": r"\z"}
+_LINEAR_LINE_ANCHORS = {"^": "(?m:^)", "$": "(?m:$)"}
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A regular expression that XPath accepts, as ``compiled`` gives it."""
+
+    source: str
+    parts: Sequence[Part]
+    groups: int
+    atoms: int
+    references: bool
+    lines: bool
+    """Whether ``^`` or ``$`` stand for the borders of lines. A line break that ends the text begins no
+    line; in RE2 it does."""
+    repeats_empty: bool
+    """Whether something is repeated that can match the empty string. Which repetition its groups are of
+    then, the engines disagree on."""
+    literal: bool
+    """Whether no character has a meaning: flag q."""
+
+    def matches(self, texts: Sequence[str], seconds: float | None = None) -> NDArray[np.bool_]:
+        """In which texts the pattern is found. LimitExceeded, if one of them needs more ``seconds``."""
+        if len(texts) <= FEW and self.atoms <= FEW_ATOMS:
+            try:
+                return np.array([self._found(text, PATIENCE) for text in texts], np.bool_)
+            except TimeoutError:
+                pass
+        linear = np.array([self._is_linear(text, len(text)) for text in texts], np.bool_)
+        found = np.zeros(len(texts), np.bool_)
+        possible = [text for text, is_linear in zip(texts, linear, strict=True) if is_linear]
+        check()
+        answers = _linear_matches(possible, self._linear_text(())) if possible else None
+        if answers is None:
+            linear[:] = False
+        else:
+            found[linear] = answers
+        for position in np.flatnonzero(~linear).tolist():
+            try:
+                found[position] = self._found(texts[position], seconds)
+            except TimeoutError:
+                raise self._timeout(texts[position], seconds) from None
+        return found
+
+    def replaced(self, text: str, replacement: str, seconds: float | None = None) -> str:
+        """The text with every match replaced.
+
+        ``$1`` in the replacement is the first group, ``\\$`` a dollar sign. ExpressionError, if the pattern
+        matches the empty string or the replacement is wrong. LimitExceeded, if it needs more ``seconds``.
+        """
+        if self.matches([""], seconds)[0]:
+            raise ExpressionError(f"{_shown(self.source)} matches the empty string")
+        parts = [replacement] if self.literal else _replacement_parts(replacement, self.groups)
+        if len(text) * len(replacement) > LONG:
+            try:
+                matched = sum(1 for _ in self._backtracking.finditer(text, timeout=_allowed(seconds)))
+            except TimeoutError:
+                raise self._timeout(text, seconds) from None
+            reserve_text(len(text) + matched * len(replacement))
+
+        def expanded(match: regex.Match[str]) -> str:
+            return "".join(part if isinstance(part, str) else match[part] or "" for part in parts)
+
+        try:
+            return str(self._backtracking.sub(expanded, text, timeout=PATIENCE))
+        except TimeoutError:
+            pass
+        kept = sorted({part for part in parts if isinstance(part, int) and part})
+        if (
+            len(kept) <= 9
+            and not (kept and self.repeats_empty)
+            and self._is_linear(text, len(text) ** 2)  # a search for every match
+        ):
+            numbers = {0: 0} | {group: number for number, group in enumerate(kept, 1)}
+            written = "".join(
+                part.replace("\\", r"\\") if isinstance(part, str) else f"\\{numbers[part]}" for part in parts
+            )
+            answer = _linear_replaced(text, self._linear_text(kept), written)
+            if answer is not None:
+                return answer
+        try:
+            return str(self._backtracking.sub(expanded, text, timeout=_allowed(seconds)))
+        except TimeoutError:
+            raise self._timeout(text, seconds) from None
+
+    def _found(self, text: str, seconds: float | None) -> bool:
+        return self._backtracking.search(text, timeout=_allowed(seconds)) is not None
+
+    def _is_linear(self, text: str, steps: int) -> bool:
+        """Whether RE2 may answer for a text, at ``steps`` steps for every atom."""
+        return (
+            not self.references
+            and self.atoms * steps <= (MAX_STEPS_FEW if self.atoms <= FEW_ATOMS else MAX_STEPS)
+            and not (self.lines and text.endswith("\n"))
+            and (text.isascii() or not _SURROGATE.search(text))
+        )
+
+    def _timeout(self, text: str, seconds: float | None) -> LimitExceeded:
+        allowed = _allowed(seconds)
+        return LimitExceeded(
+            "seconds",
+            allowed,
+            f"regular expression {_shown(self.source)}",
+            f"a text of {len(text):,} characters was not matched in {allowed:.3g} s, as the expression has "
+            "back-references, or one of both is long: write it without repetitions within repetitions",
+        )
+
+    @cached_property
+    def _backtracking(self) -> regex.Pattern[str]:
+        anchors = _LINE_ANCHORS if self.lines else _ANCHORS
+        text = "".join(
+            part.text if isinstance(part, Chars) else anchors.get(part, part) for part in self.parts
+        )
+        if self.atoms > FEW_ATOMS:
+            text = f"(?:{text})|(?!)"  # demands no string
+        try:
+            return regex.compile(text, regex.VERSION1, cache_pattern=False)
+        except (regex.error, RecursionError, OverflowError, MemoryError) as error:
+            raise PatternTooLarge(
+                f"the regular expression {_shown(self.source)} is too large: {error}"
+            ) from None
+
+    def _linear_text(self, kept: Sequence[int]) -> str:
+        """The pattern for RE2, which captures the groups that are ``kept``, in their order."""
+        anchors = _LINEAR_LINE_ANCHORS if self.lines else _LINEAR_ANCHORS
+        written = []
+        group = 0
+        for part in self.parts:
+            if isinstance(part, Chars):
+                written.append(part.linear)
+            elif part == "(":
+                group += 1
+                written.append("(" if group in kept else "(?:")
+            else:
+                written.append(anchors.get(part, part))
+        return "".join(written)
+
+
+def _linear_matches(texts: Sequence[str], pattern: str) -> NDArray[np.bool_] | None:
+    """In which texts RE2 finds its pattern; None if it refuses the pattern."""
+    import pyarrow
+    from pyarrow import compute
+
+    try:
+        found = compute.match_substring_regex(pyarrow.array(texts, pyarrow.large_string()), pattern)
+    except pyarrow.ArrowInvalid:
+        return None
+    answers: NDArray[np.bool_] = found.to_numpy(zero_copy_only=False)
+    return answers
+
+
+def _linear_replaced(text: str, pattern: str, replacement: str) -> str | None:
+    """The text with every match replaced by RE2; None if it refuses the pattern."""
+    import pyarrow
+    from pyarrow import compute
+
+    array = pyarrow.array([text], pyarrow.large_string())
+    try:
+        return str(compute.replace_substring_regex(array, pattern, replacement)[0])
+    except (pyarrow.ArrowInvalid, UnicodeEncodeError):  # a surrogate in the replacement
+        return None
+
+
+@lru_cache(maxsize=64)
+def compiled(pattern: str, flags: str = "") -> Pattern:
+    """A pattern of XPath with its flags; ExpressionError if it is none."""
+    if not set(flags) <= _FLAGS:
+        raise ExpressionError(f"{_shown(flags)} are no flags: they are s, m, i, x, q")
+    literal = "q" in flags
+    if literal:
+        pattern = "".join(f"\\{char}" if char in _META else char for char in pattern)
+    elif "x" in flags:
+        pattern = _without_space(pattern)
+    reader = _Reader(pattern, flags)
+    reader.read()
+    return Pattern(
+        pattern,
+        tuple(reader.parts),
+        reader.groups,
+        reader.atoms,
+        reader.references,
+        "m" in flags and reader.anchored,
+        reader.repeats_empty,
+        literal,
+    )
+
+
+def matches(
+    texts: Sequence[str], pattern: str, flags: str = "", seconds: float | None = None
+) -> NDArray[np.bool_]:
+    """In which of the texts XPath's ``fn:matches`` finds the pattern.
+
+    ExpressionError, if the pattern or the flags are wrong. LimitExceeded, if ``regex`` has to match one of
+    the texts and needs more ``seconds`` for it.
+    """
+    return compiled(pattern, flags).matches(texts, seconds)
+
+
+def replaced(text: str, pattern: str, replacement: str, flags: str = "", seconds: float | None = None) -> str:
+    """The text as XPath's ``fn:replace`` gives it; errors as ``Pattern.replaced`` has them."""
+    return compiled(pattern, flags).replaced(text, replacement, seconds)
+
+
+def _replacement_parts(replacement: str, groups: int) -> list[str | int]:
+    """Characters, and numbers of groups. A number has as many digits as there are groups for."""
+    parts: list[str | int] = []
+    for match in _REPLACEMENT_PART.finditer(replacement):
+        escaped, digits = match.groups()
+        if escaped is not None:
+            if escaped not in ("\\", "$"):
+                raise ExpressionError(r"in a replacement \ stands only before \ or $")
+            parts.append(escaped)
+        elif digits is not None:
+            if not digits:
+                raise ExpressionError("in a replacement $ stands only before a digit")
+            zeros = len(digits) - len(digits.lstrip("0"))
+            size = max(zeros, 1)
+            while size < len(digits) and int(digits[zeros : size + 1]) <= max(groups, 9):
+                size += 1
+            group = int(digits[zeros:size] or 0)
+            parts += [group if group <= groups else "", digits[size:]]
+        else:
+            parts.append(match[0])
+    return parts
+
+
+def _allowed(seconds: float | None) -> float:
+    """As ``regex`` takes it: below 0 is no limit there, and infinity is none at all."""
+    left = current().remaining()
+    if seconds is None:
+        seconds = SECONDS if left is None else left
+    return min(max(seconds, 0.0), 1e6 if left is None else left)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 100 else f"{text[:100]}...")

@@ -1,0 +1,253 @@
+"""The components of a live program: what each derives, by which module, and what depends on it.
+
+A component is a strongly connected part of the dependency graph of the rule instances that may apply now:
+predicates and classes that depend on each other, or one that depends on others only. What no rule derives is
+given: it is named where it is read, and has no component of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from corollary.columns.triples import TripleIndex
+from corollary.language import format_constant, parse_constant
+from corollary.program.compile import Tables, is_virtual
+from corollary.program.compiled_program import CompiledProgram
+from corollary.program.dependencies import DependencyGraph, live_edges, with_components
+from corollary.program.edges import CLASS, OPEN_NODES, Node
+from corollary.terms.dictionary import TermDictionary
+
+Prefixes = Sequence[tuple[str, str]]
+
+MOST_NODES = 12
+"""Texts and pictures name so many nodes of a component, and so many components, times ten."""
+
+
+class Names:
+    """Prints ids and nodes as terms with prefixes."""
+
+    def __init__(self, dictionary: TermDictionary, prefixes: Prefixes) -> None:
+        self.dictionary = dictionary
+        self.prefixes = prefixes
+
+    def constant(self, term: int) -> str:
+        text = self.dictionary.decode(term)
+        return text if is_virtual(term) else format_constant(parse_constant(text), self.prefixes)
+
+    def node(self, node: Node) -> str:
+        if node in OPEN_NODES:
+            return OPEN_NODES[node]
+        return f"{self.constant(node - CLASS)}[?x]" if node >= CLASS else self.constant(node)
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """Predicates and classes (``nodes``), their number of facts, and the rules that derive them, by module.
+
+    ``given`` are the predicates and classes that these rules read and none derives; ``reads`` and ``read_by``
+    the numbers of other components. Numbers go from 1 in the order of dependency.
+    """
+
+    number: int
+    nodes: tuple[str, ...]
+    facts: int
+    is_recursive: bool
+    modules: Mapping[str, tuple[str, ...]]
+    given: tuple[str, ...]
+    reads: tuple[int, ...]
+    read_by: tuple[int, ...]
+
+    @property
+    def rules(self) -> list[str]:
+        """The labels of its rules, each once."""
+        return sorted({label for labels in self.modules.values() for label in labels})
+
+    @property
+    def title(self) -> str:
+        """Its first nodes, and how many more there are."""
+        return shortened(self.nodes)
+
+    @property
+    def size(self) -> str:
+        """Its number of facts, in words."""
+        return f"{self.facts:,} {'fact' if self.facts == 1 else 'facts'}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return {
+            "number": self.number,
+            "nodes": list(self.nodes),
+            "facts": self.facts,
+            "recursive": self.is_recursive,
+            "rules": self.rules,
+            "modules": {module: list(labels) for module, labels in self.modules.items()},
+            "given": list(self.given),
+            "reads": list(self.reads),
+            "read_by": list(self.read_by),
+        }
+
+
+@dataclass(frozen=True)
+class Components:
+    """The components of a program, in the order of dependency: print it, or take ``as_dict()``, ``dot()``."""
+
+    program: str
+    facts: int
+    all: tuple[Component, ...]
+
+    def __iter__(self) -> Iterator[Component]:
+        return iter(self.all)
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def __str__(self) -> str:
+        plural = "component" if len(self) == 1 else "components"
+        lines = [f"{self.program or 'program'}: {len(self):,} {plural} over {self.facts:,} facts"]
+        for component in self.all[: 10 * MOST_NODES]:
+            lines += ["", *self._lines(component)]
+        if len(self) > 10 * MOST_NODES:
+            lines += ["", f"... and {len(self) - 10 * MOST_NODES:,} more"]
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Program, number of facts, and components as JSON-ready data."""
+        components = [component.as_dict() for component in self]
+        return {"program": self.program, "facts": self.facts, "components": components}
+
+    def dot(self) -> str:
+        """A Graphviz picture: arrows lead from what is read to what is derived, dashed if it is given.
+
+        Recursive components have two outlines.
+        """
+        lines = ["digraph program {", "  rankdir=LR;", "  node [shape=box, fontname=Helvetica, fontsize=10];"]
+        given: dict[str, int] = {}
+        for component in self:
+            modules = [f"{module}: {shortened(labels)}" for module, labels in component.modules.items()]
+            label = "\n".join((component.title, component.size, *modules))
+            outlines = ", peripheries=2" if component.is_recursive else ""
+            lines.append(f"  c{component.number} [label={quoted(label)}{outlines}];")
+            lines += (f"  c{component.number} -> c{reader};" for reader in component.read_by)
+            for name in component.given:
+                node = given.setdefault(name, len(given) + 1)
+                lines.append(f"  g{node} -> c{component.number} [style=dashed];")
+        lines += (f"  g{node} [label={quoted(name)}, style=dashed];" for name, node in given.items())
+        return "\n".join([*lines, "}"]) + "\n"
+
+    def _lines(self, component: Component) -> Iterator[str]:
+        recursive = ", recursive" if component.is_recursive else ""
+        yield f"{component.number}. {component.title}: {component.size}{recursive}"
+        for module, labels in component.modules.items():
+            yield f"     {module}: {', '.join(labels)}"
+        sources = [*map(self._called, component.reads), *component.given]
+        if sources:
+            yield f"     reads {shortened(sources)}"
+        if component.read_by:
+            yield f"     read by {shortened([self._called(number) for number in component.read_by])}"
+
+    def _called(self, number: int) -> str:
+        """The number of a component, and the first of its nodes."""
+        return f"{number} ({self.all[number - 1].nodes[0]})"
+
+
+def components(
+    program: CompiledProgram,
+    modules: Mapping[int, str],
+    facts: TripleIndex,
+    tables: Tables,
+    prefixes: Prefixes,
+    suspended: Collection[int] = (),
+) -> Components:
+    """The components that derive something over these facts.
+
+    ``modules`` names the module of every rule number, ``tables`` gives the rows of a family. Rules that are
+    ``suspended`` derive nothing.
+    """
+    edges = live_edges(program, facts, tables, suspended)
+    graph = with_components(tuple(edge for edge in edges if not (edge.link and is_virtual(edge.target))))
+    names = Names(program.dictionary, prefixes)
+    deriving: dict[int, dict[str, dict[str, None]]] = {}
+    recursive: set[int] = set()
+    for edge in graph.edges:
+        source, target = graph.component_of[edge.source], graph.component_of[edge.target]
+        if edge.target not in OPEN_NODES:
+            labels = deriving.setdefault(target, {}).setdefault(modules.get(edge.rule.number, ""), {})
+            labels[edge.rule.label] = None
+        if source == target:
+            recursive.add(target)
+    numbers = {component: n for n, component in enumerate(sorted(deriving), 1)}
+    readers = _readers(graph, numbers)
+    sizes = _sizes(graph, facts, program.rdf_type)
+    reads: dict[int, dict[int, None]] = {}
+    given: dict[int, dict[str, None]] = {}
+    for component, nodes in enumerate(graph.components):
+        for reader in readers[component]:
+            if component in numbers:
+                reads.setdefault(reader, {})[numbers[component]] = None
+            else:
+                known = (names.node(node) for node in nodes if node not in OPEN_NODES)
+                given.setdefault(reader, {}).update(dict.fromkeys(known))
+    return Components(
+        program.source.name,
+        len(facts),
+        tuple(
+            Component(
+                number,
+                tuple(map(names.node, graph.components[component])),
+                sizes[component],
+                component in recursive,
+                {module: tuple(sorted(labels)) for module, labels in deriving[component].items()},
+                tuple(given.get(component, ())),
+                tuple(reads.get(component, ())),
+                tuple(numbers[reader] for reader in readers[component]),
+            )
+            for component, number in numbers.items()
+        ),
+    )
+
+
+def _readers(graph: DependencyGraph, deriving: Mapping[int, int]) -> list[list[int]]:
+    """The deriving components that read each component, also by way of open nodes; ascending."""
+    following: list[dict[int, None]] = [{} for _ in graph.components]
+    for edge in graph.edges:
+        source, target = graph.component_of[edge.source], graph.component_of[edge.target]
+        if source != target:
+            following[source][target] = None
+    readers: list[list[int]] = [[] for _ in graph.components]
+    for component in reversed(range(len(graph.components))):  # what is derived comes last
+        found: set[int] = set()
+        for target in following[component]:
+            found |= {target} if target in deriving else set(readers[target])
+        readers[component] = sorted(found)
+    return readers
+
+
+def _sizes(graph: DependencyGraph, facts: TripleIndex, rdf_type: int) -> list[int]:
+    """How many facts the nodes of each component have."""
+    classes = [node for node in graph.nodes if node >= CLASS and node not in OPEN_NODES]
+    terms = np.array([node - CLASS for node in classes], np.uint32)
+    counts = dict(zip(classes, facts.relation(rdf_type).object_counts(terms).tolist(), strict=True))
+    return [
+        sum(
+            counts[node] if node in counts else len(facts.relation(node))
+            for node in nodes
+            if node not in OPEN_NODES
+        )
+        for nodes in graph.components
+    ]
+
+
+def shortened(texts: Sequence[str]) -> str:
+    """The first texts, and how many more there are."""
+    more = f" and {len(texts) - MOST_NODES:,} more" if len(texts) > MOST_NODES else ""
+    return ", ".join(texts[:MOST_NODES]) + more
+
+
+def quoted(text: str) -> str:
+    """A string of Graphviz."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

@@ -1,0 +1,155 @@
+"""Shapes: what modules recognise in rules. They say what a rule is, and not who evaluates it.
+
+Words: a rule *closes* R if it is ``R[?x, ?z] :- R[?x, ?y], R[?y, ?z]``, but for loops if it has
+``FILTER(?x != ?z)`` beside; it *mirrors* R if it is ``R[?y, ?x] :- R[?x, ?y]``; it *replaces* terms by Q if
+it is ``[?y, ?p, ?o] :- Q[?x, ?y], [?x, ?p, ?o]``, or the same at another place; it is an *inclusion* if it
+copies one atom, as it stands or inverted, to a class or property; and it is *linear* over E if it is
+``T[?x, ?z] :- T[?x, ?y], E[?y, ?z]`` or ``T[?x, ?z] :- E[?x, ?y], T[?y, ?z]``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from corollary.language import Call, Filter
+from corollary.program.compile import Atom, CompiledRule, is_virtual
+
+
+def closed_predicate(rule: CompiledRule) -> int | None:
+    """The predicate (an id, or a guard variable) that a rule closes transitively, or None."""
+    if len(rule.heads) != 1 or len(rule.data) != 2 or rule.conditions or not rule.is_monotone:
+        return None
+    first, second = (rule.atoms[i] for i in rule.data)
+    head = rule.heads[0]
+    if first.s == second.o:
+        first, second = second, first
+    x, y, z = first.s, first.o, second.o
+    if len({x, y, z}) < 3 or max(x, y, z) >= 0:
+        return None
+    guarded = rule.guarded
+    if guarded & {x, y, z}:
+        return None
+    p = first.p
+    if (first, second, head) != (Atom(x, p, y), Atom(y, p, z), Atom(x, p, z)):
+        return None
+    return p if p >= 0 or p in guarded else None
+
+
+def loopless_predicate(rule: CompiledRule) -> int | None:
+    """The constant predicate that a rule closes with ``FILTER(?x != ?z)`` on its ends, or None."""
+    if len(rule.conditions) != 1 or len(rule.heads) != 1:
+        return None
+    element = rule.conditions[0].element
+    ends = {rule.source.heads[0].subject, rule.source.heads[0].object}
+    if not isinstance(element, Filter) or not isinstance(element.expression, Call):
+        return None
+    if element.expression.function != "!=" or set(element.expression.arguments) != ends:
+        return None
+    predicate = closed_predicate(replace(rule, conditions=()))
+    return predicate if predicate is not None and predicate >= 0 else None
+
+
+def symmetric_predicate(rule: CompiledRule) -> int | None:
+    """The constant predicate that a rule ``R[?y, ?x] :- R[?x, ?y]`` makes symmetric, or None."""
+    if len(rule.heads) != 1 or len(rule.atoms) != 1 or rule.conditions or not rule.is_monotone:
+        return None
+    head, atom = rule.heads[0], rule.atoms[0]
+    free = atom.s < 0 and atom.o < 0 and atom.s != atom.o
+    return atom.p if free and atom.p >= 0 and head == Atom(atom.o, atom.p, atom.s) else None
+
+
+def replaced_end(rule: CompiledRule) -> tuple[int, int] | None:
+    """The constant relation by which a rule replaces a term of any fact, and the term's place (0 to 2)."""
+    if len(rule.heads) != 1 or len(rule.atoms) != 2 or rule.conditions or not rule.is_monotone:
+        return None
+    head = rule.heads[0]
+    for same, atom in (rule.atoms, rule.atoms[::-1]):
+        variables = {*atom.terms, same.s, same.o}
+        if same.p < 0 or len(variables) != 4 or max(variables) >= 0:
+            continue
+        for place, term in enumerate(atom.terms):
+            if term == same.s and head == Atom(*(same.o if x == term else x for x in atom.terms)):
+                return same.p, place
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class InclusionShape:
+    """An inclusion rule: its ends (an id, or a guard variable), what they are, and whether it inverts."""
+
+    source: int
+    target: int
+    from_class: bool
+    to_class: bool
+    is_inverse: bool
+
+
+def inclusion_shape(rule: CompiledRule, rdf_type: int) -> InclusionShape | None:
+    """The shape of a rule that is an inclusion, or None.
+
+    Rules about rdf:type as a property are none (a copy of it would feed every class).
+    """
+    if len(rule.heads) != 1 or len(rule.data) != 1 or rule.conditions or not rule.is_monotone:
+        return None
+    body, head = rule.atoms[rule.data[0]], rule.heads[0]
+    guarded = rule.guarded
+
+    def end(atom: Atom) -> tuple[int, bool, tuple[int, ...]] | None:
+        """The class or property of an atom, which of the two it is, and the atom's free variables."""
+        if atom.p == rdf_type:
+            settled = atom.o >= 0 or atom.o in guarded
+            free = atom.s < 0 and atom.s not in guarded
+            return (atom.o, True, (atom.s,)) if settled and free else None
+        settled = atom.p >= 0 or atom.p in guarded
+        free = atom.s < 0 and atom.o < 0 and atom.s != atom.o and not {atom.s, atom.o} & guarded
+        return (atom.p, False, (atom.s, atom.o)) if settled and free else None
+
+    source, target = end(body), end(head)
+    if source is None or target is None or not set(target[2]) <= set(source[2]):
+        return None
+    if source[1] and not target[1]:
+        return None
+    is_inverse = target[2][0] != source[2][0]
+    return InclusionShape(source[0], target[0], source[1], target[1], is_inverse)
+
+
+@dataclass(frozen=True, slots=True)
+class LinearShape:
+    """A linear rule: the relation it closes, that of its edges, and whether these come before it."""
+
+    closed: int
+    edges: int
+    is_inverse: bool
+
+
+def linear_shape(rule: CompiledRule, rdf_type: int) -> LinearShape | None:
+    """The shape of a rule that is linear over another relation, as far as it alone tells, or None.
+
+    Rules about rdf:type are none (its facts belong to many classes, each with a place of its own in the
+    order of dependency), nor are rules with guards.
+    """
+    if len(rule.heads) != 1 or len(rule.atoms) != 2 or rule.guards or rule.conditions or not rule.is_monotone:
+        return None
+    (first, second), head = rule.atoms, rule.heads[0]
+    if first.s == second.o:
+        first, second = second, first
+    x, y, z = first.s, first.o, second.o
+    if len({x, y, z}) < 3 or max(x, y, z) >= 0 or (head.s, second.s, head.o) != (x, y, z):
+        return None
+    is_inverse = second.p == head.p
+    edges = first.p if is_inverse else second.p
+    predicates = {head.p, edges}
+    if {first.p, second.p} != predicates or len(predicates) < 2 or min(predicates) < 0:
+        return None
+    if rdf_type in predicates or any(map(is_virtual, predicates)):
+        return None
+    return LinearShape(head.p, edges, is_inverse)
+
+
+def copied_predicates(rule: CompiledRule) -> tuple[int, int] | None:
+    """The constant predicates, from and to, if a rule copies one relation into another."""
+    if len(rule.heads) != 1 or len(rule.atoms) != 1 or rule.conditions or not rule.is_monotone:
+        return None
+    (atom,), (head,) = rule.atoms, rule.heads
+    is_copy = atom == Atom(head.s, atom.p, head.o) and len(atom.variables) == 2
+    return (atom.p, head.p) if is_copy and min(atom.p, head.p) >= 0 else None

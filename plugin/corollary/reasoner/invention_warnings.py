@@ -1,0 +1,21 @@
+"""Rules that may compute terms without end: warned of before they are first applied."""
+
+from __future__ import annotations
+
+import warnings
+
+from corollary.language import Program, Rule
+from corollary.program.invention import complaint, unending
+from corollary.reasoner.suspension_warnings import callers_level
+
+
+class UnendingRuleWarning(UserWarning):
+    """A rule computes values from what may follow from these values: perhaps without end."""
+
+
+def warn_of(program: Program, known: set[Rule]) -> None:
+    """Warn of the rules that are not ``known`` yet, and know them."""
+    new = [rule for rule in unending(program) if rule not in known]
+    known.update(new)
+    for rule in new:
+        warnings.warn(complaint(rule, program), UnendingRuleWarning, stacklevel=callers_level())

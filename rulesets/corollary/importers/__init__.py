@@ -1,0 +1,1 @@
+"""Rules from other languages: N3 and SWRL."""

@@ -1,0 +1,288 @@
+"""Rules in N3: ``{ ?x :parent ?y } => { ?y :child ?x }``, as rdflib parses them.
+
+A formula on the left is a body, one on the right are heads, ``false`` on the right makes a constraint.
+Blank nodes of a body stand for anything, and become variables; other triples of the document are facts.
+Common builtins become FILTER, BIND, MEMBER and NOT: ``n3_builtins``. What rules of ours cannot say
+is refused: new blank nodes in a head, formulas as values, other builtins.
+
+rdflib does not keep places; messages give the first line that names what is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import cast
+from zlib import crc32
+
+from rdflib import RDF as RDF_NAMES
+from rdflib import Graph
+from rdflib.graph import QuotedGraph
+from rdflib.term import BNode, Node, URIRef
+from rdflib.term import Literal as RdfLiteral
+from rdflib.term import Variable as N3Variable
+
+from corollary.importers.builtins import Computed, Inapplicable, elements
+from corollary.importers.n3_builtins import BUILTINS, COMPUTED, IN, MEMBER, NOT_INCLUDES, SWAP, TESTS
+from corollary.importers.rdflib_terms import constant, variable
+from corollary.language.errors import Diagnostic, InputError, RuleSyntaxError, Span
+from corollary.language.model import (
+    BodyElement,
+    Builtin,
+    Call,
+    Expression,
+    Filter,
+    Not,
+    Program,
+    Rule,
+    Term,
+    Triple,
+    Variable,
+)
+from corollary.language.variables import variables
+
+IMPLIES = URIRef(SWAP + "log#implies")
+
+CELL = (RDF_NAMES.first, RDF_NAMES.rest)
+
+_LABEL = re.compile(r"(?:L(\d+)C(\d+)|b(\d+))$")
+
+N3Triple = tuple[Node, Node, Node]
+
+
+def n3_rules(text_or_path: str | Path) -> Program:
+    """The rules and facts of an N3 document, given as text or as a path that ends in ``.n3``.
+
+    RuleSyntaxError for what is no N3, and for all that is outside of the rule language; InputError for a file
+    that cannot be read.
+    """
+    path = Path(text_or_path) if _is_path(text_or_path) else None
+    source = str(path) if path else "<text>"
+    name = path.stem if path else "n3"
+    text = _read(path) if path else str(text_or_path)
+    graph = Graph(bind_namespaces="none")
+    try:
+        graph.parse(data=text, format="n3")
+    except Exception as error:  # rdflib has its own class for some mistakes only
+        raise RuleSyntaxError((_syntax(error, source, text),)) from None
+    reader = _Reader(source, text)
+    implications = sorted(graph.triples((None, IMPLIES, None)), key=_order)
+    rules = [reader.rule(body, head, f"{name}-{i}") for i, (body, _, head) in enumerate(implications, 1)]
+    facts = sorted((triple for triple in graph if triple[1] != IMPLIES), key=_order)
+    labels: dict[Node, Node] = {}
+    document = f"{name}_{crc32(text.encode()):08x}"  # another document's blank nodes are others
+    for node in (term for triple in facts for term in triple if isinstance(term, BNode)):
+        labels.setdefault(node, BNode(f"{document}_{len(labels) + 1}"))
+    for s, p, o in facts:
+        fact = reader.triple((labels.get(s, s), p, labels.get(o, o)), {})
+        rules += [Rule((fact,), ())] if fact else []
+    if reader.diagnostics:
+        raise RuleSyntaxError(tuple(dict.fromkeys(reader.diagnostics)))
+    prefixes = tuple((prefix, str(namespace)) for prefix, namespace in graph.namespaces() if prefix != "xml")
+    return Program(tuple(rules), prefixes, name)
+
+
+def _is_path(text_or_path: str | Path) -> bool:
+    return isinstance(text_or_path, Path) or (text_or_path.endswith(".n3") and "{" not in text_or_path)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"cannot read the rule file {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"the rule file {path} is not UTF-8: byte {error.start} is wrong") from None
+
+
+def _syntax(error: Exception, source: str, text: str) -> Diagnostic:
+    """What rdflib says, with its line."""
+    if isinstance(error, RecursionError):
+        return Diagnostic(f"{source}: formulas, lists or paths are nested too deep")
+    said = re.search(r"line (\d+) of .*?\((.*)\) at \^", str(error), re.DOTALL)
+    if said is None:
+        return Diagnostic(f"{source} is not N3: {error}", None, "see that all that is opened is closed")
+    line = int(said[1])
+    return Diagnostic(
+        f"this is not N3: {said[2]}", Span(source, line, 1, _line(text, line)), "mend this line"
+    )
+
+
+def _line(text: str, number: int) -> str:
+    lines = text.splitlines()
+    return lines[number - 1].replace("\t", " ") if number <= len(lines) else ""
+
+
+def _order(triple: N3Triple) -> tuple[object, ...]:
+    """One order for a document: formulas and blank nodes by when they were read, other terms by text."""
+    return tuple(map(_term_order, triple))
+
+
+def _term_order(term: Node) -> tuple[int, tuple[int, ...], str]:
+    if isinstance(term, QuotedGraph):
+        return 0, tuple(map(int, re.findall(r"\d+", str(term.identifier)))), ""
+    if isinstance(term, BNode):
+        found = _LABEL.search(term)
+        return 2, tuple(int(n) for n in found.groups() if n) if found else (), "" if found else str(term)
+    return 1, (), cast("URIRef", term).n3()
+
+
+class _Reader:
+    """Turns formulas into rules, and collects what cannot be."""
+
+    def __init__(self, source: str, text: str) -> None:
+        self.diagnostics: list[Diagnostic] = []
+        self._source = source
+        self._text = text
+
+    def complain(self, message: str, remedy: str, name: Node | None = None) -> None:
+        self.diagnostics.append(Diagnostic(message, self._place(name), remedy))
+
+    def rule(self, body: Node, head: Node, name: str) -> Rule:
+        names: dict[Node, Variable] = {}
+        elements = self.body(self.formula(body, "body"), names)
+        if isinstance(head, RdfLiteral) and head.value is False:
+            return Rule((), elements, name)
+        bound = dict(names)
+        heads = [self.triple(triple, names) for triple in sorted(self.formula(head, "head"), key=_order)]
+        if any(isinstance(node, BNode) for node in names.keys() - bound.keys()):
+            remedy = "let the rule speak of nodes that its left side finds"
+            self.complain(f"{_shown(head)}: the right side makes new blank nodes, or a list", remedy)
+        return Rule(tuple(triple for triple in heads if triple), elements, name)
+
+    def formula(self, node: Node, side: str) -> list[N3Triple]:
+        if isinstance(node, QuotedGraph):
+            return list(node)
+        if not (isinstance(node, RdfLiteral) and node.value is True and side == "body"):
+            self.complain(f"{_shown(node)} is no {side} of a rule", "write { ... } => { ... }")
+        return []
+
+    def body(self, triples: list[N3Triple], names: dict[Node, Variable]) -> tuple[BodyElement, ...]:
+        lists = _lists(triples)
+        used = {
+            end
+            for s, p, o in triples
+            if str(p) in BUILTINS
+            for end in (s, o)
+            if end in lists and isinstance(end, BNode)
+        }
+        cells = {cell for head in used for cell in _cells(head, triples)}
+        found: list[BodyElement] = []
+        computed: list[Computed] = []
+        plain = [
+            t for t in triples if not str(t[1]).startswith(SWAP) and not (t[0] in cells and t[1] in CELL)
+        ]
+        found += [atom for triple in sorted(plain, key=_order) if (atom := self.triple(triple, names))]
+        for triple in sorted((t for t in triples if str(t[1]).startswith(SWAP)), key=_order):
+            self.builtin(triple, lists, names, found, computed)
+        bound = {v for element in found if not isinstance(element, Not | Filter) for v in variables(element)}
+        return (*found, *elements(computed, bound))
+
+    def builtin(
+        self,
+        triple: N3Triple,
+        lists: dict[Node, list[Node]],
+        names: dict[Node, Variable],
+        found: list[BodyElement],
+        computed: list[Computed],
+    ) -> None:
+        subject, predicate, value = triple
+        name = str(predicate).removeprefix(SWAP)
+        if str(predicate) not in BUILTINS:
+            remedy = f"the builtins are {', '.join(sorted(one.removeprefix(SWAP) for one in BUILTINS))}"
+            self.complain(f"the builtin {name} is outside of the rule language", remedy, predicate)
+            return
+        if str(predicate) == NOT_INCLUDES:
+            if isinstance(value, QuotedGraph) and isinstance(subject, BNode | N3Variable):
+                atoms = [self.triple(inner, names) for inner in sorted(value, key=_order)]
+                found.append(Not(tuple(atom for atom in atoms if atom)))
+            else:
+                remedy = "write ?anything log:notIncludes { ... }: what is negated is that the facts have it"
+                self.complain(f"{name} is about one formula", remedy, predicate)
+            return
+        if str(predicate) in (IN, MEMBER):
+            item, items = (subject, value) if str(predicate) == IN else (value, subject)
+            one = self.term(item, names)
+            if items in lists:
+                found.append(Filter(Call("in", (one, *(self.term(part, names) for part in lists[items])))))
+            else:
+                found.append(Builtin("MEMBER", (self.term(items, names), one)))
+            return
+        arguments = lists[subject] if subject in lists and name in COMPUTED else [subject]
+        terms: list[Expression] = [self.term(argument, names) for argument in arguments]
+        result = self.term(value, names)
+        try:
+            if name in TESTS:
+                found.append(Filter(TESTS[name]([*terms, result])))
+            else:
+                computed.append(Computed(COMPUTED[name](terms), result))
+        except Inapplicable as reason:
+            self.complain(f"{name}: {reason}", "give it a list of as many on its left", predicate)
+
+    def triple(self, triple: N3Triple, names: dict[Node, Variable]) -> Triple | None:
+        """A pattern; None, and a complaint, if it has a formula for a term."""
+        if any(isinstance(term, QuotedGraph) for term in triple):
+            shown = " ".join(map(_shown, triple))
+            self.complain(f"{shown}: formulas are no values here", "state it with triples", triple[1])
+            return None
+        if str(triple[1]).startswith(SWAP) and str(triple[1]) in BUILTINS:
+            name = str(triple[1]).removeprefix(SWAP)
+            self.complain(f"{name} stands where only triples can", "use it on the left of =>", triple[1])
+        is_fact = not names and all(isinstance(term, URIRef | RdfLiteral | BNode) for term in triple)
+        s, p, o = (constant(term) if is_fact else self.term(term, names) for term in triple)
+        assert s is not None and p is not None and o is not None
+        return Triple(s, p, o)
+
+    def term(self, term: Node, names: dict[Node, Variable]) -> Term:
+        """A constant, or a variable: one for each of N3's, and for each blank node."""
+        if isinstance(term, URIRef | RdfLiteral):
+            known = constant(term)
+            assert known is not None
+            return known
+        if term not in names:
+            if not isinstance(term, BNode | N3Variable):
+                self.complain(f"{_shown(term)}: formulas are no values here", "state it with triples")
+            names[term] = variable(term, names.values())
+        return names[term]
+
+    def _place(self, name: Node | None) -> Span | None:
+        """The first line with a name, written in full or after a prefix."""
+        local = re.split(r"[#/]", str(name))[-1] if name is not None else ""
+        found = re.search(rf"[:#]{re.escape(local)}\b", self._text) if local else None
+        if found is None:
+            return None
+        line = self._text.count("\n", 0, found.start()) + 1
+        column = found.start() - self._text.rfind("\n", 0, found.start())
+        return Span(self._source, line, column, _line(self._text, line))
+
+
+def _lists(triples: Iterable[N3Triple]) -> dict[Node, list[Node]]:
+    """The items of the lists that are written out in a formula, by their first cell."""
+    firsts: dict[Node, Node] = {s: o for s, p, o in triples if p == RDF_NAMES.first and isinstance(s, BNode)}
+    rests = {s: o for s, p, o in triples if p == RDF_NAMES.rest}
+    found: dict[Node, list[Node]] = {RDF_NAMES.nil: []}
+    for head in firsts:
+        items: list[Node] = []
+        cell: Node = head
+        while cell in firsts and cell in rests and len(items) <= len(firsts):
+            items.append(firsts[cell])
+            cell = rests[cell]
+        if cell == RDF_NAMES.nil:
+            found[head] = items
+    return found
+
+
+def _cells(head: Node, triples: Iterable[N3Triple]) -> list[Node]:
+    rests = {s: o for s, p, o in triples if p == RDF_NAMES.rest}
+    cells = [head]
+    while (following := rests.get(cells[-1])) in rests:
+        assert following is not None
+        cells.append(following)
+    return cells
+
+
+def _shown(term: Node) -> str:
+    if isinstance(term, QuotedGraph):
+        return "{ ... }"
+    return f"?{term}" if isinstance(term, N3Variable) else cast("URIRef", term).n3()

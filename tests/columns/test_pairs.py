@@ -1,0 +1,152 @@
+"""Sorted pairs against Python sets of tuples."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.columns.drawn import Pair, column, ids, packed, pairs, sets_of_pairs, sorted_keys, unpacked
+from tests.strategies import examples
+
+from corollary.columns.pairs import (
+    Pairs,
+    contains,
+    difference,
+    distinct,
+    firsts,
+    follow,
+    intersection,
+    join,
+    pack,
+    read_only,
+    seconds,
+    slice_of,
+    sorted_unique,
+    swap,
+    union,
+)
+
+quick = settings(max_examples=examples(150), deadline=None)
+
+
+def assert_is(found: Pairs, expected: set[Pair] | frozenset[Pair]) -> None:
+    """The same set, in both orders, with every column that can be asked for."""
+    assert unpacked(found.keys) == sorted(expected)
+    assert unpacked(found.by_object) == sorted((second, first) for first, second in expected)
+    assert len(found) == len(expected)
+    assert found.distinct_firsts().tolist() == sorted({first for first, _ in expected})
+    assert found.distinct_seconds().tolist() == sorted({second for _, second in expected})
+
+
+@quick
+@given(st.lists(pairs, max_size=20))
+def test_packing(drawn: list[Pair]) -> None:
+    keys = pack(column(first for first, _ in drawn), column(second for _, second in drawn))
+    assert keys.dtype == np.uint64
+    assert unpacked(keys) == drawn
+    assert list(zip(firsts(keys).tolist(), seconds(keys).tolist(), strict=True)) == drawn
+    assert unpacked(swap(keys)) == [(second, first) for first, second in drawn]
+
+
+@quick
+@given(st.lists(pairs, max_size=30))
+def test_any_keys_become_pairs(drawn: list[Pair]) -> None:
+    keys = packed(drawn)
+    assert_is(Pairs.of(keys), set(drawn))
+    assert unpacked(keys) == drawn, "what was given is left alone"
+    assert unpacked(sorted_unique(keys)) == sorted(set(drawn))
+    assert distinct(firsts(keys)).tolist() == sorted({first for first, _ in drawn})
+
+
+@quick
+@given(sets_of_pairs, sets_of_pairs, st.booleans(), st.booleans())
+def test_union_and_difference(
+    left: frozenset[Pair], right: frozenset[Pair], left_swapped: bool, right_swapped: bool
+) -> None:
+    one, other = Pairs(sorted_keys(left)), Pairs(sorted_keys(right))
+    for made, both_orders in ((one, left_swapped), (other, right_swapped)):
+        if both_orders:
+            assert made.by_object.size == len(made)
+    together, rest = one.plus(other), one.minus(other)
+    few = 4 * len(right) <= len(left)
+    assert together.has_by_object or not left_swapped or not few, (
+        "an order that is there is kept up for little"
+    )
+    assert rest.has_by_object or not left_swapped
+    assert_is(together, left | right)
+    assert_is(rest, left - right)
+    assert_is(one, left)
+    assert_is(other, right)
+
+
+@quick
+@given(sets_of_pairs, sets_of_pairs, st.lists(pairs, max_size=20))
+def test_operations_on_keys(left: frozenset[Pair], right: frozenset[Pair], probes: list[Pair]) -> None:
+    one, other = sorted_keys(left), sorted_keys(right)
+    assert unpacked(union(one, other)) == sorted(left | right)
+    assert unpacked(difference(one, other)) == sorted(left - right)
+    assert unpacked(intersection(one, other)) == sorted(left & right)
+    assert contains(one, packed(probes)).tolist() == [probe in left for probe in probes]
+
+
+@quick
+@given(sets_of_pairs, st.lists(ids, max_size=8))
+def test_join(drawn: frozenset[Pair], probes: list[int]) -> None:
+    rows, values = join(sorted_keys(drawn), column(probes))
+    expected = [
+        (row, second) for row, probe in enumerate(probes) for first, second in sorted(drawn) if first == probe
+    ]
+    assert list(zip(rows.tolist(), values.tolist(), strict=True)) == expected
+
+
+@quick
+@given(sets_of_pairs, ids)
+def test_slice(drawn: frozenset[Pair], first: int) -> None:
+    assert unpacked(slice_of(sorted_keys(drawn), first)) == sorted(pair for pair in drawn if pair[0] == first)
+
+
+@quick
+@given(sets_of_pairs, sets_of_pairs)
+def test_follow(drawn: frozenset[Pair], further: frozenset[Pair]) -> None:
+    followed = follow(sorted_keys(drawn), sorted_keys(further))
+    assert sorted(unpacked(followed)) == sorted((y, z) for x, y in drawn for w, z in further if w == x)
+
+
+@quick
+@given(sets_of_pairs, pairs)
+def test_reads_one_by_one(drawn: frozenset[Pair], probe: Pair) -> None:
+    made = Pairs(sorted_keys(drawn))
+    for pair in {probe, *drawn}:
+        key = pair[0] << 32 | pair[1]
+        assert made.has(key) == (pair in drawn)
+        assert made.count_below(key) == sum(other < pair for other in drawn)
+        assert made.seconds_of(pair[0]) == sorted(second for first, second in drawn if first == pair[0])
+        assert made.firsts_of(pair[1]) == sorted(first for first, second in drawn if second == pair[1])
+
+
+@quick
+@given(sets_of_pairs)
+def test_pairs_survive_pickling(drawn: frozenset[Pair]) -> None:
+    made = Pairs(sorted_keys(drawn))
+    assert_is(made, drawn)
+    made.has(0), made.firsts_of(0)
+    assert_is(pickle.loads(pickle.dumps(made)), drawn)
+
+
+def test_large_sets_go_through_the_compiled_kernels() -> None:
+    random = np.random.default_rng(7)
+    left, right = (pack(*random.integers(0, 300, (2, 20_000), np.uint32)) for _ in range(2))
+    one, other = Pairs.of(left), Pairs.of(right)
+    known = set(unpacked(left)), set(unpacked(right))
+    assert_is(one.plus(other), known[0] | known[1])
+    assert_is(one.minus(other), known[0] - known[1])
+
+
+def test_a_read_only_view_shares_memory() -> None:
+    keys = sorted_keys([(1, 2), (3, 4)])
+    view = read_only(keys)
+    assert not view.flags.writeable
+    assert keys.flags.writeable
+    assert np.shares_memory(view, keys)

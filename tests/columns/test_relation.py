@@ -1,0 +1,169 @@
+"""A relation against a Python set: any sequence of changes, read in every way after every step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.columns.drawn import IDS, Pair, column, packed, pairs, sets_of_pairs, sorted_keys, unpacked
+from tests.strategies import examples
+
+from corollary.columns.pairs import Pairs
+from corollary.columns.relation import EMPTY, FOLD_FRACTION, Relation
+from corollary.terms.dictionary import FIRST_LITERAL
+
+PROBES = column((*IDS, 7, 0))
+"""Not ascending, one twice, one never there."""
+
+large_sets = st.frozensets(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=60, max_size=120)
+"""So large that a few changes stay in the overlay."""
+
+
+def found(
+    rows: np.ndarray[tuple[int], np.dtype[np.int64]], values: np.ndarray[tuple[int], np.dtype[np.uint32]]
+) -> list[Pair]:
+    """(probe, value) for what a look-up found."""
+    return sorted(
+        (int(PROBES[row]), value) for row, value in zip(rows.tolist(), values.tolist(), strict=True)
+    )
+
+
+def assert_is(relation: Relation, facts: frozenset[Pair]) -> None:
+    """The same facts, without folding the overlay, then with."""
+    flipped = [(value, subject) for subject, value in facts]
+    probes = [fact for probe in PROBES.tolist() for fact in facts if fact[0] == probe]
+    flipped_probes = [fact for probe in PROBES.tolist() for fact in flipped if fact[0] == probe]
+    assert len(relation) == len(facts)
+    assert found(*relation.objects_of(PROBES)) == sorted(probes)
+    assert found(*relation.subjects_of(PROBES)) == sorted(flipped_probes)
+    questions = [*sorted(facts), *flipped, (5, 0)]
+    assert relation.contains(packed(questions)).tolist() == [question in facts for question in questions]
+    assert [relation.has(*question) for question in questions] == [fact in facts for fact in questions]
+    for term in (*IDS, 7):
+        assert sorted(relation.objects(term)) == sorted(value for subject, value in facts if subject == term)
+        assert sorted(relation.subjects(term)) == sorted(subject for subject, value in facts if value == term)
+        assert relation.has_subject(term) == any(subject == term for subject, _ in facts)
+        assert relation.has_object(term) == any(value == term for _, value in facts)
+    assert relation.legal_count() == sum(subject < FIRST_LITERAL for subject, _ in facts)
+    assert unpacked(relation.starting(column(sorted({*IDS, 7})))) == sorted(facts & set(probes))
+    assert found(*relation.inverse().objects_of(PROBES)) == sorted(flipped_probes)
+
+
+def assert_folds_to(relation: Relation, facts: frozenset[Pair]) -> None:
+    assert unpacked(relation.keys()) == sorted(facts)
+    assert unpacked(relation.pairs().by_object) == sorted((value, subject) for subject, value in facts)
+    assert_is(relation, facts)
+
+
+class RelationMachine(RuleBasedStateMachine):
+    """Changes of one relation, with snapshots taken on the way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.relation = EMPTY
+        self.facts: frozenset[Pair] = frozenset()
+        self.snapshots: list[tuple[Relation, frozenset[Pair]]] = []
+
+    @initialize(facts=st.one_of(sets_of_pairs, large_sets), both_orders=st.booleans())
+    def start(self, facts: frozenset[Pair], both_orders: bool) -> None:
+        base = Pairs(sorted_keys(facts))
+        if both_orders:
+            assert base.by_object.size == len(facts)
+        self.relation, self.facts = Relation(base), facts
+
+    @rule(facts=sets_of_pairs)
+    def plus(self, facts: frozenset[Pair]) -> None:
+        self.relation = self.relation.plus(sorted_keys(facts))
+        self.facts |= facts
+
+    @rule(fact=pairs)
+    def plus_one(self, fact: Pair) -> None:
+        self.relation = self.relation.plus(sorted_keys([fact]))
+        self.facts |= {fact}
+
+    @rule(facts=sets_of_pairs, both_orders=st.booleans())
+    def plus_new(self, facts: frozenset[Pair], both_orders: bool) -> None:
+        new = Pairs(sorted_keys(facts - self.facts))
+        if both_orders:
+            assert new.by_object.size == len(new)
+        self.relation = self.relation.plus_new(new)
+        self.facts |= facts
+
+    @rule(facts=sets_of_pairs)
+    def minus(self, facts: frozenset[Pair]) -> None:
+        self.relation = self.relation.minus(sorted_keys(facts))
+        self.facts -= facts
+
+    @precondition(lambda self: self.facts)
+    @rule(data=st.data())
+    def minus_one(self, data: st.DataObject) -> None:
+        fact = data.draw(st.sampled_from(sorted(self.facts)))
+        self.relation = self.relation.minus(sorted_keys([fact]))
+        self.facts -= {fact}
+
+    @precondition(lambda self: self.facts)
+    @rule(data=st.data())
+    def away_and_back(self, data: st.DataObject) -> None:
+        some = data.draw(st.frozensets(st.sampled_from(sorted(self.facts)), min_size=1, max_size=5))
+        self.relation = self.relation.minus(sorted_keys(some)).plus(sorted_keys(some))
+
+    @rule()
+    def snapshot(self) -> None:
+        self.snapshots.append((self.relation, self.facts))
+
+    @rule()
+    def fold(self) -> None:
+        assert_folds_to(self.relation, self.facts)
+
+    @invariant()
+    def the_relation_is_the_set(self) -> None:
+        assert_is(self.relation, self.facts)
+
+    @invariant()
+    def snapshots_stay(self) -> None:
+        for relation, facts in self.snapshots:
+            assert_is(relation, facts)
+
+    def teardown(self) -> None:
+        assert_folds_to(self.relation, self.facts)
+        for relation, facts in self.snapshots:
+            assert_folds_to(relation, facts)
+
+
+TestRelation = RelationMachine.TestCase
+TestRelation.settings = settings(max_examples=examples(60), stateful_step_count=20, deadline=None)
+
+
+@settings(max_examples=examples(50), deadline=None)
+@given(large_sets, st.frozensets(st.tuples(st.integers(0, 20), st.integers(30, 40)), max_size=40))
+def test_a_small_change_stays_in_the_overlay(base: frozenset[Pair], new: frozenset[Pair]) -> None:
+    relation = Relation(Pairs(sorted_keys(base))).plus(sorted_keys(new))
+    kept = FOLD_FRACTION * len(new) <= len(base)
+    assert (f"overlay +{len(new):,} -0" in repr(relation)) == (kept or not new)
+    assert repr(relation).startswith(f"Relation({len(base | new):,} facts")
+
+
+def test_what_changes_nothing_makes_no_new_relation() -> None:
+    relation = Relation(Pairs(sorted_keys([(1, 2), (3, 4)])))
+    nothing = np.empty(0, np.uint64)
+    assert relation.plus(nothing) is relation
+    assert relation.plus(sorted_keys([(1, 2)])) is relation
+    assert relation.minus(nothing) is relation
+    assert relation.minus(sorted_keys([(2, 1)])) is relation
+    assert relation.plus_new(Pairs(nothing)) is relation
+
+
+def test_keys_cannot_be_written_to() -> None:
+    relation = Relation(Pairs(sorted_keys([(1, 2), (3, 4)])))
+    with pytest.raises(ValueError, match="read-only"):
+        relation.keys()[0] = 0
+    assert not relation.plus(sorted_keys([(5, 6)])).keys().flags.writeable
+    assert not EMPTY.keys().flags.writeable
+
+
+def test_the_empty_relation_stays_empty() -> None:
+    EMPTY.plus(sorted_keys([(1, 2)]))
+    EMPTY.plus_new(Pairs(sorted_keys([(1, 2)])))
+    assert_folds_to(EMPTY, frozenset())

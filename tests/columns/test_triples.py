@@ -1,0 +1,156 @@
+"""The triple index against Python sets of triples."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.columns.drawn import Pair, column, sorted_keys, unpacked
+from tests.strategies import examples
+
+from corollary.columns import Pairs, TripleIndex
+from corollary.columns.triples import DENSE_PREDICATES, FIRST_VIRTUAL
+from corollary.terms.dictionary import KIND_SHIFT, Kind
+
+Triple = tuple[int, int, int]
+
+BLANK, LITERAL, VIRTUAL = (kind << KIND_SHIFT for kind in (Kind.BLANK_NODE, Kind.LITERAL, Kind.RESERVED))
+terms = st.sampled_from((0, 1, 2, 3, BLANK, BLANK + 1, LITERAL, LITERAL + 5))
+predicates = st.sampled_from((0, 1, 4, 5, DENSE_PREDICATES + 9, BLANK, LITERAL, VIRTUAL, VIRTUAL + 1))
+iris = st.sampled_from((0, 1, 4, 5, DENSE_PREDICATES + 9))
+triples = st.tuples(terms, st.one_of(iris, predicates), terms)
+
+quick = settings(max_examples=examples(150), deadline=None)
+
+
+def index_of(facts: list[Triple]) -> TripleIndex:
+    return TripleIndex.from_columns(*(column(fact[place] for fact in facts) for place in range(3)))
+
+
+def facts_of(index: TripleIndex, *, legal: bool = True) -> list[Triple]:
+    subjects, names, objects = index.columns(legal=legal)
+    assert {part.dtype for part in (subjects, names, objects)} == {np.dtype(np.uint32)}
+    return list(zip(subjects.tolist(), names.tolist(), objects.tolist(), strict=True))
+
+
+def in_order(facts: set[Triple]) -> list[Triple]:
+    return sorted(facts, key=lambda fact: (fact[1], fact[0], fact[2]))
+
+
+def real(facts: set[Triple]) -> set[Triple]:
+    """Without the engine's virtual relations."""
+    return {fact for fact in facts if fact[1] < VIRTUAL}
+
+
+def legal(facts: set[Triple]) -> set[Triple]:
+    """The facts that RDF allows."""
+    return {fact for fact in facts if fact[0] < LITERAL and fact[1] < BLANK}
+
+
+def assert_is(index: TripleIndex, facts: set[Triple]) -> None:
+    assert facts_of(index) == in_order(legal(facts))
+    assert facts_of(index, legal=False) == in_order(real(facts))
+    assert len(index) == len(legal(facts))
+    assert index.fact_count() == len(real(facts))
+    assert set(index.predicates()) == {p for _, p, _ in real(facts)}
+    assert set(index.all_predicates()) == {p for _, p, _ in facts}
+    assert {p for p, _ in index.relations()} == set(index.predicates())
+    for predicate in {p for _, p, _ in facts} | {77}:
+        expected = sorted((s, o) for s, p, o in facts if p == predicate)
+        assert unpacked(index.relation(predicate).keys()) == expected
+
+
+def assert_directories(index: TripleIndex, facts: set[Triple]) -> None:
+    subjects, objects = index.predicates_of_subjects(), index.predicates_of_objects()
+    assert unpacked(subjects.keys()) == sorted({(s, p) for s, p, _ in real(facts)})
+    assert unpacked(objects.keys()) == sorted({(o, p) for _, p, o in real(facts)})
+
+
+def test_virtual_predicates_are_the_reserved_terms() -> None:
+    assert FIRST_VIRTUAL == VIRTUAL
+
+
+@quick
+@given(st.lists(triples, max_size=40))
+def test_from_columns_in_any_order_with_duplicates(drawn: list[Triple]) -> None:
+    assert_is(index_of(drawn), set(drawn))
+    assert_directories(index_of(drawn), set(drawn))
+    if drawn:
+        assert_is(index_of(drawn[:1] * 3), {drawn[0]})
+
+
+@quick
+@given(st.lists(triples, max_size=30), st.lists(triples, max_size=30))
+def test_difference(left: list[Triple], right: list[Triple]) -> None:
+    one, other = index_of(left), index_of(right)
+    assert_is(one.difference(other), real(set(left)) - set(right))
+    assert_is(one, set(left))
+    assert_is(other, set(right))
+
+
+def test_many_predicates() -> None:
+    """More than 16 bits can number."""
+    many = 70_000
+    names = np.arange(many, dtype=np.uint32)[::-1]
+    index = TripleIndex.from_columns(names, names, names)
+    assert len(index) == many
+    assert facts_of(index) == [(name, name, name) for name in range(many)]
+
+
+class IndexMachine(RuleBasedStateMachine):
+    """Changes of one index; the directories are made early, late or never."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.index = TripleIndex()
+        self.facts: set[Triple] = set()
+        self.directories = False
+        self.snapshots: list[tuple[TripleIndex, set[Triple]]] = []
+
+    @initialize(drawn=st.lists(triples, max_size=30))
+    def start(self, drawn: list[Triple]) -> None:
+        self.index, self.facts = index_of(drawn), set(drawn)
+
+    @rule(predicate=predicates, pairs=st.sets(st.tuples(terms, terms), max_size=8))
+    def add(self, predicate: int, pairs: set[Pair]) -> None:
+        known = {(s, o) for s, p, o in self.facts if p == predicate}
+        self.index.add(predicate, Pairs(sorted_keys(pairs - known)))
+        self.facts = self.facts | {(s, predicate, o) for s, o in pairs}
+
+    @rule(data=st.data(), predicate=predicates)
+    def remove(self, data: st.DataObject, predicate: int) -> None:
+        known = sorted((s, o) for s, p, o in self.facts if p == predicate)
+        gone = data.draw(st.sets(st.sampled_from(known))) if known else set()
+        self.index.remove(predicate, sorted_keys(gone))
+        self.facts = {f for f in self.facts if f[1] != predicate or (f[0], f[2]) not in gone}
+
+    @rule()
+    def ask_for_directories(self) -> None:
+        assert_directories(self.index, self.facts)
+        self.directories = True
+
+    @rule()
+    def snapshot(self) -> None:
+        self.snapshots.append((self.index.snapshot(), self.facts))
+
+    @rule()
+    def go_on_with_a_snapshot(self) -> None:
+        self.index, kept = self.index.snapshot(), self.index
+        self.snapshots.append((kept, self.facts))
+
+    @invariant()
+    def the_index_is_the_set(self) -> None:
+        assert_is(self.index, self.facts)
+        if self.directories:
+            assert_directories(self.index, self.facts)
+
+    def teardown(self) -> None:
+        assert_directories(self.index, self.facts)
+        for index, facts in self.snapshots:
+            assert_is(index, facts)
+            assert_directories(index, facts)
+
+
+TestTripleIndex = IndexMachine.TestCase
+TestTripleIndex.settings = settings(max_examples=examples(50), stateful_step_count=15, deadline=None)

@@ -1,0 +1,65 @@
+"""Paths of two facts are joined at once, without a list of what lies between, where there are many."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.kernels.forms import both_forms, form, quick
+
+from corollary.columns import TripleIndex, pairs
+from corollary.columns.pairs import Pairs, compose, firsts, pack, seconds
+from corollary.columns.relation import Relation
+from corollary.execute import batches
+from corollary.execute.batches import Batch, join, join_for
+from corollary.kernels import sorted as sorted_kernels
+from corollary.program.compile import Atom
+
+X, Y, Z = -1, -2, -3
+P = 7
+
+some_pairs = st.sets(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=40)
+
+
+def keys_of(drawn: set[tuple[int, int]]) -> NDArray[np.uint64]:
+    ends = np.array(sorted(drawn), np.uint32).reshape(-1, 2)
+    return pack(ends[:, 0], ends[:, 1])
+
+
+def composed(left: set[tuple[int, int]], right: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    return {(x, z) for x, y in left for also_y, z in right if y == also_y}
+
+
+@both_forms
+@quick
+@given(some_pairs, some_pairs)
+def test_composition(compiled: bool, left: set[tuple[int, int]], right: set[tuple[int, int]]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pairs, "compose_kernel", form(sorted_kernels.compose, compiled))
+        found = compose(keys_of(left), Pairs(keys_of(right)))
+    assert found.tolist() == keys_of(composed(left, right)).tolist()
+
+
+@quick
+@given(some_pairs, some_pairs, st.sampled_from([Atom(Y, P, Z), Atom(Z, P, Y)]), st.booleans())
+def test_joins_for_two_variables(
+    left: set[tuple[int, int]], right: set[tuple[int, int]], atom: Atom, few: bool
+) -> None:
+    """Whether paths are composed or joined, the bindings of what is wanted are the same."""
+    facts = TripleIndex({P: Relation(Pairs(keys_of(right)))})
+    keys = keys_of(left)
+    batch = Batch(keys.size, {X: firsts(keys), Y: seconds(keys)})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batches, "MANY_ROWS", 0)
+        patch.setattr(batches, "WAYS_A_PAIR", 4 if few else 0)
+        found = join_for(batch, atom, facts, frozenset((X, Z)))
+    plain = join(batch, atom, facts)
+    assert _ends(found) == _ends(plain)
+
+
+def _ends(batch: Batch) -> set[tuple[int, int]]:
+    if not batch.size:
+        return set()
+    return set(zip(batch.columns[X].tolist(), batch.columns[Z].tolist(), strict=True))
