@@ -17,9 +17,10 @@ from tests.kernels import twins
 from tests.strategies import examples
 
 from corollary.closure import reachability
+from corollary.closure.reachability import Part, Paths
 from corollary.columns.pairs import Pairs, firsts
 from corollary.columns.relation import Relation
-from corollary.kernels.sorted import Keys
+from corollary.kernels.sorted import Column, Keys
 
 thorough = settings(max_examples=examples(100), deadline=None)
 
@@ -83,38 +84,89 @@ def test_close_keys(form: Constants, edges: set[Pair], data: st.DataObject) -> N
 @in_every_form
 @thorough
 @given(graphs, st.sets(nodes), st.booleans())
-def test_close_from(form: Constants, edges: set[Pair], sources: set[int], symmetric: bool) -> None:
+def test_starting(form: Constants, edges: set[Pair], sources: set[int], symmetric: bool) -> None:
     with patch.multiple(reachability, **form):
-        found = reachability.close_from(relation(edges), column(sorted(sources)), symmetric=symmetric)
+        found = Paths(relation(edges), None, symmetric).starting(column(sorted(sources)))
     expected = {(u, v) for u, v in twins.closure(both_ways(edges, symmetric)) if u in sources}
     assert unpacked(found) == sorted(expected)
+
+
+def led_to(seeds: set[Pair], edges: set[Pair]) -> set[Pair]:
+    """All (x, z) such that a seed leads from x to some y, and any number of edges from y to z."""
+    closed = twins.closure(edges)
+    return seeds | {(x, z) for x, y in seeds for start, z in closed if start == y}
+
+
+@in_every_form
+@thorough
+@given(graphs, graphs, st.sets(nodes), graphs)
+def test_paths_that_begin_with_seeds(
+    form: Constants, edges: set[Pair], seeds: set[Pair], sources: set[int], pairs: set[Pair]
+) -> None:
+    paths, expected = Paths(relation(edges), relation(seeds)), led_to(seeds, edges)
+    with patch.multiple(reachability, **form):
+        found = paths.starting(column(sorted(sources)))
+        joined = paths.among(sorted_keys(pairs))
+    assert unpacked(found) == sorted((u, v) for u, v in expected if u in sources)
+    assert unpacked(joined) == sorted(pairs & expected)
+
+
+@thorough
+@given(graphs, graphs, st.sets(nodes), st.booleans())
+def test_sources_of(edges: set[Pair], seeds: set[Pair], near: set[int], is_linear: bool) -> None:
+    paths = Paths(relation(edges), relation(seeds) if is_linear else None)
+    expected = {u for u, v in (led_to(seeds, edges) if is_linear else twins.closure(edges)) if v in near}
+    assert paths.sources_of(column(sorted(near))).tolist() == sorted(
+        expected if is_linear else expected | near
+    )
 
 
 @in_every_form
 @thorough
 @given(graphs, graphs, st.booleans())
-def test_pairs_on_paths(form: Constants, edges: set[Pair], pairs: set[Pair], symmetric: bool) -> None:
+def test_among(form: Constants, edges: set[Pair], pairs: set[Pair], symmetric: bool) -> None:
     with patch.multiple(reachability, **form):
-        found = reachability.pairs_on_paths(sorted_keys(pairs), relation(edges), symmetric=symmetric)
+        found = Paths(relation(edges), None, symmetric).among(sorted_keys(pairs))
     assert unpacked(found) == sorted(pairs & twins.closure(both_ways(edges, symmetric)))
+
+
+def lost(more: Paths, fewer: Paths, starts: Column) -> Keys:
+    """What is lost where paths may go on from ``starts``."""
+    before = Part.of(more, more.sources_of(starts))
+    return before.lost(before.within(fewer))
 
 
 @in_every_form
 @thorough
 @given(graphs, st.data(), st.booleans())
-def test_closure_difference(form: Constants, edges: set[Pair], data: st.DataObject, symmetric: bool) -> None:
+def test_lost(form: Constants, edges: set[Pair], data: st.DataObject, symmetric: bool) -> None:
     gone = data.draw(st.sets(st.sampled_from(sorted(edges)), max_size=5)) if edges else set()
     before = twins.closure(both_ways(edges, symmetric))
     after = twins.closure(both_ways(edges - gone, symmetric))
     starts = {u for u, _ in both_ways(gone, symmetric)}
     with patch.multiple(reachability, **form):
-        lost = reachability.closure_difference(
-            relation(edges),
-            relation(edges - gone),
-            column(starts),
-            symmetric=symmetric,
-        )
-    assert unpacked(lost) == sorted(before - after)
+        fewer = Paths(relation(edges - gone), None, symmetric)
+        found = lost(Paths(relation(edges), None, symmetric), fewer, column(starts))
+    assert unpacked(found) == sorted(before - after)
+
+
+@in_every_form
+@thorough
+@given(graphs, graphs, st.data())
+def test_lost_of_paths_with_seeds(
+    form: Constants, edges: set[Pair], seeds: set[Pair], data: st.DataObject
+) -> None:
+    gone, fewer_seeds = (
+        data.draw(st.sets(st.sampled_from(sorted(given)), max_size=5)) if given else set[Pair]()
+        for given in (edges, seeds)
+    )
+    sources = column(sorted({u for u, _ in seeds}))
+    with patch.multiple(reachability, **form):
+        before = Part.of(Paths(relation(edges), relation(seeds)), sources)
+        staying = before.within(Paths(relation(edges - gone), relation(seeds - fewer_seeds)))
+        found = before.lost(staying)
+    expected = led_to(seeds, edges) - led_to(seeds - fewer_seeds, edges - gone)
+    assert unpacked(found) == sorted(expected)
 
 
 @thorough
@@ -185,5 +237,5 @@ def test_memory_of_a_change_is_in_proportion_too(name: str) -> None:
     gone = edges.pairs().keys[::100].copy()
     fewer = edges.minus(gone)
     closed = reachability.close_keys(edges.pairs().keys)
-    most, _ = most_memory(lambda: reachability.closure_difference(edges, fewer, firsts(gone)))
+    most, _ = most_memory(lambda: lost(Paths(edges), Paths(fewer), firsts(gone)))
     assert most < allowed(edges.pairs().keys, closed), f"{most:,} bytes beside {closed.size:,} pairs"

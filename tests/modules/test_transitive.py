@@ -11,8 +11,8 @@ from tests.maintain.histories import assert_exact
 from tests.modules.driver import closed_by_joins, closed_by_modules
 from tests.strategies import EXAMPLE, individuals, properties
 
+from corollary.closure.maintained import MAX_EDGES_BY_PRODUCT as FEW_EDGES
 from corollary.language import IRI, OWL, RDF_TYPE, Program, parse_program
-from corollary.modules.transitive import FEW_EDGES
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import closed_predicate
 from corollary.terms.dictionary import TermDictionary

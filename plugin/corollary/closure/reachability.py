@@ -32,7 +32,7 @@ from corollary.columns.relation import Relation
 from corollary.kernels.compiled import go_on
 from corollary.kernels.graph import Bits, meet, walk, write_bits
 from corollary.kernels.limits import reserve
-from corollary.kernels.sorted import Column, Keys
+from corollary.kernels.sorted import Column, Keys, Mask
 
 WORDS_AN_EDGE = 16
 """A matrix of no more words than so many for each edge is made without more ado."""
@@ -77,120 +77,154 @@ def close_graph(size: int, sources: Nodes, targets: Nodes) -> tuple[Column, Colu
     return firsts(pairs), seconds(pairs)
 
 
-def close_from(edges: Relation, sources: Column, *, symmetric: bool = False) -> Keys:
-    """The part of a relation's transitive closure that starts at some sources (ascending), sorted.
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """The relation S ∘ E*: a seed (x, y) of S, then any number of edges of E from y to z, joins x to z.
 
-    With ``symmetric``, every edge may be gone over both ways. Only the part of the graph that they reach is
-    looked at.
+    Without ``seeds`` S is E, and the relation is the transitive closure of E. If ``symmetric``, every edge
+    leads in both directions.
     """
-    part = Part.beyond(edges, sources, symmetric=symmetric)
-    walked = part.walked(sources)
-    if walked is not None:
-        return walked
-    components = part.components()
-    numbers = _numbers(sources, part.nodes)
-    sources, rows = sources[numbers >= 0], components.of_node[numbers[numbers >= 0]]
-    blocks = [
-        _written(components.bits(first, last), rows, sources, part.nodes[first:last])
-        for first, last in part.blocks()
-    ]
-    return sort_keys(np.concatenate(blocks))
 
+    edges: Relation
+    seeds: Relation | None = None
+    symmetric: bool = False
 
-def pairs_on_paths(pairs: Keys, edges: Relation, *, symmetric: bool = False) -> Keys:
-    """Those of some pairs (sorted) that a path over edges joins; both ways if ``symmetric``."""
-    if not pairs.size:
-        return pairs
-    sources = distinct_of_sorted(firsts(pairs))
-    part = Part.beyond(edges, sources, symmetric=symmetric)
-    walked = part.walked(sources)
-    if walked is not None:
-        return intersection(pairs, walked)
-    components = part.components()
-    start, bit = _numbers(firsts(pairs), part.nodes), _numbers(seconds(pairs), part.nodes)
-    row = components.of_node[start]
-    is_joined = np.zeros(pairs.size, np.bool_)
-    for first, last in part.blocks():
-        here = np.flatnonzero((first <= bit) & (bit < last) & (start >= 0))
-        place = bit[here] - first
-        is_joined[here] = components.bits(first, last)[row[here], place >> 3] >> (place & 7) & 1
-    return pairs[is_joined]
+    def starting(self, sources: Column) -> Keys:
+        """All (x, z) for some x (ascending), sorted. Cost: the part of the graph that the sources reach."""
+        part = Part.of(self, sources)
+        walked = part.walked()
+        if walked is not None:
+            return walked
+        components = part.components()
+        rows = components.of_node[part.rows]
+        blocks = [
+            _written(components.bits(first, last), rows, part.sources, part.nodes[first:last])
+            for first, last in part.blocks()
+        ]
+        return sort_keys(np.concatenate(blocks))
 
+    def among(self, pairs: Keys) -> Keys:
+        """The pairs (sorted) that are in the relation."""
+        if not pairs.size:
+            return pairs
+        part = Part.of(self, distinct_of_sorted(firsts(pairs)))
+        walked = part.walked()
+        if walked is not None:
+            return intersection(pairs, walked)
+        components = part.components()
+        start, bit = _numbers(firsts(pairs), part.sources), _numbers(seconds(pairs), part.nodes)
+        is_joined = np.zeros(pairs.size, np.bool_)
+        for first, last in part.blocks():
+            here = np.flatnonzero((first <= bit) & (bit < last) & (start >= 0))
+            place, row = bit[here] - first, components.of_node[part.rows[start[here]]]
+            is_joined[here] = components.bits(first, last)[row, place >> 3] >> (place & 7) & 1
+        return pairs[is_joined]
 
-def closure_difference(more: Relation, fewer: Relation, starts: Column, *, symmetric: bool = False) -> Keys:
-    """The paths over some edges that there are not over fewer of them, sorted.
+    def sources_of(self, nodes: Column) -> Column:
+        """The sources of all paths that reach some nodes; without seeds also the nodes themselves."""
+        before = nodes_met(self.edges, nodes, backward=True, symmetric=self.symmetric)
+        return before if self.seeds is None else distinct(self.seeds.subjects_of(before)[1])
 
-    ``starts`` is where the paths over edges that are only among the former may go over them: the first
-    ends of these edges, and the second ones if ``symmetric``.
-    """
-    sources = nodes_met(more, starts, backward=True, symmetric=symmetric)
-    part = Part.beyond(more, sources, symmetric=symmetric)
-    return part.paths_lost(part.within(fewer, symmetric=symmetric), sources)
+    def steps_from(self, sources: Column) -> tuple[Keys, Keys]:
+        """The seeds (sorted) and the edges on all paths from some sources (ascending)."""
+        if self.seeds is None:
+            return NO_KEYS, edges_beyond(self.edges, sources, symmetric=self.symmetric)
+        seeds = self.seeds.starting(sources)
+        return seeds, edges_beyond(self.edges, distinct(seconds(seeds)), symmetric=self.symmetric)
+
+    def covers(self, seeds: Keys, edges: Keys) -> bool:
+        """Whether some steps are steps of these paths too; of edges, without their direction."""
+        return (self.seeds is None or bool(self.seeds.contains(seeds).all())) and bool(self._has(edges).all())
+
+    def _has(self, edges: Keys) -> Mask:
+        """Which edges there are, in either direction if symmetric."""
+        found = self.edges.contains(edges)
+        return found | self.edges.contains(swap(edges)) if self.symmetric else found
 
 
 @dataclass(slots=True)
 class Part:
-    """Part of a graph: edges (packed pairs) from and to nodes (ascending), and the numbers of their ends."""
+    """The part of a graph that some sources reach, with numbers for its nodes.
 
+    ``nodes`` (ascending) have the numbers from 0 on; ``rows`` are the numbers of the ``sources`` (ascending).
+    Where paths begin with seeds, each source is one more node: no edge leads to it, its seeds are its edges.
+    ``size`` counts both. ``start`` and ``end`` are the numbers of the ends of the ``edges``, then of the
+    ``seeds`` (packed pairs).
+    """
+
+    size: int
+    sources: Column
+    rows: Nodes
     nodes: Column
     start: Nodes
     end: Nodes
     edges: Keys
+    seeds: Keys
 
     @staticmethod
-    def beyond(edges: Relation, sources: Column, *, symmetric: bool) -> Part:
-        """What is reached from sources."""
-        part = edges_beyond(edges, sources, symmetric=symmetric)
-        return Part(*_numbered(part), part)
+    def of(paths: Paths, sources: Column) -> Part:
+        """What is reached from sources (ascending); sources without a path are left out."""
+        seeds, edges = paths.steps_from(sources)
+        if paths.seeds is None:
+            nodes, start, end = _numbered(edges)
+            rows = _numbers(sources, nodes)
+            return Part(nodes.size, sources[rows >= 0], rows[rows >= 0], nodes, start, end, edges, seeds)
+        nodes = distinct(np.concatenate((firsts(edges), seconds(edges), seconds(seeds))))
+        sources, rank = _ranked(firsts(seeds))
+        rows = np.arange(nodes.size, nodes.size + sources.size)
+        start = np.concatenate((_numbers(firsts(edges), nodes), rows[rank]))
+        end = np.concatenate((_numbers(seconds(edges), nodes), _numbers(seconds(seeds), nodes)))
+        return Part(nodes.size + rows.size, sources, rows, nodes, start, end, edges, seeds)
 
-    def within(self, edges: Relation, *, symmetric: bool) -> Part:
-        """The same nodes with those edges only that are among others, either way if ``symmetric``."""
-        kept = edges.contains(self.edges)
-        if symmetric:
-            kept |= edges.contains(swap(self.edges))
-        return Part(self.nodes, self.start[kept], self.end[kept], self.edges[kept])
+    def within(self, paths: Paths) -> Part:
+        """The same nodes and sources, with those steps only that others have too."""
+        edges = paths._has(self.edges)
+        seeds = np.ones(0, np.bool_) if paths.seeds is None else paths.seeds.contains(self.seeds)
+        kept = np.concatenate((edges, seeds))
+        start, end = self.start[kept], self.end[kept]
+        sides = self.edges[edges], self.seeds[seeds]
+        return Part(self.size, self.sources, self.rows, self.nodes, start, end, *sides)
 
-    def paths_lost(self, rest: Part, sources: Column) -> Keys:
-        """The paths that are lost if only the rest of the edges is left; all such paths are from sources."""
-        before = self.walked(sources)
-        after = None if before is None else rest.walked(sources)
+    def lost(self, rest: Part) -> Keys:
+        """The pairs (source, node) that paths join here and not in ``rest``, made by ``within``; sorted."""
+        before = self.walked()
+        after = None if before is None else rest.walked()
         if before is not None and after is not None:
             return difference(before, after)
         with_all, with_few = self.components(), rest.components()
+        rows, rows_of_few = with_all.of_node[self.rows], with_few.of_node[self.rows]
         blocks = []
         for first, last in self.blocks():
-            bits = with_few.bits(first, last)[with_few.of_node]
+            bits = with_few.bits(first, last)[rows_of_few]
             np.invert(bits, out=bits)
-            bits &= with_all.bits(first, last)[with_all.of_node]
+            bits &= with_all.bits(first, last)[rows]
             changed = np.flatnonzero(bits.any(axis=1))
-            blocks.append(_written(bits, changed, self.nodes[changed], self.nodes[first:last]))
+            blocks.append(_written(bits, changed, self.sources[changed], self.nodes[first:last]))
         return sort_keys(np.concatenate(blocks))
 
     def components(self) -> Components:
-        return Components.of(self.nodes.size, self.start, self.end)
+        return Components.of(self.size, self.start, self.end)
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """Where blocks of columns begin and end, such that a matrix of one has few words."""
-        size = 64 * max(1, MOST_WORDS // max(self.nodes.size, 1))
+        size = 64 * max(1, MOST_WORDS // max(self.size, 1))
         return ((first, min(first + size, self.nodes.size)) for first in range(0, self.nodes.size, size))
 
-    def walked(self, sources: Column) -> Keys | None:
-        """What each source (ascending) reaches, as packed pairs, sorted; None if matrices take less time."""
-        offsets, successors = compressed(self.nodes.size, self.start, self.end)
-        numbers = _numbers(sources, self.nodes)
-        sources, numbers = sources[numbers >= 0], numbers[numbers >= 0]
-        closed = np.zeros(sources.size + 1, np.int64)
-        most = self.nodes.size * words_for(self.nodes.size) // WORDS_A_STEP
+    def walked(self) -> Keys | None:
+        """All pairs (source, node) that paths join, sorted; None if matrices take less time."""
+        offsets, successors = compressed(self.size, self.start, self.end)
+        closed = np.zeros(self.sources.size + 1, np.int64)
+        most = self.size * words_for(self.size) // WORDS_A_STEP
         room = min(4 * self.start.size + 16, most)
         while True:
             reserve(8 * room)
             reached = np.empty(room, np.int64)
-            if walk(go_on(), offsets, successors, numbers, closed, reached) == sources.size:
+            if walk(go_on(), offsets, successors, self.rows, closed, reached) == self.sources.size:
                 break
             if room == most:
                 return None
             room = min(4 * room, most)
-        return sort_keys(pack(np.repeat(sources, np.diff(closed)), self.nodes[reached[: closed[-1]]]))
+        return sort_keys(pack(np.repeat(self.sources, np.diff(closed)), self.nodes[reached[: closed[-1]]]))
 
 
 def nodes_met(edges: Relation, starts: Column, *, backward: bool = False, symmetric: bool = False) -> Column:
@@ -239,6 +273,13 @@ def _numbers(terms: Column, nodes: Column) -> Nodes:
     within = np.minimum(terms - nodes[0], greatest - least + 1)  # below zero is far above, in 32 bits
     numbers: Nodes = table[within]
     return numbers
+
+
+def _ranked(column: Column) -> tuple[Column, Nodes]:
+    """The distinct values of an ascending column, and the rank of each value among them."""
+    fresh = np.ones(column.size, np.bool_)
+    np.not_equal(column[1:], column[:-1], out=fresh[1:])
+    return column[fresh], np.cumsum(fresh) - 1
 
 
 def _written(rows: Bits, row_of: Nodes, sources: Column, nodes: Column, known: Keys = NO_KEYS) -> Keys:

@@ -25,7 +25,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from corollary.closure.reachability import close_from
+from corollary.closure.reachability import Paths
 from corollary.columns.delta import Candidates
 from corollary.columns.pairs import NO_KEYS, NO_PAIRS, Pairs, distinct, firsts, join, pack, seconds
 from corollary.columns.relation import Relation
@@ -196,7 +196,7 @@ class Equality(Module):
         for predicate in predicates:
             pairs = candidates.relation(predicate).pairs()
             terms += [pairs.distinct_firsts(), pairs.distinct_seconds()]
-        return close_from(same, distinct(np.concatenate(terms)), symmetric=True)
+        return Paths(same, symmetric=True).starting(distinct(np.concatenate(terms)))
 
     def _groups(self, candidates: TripleIndex, cliques: Keys) -> Iterator[list[int]]:
         """The predicates of the candidates, those of a clique together."""

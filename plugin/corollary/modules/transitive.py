@@ -4,66 +4,37 @@ It takes the rules
 
     R[?x, ?z] :- R[?x, ?y], R[?y, ?z]       R[?y, ?x] :- R[?x, ?y]
 
-for a constant R (``scm-sco``, or one a user wrote), the second only beside the first, and the first for
-a property bound by guards (``prp-trp``), or with ``FILTER(?x != ?z)`` for a constant R. Semi-naive evaluation
-would consider every way to split every path; here the facts that came from outside are closed as a graph,
-and what the module derived itself is never looked at again (Hu, Motik, Horrocks, Modular Materialisation of
-Datalog Programs, 2019, section 5: external against internal facts). A symmetric relation is the same with
-every edge both ways: its strong components are the cliques of their section 6.
+for a constant R (``scm-sco``, or one of a user), the second only beside the first, and the first for a
+property bound by guards (``prp-trp``), or with ``FILTER(?x != ?z)`` for a constant R. ``closure.maintained``
+follows each relation: R is the closure of its external facts, of every one in both directions if R is
+symmetric (the cliques of Hu, Motik, Horrocks 2019, section 6).
 
-When edges come or go, only the part of the graph is looked at that leads to them or is reached from there,
-and the facts are handed on that appear or vanish. An edge that other rules derived may depend on a fact
-that it leads to. So where an edge goes, those edges nearby that are not certain are handed on too: facts
-that paths over them join stay if all these edges turn out to have proofs, and else they are looked at again.
-
-A fact that is derived here and by other rules too is no edge, until no path over edges explains it any more.
-Then what it leads to may have gone already, and is derived once more.
+An edge that other rules derived may depend on a fact that it leads to. So ``overdelete`` also answers with
+the edges near a deleted one that are not proved: paths over them hold if all these edges are proved, and else
+they are looked at again.
 
 Under the filter a shortest path is composed from its edges as without it: its nodes are different, and so are
 the ends of all that it is made of. What the rules derive is then the closure but for R[?x, ?x]. This holds as
 long as ``!=`` tells terms apart: ``ModuleRejectsRule`` is raised if a literal becomes a subject of R.
 
-Invariant: the closure of ``_external[R]`` (and its mirror image, if R is symmetric) is R, but for R[?x, ?x]
-if only rules with the filter close R.
+Invariant: R is the closure of ``_closures[R].external``, but for R[?x, ?x] if only rules with the filter
+close R.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
-from functools import reduce
 
-import numpy as np
-
-from corollary.closure.reachability import (
-    Part,
-    close_keys,
-    closure_difference,
-    edges_beyond,
-    nodes_met,
-    pairs_on_paths,
-)
+from corollary.closure.maintained import MaintainedClosure
 from corollary.columns.delta import Candidates
-from corollary.columns.pairs import (
-    NO_KEYS,
-    Pairs,
-    contains,
-    difference,
-    distinct,
-    distinct_of_sorted,
-    firsts,
-    pack,
-    seconds,
-    sorted_unique,
-    swap,
-    union,
-)
+from corollary.columns.pairs import Pairs, firsts, seconds, union
 from corollary.columns.relation import Relation
 from corollary.columns.triples import TripleIndex
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
 from corollary.kernels.limits import at
-from corollary.kernels.sorted import Column, Keys
+from corollary.kernels.sorted import Keys
 from corollary.language import Rule
 from corollary.modules.guards import Guards
 from corollary.modules.module import Module, ModuleRejectsRule
@@ -73,13 +44,6 @@ from corollary.program.compile import Atom, CompiledRule
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import closed_predicate, loopless_predicate, symmetric_predicate
 from corollary.terms.dictionary import FIRST_LITERAL
-
-FEW_EDGES = 4
-"""So many new edges are joined with what reaches them."""
-
-FEW_PARTS = 32
-"""With more than one new edge in so many the graph is closed anew."""
-
 
 LOOPS = "a relation that rules close but for loops has some, or literals for subjects"
 
@@ -108,11 +72,8 @@ class Transitive(Module):
         self._guards = Guards(rdf_type)
         self._by_guards = SemiNaive("transitivity by its guards", context)
         self._rdf_type = rdf_type
-        self._external: dict[int, Relation] = {}
-        self._deleted: dict[int, Keys] = {}
-        self._doubtful: dict[int, Keys] = {}
-        self._restored: dict[int, Keys] = {}
-        self._unclosed: set[int] = set()  # until the next turn their edges are followed as they were
+        self._closures: dict[int, MaintainedClosure] = {}
+        self._unclosed: set[int] = set()  # closed anew in the next turn; until then as before a rule came
         self._waiting = False
 
     @classmethod
@@ -182,7 +143,7 @@ class Transitive(Module):
 
     def _remove_rule(self, number: int, facts: TripleIndex) -> list[int]:
         """Let go of a rule; the predicates that were closed or symmetric by it alone."""
-        closed, symmetric, loopless = self._external.keys(), self._symmetric, self._loopless
+        closed, symmetric, loopless = self._closures.keys(), self._symmetric, self._loopless
         kept = [(r, p) for r, p in zip(self.rules, self._predicates, strict=True) if r.number != number]
         self.rules, self._predicates = [rule for rule, _ in kept], [predicate for _, predicate in kept]
         self._constants = frozenset(self._predicates)
@@ -195,156 +156,130 @@ class Transitive(Module):
         rows = set(self._rows(facts))
         affected = closed & ((closed - rows) | (symmetric - self._symmetric) | (self._loopless - loopless))
         for predicate in affected:
-            del self._external[predicate]
+            del self._closures[predicate]
             if predicate in rows:
-                self._external[predicate] = facts.relation(predicate)
+                self._closures[predicate] = self._closure_of(predicate, facts.relation(predicate))
         return sorted(affected)
 
     @property
     def closed_by_facts(self) -> Set[int]:
         """The predicates that are closed by guards."""
-        return self._external.keys() - self._constants
+        return self._closures.keys() - self._constants
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there are rules, or edges, that were not applied yet."""
-        return self._waiting or bool(self._restored)
+        """Whether a rule was not applied yet, or facts became external when deletions were committed."""
+        return self._waiting or any(closure.restored.size for closure in self._closures.values())
 
     def reads(self, predicate: int) -> bool:
-        """Whether facts of that predicate can make a difference."""
+        """Whether it is a closed relation, or has guards."""
         return (
-            predicate in self._external or predicate in self._guards.predicates or predicate == self._rdf_type
+            predicate in self._closures or predicate in self._guards.predicates or predicate == self._rdf_type
         )
 
     def feedback(self, predicate: int, new: Pairs) -> Pairs:
-        """The guards among its own conclusions come back to it, and edges from outside that go with them."""
+        """Guards, and conclusions that are external too."""
         own = self._guards.part_of(predicate, new)
-        if predicate in self._external:
-            own = own.plus(Pairs(self._external[predicate].common(new.keys)))
+        if predicate in self._closures:
+            own = own.plus(Pairs(self._closures[predicate].external.common(new.keys)))
         return own
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """The closures' facts that need a recent one."""
         candidates: Candidates = {}
-        for predicate, edges in self._restored.items():
-            external, starts = self._external[predicate], self._ends(predicate, edges)
-            symmetric = predicate in self._symmetric
-            paths = closure_difference(external, external.minus(edges), starts, symmetric=symmetric)
-            candidates[predicate] = [self._told(predicate, paths)]
-        self._restored.clear()
-        known = [predicate for predicate in self._external if predicate not in self._unclosed]
+        known = self._closures.keys() - self._unclosed
         if self._waiting or self._guards.are_among(recent):
             self._waiting = False
             for predicate in self._rows(facts):
                 if predicate not in known:
-                    external = facts.relation(predicate)
-                    if predicate in self._external:  # the rest follows from these
-                        new = recent.relation(predicate).pairs().keys
-                        external = self._external[predicate].plus(new)
-                    self._external[predicate] = external
-                    self._refuse_literals(predicate, external.pairs().keys)
-                    candidates[predicate] = [self._told(predicate, self._close(predicate))]
+                    self._open(predicate, facts, recent)
+                    candidates[predicate] = [self._closed(predicate)]
             self._unclosed.clear()
         for predicate in known:
-            new = recent.relation(predicate).pairs().keys
-            if new.size:
+            new, closure = recent.relation(predicate).pairs().keys, self._closures[predicate]
+            if new.size or closure.restored.size:
                 self._refuse_literals(predicate, new)
-                restored = candidates.get(predicate, [])  # paths that are not among the facts yet
-                closure = reduce(Relation.plus, restored, facts.relation(predicate))
-                longer = self._extend(predicate, new, closure)
-                candidates.setdefault(predicate, []).append(self._told(predicate, longer))
+                self._note(predicate)
+                paths = closure.extend(new, new, facts.relation(predicate))
+                answer = self._closed(predicate) if paths is None else self._derived(predicate, paths)
+                candidates[predicate] = [answer]
         return candidates
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
-        """What paths lose by gone edges, and the edges on the other paths there; all, if a guard went."""
+        """The paths over deleted edges, and edges near these that are not proved; all, if a guard went."""
         candidates: Candidates = {}
         dropped: set[int] = set()
         if self._guards.are_among(deleted):
             for keys in self._by_guards.overdelete(facts, deleted, proved).get(self._rdf_type, ()):
                 dropped.update(firsts(keys).tolist())
+        dropped &= self._closures.keys()
         for predicate in dropped:
-            self._doubtful[predicate] = facts.relation(predicate).pairs().keys
-            candidates[predicate] = [self._doubtful[predicate]]
-        for predicate in self._external.keys() - dropped:
-            deleted_edges = self._external[predicate].common(deleted.relation(predicate).pairs().keys)
-            if deleted_edges.size:
-                self._deleted[predicate] = union(deleted_edges, self._deleted.get(predicate, NO_KEYS))
-                lost = self._lost(predicate, proved.relation(predicate))
-                candidates[predicate] = [self._told(predicate, lost)]
+            self._closures[predicate].doubtful = facts.relation(predicate).pairs().keys
+            candidates[predicate] = [self._closures[predicate].doubtful]
+        for predicate in self._closures.keys() - dropped:
+            closure, certain = self._closures[predicate], proved.relation(predicate)
+            edges = closure.external.common(deleted.relation(predicate).pairs().keys)
+            if edges.size:
+                self._note(predicate)
+                lost = closure.lose(edges, edges, certain, certain, is_based=False)
+                candidates[predicate] = [self._derived(predicate, union(lost.paths, lost.external))]
         return candidates
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """The wanted facts of relations with a recent fact that ``facts`` prove."""
-        parts = {p: wanted.relation(p) for p in self._external if len(recent.relation(p))}
+        parts = {p: wanted.relation(p) for p in self._closures if len(recent.relation(p))}
         return self.rederive(TripleIndex(parts), facts)
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
-        """The candidates that paths over ``facts`` lead to; guards are taken for settled."""
+        """The candidates that paths over ``facts`` lead to; guards hold."""
         derived: Candidates = {}
-        for predicate in self._closed_among(candidates):
-            keys = candidates.relation(predicate).pairs().keys
-            edges, external = facts.relation(predicate), self._external[predicate]
-            lost = self._doubtful.get(predicate, NO_KEYS)
-            if not edges.contains(lost).any():
-                keys = difference(keys, lost)  # without one of them no path leads to another
-            if not keys.size:
-                continue
-            if len(external) < len(edges):
-                sources = distinct_of_sorted(firsts(keys))
-                if edges.contains(self._beyond(predicate, sources, external)).all():
-                    edges = external  # what is there beside the edges follows from them
-            derived[predicate] = [self._told(predicate, self._on_paths(predicate, keys, edges))]
+        for predicate, wanted in self._closed_among(candidates):
+            edges = facts.relation(predicate)
+            found = self._closures[predicate].rederive(wanted, edges, edges)
+            derived[predicate] = [self._derived(predicate, found)]
         return derived
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
-        """The edges from outside on the ways from the candidates' subjects."""
-        read: Candidates = {}
-        for predicate in self._closed_among(candidates):
-            keys = candidates.relation(predicate).pairs().keys
-            lost = self._doubtful.get(predicate, NO_KEYS)
-            if contains(keys, lost).all():
-                keys = difference(keys, lost)  # proofs of these start from another of them
-            sources = distinct_of_sorted(firsts(keys))
-            read[predicate] = [self._beyond(predicate, sources, self._external[predicate])]
-        return read
+        """The external facts on the paths from the candidates' subjects."""
+        wanted = self._closed_among(candidates)
+        return {predicate: [self._closures[predicate].premises(keys)[0]] for predicate, keys in wanted}
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
-        """Let go of the edges that are gone; facts that no path explains any more are edges now."""
-        rows = set(self._rows(facts)) if self._guards.are_among(deleted) else set(self._external)
-        for predicate in list(self._external):
-            if predicate not in rows:
-                del self._external[predicate]
-                self._restored.pop(predicate, None)
-                continue
-            external = self._external[predicate].minus(deleted.relation(predicate).pairs().keys)
-            doubtful = self._doubtful.get(predicate, NO_KEYS)
-            doubtful = difference(doubtful, deleted.relation(predicate).pairs().keys)
-            doubtful = facts.relation(predicate).common(doubtful)  # new rules may have made paths of no facts
-            edges = difference(doubtful, self._on_paths(predicate, doubtful, external))
-            if edges.size:
-                self._restored[predicate] = union(edges, self._restored.get(predicate, NO_KEYS))
-                external = external.plus(edges)
-            self._external[predicate] = external
-        self._deleted.clear()
-        self._doubtful.clear()
+        """The deletions are final. Facts that no path explains any more are external from now on."""
+        rows = set(self._rows(facts)) if self._guards.are_among(deleted) else self._closures.keys()
+        self._closures = {p: closure for p, closure in self._closures.items() if p in rows}
+        for predicate, closure in self._closures.items():
+            edges = facts.relation(predicate)
+            closure.commit(deleted.relation(predicate).pairs().keys, edges, edges)
 
-    def _closed_among(self, candidates: TripleIndex) -> Iterator[int]:
-        return (p for p in candidates.all_predicates() if p in self._external)
+    def _closed_among(self, candidates: TripleIndex) -> Iterator[tuple[int, Keys]]:
+        """The closed predicates that have candidates, with these."""
+        predicates = (p for p in candidates.all_predicates() if p in self._closures)
+        return ((p, candidates.relation(p).pairs().keys) for p in predicates)
 
-    def _close(self, predicate: int) -> Keys:
-        """The closure of the edges from outside, without these."""
+    def _closure_of(self, predicate: int, external: Relation) -> MaintainedClosure:
+        return MaintainedClosure(external, symmetric=predicate in self._symmetric)
+
+    def _open(self, predicate: int, facts: TripleIndex, recent: TripleIndex) -> None:
+        """Begin to follow a relation, or begin anew with what is external and recent."""
+        external = facts.relation(predicate)
+        if predicate in self._closures:
+            new = recent.relation(predicate).pairs().keys
+            external = self._closures[predicate].external.plus(new)
+        self._closures[predicate] = self._closure_of(predicate, external)
+        self._refuse_literals(predicate, external.pairs().keys)
+
+    def _closed(self, predicate: int) -> Keys:
+        """All that follows from the external facts of a predicate."""
         self._note(predicate)
-        known = edges = self._external[predicate].pairs().keys
-        if predicate in self._symmetric:
-            edges = np.concatenate((edges, swap(edges)))
-        return close_keys(edges, known)
+        return self._derived(predicate, self._closures[predicate].close())
 
     def _note(self, predicate: int) -> None:
         """Note what is at work."""
         at(f"{self.name} of {self._context.dictionary.decode(predicate)}")
 
-    def _told(self, predicate: int, paths: Keys) -> Keys:
-        """What the rules derive of some paths."""
+    def _derived(self, predicate: int, paths: Keys) -> Keys:
+        """The paths that the rules derive."""
         return paths[firsts(paths) != seconds(paths)] if predicate in self._loopless else paths
 
     def _without_loops(self) -> set[int]:
@@ -365,34 +300,6 @@ class Transitive(Module):
     def _rules_without_loops(self, predicate: int) -> frozenset[Rule]:
         return frozenset(rule.source for rule in self.rules if loopless_predicate(rule) == predicate)
 
-    def _on_paths(self, predicate: int, pairs: Keys, edges: Relation) -> Keys:
-        """Those of some pairs (sorted) that paths over edges of a predicate join."""
-        return pairs_on_paths(pairs, edges, symmetric=predicate in self._symmetric)
-
-    def _beyond(self, predicate: int, sources: Column, edges: Relation) -> Keys:
-        """The edges that walks from sources go over."""
-        return edges_beyond(edges, sources, symmetric=predicate in self._symmetric)
-
-    def _lost(self, predicate: int, proved: Relation) -> Keys:
-        """The paths that need an edge that is gone, and edges nearby that are not certain."""
-        self._note(predicate)
-        external, deleted = self._external[predicate], self._deleted[predicate]
-        symmetric, starts = predicate in self._symmetric, self._ends(predicate, deleted)
-        sources = nodes_met(external, starts, backward=True, symmetric=symmetric)
-        before = Part.beyond(external, sources, symmetric=symmetric)
-        staying = before.within(external.minus(deleted), symmetric=symmetric)
-        lost = before.paths_lost(staying, sources)
-        self._doubtful[predicate] = union(lost, self._doubtful.get(predicate, NO_KEYS))
-        edges = external.common(sorted_unique(staying.edges))
-        return union(lost, edges[~proved.contains(edges)])
-
-    def _ends(self, predicate: int, edges: Keys) -> Column:
-        """The ends of edges that paths may go on from."""
-        starts = (
-            np.concatenate((firsts(edges), seconds(edges))) if predicate in self._symmetric else firsts(edges)
-        )
-        return distinct(starts)
-
     def _rows(self, facts: TripleIndex) -> list[int]:
         """The predicates that the rules close, given the present schema."""
         found: dict[int, None] = {}
@@ -409,30 +316,3 @@ class Transitive(Module):
                     raise ModuleRejectsRule(self.name, self._rules_without_loops(both), LOOPS)
                 found.update(bound)
         return list(found)
-
-    def _extend(self, predicate: int, new: Keys, closure: Relation) -> Keys:
-        self._note(predicate)
-        before = self._external[predicate]
-        self._external[predicate] = external = before.plus(new)
-        if len(new) > FEW_EDGES:
-            if FEW_PARTS * len(new) > len(external):
-                return self._close(predicate)
-            symmetric, starts = predicate in self._symmetric, self._ends(predicate, new)
-            return closure_difference(external, before, starts, symmetric=symmetric)
-        if predicate in self._symmetric:
-            new = np.concatenate((new, swap(new)))
-        paths = np.empty(0, np.uint64)
-        for edge in new:
-            closure = closure.plus(paths)
-            paths = union(paths, _through(edge, closure))
-        return paths
-
-
-def _through(edge: np.uint64, closure: Relation) -> Keys:
-    """All paths over one edge (u, v): from u and what reaches it to v and what it reaches."""
-    ends = np.array([int(edge) >> 32, int(edge) & 0xFFFFFFFF], np.uint32)
-    _, before = closure.subjects_of(ends[:1])
-    _, after = closure.objects_of(ends[1:])
-    before, after = np.append(before, ends[0]), np.append(after, ends[1])
-    paths = pack(np.repeat(before, after.size), np.tile(after, before.size))
-    return Pairs.of(paths).keys

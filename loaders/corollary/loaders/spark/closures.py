@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from corollary.closure.reachability import close_from
+from corollary.closure.reachability import Paths
 from corollary.columns.pairs import Pairs, distinct, firsts, pack, seconds
 from corollary.columns.relation import Relation
 from corollary.kernels.sorted import Keys
@@ -54,11 +54,11 @@ def _walker(keys: Keys, symmetric: bool) -> Callable[[Batches], Batches]:
     """The function that follows edges from some nodes on the executors."""
 
     def walk(batches: Batches) -> Batches:
-        edges = Relation(Pairs(np.require(keys, requirements="W")))
+        closure = Paths(Relation(Pairs(np.require(keys, requirements="W"))), symmetric=symmetric)
         for batch in batches:
             nodes = np.sort(batch.column("node").to_numpy().astype(np.uint32))
             for start in range(0, nodes.size, SOURCES_AT_ONCE):
-                paths = close_from(edges, nodes[start : start + SOURCES_AT_ONCE], symmetric=symmetric)
+                paths = closure.starting(nodes[start : start + SOURCES_AT_ONCE])
                 ends = (pa.array(column.astype(np.int64)) for column in (firsts(paths), seconds(paths)))
                 yield pa.RecordBatch.from_arrays(list(ends), names=["subject", "object"])
 

@@ -1,0 +1,200 @@
+"""The maintained closure: R = S ∘ E*, followed while S and E change.
+
+S (the *external* facts of R) are the facts of R that are explicit or that other rules derive. E are the
+edges: facts of another relation for a linear rule, S itself for transitivity, in both directions if R is
+symmetric too. What follows is never an edge: semi-naive evaluation would consider every split of every path,
+the closure of a graph considers every edge once (Hu, Motik, Horrocks, Modular Materialisation of Datalog
+Programs, 2019, sections 5 and 6). ``closure.reachability`` computes the paths; this class decides which.
+
+Words: a fact of R is *doubtful* if no path over the remaining external facts and edges explains it. It may
+still hold by other rules. Then it is external from now on, and *restored*: what it leads to may have been
+deleted, and is derived again by the next ``extend``.
+
+    a→b→c external, a→c derived, by another rule too; remove a→b: a→c is doubtful, proved, then external
+
+Invariant: R = S ∘ E*, but for what follows from restored facts only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from corollary.closure.reachability import Part, Paths, close_keys
+from corollary.columns.pairs import (
+    NO_KEYS,
+    Pairs,
+    contains,
+    difference,
+    distinct,
+    distinct_of_sorted,
+    firsts,
+    pack,
+    seconds,
+    sort_keys,
+    sorted_unique,
+    swap,
+    union,
+)
+from corollary.columns.relation import Relation
+from corollary.kernels.sorted import Keys
+
+MAX_EDGES_BY_PRODUCT = 4
+"""Edges: so few new ones are joined one by one with what reaches them and what they reach."""
+
+MIN_KNOWN_PER_NEW = 32
+"""External facts and edges per new one: with fewer, the whole closure is computed anew."""
+
+
+@dataclass(slots=True)
+class Lost:
+    """What deletions take from a closure: paths, and external facts and edges near them without a proof."""
+
+    paths: Keys
+    external: Keys
+
+
+class MaintainedClosure:
+    """R = S ∘ E*; without ``edges``, E = S. All keys are packed pairs, sorted and unique."""
+
+    def __init__(self, external: Relation, edges: Relation | None = None, *, symmetric: bool = False) -> None:
+        self.external = external
+        self.symmetric = symmetric
+        self.doubtful = NO_KEYS
+        self.restored = NO_KEYS
+        self._edges = edges
+        self._deleted = NO_KEYS
+        self._deleted_edges = NO_KEYS
+
+    @property
+    def edges(self) -> Relation:
+        """E."""
+        return self.external if self._edges is None else self._edges
+
+    @property
+    def paths(self) -> Paths:
+        """S ∘ E*."""
+        return Paths(self.edges, None if self._edges is None else self.external, self.symmetric)
+
+    def close(self, *, inverse: bool = False) -> Keys:
+        """R, maybe without some of S; if ``inverse``, as pairs (z, x), sorted. Cost: see ``close_keys``."""
+        external = self.external.pairs().keys
+        if self._edges is None:
+            edges = np.concatenate((external, swap(external))) if self.symmetric else external
+            return close_keys(edges, external)
+        paths, rest = NO_KEYS, self.external
+        if self.external.contains(self._edges.pairs().keys).all():
+            edges = (self._edges.inverse() if inverse else self._edges).pairs().keys
+            paths, rest = close_keys(edges, edges), rest.minus(self._edges.pairs().keys)
+        others = Paths(self._edges, rest).starting(rest.pairs().distinct_firsts())
+        return union(paths, sort_keys(swap(others), by_first=True) if inverse else others)
+
+    def extend(self, new: Keys, new_edges: Keys, closed: Relation) -> Keys | None:
+        """What follows from new external facts and new edges (left out where E = S), maybe without these.
+
+        ``closed`` is R with the new facts. None if they are so many that ``close`` is faster.
+        """
+        new, self.restored = union(new, self.restored), NO_KEYS
+        self.external = self.external.plus(new)
+        if self._edges is None:
+            new_edges, known = new, len(self.external)
+        else:
+            self._edges = self._edges.plus(new_edges)
+            known = len(self.external) + len(self._edges)
+        is_few = self._edges is None and new.size <= MAX_EDGES_BY_PRODUCT
+        if not is_few and MIN_KNOWN_PER_NEW * max(new.size, new_edges.size) > known:
+            return None
+        if self.symmetric:
+            new_edges = new = union(new, sort_keys(swap(new)))
+        if is_few:
+            return _by_product(new_edges, closed)
+        rows, sources = closed.subjects_of(firsts(new_edges))
+        longer = sorted_unique(pack(sources, seconds(new_edges)[rows]))
+        seeds = union(new, longer[~closed.contains(longer)])
+        paths = Paths(self.edges, Relation(Pairs(seeds)), self.symmetric)
+        return paths.starting(distinct_of_sorted(firsts(seeds)))
+
+    def lose(
+        self, deleted: Keys, deleted_edges: Keys, proved: Relation, proved_edges: Relation, *, is_based: bool
+    ) -> Lost:
+        """What loses a derivation when external facts and edges (left out where E = S) are deleted.
+
+        The proved facts of R and E stay. If ``is_based``, a rule derives a fact of R from every edge.
+        Precondition: external facts and edges are those before the transaction, in every call. Cost: the part
+        of the graph that leads to what is deleted, or is reached from there.
+        """
+        self._deleted = union(self._deleted, deleted)
+        self._deleted_edges = union(self._deleted_edges, deleted_edges)
+        rest = self.external.minus(self._deleted)
+        if self._edges is None:
+            ends = np.concatenate((firsts(deleted), seconds(deleted))) if self.symmetric else firsts(deleted)
+            before = Part.of(self.paths, self.paths.sources_of(distinct(ends)))
+            staying = before.within(Paths(rest, None, self.symmetric))
+            external = self.external.common(sorted_unique(staying.edges))
+        else:
+            cut = difference(deleted_edges, Paths(proved_edges).among(deleted_edges))
+            through = self.paths.sources_of(distinct_of_sorted(firsts(cut)))
+            before = Part.of(self.paths, distinct(np.concatenate((firsts(deleted), through))))
+            staying = before.within(Paths(self._edges.minus(self._deleted_edges), rest))
+            external = staying.seeds
+        lost = before.lost(staying)
+        self.doubtful = union(self.doubtful, lost)
+        is_proved = proved.contains(external)
+        if is_based:
+            is_proved |= proved_edges.contains(external)
+        if self._edges is not None and not proved_edges.contains(staying.edges).all():
+            seeds = Relation(Pairs(external[is_proved]))
+            return Lost(before.lost(before.within(Paths(proved_edges, seeds))), NO_KEYS)
+        return Lost(lost, external[~is_proved])
+
+    def rederive(self, wanted: Keys, closed: Relation, edges: Relation) -> Keys:
+        """The wanted pairs that follow from facts of R and E (R again where E = S)."""
+        if not closed.contains(self.doubtful).any():
+            wanted = difference(wanted, self.doubtful)  # no path leads to these but over another of them
+        if not wanted.size:
+            return wanted
+        sources = distinct_of_sorted(firsts(wanted))
+        if self._edges is None:
+            if len(self.external) < len(closed):
+                _, near = self.paths.steps_from(sources)
+                if closed.contains(near).all():
+                    return self.paths.among(wanted)  # all other facts follow from these
+            return Paths(closed, None, self.symmetric).among(wanted)
+        seeds, near = self.paths.steps_from(sources)
+        if closed.contains(seeds).all() and edges.contains(near).all():
+            return self.paths.among(wanted)
+        return Paths(edges, Relation(Pairs(closed.starting(sources)))).among(wanted)
+
+    def premises(self, wanted: Keys) -> tuple[Keys, Keys]:
+        """The external facts and the edges (none where E = S) on all paths from the wanted pairs' sources."""
+        if contains(wanted, self.doubtful).all():
+            wanted = difference(wanted, self.doubtful)  # proofs of these start from another of them
+        seeds, edges = self.paths.steps_from(distinct_of_sorted(firsts(wanted)))
+        return (edges, NO_KEYS) if self._edges is None else (seeds, edges)
+
+    def commit(self, deleted: Keys, closed: Relation, edges: Relation) -> None:
+        """The deletions are final: R and E (unused where E = S) are as given."""
+        self.external = self.external.minus(deleted)
+        if self._edges is not None:
+            self._edges = edges
+        doubtful = closed.common(
+            difference(self.doubtful, deleted)
+        )  # new rules may have made paths of no facts
+        unexplained = difference(doubtful, self.paths.among(doubtful))
+        self.external = self.external.plus(unexplained)
+        self.restored = union(self.restored, unexplained)
+        self.doubtful = self._deleted = self._deleted_edges = NO_KEYS
+
+
+def _by_product(edges: Keys, closed: Relation) -> Keys:
+    """All paths over some edges: for each (u, v) from u and what reaches u to v and what v reaches."""
+    paths = NO_KEYS
+    for edge in edges:
+        closed = closed.plus(paths)
+        ends = np.array([int(edge) >> 32, int(edge) & 0xFFFFFFFF], np.uint32)
+        before = np.append(closed.subjects_of(ends[:1])[1], ends[0])
+        after = np.append(closed.objects_of(ends[1:])[1], ends[1])
+        product = pack(np.repeat(before, after.size), np.tile(after, before.size))
+        paths = union(paths, Pairs.of(product).keys)
+    return paths

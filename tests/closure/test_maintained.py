@@ -1,0 +1,110 @@
+"""The maintained closure against the naive one, while external facts and edges come and go.
+
+Other rules are played by the test: they may prove any fact of the closure that the deletions took.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.closure.test_parts_of_closures import both_ways, graphs, led_to, relation
+from tests.columns.drawn import Pair, sorted_keys, unpacked
+from tests.kernels import twins
+from tests.strategies import thorough
+
+from corollary.closure import maintained
+from corollary.closure.maintained import MaintainedClosure
+
+Facts = set[Pair]
+
+
+class Change(NamedTuple):
+    """What comes and goes in one step. ``kept``: what other rules prove of the facts that paths lose."""
+
+    new: Facts
+    new_edges: Facts
+    deleted: Facts
+    deleted_edges: Facts
+    kept: Facts
+
+
+few_nodes = st.integers(0, 6)
+small = st.sets(st.tuples(few_nodes, few_nodes), max_size=8)
+changes = st.lists(st.builds(Change, *(small for _ in Change._fields)), min_size=1, max_size=4)
+
+
+def known(closure: MaintainedClosure) -> Facts:
+    """What the closure takes for external."""
+    return set(unpacked(closure.external.pairs().keys))
+
+
+def follow(form: str, history: list[Change]) -> None:
+    """Follow all changes, and compare with the naive closure after each."""
+    own, symmetric = form != "linear", form == "symmetric"
+    external, edges, closed = Facts(), Facts(), Facts()
+    closure = MaintainedClosure(relation(external), None if own else relation(edges), symmetric=symmetric)
+
+    def close() -> Facts:
+        return twins.closure(both_ways(external, symmetric)) if own else led_to(external, edges)
+
+    for change in history:
+        external, edges = external - change.deleted, edges - change.deleted_edges
+        certain = relation(external), relation(external if own else edges)
+        follows = close()
+        proved = follows | closed & change.kept
+        gone, gone_edges = (known(closure) & change.deleted) - proved, change.deleted_edges
+        deleted = gone
+        while gone or gone_edges:
+            external_ones = known(closure) & gone
+            keys = sorted_keys(external_ones), sorted_keys(external_ones if own else gone_edges)
+            lost = closure.lose(*keys, *certain, is_based=False)
+            candidates = set(unpacked(lost.paths)) | set(unpacked(lost.external))
+            again = closure.rederive(sorted_keys(candidates - external), *certain)
+            assert set(unpacked(again)) == (candidates - external) & follows
+            gone, gone_edges = candidates - proved - deleted, Facts()
+            deleted |= gone
+        left = closed - deleted
+        closure.commit(sorted_keys(deleted), relation(left), relation(edges))
+        again = closure.rederive(sorted_keys(deleted), relation(left), relation(left if own else edges))
+        left |= set(unpacked(again))
+        external |= closed & change.kept
+        assert proved <= left <= close()
+
+        new = change.new - left
+        new_edges = new if own else change.new_edges - edges
+        external, edges, left = external | new, edges | new_edges, left | new
+        found = closure.extend(sorted_keys(new), sorted_keys(new_edges), relation(left))
+        closed = left | set(unpacked(closure.close() if found is None else found))
+        assert closed == close()
+        assert known(closure) <= closed
+
+
+@pytest.mark.parametrize("form", ["transitive", "symmetric", "linear"])
+@pytest.mark.parametrize("few", [0, 4], ids=["joined", "one by one"])
+@thorough(100)
+@given(changes)
+def test_every_change_is_followed(form: str, few: int, history: list[Change]) -> None:
+    with patch.multiple(maintained, MAX_EDGES_BY_PRODUCT=few, MIN_KNOWN_PER_NEW=0):
+        follow(form, history)
+
+
+@pytest.mark.parametrize("form", ["transitive", "symmetric", "linear"])
+@thorough(100)
+@given(changes)
+def test_closing_anew_is_the_same(form: str, history: list[Change]) -> None:
+    follow(form, history)
+
+
+@thorough(100)
+@given(graphs, graphs, st.booleans())
+def test_close_in_the_other_order(external: Facts, edges: Facts, contains_edges: bool) -> None:
+    seeds = external | edges if contains_edges else external
+    closure = MaintainedClosure(relation(seeds), relation(edges))
+    inverted = {(z, x) for x, z in led_to(seeds, edges)}
+    found = closure.close(inverse=True)
+    assert unpacked(found) == sorted(set(unpacked(found)))
+    assert set(unpacked(found)) | {(z, x) for x, z in seeds} == inverted
