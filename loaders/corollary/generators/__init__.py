@@ -1,6 +1,6 @@
-"""Synthetic data of any size: an ontology and its data, in parts of some 100,000 triples each.
+"""Synthetic data of any size: an ontology and data, in parts of about 100,000 triples each.
 
-``generate`` writes them as files, ``GENERATORS`` has every kind of data by its name.
+``generate`` writes the ontology and the parts as files. ``GENERATORS`` maps names to kinds of data.
 """
 
 from corollary.generators.parts import GENERATORS, Generator, generate

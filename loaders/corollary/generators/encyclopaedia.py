@@ -1,12 +1,15 @@
-"""A synthetic encyclopaedia: data in the shape of DBpedia, and of any size.
+"""A synthetic encyclopaedia: data of any size in the shape of DBpedia.
 
-What DBpedia is known for is here in like proportions: tens of thousands of predicates that most articles
-never use, a few terms that are everywhere (popularity is log-uniform, so that the n-th most popular thing is
-met with a frequency of about 1/n: Zipf's law), categories with more than one broader category and cycles
-among them, texts in many languages and scripts, escapes, dates and numbers. All names are our own.
+The data have the properties that DBpedia is known for:
 
-Invariants: a volume depends on its number and the seed alone; no line occurs twice; the data are consistent
-with the ontology.
+* tens of thousands of predicates, most of which are rare;
+* skewed popularity: ranks are log-uniform, so that the frequency of the n-th most popular term is about
+  proportional to 1/n (Zipf's law);
+* categories with more than one broader category, and cycles of categories;
+* texts in many languages and scripts, escapes, dates and numbers.
+
+All names are our own. Invariants: a volume depends only on its number and the seed. No line occurs twice in a
+volume. The data are consistent with the ontology.
 """
 
 from __future__ import annotations
@@ -18,22 +21,22 @@ BASE = "https://corollary.example/encyclopaedia/"
 ONTOLOGY = f"{BASE}ontology#"
 
 ARTICLES = 8_000
-"""Articles a volume."""
+"""Number of articles in each volume."""
 
 CATEGORIES = 400
-"""Categories that a volume describes."""
+"""Number of categories described in each volume."""
 
 ARTICLES_KNOWN = 2_000_000
 CATEGORIES_KNOWN = 50_000
-"""So many are linked to, whether their volume is made or not."""
+"""Links go to articles and categories up to these numbers, whether their volume is generated or not."""
 
 PROPERTIES = 50_000
-"""Predicates of infoboxes: nobody has declared them."""
+"""Number of infobox predicates. The ontology does not declare them."""
 
 CLASSES = 400
 RELATIONS = 300
 VALUES = 300
-"""Classes, and properties of things and of values, that the ontology declares."""
+"""Numbers of classes, object properties and datatype properties that the ontology declares."""
 
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _RDFS = "http://www.w3.org/2000/01/rdf-schema#"
@@ -45,7 +48,7 @@ _LABEL = f"<{_RDFS}label>"
 _SUBJECT = "<http://purl.org/dc/terms/subject>"
 _BROADER = f"<{_SKOS}broader>"
 
-# Each part of a name as it stands in an IRI, and as it stands in a literal
+# Words of titles: (text in an IRI, text in a literal)
 _WORDS = (
     ("Anna", "Anna"), ("River", "River"), ("Saint-Malo", "Saint-Malo"), ("O'Hara", "O'Hara"),
     ("Rock_(music)", "Rock (music)"), ("List_of_tables", "List of tables"), ("C%2B%2B", "C++"),
@@ -92,11 +95,11 @@ _MAKERS: tuple[tuple[str, Callable[[Random], str]], ...] = (
     ("gYear", _year),
     ("string", _string),
 )
-"""Datatypes, and what makes their literals; value n of the ontology has the datatype n modulo five."""
+"""(datatype, generator of a literal). Datatype property n has the datatype at index n modulo five."""
 
 
 def ontology() -> bytes:
-    """The ontology, in N-Triples: the same for every encyclopaedia."""
+    """The ontology as UTF-8 N-Triples. It depends on no parameter."""
     random = Random("encyclopaedia")
     lines = [
         f"{_BROADER} <{_RDFS}subPropertyOf> <{_SKOS}broaderTransitive> .\n",
@@ -129,7 +132,7 @@ def ontology() -> bytes:
 
 
 def volume(number: int, seed: int = 0) -> list[str]:
-    """One volume as N-Triples lines, each ending in a newline. No line occurs twice."""
+    """One volume as N-Triples lines, each ending in a newline, without duplicates."""
     random = Random(f"volume {number}, seed {seed}")
     lines: list[str] = []
     first = (number - 1) * CATEGORIES + 1
@@ -142,7 +145,7 @@ def volume(number: int, seed: int = 0) -> list[str]:
 
 
 def _describe_category(number: int, random: Random, lines: list[str]) -> None:
-    """Four to a broader one; every fiftieth is on a cycle of three."""
+    """Category n has the broader category n // 4. Every fiftieth starts a cycle of three."""
     name = _category(number)
     lines.append(f"{name} {_TYPE} <{_SKOS}Concept> .\n")
     lines.append(f'{name} <{_SKOS}prefLabel> "Category {number}"@en .\n')
@@ -156,7 +159,7 @@ def _describe_category(number: int, random: Random, lines: list[str]) -> None:
 
 
 def _describe_article(number: int, random: Random, lines: list[str]) -> None:
-    """A dozen statements or so."""
+    """About a dozen statements."""
     name = _article(number)
     chance = random.random
     title = f"{_WORDS[number % len(_WORDS)][1]} {number}"
@@ -196,13 +199,13 @@ def _describe_article(number: int, random: Random, lines: list[str]) -> None:
 
 
 def _infobox_value(rank: int, random: Random) -> str:
-    """What stands in an infobox: mostly of the property's datatype, now and then of another."""
+    """A literal: with probability 0.9 of the datatype of the property, else of a random datatype."""
     kind = rank if random.random() < 0.9 else random.randrange(len(_MAKERS))
     return _MAKERS[kind % len(_MAKERS)][1](random)
 
 
 def _rank(random: Random, known: int) -> int:
-    """From 1 to ``known``, n with a chance of about 1/n."""
+    """A random rank from 1 to ``known``. The probability of n is about 1 / (n ln known)."""
     return int(known ** random.random())
 
 

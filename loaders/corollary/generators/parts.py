@@ -1,7 +1,7 @@
-"""The kinds of synthetic data, and how an ontology and any number of parts are written into a folder.
+"""The kinds of synthetic data, and writing an ontology and any number of parts into a folder.
 
-Invariant: the content of a part depends on its number and the seed only. Parts can be made on any machine, in
-any order.
+Invariant: the content of a part depends only on its number and the seed. Parts can be generated on any
+machine, in any order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from corollary.loaders.writing import replacing
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """One kind of data: the ontology's file name and content, the base name of parts, and their content.
+    """One kind of data: the file name and content of the ontology, the base name and content of the parts.
 
     ``part(number, seed)`` returns the N-Triples lines of one part, without duplicates. Numbers start at 1.
     """
@@ -34,7 +34,7 @@ GENERATORS = {
     "university": Generator("university.ttl", university.ontology, "university", university.university),
     "encyclopaedia": Generator("encyclopaedia.nt", encyclopaedia.ontology, "volume", encyclopaedia.volume),
 }
-"""Every kind of data by its name."""
+"""Name -> kind of data."""
 
 
 def generate(
@@ -46,10 +46,11 @@ def generate(
     compression: str = "",
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Write the ontology and ``parts`` parts into a folder; the folder is made if it does not exist.
+    """Write the ontology and the parts 1 to ``parts`` into a folder, which is created if necessary.
 
-    ``kind`` is a key of ``GENERATORS``, ``compression`` is "", "gz", "bz2" or "zst". Returns the paths
-    written, the ontology first. Raises InputError if the file system refuses.
+    ``kind`` is a key of ``GENERATORS``, ``compression`` is "", "gz", "bz2" or "zst"; the ontology is not
+    compressed. Returns the paths written, the ontology first. Raises InputError if a folder or file cannot
+    be written.
     """
     generator = GENERATORS[kind]
     folder = Path(directory)

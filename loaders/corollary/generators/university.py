@@ -1,12 +1,12 @@
-"""Synthetic universities: data of a realistic shape and any size, and an ontology that gives a reasoner work.
+"""Synthetic universities: data of any size, and an ontology with the common constructs of OWL 2 RL.
 
-The shape, how many of what belong to what, is the published profile of the Lehigh University Benchmark
-(Guo, Pan, Heflin, "LUBM: A benchmark for OWL knowledge base systems", 2005); names, ontology and generator
-are our own. Statements are made as N-Triples lines, and only the most special ones: that a chair is a
-professor, a person and an agent is for the reasoner to find.
+The cardinalities are those of the published profile of the Lehigh University Benchmark (Guo, Pan, Heflin,
+"LUBM: A benchmark for OWL knowledge base systems", 2005). Names, ontology and generator are our own. Only
+the most specific statements are generated: that a full professor is a person, or that the head of a
+department is a chair, is left to the reasoner.
 
-Invariants: the same number and seed give the same bytes, whatever else is generated; the data are
-consistent with the ontology; a university has some 100,000 triples.
+Invariants: the same number and seed give the same bytes, whatever else is generated. The data are consistent
+with the ontology. A university has about 100,000 triples.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ DATA = "https://corollary.example/data/"
 _TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 
 UNIVERSITIES_KNOWN = 1000
-"""Degrees come from this many universities, whether they are generated or not."""
+"""Degrees are from universities 1 to this number, also from those that are not generated."""
 
 RANKS = (
-    # class, people a department, publications a person
+    # class, (min, max) people per department, (min, max) publications per person
     ("FullProfessor", (7, 10), (15, 20)),
     ("AssociateProfessor", (10, 14), (10, 18)),
     ("AssistantProfessor", (8, 11), (5, 10)),
@@ -34,18 +34,18 @@ PUBLICATION_KINDS = ("JournalArticle", "ConferencePaper", "ConferencePaper", "Te
 
 
 def ontology() -> bytes:
-    """The ontology, in Turtle."""
+    """The ontology as UTF-8 Turtle."""
     return files("corollary.generators").joinpath("university.ttl").read_bytes()
 
 
 def university(number: int, seed: int = 0) -> list[str]:
-    """One university as N-Triples lines, each ending in a newline. No line occurs twice."""
+    """One university as N-Triples lines, each ending in a newline, without duplicates."""
     return _University(number, Random(f"university {number}, seed {seed}")).lines
 
 
 @dataclass
 class _Department:
-    """What a department's people choose from; all are N-Triples terms."""
+    """The entities of a department that its people are related to, as N-Triples terms."""
 
     base: str
     iri: str
@@ -59,9 +59,9 @@ class _Department:
 
 
 class _University:
-    """Gathers the lines of one university, department by department.
+    """Generates ``lines``, the statements of one university, department by department.
 
-    Everything is named below the university, a lecturer for example ``<.../u1/d3/Lecturer2>``.
+    IRIs are hierarchical: a lecturer is ``<.../u1/d3/Lecturer2>``.
     """
 
     def __init__(self, number: int, random: Random) -> None:
@@ -80,7 +80,7 @@ class _University:
             self._state(school, "partOf", university)
         departments = [self._department(n, schools[n % len(schools)]) for n in self._numbers(15, 25)]
         for n, school in enumerate(schools, 1):
-            # The first full professor heads the department already, and nobody heads two organisations.
+            # Not the first full professor, who heads the department: a person heads one organisation.
             self._state(departments[n].full_professors[1], "headOf", school)
 
     def _department(self, number: int, school: str) -> _Department:
@@ -131,7 +131,7 @@ class _University:
             department.full_professors.append(person)
 
     def _undergraduates(self, department: _Department, students: int) -> None:
-        """Two to four courses each; a fifth have an advisor."""
+        """Undergraduates take two to four courses. Every fifth has an advisor."""
         for n in range(1, students + 1):
             student = self._person(department, "UndergraduateStudent", n)
             self._state(student, "memberOf", department.iri)
@@ -141,7 +141,7 @@ class _University:
                 self._state(student, "advisor", self.random.choice(department.professors))
 
     def _graduates(self, department: _Department, students: int) -> None:
-        """One to three graduate courses each, an advisor, up to five publications; some assist."""
+        """Graduates have one to three courses, an advisor and up to five publications. Some assist."""
         for n in range(1, students + 1):
             student = self._person(department, "GraduateStudent", n)
             self._state(student, "memberOf", department.iri)
@@ -179,5 +179,5 @@ class _University:
         return f"<{DATA}u{self.random.randint(1, UNIVERSITIES_KNOWN)}>"
 
     def _numbers(self, least: int, most: int) -> range:
-        """1, 2, ... up to a number drawn from ``least`` to ``most``."""
+        """1, 2, ... n for a random n from ``least`` to ``most``."""
         return range(1, self.random.randint(least, most) + 1)

@@ -1,1 +1,1 @@
-"""Rules from other languages: N3 and SWRL."""
+"""Import of rules in N3 and SWRL."""

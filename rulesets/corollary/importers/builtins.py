@@ -1,7 +1,7 @@
-"""Builtins of other rule languages in terms of ours: what each computes or tests.
+"""Translation of builtins of other rule languages into expressions.
 
-Such a builtin is a relation over arguments. One that tests becomes a ``FILTER``. One that computes becomes a
-``BIND`` of its result or, if something else binds that already, a ``FILTER`` that compares.
+A builtin is a relation over its arguments. A test becomes a ``FILTER``. A computation becomes a ``BIND`` of
+its result or, if another body element binds the result, a ``FILTER`` that compares the two values.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from corollary.language.model import Bind, BodyElement, Call, Expression, Filter
 
 
 class Inapplicable(Exception):
-    """A builtin with arguments that it does not take; the text says which it takes."""
+    """A builtin with a wrong number of arguments. The text says how many it takes."""
 
 
 Test = Callable[[Sequence[Expression]], Expression]
-"""From arguments to a condition, or to a value. Raises Inapplicable."""
+"""Function from arguments to an expression: a condition, or a value. Raises Inapplicable."""
 
 
 @dataclass(frozen=True)
 class Computed:
-    """A value that a builtin computes, and what its result is to be."""
+    """The value that a builtin computes, and the variable or constant that it has to equal."""
 
     value: Expression
     result: Expression
 
 
 def function(name: str, least: int, most: int | None = None) -> Test:
-    """A function or operator of ours with that many arguments."""
+    """A function or operator with ``least`` to ``most`` arguments; exactly ``least`` without ``most``."""
     most = least if most is None else most
 
     def call(arguments: Sequence[Expression]) -> Expression:
@@ -43,7 +43,7 @@ def function(name: str, least: int, most: int | None = None) -> Test:
 
 
 def folded(operator: str) -> Test:
-    """An operator between all arguments, of which there are two at least."""
+    """A left-associative operator over two or more arguments: ``a + b + c``."""
 
     def call(arguments: Sequence[Expression]) -> Expression:
         if len(arguments) < 2:
@@ -54,7 +54,7 @@ def folded(operator: str) -> Test:
 
 
 def joined(arguments: Sequence[Expression]) -> Expression:
-    """Strings in a row; what is no string is taken as it is written."""
+    """The concatenation of the arguments; each is converted by ``str``."""
     return Call("concat", tuple(Call("str", (argument,)) for argument in arguments))
 
 
@@ -70,7 +70,10 @@ COMPARISONS = {operator: function(operator, 2) for operator in ("=", "!=", "<", 
 
 
 def elements(computed: Iterable[Computed], bound: Collection[Variable]) -> list[BodyElement]:
-    """BIND for a result that nothing else binds, FILTER for all others."""
+    """``BIND`` for a result that is a variable not bound yet, ``FILTER`` for all others.
+
+    ``bound`` are the variables that the rest of the body binds.
+    """
     known = set(bound)
     found: list[BodyElement] = []
     for one in computed:

@@ -1,11 +1,11 @@
 """Rules in N3: ``{ ?x :parent ?y } => { ?y :child ?x }``, as rdflib parses them.
 
-A formula on the left is a body, one on the right are heads, ``false`` on the right makes a constraint.
-Blank nodes of a body stand for anything, and become variables; other triples of the document are facts.
-Common builtins become FILTER, BIND, MEMBER and NOT: ``n3_builtins``. What rules of ours cannot say
-is refused: new blank nodes in a head, formulas as values, other builtins.
+The formula on the left is the body, the formula on the right has the heads, and ``false`` on the right makes
+a constraint. Blank nodes of a body become variables. All other triples of the document are facts. Common
+builtins (``n3_builtins``) become FILTER, BIND, MEMBER and NOT. Not supported, and refused with an error: new
+blank nodes in a head, formulas as values, other builtins.
 
-rdflib does not keep places; messages give the first line that names what is refused.
+rdflib does not keep positions. A message gives the first line that contains the name of the refused term.
 """
 
 from __future__ import annotations
@@ -52,10 +52,11 @@ N3Triple = tuple[Node, Node, Node]
 
 
 def n3_rules(text_or_path: str | Path) -> Program:
-    """The rules and facts of an N3 document, given as text or as a path that ends in ``.n3``.
+    """The rules and facts of an N3 document, given as text, as a ``Path``, or as a path that ends in ``.n3``.
 
-    RuleSyntaxError for what is no N3, and for all that is outside of the rule language; InputError for a file
-    that cannot be read.
+    Rules are named ``name-1``, ``name-2`` ... by the position of their bodies. Raises RuleSyntaxError if the
+    text is not N3, or with everything that the rule language does not support. Raises InputError if the file
+    cannot be read.
     """
     path = Path(text_or_path) if _is_path(text_or_path) else None
     source = str(path) if path else "<text>"
@@ -64,14 +65,14 @@ def n3_rules(text_or_path: str | Path) -> Program:
     graph = Graph(bind_namespaces="none")
     try:
         graph.parse(data=text, format="n3")
-    except Exception as error:  # rdflib has its own class for some mistakes only
+    except Exception as error:  # rdflib raises its own class for some errors only
         raise RuleSyntaxError((_syntax(error, source, text),)) from None
     reader = _Reader(source, text)
     implications = sorted(graph.triples((None, IMPLIES, None)), key=_order)
     rules = [reader.rule(body, head, f"{name}-{i}") for i, (body, _, head) in enumerate(implications, 1)]
     facts = sorted((triple for triple in graph if triple[1] != IMPLIES), key=_order)
     labels: dict[Node, Node] = {}
-    document = f"{name}_{crc32(text.encode()):08x}"  # another document's blank nodes are others
+    document = f"{name}_{crc32(text.encode()):08x}"  # blank nodes of two documents differ
     for node in (term for triple in facts for term in triple if isinstance(term, BNode)):
         labels.setdefault(node, BNode(f"{document}_{len(labels) + 1}"))
     for s, p, o in facts:
@@ -97,7 +98,7 @@ def _read(path: Path) -> str:
 
 
 def _syntax(error: Exception, source: str, text: str) -> Diagnostic:
-    """What rdflib says, with its line."""
+    """The diagnostic for an exception of rdflib's parser, with the line that it names."""
     if isinstance(error, RecursionError):
         return Diagnostic(f"{source}: formulas, lists or paths are nested too deep")
     said = re.search(r"line (\d+) of .*?\((.*)\) at \^", str(error), re.DOTALL)
@@ -115,7 +116,7 @@ def _line(text: str, number: int) -> str:
 
 
 def _order(triple: N3Triple) -> tuple[object, ...]:
-    """One order for a document: formulas and blank nodes by when they were read, other terms by text."""
+    """Sort key, the same at each reading: formulas and blank nodes by position, other terms by text."""
     return tuple(map(_term_order, triple))
 
 
@@ -129,7 +130,7 @@ def _term_order(term: Node) -> tuple[int, tuple[int, ...], str]:
 
 
 class _Reader:
-    """Turns formulas into rules, and collects what cannot be."""
+    """Translates formulas into rules. Errors are collected in ``diagnostics``."""
 
     def __init__(self, source: str, text: str) -> None:
         self.diagnostics: list[Diagnostic] = []
@@ -221,7 +222,7 @@ class _Reader:
             self.complain(f"{name}: {reason}", "give it a list of as many on its left", predicate)
 
     def triple(self, triple: N3Triple, names: dict[Node, Variable]) -> Triple | None:
-        """A pattern; None, and a complaint, if it has a formula for a term."""
+        """The triple pattern; None, and a diagnostic, if one of its terms is a formula."""
         if any(isinstance(term, QuotedGraph) for term in triple):
             shown = " ".join(map(_shown, triple))
             self.complain(f"{shown}: formulas are no values here", "state it with triples", triple[1])
@@ -235,7 +236,7 @@ class _Reader:
         return Triple(s, p, o)
 
     def term(self, term: Node, names: dict[Node, Variable]) -> Term:
-        """A constant, or a variable: one for each of N3's, and for each blank node."""
+        """A constant, or the variable for an N3 variable or blank node. Adds new variables to ``names``."""
         if isinstance(term, URIRef | RdfLiteral):
             known = constant(term)
             assert known is not None
@@ -247,7 +248,7 @@ class _Reader:
         return names[term]
 
     def _place(self, name: Node | None) -> Span | None:
-        """The first line with a name, written in full or after a prefix."""
+        """The first occurrence in the text of the local name, after ``:`` or ``#``. None if there is none."""
         local = re.split(r"[#/]", str(name))[-1] if name is not None else ""
         found = re.search(rf"[:#]{re.escape(local)}\b", self._text) if local else None
         if found is None:
@@ -258,7 +259,7 @@ class _Reader:
 
 
 def _lists(triples: Iterable[N3Triple]) -> dict[Node, list[Node]]:
-    """The items of the lists that are written out in a formula, by their first cell."""
+    """First cell -> items, for the lists whose cells are all among the triples; and rdf:nil -> no items."""
     firsts: dict[Node, Node] = {s: o for s, p, o in triples if p == RDF_NAMES.first and isinstance(s, BNode)}
     rests = {s: o for s, p, o in triples if p == RDF_NAMES.rest}
     found: dict[Node, list[Node]] = {RDF_NAMES.nil: []}

@@ -1,4 +1,4 @@
-"""The builtins of N3 that rules of ours can say: what each tests or computes."""
+"""The supported builtins of N3, with the expression that each tests or computes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TESTS: dict[str, Test] = {
     "log#equalTo": function("sameterm", 2),
     "log#notEqualTo": negated(function("sameterm", 2)),
 }
-"""Builtins over subject and object that are true or false."""
+"""Builtins that test their subject and object."""
 
 COMPUTED: dict[str, Test] = {
     "math#sum": folded("+"),
@@ -55,6 +55,6 @@ COMPUTED: dict[str, Test] = {
     "time#minute": function("minutes", 1),
     "time#second": function("seconds", 1),
 }
-"""Builtins that compute their object from their subject, or from the items of that if it is a list."""
+"""Builtins that compute their object from their subject, or from the items of a list as subject."""
 
 BUILTINS = {SWAP + name for name in (*TESTS, *COMPUTED)} | {IN, MEMBER, NOT_INCLUDES}

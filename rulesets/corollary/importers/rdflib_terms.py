@@ -1,4 +1,4 @@
-"""rdflib's terms as terms of the rule language."""
+"""Conversion of rdflib terms to terms of the rule language."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from corollary.language.model import IRI, BlankNode, Constant, Variable
 
 
 def constant(term: Node) -> Constant | None:
-    """The constant; None for what is none in RDF (a variable, a formula)."""
+    """The constant for an RDF term; None for a variable or a formula."""
     if isinstance(term, RdfLiteral):
         return literal(str(term), term.datatype and str(term.datatype), term.language)
     if isinstance(term, URIRef):
@@ -22,7 +22,7 @@ def constant(term: Node) -> Constant | None:
 
 
 def variable(term: Node, taken: Collection[Variable]) -> Variable:
-    """A variable with a name of its own: the end of the term's, which is arbitrary for a blank node."""
+    """A variable not in ``taken``, named by the last part of an IRI or name, or ``node`` for a blank node."""
     label = "node" if isinstance(term, BNode) else re.sub(r"\W", "_", re.split(r"[#/:]", str(term))[-1])
     fresh = (Variable(name) for name in (label, *(f"{label}{i}" for i in range(len(taken)))))
     return next(name for name in fresh if name not in taken)

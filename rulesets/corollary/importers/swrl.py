@@ -1,12 +1,11 @@
 """SWRL rules (swrl:Imp) of an ontology, in the RDF syntax of the W3C member submission of 2004.
 
-Atoms are triples: of classes, of individual-valued and data-valued properties, owl:sameAs,
-owl:differentFrom; a datatype becomes ``VALUE``, and builtins (swrlb:) become FILTER and BIND: see
-``TESTS`` and ``COMPUTED``. A rule with an empty head is a constraint. All that rules of ours cannot say is
-refused by name.
+Class atoms, property atoms, owl:sameAs and owl:differentFrom become triples. A named datatype becomes
+``VALUE``. Builtins (swrlb:) become FILTER and BIND: see ``TESTS`` and ``COMPUTED``. A rule with an empty
+head is a constraint. Other atoms are refused with an error that names them.
 
-SWRL asks for safe rules in practice: a variable of the head has to occur in the body; ``language.check``
-tells.
+SWRL requires safe rules: a variable of the head occurs in the body. ``corollary.language.check`` reports
+violations.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ __all__ = ["swrl_rules"]
 SWRL = Namespace("http://www.w3.org/2003/11/swrl#")
 SWRLB = "http://www.w3.org/2003/11/swrlb#"
 ENABLED = URIRef("http://swrl.stanford.edu/ontologies/3.3/swrla.owl#isRuleEnabled")
-"""Editors set it to false for rules that are switched off."""
+"""Annotation of a rule. Editors set it to false to disable the rule."""
 
 _XML = re.compile(rb"(\xef\xbb\xbf)?\s*<(\?xml|!|\w+:RDF)")
 
@@ -68,7 +67,7 @@ TESTS: dict[str, Test] = {
     "endsWith": function("strends", 2),
     "matches": function("regex", 2, 3),
 }
-"""Builtins that are true or false."""
+"""Builtins that test their arguments."""
 
 COMPUTED: dict[str, Test] = {
     "add": folded("+"),
@@ -95,11 +94,11 @@ COMPUTED: dict[str, Test] = {
 
 
 def swrl_rules(graph: Graph) -> Program:
-    """The rules of all swrl:Imp in a graph, in the order of their names.
+    """The rules of all swrl:Imp in a graph, ordered by name. Disabled rules are left out.
 
-    A rule is named after its rdfs:label or its IRI. Those that an editor has switched off are left out.
-    Blank nodes for classes are the graph's own: such rules are for the store that the graph is of. RuleError
-    for all atoms that are outside of the rule language.
+    A rule is named by its rdfs:label or its IRI. Rules without a name come last and are named ``swrl-i``, by
+    their position among all rules. A class may be a blank node: such a rule is meaningful only in the store
+    of that graph. Raises RuleError with all atoms that the rule language does not support.
     """
     diagnostics: list[Diagnostic] = []
     rules = []
@@ -116,18 +115,22 @@ def swrl_rules(graph: Graph) -> Program:
 
 
 def swrl_file(path: Path) -> Program:
-    """The rules of an ontology in a file. InputError if it cannot be read, or has none."""
+    """The rules of an ontology file (RDF/XML or Turtle). The program is named after the file.
+
+    Raises InputError if the file cannot be read, has no rule, or a rule with a blank node as class or
+    datatype. Raises RuleError as ``swrl_rules``.
+    """
     graph = Graph(bind_namespaces="none")
     try:
         text = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read the ontology {path}: {error.strerror}") from None
-    format = "xml" if _XML.match(text) else "turtle"  # .owl may be either
+    format = "xml" if _XML.match(text) else "turtle"  # .owl files have either syntax
     try:
         graph.parse(data=text, format=format, publicID=path.absolute().as_uri())
     except RecursionError:
         raise InputError(f"cannot read the ontology {path}: its lists or nodes are nested too deep") from None
-    except Exception as error:  # each of rdflib's parsers has its own errors
+    except Exception as error:  # each parser of rdflib raises its own classes
         read = "RDF/XML" if format == "xml" else "Turtle"
         raise InputError(
             f"cannot read the ontology {path} as {read}: {error}\n"
@@ -144,14 +147,14 @@ def swrl_file(path: Path) -> Program:
 
 
 def _name(graph: Graph, node: Node) -> str:
-    """The label of a rule, or the end of its IRI; without spaces. Nothing for a rule without a name."""
+    """The label of a rule, else the last part of its IRI, else "". Spaces become hyphens."""
     labels = sorted(map(str, graph.objects(node, RDFS.label)))
     name = labels[0] if labels else re.split(r"[#/]", str(node))[-1] if isinstance(node, URIRef) else ""
     return "-".join(name.split())
 
 
 class _Reader:
-    """Turns one swrl:Imp into a rule, and collects what is outside of the language."""
+    """Translates one swrl:Imp into a rule. Errors are appended to ``diagnostics``."""
 
     def __init__(self, graph: Graph, name: str, diagnostics: list[Diagnostic]) -> None:
         self._graph = graph
@@ -182,7 +185,7 @@ class _Reader:
         return [item for head in lists for item in self._graph.items(head)]
 
     def _atom(self, atom: Node) -> BodyElement | None:
-        """An atom as a body element; None for what computes, which is kept, and for what is outside."""
+        """The body element; None for a computation (kept in ``_computed``) or an unsupported atom."""
         readers: dict[Node, Callable[[Node], BodyElement | None]] = {
             SWRL.ClassAtom: self._class_atom,
             SWRL.IndividualPropertyAtom: self._property_atom,
@@ -240,7 +243,7 @@ class _Reader:
         return self._value(self._only(atom, place))
 
     def _value(self, node: Node) -> Term:
-        """A variable if the ontology says so, else a constant."""
+        """The variable of a swrl:Variable, else a constant."""
         if (node, RDF.type, SWRL.Variable) not in self._graph:
             return self._constant(node)
         if node not in self._names:

@@ -1,7 +1,7 @@
-"""The rule language: rules as data, and the text that people write and read.
+"""The rule language: an immutable model of rules, a parser, a printer and safety checks.
 
-``parse_program`` and ``format_program`` are inverse to each other, ``check`` refuses what cannot be
-evaluated. Nothing here knows of an engine, and importing it loads no parser.
+``parse_program`` and ``format_program`` are inverse to each other. ``check`` refuses programs that cannot be
+evaluated. No module of this folder depends on the engine. Importing the folder does not import lark.
 """
 
 from corollary.language.checks import check

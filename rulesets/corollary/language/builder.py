@@ -1,5 +1,7 @@
-"""Syntax tree -> rules. Every complaint is kept in ``diagnostics`` and building goes on, so that one
-reading finds every unknown prefix; what is built is good only if there are none.
+"""Syntax tree (lark) -> rules.
+
+Errors are appended to ``Builder.diagnostics`` and building continues, so that one pass reports every unknown
+prefix. The program is valid only if ``diagnostics`` is empty.
 """
 
 from __future__ import annotations
@@ -48,14 +50,14 @@ if TYPE_CHECKING:
     Node: TypeAlias = Branch | Token
 
 DEEPEST = 100
-"""How many operators and calls may lie within each other: deeper ones overrun Python's stack later."""
+"""Maximum nesting depth of operators and calls. Deeper ones would overflow Python's stack when evaluated."""
 
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _NUMBER_TYPES = {"INTEGER": XSD + "integer", "DECIMAL": XSD + "decimal", "DOUBLE": XSD + "double"}
 
 
 def span_of(place: Node, source: str, lines: Sequence[str]) -> Span:
-    """Where a token or branch begins."""
+    """The place where a token or branch begins."""
     at = place if isinstance(place, str) else place.meta
     line, column = at.line or 1, at.column or 1
     return Span(source, line, column, lines[line - 1].rstrip("\r").replace("\t", " "))
@@ -279,9 +281,10 @@ class Builder:
 def _rename_apart(
     heads: tuple[Triple, ...], body: list[BodyElement], existential: dict[int, set[Variable]]
 ) -> None:
-    """Give the variables after EXISTS names of their own where the rule uses theirs elsewhere.
+    """Rename, in ``body``, the variables after EXISTS that also occur elsewhere in the rule.
 
-    In the model, what makes a variable of ``Not`` existential is that it occurs nowhere else.
+    In the model a variable of ``Not`` is existential if it occurs in no other part of the rule. Example:
+    ``:C[?y] :- [?x, :q, ?y], NOT EXISTS ?y IN [?x, :p, ?y]`` gets ``NOT [?x, :p, ?y_1]``.
     """
     taken = {variable for part in (*heads, *body) for variable in occurrences(part)}
     for position, named in existential.items():

@@ -1,7 +1,7 @@
-"""What a program must be before it can be evaluated: safe, ground in its facts, and made of known parts.
+"""Static checks of a program: rules are safe, facts are ground, builtins and functions are known.
 
-Nothing is evaluated here, and stratification is the planner's to judge. All complaints about a whole
-program are collected before one error is raised.
+Stratification is checked later, by ``corollary.program.stratify``. All errors of a program are collected
+before one exception is raised.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from corollary.language.model import (
 from corollary.language.variables import bound_variables, variables
 
 Complaint = tuple[str, str, str]
-"""The message, the word of the rule that it is about, and the remedy."""
+"""An error: the message, the word of the rule text that the caret points to ("" for none), the remedy."""
 
 
 def check(program: Program) -> None:
-    """Refuse a program that is unsafe or malformed, with everything that is wrong with it.
+    """Refuse a program that is unsafe or malformed. The exception carries all diagnostics of the program.
 
-    Raises ``UnsafeRuleError`` if any variable is unsafe, else ``RuleError`` if anything is malformed.
+    Raises ``UnsafeRuleError`` if any rule is unsafe, else ``RuleError`` if any rule is malformed.
     """
     diagnostics: dict[Diagnostic, None] = {}
     is_unsafe = False
@@ -63,7 +63,7 @@ def _diagnostic(rule: Rule, complaint: Complaint) -> Diagnostic:
 
 
 def _narrowed(span: Span, word: str) -> Span:
-    """The place of a word in the first line of a rule, or of the rule if it stands further down."""
+    """The place of a word in the first line of a rule; ``span`` itself if the word is not there."""
     found = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)").search(span.text, span.column - 1)
     return replace(span, column=found.start() + 1) if word and found else span
 
@@ -94,7 +94,10 @@ def _unsafe(rule: Rule) -> Iterator[Complaint]:
 def _unsafe_body(
     body: Sequence[BodyElement], bound: set[Variable], negated: Iterable[Variable] = ()
 ) -> Iterator[Complaint]:
-    """Inputs that nothing binds, and outputs that something else binds too."""
+    """Errors for inputs that are not bound, and for computed variables that another element also binds.
+
+    ``bound`` are the variables that ``body`` binds, ``negated`` those that occur under NOT.
+    """
     outputs = Counter(variable for element in body for variable in _outputs(element))
     others = bound_variables([element for element in body if not isinstance(element, Bind | Aggregate)])
     groups = {variable for element in body if isinstance(element, Aggregate) for variable in element.group}
@@ -124,7 +127,7 @@ def _unsafe_body(
 
 
 def _outputs(element: BodyElement) -> tuple[Variable, ...]:
-    """What an element computes."""
+    """The variables that an element computes: by ``Bind``, or by the functions of an ``Aggregate``."""
     match element:
         case Bind(_, variable):
             return (variable,)
@@ -135,7 +138,7 @@ def _outputs(element: BodyElement) -> tuple[Variable, ...]:
 
 
 def _unsafe_scope(element: Each | Aggregate, rule: Rule) -> Iterator[Complaint]:
-    """Variables that belong inside an EACH or AGGREGATE, and what an aggregate needs inside."""
+    """Errors for local variables used outside their EACH or AGGREGATE, and for the inputs of an aggregate."""
     others = tuple(other for other in rule.body if other is not element)
     outside = _all_variables((*rule.heads, *others))
     if isinstance(element, Each):
@@ -192,7 +195,7 @@ def _malformed(rule: Rule) -> Iterator[Complaint]:
         if isinstance(head.subject, Literal):
             yield ("the subject of a head cannot be a literal", "", "RDF has no such triples")
         if isinstance(head.predicate, Literal):
-            # a blank node may be one: an anonymous inverse has facts, which restrictions on it read
+            # A blank node is allowed: an anonymous inverse property has facts, which restrictions read.
             yield ("the predicate of a head cannot be a literal", "", "RDF has no such triples")
     for element in rule.body:
         yield from _malformed_element(element)

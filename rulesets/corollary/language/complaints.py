@@ -1,4 +1,4 @@
-"""What lark found wrong, in plain words: what stands there, what could, and the likely remedy."""
+"""Messages for syntax errors: the unexpected token, what is allowed there, a likely remedy."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ _PHRASES: tuple[tuple[str, frozenset[str]], ...] = (
     ("`ON`", frozenset({"_ON"})),
     ("`BIND`", frozenset({"_BIND"})),
 )
-"""Phrase <- the terminals that it stands for. Tried in order; what a phrase has taken is gone."""
+"""Phrase <- its terminals. In order, a phrase is used if all of them are expected and not yet covered."""
 
 
 def syntax_diagnostic(error: UnexpectedInput, source: str, lines: Sequence[str]) -> Diagnostic:
-    """One complaint for an error of the parser, at the first place where the text leaves the language."""
+    """The diagnostic for an exception of lark: at the first token or character that is not allowed."""
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
     expected: set[str] = error.interactive_parser.accepts()  # type: ignore[no-untyped-call]
@@ -65,7 +65,7 @@ def syntax_diagnostic(error: UnexpectedInput, source: str, lines: Sequence[str])
         assert isinstance(error, UnexpectedToken)
         token = error.token
         found, kind, line, column = str(token), token.type, token.line, token.column
-        if kind == "$END":  # it borrows the place of the last token
+        if kind == "$END":  # lark gives it the place of the last token
             line, column = token.end_line, token.end_column
     text = lines[line - 1].rstrip("\r").replace("\t", " ")
     message, remedy = _broken_token(found, expected) or (
@@ -82,7 +82,7 @@ def _found(found: str, kind: str) -> str:
 
 
 def _alternatives(expected: Iterable[str]) -> str:
-    """``a term, `,` or `]```: the expected terminals in words."""
+    """The expected terminals in words: ``a term, `,` or `]```."""
     left = set(expected)
     phrases: dict[str, None] = {}
     for phrase, terminals in _PHRASES:
@@ -94,7 +94,7 @@ def _alternatives(expected: Iterable[str]) -> str:
 
 
 def _broken_token(found: str, expected: Container[str]) -> tuple[str, str] | None:
-    """Message and remedy for something begun and not ended."""
+    """Message and remedy for an incomplete string, IRI or annotation, else None."""
     if found in ('"', "'"):
         return "this string has no end on its line", f"close it with {found}, and write a line break as \\n"
     if found.startswith("<") and "IRIREF" in expected:
@@ -105,7 +105,7 @@ def _broken_token(found: str, expected: Container[str]) -> tuple[str, str] | Non
 
 
 def _remedy(found: str, kind: str, expected: Container[str], before: str) -> str:
-    """The likely way out, or nothing."""
+    """The likely remedy, or "". ``before`` is the line up to the unexpected token."""
     if "DOT" in expected and (kind == "$END" or not before.strip()):
         return "a rule ends with ` .`"
     if kind == "NAME" and "BLANK_NODE" in expected:

@@ -1,7 +1,7 @@
 """Constants and their canonical N-Triples text, and the escapes of strings and IRIs.
 
-The text is, character for character, what pyoxigraph prints for the same term: it is the key by
-which the term dictionary knows a term.
+The canonical text of a term is, character for character, the text that pyoxigraph prints. The term dictionary
+uses this text as the key of the term.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from corollary.language.model import IRI, OWL, RDF, RDFS, XSD, BlankNode, Constant, Literal
 
 PREDECLARED = {"rdf": RDF, "rdfs": RDFS, "owl": OWL, "xsd": XSD}
-"""The prefixes that every rule text may use without declaring them."""
+"""Prefixes that a rule text may use without a declaration, with their namespaces."""
 
 _NAMED_ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", '"': '"', "'": "'", "\\": "\\"}
 
@@ -19,7 +19,7 @@ _ESCAPED = {
     **{code: f"\\u{code:04X}" for code in (*range(0x20), 0x7F, 0xFFFE, 0xFFFF)},
     **{ord(character): f"\\{name}" for name, character in _NAMED_ESCAPES.items() if name != "'"},
 }
-"""Code point -> how a canonical string writes it. The rest stand for themselves."""
+"""Code point -> its escape in a canonical string. All other characters are written unescaped."""
 
 _NEEDS_ESCAPE = re.compile('[\x00-\x1f\x7f\ufffe\uffff"\\\\]')
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.)|$)", re.DOTALL)
@@ -27,12 +27,12 @@ _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@(\S+)|\^\^<([^<>"]*)>)?', re.DOTA
 
 
 def escape(text: str) -> str:
-    """The text as it stands between the quotes of a canonical string."""
+    """The text with the escapes of a canonical string, without quotes."""
     return text.translate(_ESCAPED) if _NEEDS_ESCAPE.search(text) else text
 
 
 def unescape(text: str) -> str:
-    """The text that a string or IRI with escapes stands for; ``ValueError`` names a wrong escape."""
+    """A string or IRI with its escapes replaced by characters. ``ValueError`` names an invalid escape."""
     return _ESCAPE.sub(_unescaped, text) if "\\" in text else text
 
 
@@ -51,8 +51,8 @@ def _unescaped(match: re.Match[str]) -> str:
 def constant_text(constant: Constant) -> str:
     """The canonical N-Triples text of a constant, exactly as pyoxigraph prints it.
 
-    A string has no datatype, and language tags are in lower case, since RDF takes tags that differ
-    in case for the same.
+    The datatype ``xsd:string`` is not written. Language tags are written in lower case, because RDF compares
+    them case-insensitively: ``"a"@EN`` becomes ``"a"@en``.
     """
     match constant:
         case IRI(value):
@@ -69,9 +69,9 @@ def constant_text(constant: Constant) -> str:
 
 
 def parse_constant(text: str) -> Constant:
-    """The constant that an N-Triples text stands for; ``ValueError`` for what is no such text.
+    """The constant with that N-Triples text.
 
-    Triple terms (``<<( ... )>>``) are not constants of the rule language.
+    Raises ``ValueError`` for any other text. Triple terms (``<<( ... )>>``) are not in the rule language.
     """
     if text.startswith("_:") and len(text) > 2:
         return BlankNode(text[2:])
@@ -85,6 +85,6 @@ def parse_constant(text: str) -> Constant:
 
 
 def literal(lexical: str, datatype: str | None = None, language: str | None = None) -> Literal:
-    """A literal, with the datatypes that say nothing more (string, langString) left out."""
+    """A literal; an implied datatype (``xsd:string``, ``rdf:langString`` with a language) becomes None."""
     implied = RDF + "langString" if language else XSD + "string"
     return Literal(lexical, None if datatype == implied else datatype, language)

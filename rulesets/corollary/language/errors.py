@@ -1,7 +1,7 @@
-"""What goes wrong with rules, as data: every error knows its place and its remedy.
+"""Errors as data: a diagnostic has a message, a place in the input, and a remedy.
 
-``CorollaryError`` is the one base class: whoever catches it catches every mistake a user of this
-project can make. Broken invariants of our own are assertions, never one of these.
+``CorollaryError`` is the base class of all errors that a user of this project can cause. Violated internal
+invariants are assertions, never a ``CorollaryError``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import Enum
 
 
 class Hint(Enum):
-    """A remedy that Python and the command line put in different words; the value is in Python's."""
+    """A remedy with one wording for Python (the value) and another for the command line."""
 
     SKIP_BAD_LINES = 'on_error="skip" leaves bad lines out'
     NAME_FORMAT = "name the format, as in format='ttl'"
@@ -28,28 +28,31 @@ class Hint(Enum):
 
 
 class CorollaryError(Exception):
-    """Base of all errors that a user can cause and mend."""
+    """Base class of all errors that a user can cause and correct."""
 
     def __init__(self, complaint: str | Diagnostic) -> None:
         self.complaint = complaint
         super().__init__(str(complaint))
 
     def text(self, words: Mapping[Hint, str]) -> str:
-        """The message with other words for its hint; ``words`` has some for every hint."""
+        """The message with the wording of its hint taken from ``words``; without an entry there, Python's."""
         return self.complaint.text(words) if isinstance(self.complaint, Diagnostic) else str(self)
 
     def unquoted(self) -> str:
-        """Place and message without anything that may stand in the input."""
+        """Place and message, without the parts that may quote the input.
+
+        For errors that carry plain text instead of a ``Diagnostic``: the name of the class.
+        """
         return self.complaint.unquoted() if isinstance(self.complaint, Diagnostic) else type(self).__name__
 
 
 LONGEST_QUOTE = 500
-"""Characters of the input that a message shows: a longer line is left out, a longer detail cut off."""
+"""Maximum number of characters of input in a message. A longer line is omitted, a longer detail truncated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A place in a rule text: file (or ``<text>``), line and column from 1, and the line itself."""
+    """A place in a text: file (or ``<text>``), line and column (both from 1), and the text of the line."""
 
     source: str
     line: int
@@ -62,9 +65,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One complaint: what is wrong, where, and what to do about it.
+    """One error: what is wrong, where, and what to do about it.
 
-    ``detail`` is the part of the message that may quote the input. ``hint`` is a remedy too.
+    ``detail`` is printed after ``message``, and is the part that may quote a data file. ``hint`` is a second
+    remedy, printed after ``remedy``.
     """
 
     message: str
@@ -78,11 +82,11 @@ class Diagnostic:
         return self.text({})
 
     def unquoted(self) -> str:
-        """``file:line:column: message`` without anything that may stand in the input."""
+        """``file:line:column: message``, without ``detail`` and the line, which may quote the input."""
         return f"{self.span}: {self.message}" if self.span else self.message
 
     def text(self, words: Mapping[Hint, str]) -> str:
-        """As ``str``, with these words for the hint instead of Python's."""
+        """As ``str``, with the wording of the hint taken from ``words`` if it has an entry there."""
         detail = self.detail if len(self.detail) <= LONGEST_QUOTE else f"{self.detail[:LONGEST_QUOTE]}..."
         lines = [f"{self.unquoted()}: {detail}" if detail else self.unquoted()]
         if self.span and 0 < len(self.span.text) <= LONGEST_QUOTE:
@@ -95,7 +99,7 @@ class Diagnostic:
 
 
 class RuleError(CorollaryError):
-    """A rule text that cannot be used. All its diagnostics are collected before it is raised."""
+    """A program that cannot be used. ``diagnostics`` has all the errors found, at least one."""
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
         assert diagnostics, "a rule error without a reason"
@@ -108,16 +112,16 @@ class RuleSyntaxError(RuleError):
 
 
 class UnsafeRuleError(RuleError):
-    """A variable is used where nothing binds it."""
+    """A rule is unsafe: a variable is not bound, is computed twice, or is used outside its scope."""
 
 
 class UnstratifiableError(RuleError):
-    """A negation or an aggregate depends on itself; the message names the cycle."""
+    """A negation or an aggregate depends on itself: there are no strata. The message names the cycle."""
 
 
 class UnknownProfileError(CorollaryError):
-    """No profile or rule file has that name; the message lists what there is."""
+    """No profile or rule file has that name. The message lists the profiles."""
 
 
 class InputError(CorollaryError):
-    """A data file that cannot be read or written; the message says which, where and why."""
+    """An input or output cannot be read or written. The message says which, where and why."""

@@ -1,14 +1,14 @@
-"""The functions and operators of expressions: their names and how many arguments each takes.
+"""The functions, operators and aggregates of expressions, with their arities.
 
-One table for the checks and for the evaluator, so that what is accepted is what is evaluated. All
-are SPARQL's of the same name, written in any case and stored in lower case, but for
-``DATATYPE_CLASH(?v, ?d)``: the literal v denotes a value that is none of the datatype d.
+The checks and the evaluator use the same tables, so that every accepted call can be evaluated. Names are
+written in any case and stored in lower case. Each is SPARQL's function of that name, with two exceptions: the
+aggregate ``median``, and ``DATATYPE_CLASH(?v, ?d)``: the literal v denotes a value outside the datatype d.
 """
 
 from __future__ import annotations
 
 MANY = 1 << 30
-"""The most arguments of a function that takes any number."""
+"""Maximum arity of a function without a limit on its arguments: a sentinel, larger than any call."""
 
 FUNCTIONS: dict[str, tuple[int, int]] = {
     # numbers
@@ -55,7 +55,7 @@ FUNCTIONS: dict[str, tuple[int, int]] = {
     "minutes": (1, 1),
     "seconds": (1, 1),
 }
-"""Function -> least and greatest number of arguments."""
+"""Function -> (minimum, maximum) number of arguments."""
 
 OPERATORS: dict[str, tuple[int, int]] = {
     "||": (2, 2),
@@ -74,7 +74,7 @@ OPERATORS: dict[str, tuple[int, int]] = {
     "/": (2, 2),
     "!": (1, 1),
 }
-"""Operator -> least and greatest number of operands. ``in`` takes the value, then the list."""
+"""Operator -> (minimum, maximum) number of operands. The operands of ``in`` are the value, then the list."""
 
 AGGREGATES = ("count", "sum", "min", "max", "avg", "median")
-"""The functions of ``AGGREGATE``. Only ``count`` may be of ``*``."""
+"""The functions of ``AGGREGATE``. Only ``count`` accepts ``*`` as its argument."""

@@ -1,11 +1,14 @@
-"""Patterns over whole RDF lists, rewritten into ordinary atoms over virtual relations.
+"""Rewriting of patterns over whole RDF lists into atoms over virtual relations.
 
-``EACH`` and ``CHAIN`` speak of lists of any length n. For each n that occurs in the data the rule is
-unrolled with ``LIST_n(?list, ?k)`` (k is one well-formed reading of the list, n items long) and
-``ITEM_i(?k, ?x)`` (x is its item number i, from 1). ``PAIR`` needs no length: ``READING(?list, ?k)``,
-and ``CELL(?k, ?c)`` for two different cells c of that reading, whose rdf:first facts name the items.
-All of these are facts like any other: a list cell that changes changes them, and the ordinary
-maintenance does the rest.
+    READING(l, k)   k is a reading of the list l: a path of cells from its head to rdf:nil
+    LIST_n(l, k)    k is a reading of l with n items
+    ITEM_i(k, x)    x is item number i of k, from 1
+    CELL(k, c)      c is a cell of k
+
+``EACH`` and ``CHAIN`` match lists of any length: a rule with one of them is unrolled once for each length n
+that occurs in the data, with ``LIST_n`` and ``ITEM_i``. ``PAIR`` does not depend on the length: it becomes
+``READING`` and two different ``CELL`` atoms, whose rdf:first values are the items. Virtual relations are
+maintained like all others.
 """
 
 from __future__ import annotations
@@ -33,15 +36,17 @@ FIRST = IRI(RDF + "first")
 
 
 def has_list_pattern(rule: Rule) -> bool:
-    """Whether the rule must be unrolled, once a length, before it can be planned."""
+    """Whether the rule has to be unrolled for each list length."""
     return any(isinstance(element, Each | Chain) for element in rule.body)
 
 
 def unroll(rule: Rule, length: int) -> Rule:
-    """The rule for lists of that many items (at least 1), without ``Each``, ``Chain`` and ``Pair``.
+    """The rule for lists of ``length`` items, without ``Each``, ``Chain`` and ``Pair``.
 
-    A rule with several list patterns is unrolled for lists of that same length; patterns over the
-    same list variable share one reading of it.
+    Precondition: ``length >= 1``. If a rule has several ``Each`` and ``Chain`` patterns, all their lists
+    have this length. Patterns over the same list term share one reading.
+    Example, length 2: ``EACH ?d IN ?l ([?y, a, ?d])`` becomes
+    ``LIST_2(?l, ?k), ITEM_1(?k, ?d1), ITEM_2(?k, ?d2), [?y, a, ?d1], [?y, a, ?d2]``.
     """
     assert length >= 1
     item_name, list_name = _unused(rule, "item", "list")
@@ -62,7 +67,7 @@ def unroll(rule: Rule, length: int) -> Rule:
 
 
 def with_cells(rule: Rule) -> Rule:
-    """The rule without ``Pair``: two cells of one reading, and the items that these name."""
+    """The rule with each ``Pair`` replaced by two different cells of one reading, and their items."""
     if not any(isinstance(element, Pair) for element in rule.body):
         return rule
     names = _unused(rule, "pair", "cell", "other")
@@ -82,7 +87,7 @@ def _cells(pair: Pair, position: int, names: Sequence[str]) -> Iterator[BodyElem
 
 
 def _unused(rule: Rule, *names: str) -> tuple[str, ...]:
-    """The names, with underscores put before them until no variable of the rule begins with one."""
+    """The names, with underscores until no variable of the rule starts with one."""
     known = tuple(variable.name for variable in variables(rule))
     while any(variable.startswith(names) for variable in known):
         names = tuple(f"_{name}" for name in names)
@@ -90,14 +95,14 @@ def _unused(rule: Rule, *names: str) -> tuple[str, ...]:
 
 
 def _steps(chain: Chain, items: list[Variable]) -> list[BodyElement]:
-    """A path: one triple an item, ends shared."""
+    """The path of a chain: one triple for each item; its object is the subject of the next triple."""
     knots: list[Term] = [Variable(f"{items[0].name}_knot{i}") for i in range(len(items) + 1)]
     knots[0], knots[-1] = chain.start, chain.end
     return [Triple(knots[i], item, knots[i + 1]) for i, item in enumerate(items)]
 
 
 def _copies(each: Each, items: list[Variable], rule: Rule) -> list[BodyElement]:
-    """The atoms once an item; variables that occur nowhere else are fresh for every item."""
+    """A copy of the atoms for each item. Each copy has fresh variables for those that occur only here."""
     outside = {v for head in rule.heads for v in variables(head)}
     outside |= {v for element in rule.body if element is not each for v in variables(element)}
     copies: list[BodyElement] = []
@@ -114,9 +119,9 @@ def _copies(each: Each, items: list[Variable], rule: Rule) -> list[BodyElement]:
 
 
 def list_predicates(rule: Rule) -> set[Term | None]:
-    """Where the lists of a rule hang: the predicates whose objects are taken for lists.
+    """The constant predicates whose objects are the lists of a rule.
 
-    None stands for a list that no constant predicate leads to, so that any cell may be meant.
+    None stands for a list that is not the object of such a triple: its head may be any cell.
     """
     found: set[Term | None] = set()
     for element in rule.body:

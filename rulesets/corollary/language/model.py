@@ -1,17 +1,17 @@
-"""Rules as data: terms, atoms, rules, programs. Immutable, hashable, and with no engine behind them.
+"""Rules as data: terms, atoms, rules, programs. All classes are immutable and hashable.
 
-A rule is read ``heads :- body``: whenever every body element holds, every head holds. A rule
-without heads is a constraint, written ``false :- body``: whatever satisfies its body is an
-inconsistency. A rule without a body states facts.
+A rule is written ``heads :- body``: if all body elements hold, all heads hold. A rule without heads is a
+constraint, written ``false :- body``: each match of its body is an inconsistency. A rule without a body
+states facts.
 
-The body is made of
+The elements of a body are
 
-* ``Triple``: a triple pattern; variables may stand anywhere, the predicate included. A class atom
-  ``:C[?x]`` is the triple ``[?x, rdf:type, :C]``;
+* ``Triple``: a triple pattern. Variables are allowed in all three places. A class atom ``:C[?x]`` is
+  ``[?x, rdf:type, :C]``;
 * ``Builtin``: a pattern over a virtual relation of the engine, such as ``MEMBER(?list, ?item)``;
 * ``Each``, ``Chain`` and ``Pair``: patterns over a whole RDF list, rewritten before planning;
-* ``Not``: no way to satisfy these atoms; its own further variables are existential;
-* ``Filter``, ``Bind``, ``Aggregate``: as in SPARQL and in RDFox's rule language.
+* ``Not``: its atoms have no match. Variables that occur only in this ``Not`` are existential;
+* ``Filter``, ``Bind``, ``Aggregate``: as in SPARQL and in the rule language of RDFox.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 OWL = "http://www.w3.org/2002/07/owl#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
-"""The namespaces of the W3C, as text."""
+"""Namespace IRIs of the W3C vocabularies."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -44,14 +44,14 @@ class IRI:
 
 @dataclass(frozen=True, slots=True, order=True)
 class BlankNode:
-    """A blank node that the data calls ``_:label``: a constant, not a variable."""
+    """The blank node with the label ``_:label`` in the data: a constant, not a variable."""
 
     label: str
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Literal:
-    """A literal, to the letter. ``datatype`` is None for a plain or language-tagged one."""
+    """A literal as written: ``1`` and ``01`` differ. ``datatype`` is None for plain and tagged literals."""
 
     lexical: str
     datatype: str | None = None
@@ -59,10 +59,10 @@ class Literal:
 
 
 Constant = IRI | BlankNode | Literal
-"""A term that is no variable."""
+"""A term that is not a variable."""
 
 Term = Variable | Constant
-"""What stands in an atom."""
+"""An argument of an atom."""
 
 RDF_TYPE = IRI(RDF + "type")
 """The predicate of class atoms."""
@@ -85,10 +85,11 @@ class Triple:
 class Builtin:
     """``NAME(first, second)``: a virtual relation over two terms.
 
-    ``MEMBER(?l, ?x)``: x is an item of the well-formed RDF list l. ``REPEATED(?l, ?x)``: it is so at
-    two positions. ``VALUE(?v, ?d)``: the literal v, used in some fact, denotes a value of datatype d.
-    ``ILL_TYPED(?v, ?d)``: its lexical form is not one of its own datatype d.
-    ``SAME_VALUE(?v, ?w)`` and ``DIFFERENT_VALUE(?v, ?w)`` compare two distinct literals' values.
+    * ``MEMBER(?l, ?x)``: x is an item of the well-formed RDF list l;
+    * ``REPEATED(?l, ?x)``: x is an item of l at two or more positions;
+    * ``VALUE(?v, ?d)``: the literal v occurs in a fact and denotes a value of the datatype d;
+    * ``ILL_TYPED(?v, ?d)``: the literal v has the datatype d, and d does not allow its lexical form;
+    * ``SAME_VALUE(?v, ?w)``, ``DIFFERENT_VALUE(?v, ?w)``: distinct literals with equal, or different, values.
     """
 
     name: str
@@ -96,15 +97,15 @@ class Builtin:
 
 
 BUILTIN_NAMES = ("MEMBER", "REPEATED", "VALUE", "ILL_TYPED", "SAME_VALUE", "DIFFERENT_VALUE")
-"""The virtual relations of the engine that rules may read."""
+"""Virtual relations that rules may use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Each:
     """``EACH ?item IN ?list (atoms)``: the atoms hold for every item of the list.
 
-    Variables of ``atoms`` that occur nowhere else in the rule are fresh for every item... except
-    that a variable shared by several atoms of one item stays shared within that item.
+    A variable that occurs only in ``atoms`` may have another value for each item. For one item it has the
+    same value in all atoms.
     """
 
     item: Variable
@@ -114,7 +115,7 @@ class Each:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """``CHAIN(?list, ?start, ?end)``: a path from start to end along the properties in the list."""
+    """``CHAIN(?list, ?start, ?end)``: a path from start to end; its edges are the properties in the list."""
 
     list: Term
     start: Term
@@ -125,7 +126,8 @@ class Chain:
 class Pair:
     """``PAIR(?list, ?first, ?second)``: items at two different positions of the list, in either order.
 
-    Two names of one item (owl:sameAs) stand at one position; an item listed twice stands at two.
+    Names that owl:sameAs adds to an item have its position: with a = c, the list (a b) has no pair (a, c).
+    An item listed twice has two positions: the list (a b a) has the pair (a, a).
     """
 
     list: Term
@@ -134,38 +136,38 @@ class Pair:
 
 
 LIST_PATTERNS: dict[str, type[Chain | Pair]] = {"CHAIN": Chain, "PAIR": Pair}
-"""The patterns over three terms, by name."""
+"""Keyword -> list pattern over three terms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """``NOT [..]`` or ``NOT EXISTS ?y IN ([..], [..])``."""
+    """``NOT [..]`` or ``NOT EXISTS ?y IN ([..], [..])``: the conjunction of the atoms has no match."""
 
     atoms: tuple[Triple | Builtin, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An operator or function of an expression: ``Call("<", (a, b))``, ``Call("abs", (a,))``."""
+    """A call of an operator or function: ``Call("<", (a, b))``, ``Call("abs", (a,))``."""
 
     function: str
     arguments: tuple[Expression, ...]
 
 
 Expression = Term | Call
-"""What filters and bindings compute."""
+"""The argument of ``Filter``, ``Bind`` and the aggregate functions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """``FILTER(expression)``: its effective boolean value is true; an error counts as false."""
+    """``FILTER(expression)``: the effective boolean value is true. An error counts as false."""
 
     expression: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """``BIND(expression AS ?variable)``; an error leaves no row."""
+    """``BIND(expression AS ?variable)``. An error removes the row, unlike in SPARQL."""
 
     expression: Expression
     variable: Variable
@@ -173,7 +175,7 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class AggregateBinding:
-    """``function(argument) AS ?variable``; ``argument`` None is ``count(*)``."""
+    """``function(argument) AS ?variable``. If ``argument`` is None: ``count(*)``."""
 
     function: str
     argument: Expression | None
@@ -183,7 +185,7 @@ class AggregateBinding:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """``AGGREGATE(atoms ON ?x ?y BIND count(?z) AS ?n)``: one row a group."""
+    """``AGGREGATE(atoms ON ?x ?y BIND count(?z) AS ?n)``: one row for each group that has a match."""
 
     body: tuple[Triple | Filter | Bind, ...]
     group: tuple[Variable, ...]
@@ -191,12 +193,12 @@ class Aggregate:
 
 
 BodyElement = Triple | Builtin | Each | Chain | Pair | Not | Filter | Bind | Aggregate
-"""What the body of a rule is made of."""
+"""An element of the body of a rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``heads :- body``. The name and the span are not part of a rule's identity."""
+    """``heads :- body``. Equality and hash ignore ``name`` and ``span``."""
 
     heads: tuple[Triple, ...]
     body: tuple[BodyElement, ...]
@@ -205,7 +207,7 @@ class Rule:
 
     @property
     def is_constraint(self) -> bool:
-        """Whether the head is *false*."""
+        """Whether the rule has no heads: ``false :- body``."""
         return not self.heads
 
     def named(self, name: str) -> Rule:
@@ -214,7 +216,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Rules in the order written, and the prefixes to print them with."""
+    """Rules in the order written. Equality and hash ignore ``prefixes`` (for printing) and ``name``."""
 
     rules: tuple[Rule, ...]
     prefixes: tuple[tuple[str, str], ...] = field(default=(), compare=False)
@@ -230,7 +232,7 @@ class Program:
         return f"<Program {self.name!r}: {len(self):,} {'rule' if len(self) == 1 else 'rules'}>"
 
     def __add__(self, other: Program) -> Program:
-        """Both programs' rules, each once; the first to bind a prefix keeps it."""
+        """The rules of both programs without duplicates. If both declare a prefix, ``self`` decides."""
         rules = tuple(dict.fromkeys(self.rules + other.rules))
         prefixes = tuple({**dict(other.prefixes), **dict(self.prefixes)}.items())
         return Program(rules, prefixes, "+".join(filter(None, (self.name, other.name))))

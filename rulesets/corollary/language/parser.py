@@ -1,7 +1,7 @@
-"""Reading rule texts: text -> syntax tree (lark) -> ``Program``.
+"""Parsing of rule texts: text -> syntax tree (lark) -> ``Program``.
 
-What comes out is in the language but may still be unsafe: ``check`` tells. Importing this module
-loads no parser; the first text does, and the parser is kept.
+A parsed program is syntactically valid but may be unsafe: see ``check``. Importing this module does not
+import lark. The first call builds the LALR parser, which is kept for later calls.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def _parser() -> Lark:
 
 
 def parse_program(text: str, source: str = "<text>") -> Program:
-    """The program that a text states; ``source`` is what messages call it.
+    """The program of a rule text. ``source`` is the name of the text in messages.
 
-    Raises ``RuleSyntaxError`` with the first place that is not in the language or, when all of it is,
-    with every unknown prefix, unknown builtin and impossible constant at once.
+    Raises ``RuleSyntaxError``: with the first place that the grammar does not allow, else with all unknown
+    prefixes, unknown builtins, invalid constants and too deep expressions.
     """
     from lark.exceptions import UnexpectedInput
 
@@ -50,7 +50,10 @@ def parse_program(text: str, source: str = "<text>") -> Program:
 
 
 def parse_file(path: str | Path) -> Program:
-    """The program of a rule file (UTF-8), named after the file; ``InputError`` if it cannot be read."""
+    """The program of a rule file (UTF-8). ``Program.name`` is the file name without its suffix.
+
+    Raises ``InputError`` if the file cannot be read, ``RuleSyntaxError`` as ``parse_program``.
+    """
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8-sig")

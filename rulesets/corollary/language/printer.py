@@ -1,6 +1,6 @@
-"""Rules -> text. Inverse to the parser: what is printed reads back as an equal program.
+"""Rules -> text. Inverse to the parser: parsing the printed text gives an equal program.
 
-A rule stands on one line if it fits, else every head and every body element has its own line.
+A rule is printed on one line if it fits in ``WIDTH``, else on one line for each head and body element.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from corollary.language.variables import occurrences
 Prefixes = Iterable[tuple[str, str]]
 
 WIDTH = 100
-"""A rule up to this long stands on one line."""
+"""Maximum length, in characters, of a rule printed on one line."""
 
 _PREFIX = re.compile(r"(?:[^\W\d_](?:[\w.\-]*[\w\-])?)?")
 _LOCAL = re.compile(r"\w(?:[\w.\-]*[\w\-])?")
@@ -52,7 +52,7 @@ _ABBREVIATED = {
     XSD + "double": re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+"),
     XSD + "boolean": re.compile(r"true|false"),
 }
-"""Datatype -> the lexical forms that can stand without quotes."""
+"""Datatype -> the lexical forms that are printed without quotes."""
 
 _PRECEDENCE = {
     "||": 1,
@@ -61,26 +61,26 @@ _PRECEDENCE = {
     **dict.fromkeys("+-", 4),
     **dict.fromkeys("*/", 5),
 }
-"""Binary operator -> how tightly it binds. Comparisons do not associate, the others do to the left."""
+"""Binary operator -> precedence; higher is tighter. Comparisons do not associate, others do to the left."""
 
 
 def format_rule(rule: Rule, prefixes: Prefixes = ()) -> str:
-    """The text of one rule, without its name, with IRIs shortened by the prefixes given."""
+    """The text of one rule, without its name. IRIs are shortened by ``prefixes``."""
     return _Printer(prefixes).rule(rule)
 
 
 def format_element(element: BodyElement, prefixes: Prefixes = ()) -> str:
-    """The text of one body element, with IRIs shortened by the prefixes given."""
+    """The text of one body element. IRIs are shortened by ``prefixes``."""
     return _Printer(prefixes).element(element, ())
 
 
 def format_constant(constant: Constant, prefixes: Prefixes = ()) -> str:
-    """The text of a constant in a rule, with IRIs shortened by the prefixes given."""
+    """The text of a constant in the rule language. IRIs are shortened by ``prefixes``."""
     return _Printer(prefixes).term(constant)
 
 
 def format_program(program: Program) -> str:
-    """The text of a program: the prefixes it uses, then its rules under their names."""
+    """The text of a program: declarations of the prefixes used, then the rules with their ``@name`` lines."""
     printer = _Printer(program.prefixes)
     lines: list[str] = []
     last_name = ""
@@ -98,7 +98,7 @@ def format_program(program: Program) -> str:
 
 
 class _Printer:
-    """Prints with one set of prefixes, and remembers which of them it used."""
+    """Prints with one set of prefixes and records in ``used`` which of them occur."""
 
     def __init__(self, prefixes: Prefixes) -> None:
         declared = {
@@ -112,7 +112,7 @@ class _Printer:
         self.names: dict[IRI, str] = {}
 
     def header(self) -> list[str]:
-        """The declarations of the prefixes used so far, but those that need none."""
+        """The declarations of the prefixes used so far; predeclared prefixes need none."""
         needed = sorted(self.used - PREDECLARED.items())
         return [f"PREFIX {prefix}: <{_iri_escaped(namespace)}>" for prefix, namespace in needed]
 
@@ -131,7 +131,7 @@ class _Printer:
     # body elements
 
     def element(self, element: BodyElement, once: Container[Variable]) -> str:
-        """One body element; ``once`` are the variables that no other part of the rule has."""
+        """One body element. ``once`` are the variables that occur in only one element or head of the rule."""
         match element:
             case Triple() | Builtin():
                 return self.atom(element)
@@ -165,7 +165,7 @@ class _Printer:
         return f"[{self.term(subject)}, a, {self.term(object_)}]"
 
     def negation(self, negation: Not, once: Container[Variable]) -> str:
-        """``NOT``, with EXISTS before the variables that occur nowhere else."""
+        """``NOT``, or ``NOT EXISTS`` if variables occur in no other part of the rule."""
         local = [f"?{v.name}" for v in dict.fromkeys(occurrences(negation)) if v in once]
         atoms = self.atoms(negation.atoms)
         if local:
@@ -197,7 +197,7 @@ class _Printer:
     # expressions and terms
 
     def expression(self, expression: Expression, least: int = 0) -> str:
-        """The expression, in parentheses if its operator binds less tightly than ``least``."""
+        """The expression, in parentheses if the precedence of its operator is less than ``least``."""
         if not isinstance(expression, Call):
             return self.term(expression)
         function, arguments = expression.function, expression.arguments
@@ -215,7 +215,7 @@ class _Printer:
         return f"({text})" if level < least else text
 
     def operand(self, operand: Expression) -> str:
-        """What a sign or ``!`` stands before: in parentheses, since `-5` would be a number."""
+        """The operand of a sign or ``!``. Parentheses for all but simple ones: ``-5`` would be a number."""
         text = self.expression(operand)
         is_simple = isinstance(operand, Variable) or (
             isinstance(operand, Call) and operand.function in FUNCTIONS
@@ -253,5 +253,5 @@ class _Printer:
 
 
 def _iri_escaped(value: str) -> str:
-    """The IRI as it may stand between angle brackets."""
+    """The IRI, with ``\\uXXXX`` for characters that the grammar does not allow between angle brackets."""
     return _NOT_IN_IRI.sub(lambda match: f"\\u{ord(match[0]):04X}", value)

@@ -1,7 +1,7 @@
-"""Which variables a part of a rule has, which of them its body binds, and putting terms in their place.
+"""Occurrences of variables in rules, bound variables, and substitution.
 
-A variable is bound when the facts leave finitely many values for it. Triples, builtins and list
-patterns bind; ``BIND`` and ``AGGREGATE`` bind what they compute; ``NOT`` and ``FILTER`` only test.
+A variable is bound if the facts determine finitely many values for it. Triples, builtins and list patterns
+bind their variables. ``BIND`` and ``AGGREGATE`` bind their results. ``NOT`` and ``FILTER`` bind nothing.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from corollary.language.model import (
 )
 
 Part = Expression | BodyElement | AggregateBinding | Rule
-"""Anything that variables occur in."""
+"""A part of a rule that may contain variables."""
 
 Element = TypeVar("Element", bound=BodyElement)
 
 
 def occurrences(part: Part) -> Iterator[Variable]:
-    """Every occurrence of a variable in a part of a rule, in the order written."""
+    """All occurrences of variables in a part of a rule, in the order written."""
     match part:
         case Variable():
             yield part
@@ -50,7 +50,7 @@ def occurrences(part: Part) -> Iterator[Variable]:
 
 
 def _parts(part: Part) -> tuple[Part, ...]:
-    """What a part is made of, in the order written."""
+    """The direct components of a part of a rule, in the order written."""
     match part:
         case Triple():
             return part.terms
@@ -79,16 +79,16 @@ def _parts(part: Part) -> tuple[Part, ...]:
 
 
 def variables(part: Part) -> set[Variable]:
-    """The variables of a term, expression, body element or rule, the local ones included."""
+    """The variables of a term, expression, body element or rule, including local ones."""
     return set(occurrences(part))
 
 
 def bound_variables(body: Iterable[BodyElement]) -> set[Variable]:
-    """The variables that a body binds, whatever the order of its elements.
+    """The variables that a body binds. The result does not depend on the order of the elements.
 
-    A ``Bind`` binds its variable once everything in its expression is bound; an ``Each`` binds the
-    variables of its atoms but the item; the list of an ``Each``, ``Chain`` or ``Pair`` has to be bound
-    elsewhere.
+    A ``Bind`` binds its variable if all variables of its expression are bound. An ``Each`` binds the
+    variables of its atoms, except the item. ``Each``, ``Chain`` and ``Pair`` do not bind their list.
+    Example: ``BIND(1 AS ?x), BIND(?x AS ?y)`` binds x and y; ``BIND(?x AS ?y)`` alone binds nothing.
     """
     bound: set[Variable] = set()
     binds: list[Bind] = []
@@ -115,12 +115,13 @@ def bound_variables(body: Iterable[BodyElement]) -> set[Variable]:
 
 
 def substitute(rule: Rule, mapping: Mapping[Variable, Term]) -> Rule:
-    """The rule with every occurrence of a mapped variable replaced, local variables included.
+    """The rule with every occurrence of a mapped variable replaced, including local variables.
 
-    Several variables are replaced at once, not one after the other. What a rule computes (the
-    variable of a ``Bind``, an aggregate, or the item of an ``Each``) may only become another variable. A
-    grouping variable that becomes a constant leaves the group. Nothing is renamed to keep local
-    variables apart: choose new names that the rule does not use.
+    The replacement is simultaneous: ``{x: y, y: x}`` swaps x and y. A grouping variable that is mapped to a
+    constant is removed from the group.
+
+    Preconditions: a computed variable (of a ``Bind`` or an aggregate, the item of an ``Each``) is mapped to a
+    variable. No new variable is a local variable of the rule: local variables are not renamed apart.
     """
     return replace(
         rule,
@@ -130,7 +131,7 @@ def substitute(rule: Rule, mapping: Mapping[Variable, Term]) -> Rule:
 
 
 def substitute_element(element: Element, mapping: Mapping[Variable, Term]) -> Element:
-    """One body element with its mapped variables replaced: see ``substitute``."""
+    """One body element with its mapped variables replaced. Contract as in ``substitute``."""
     result = _substitute_element(element, mapping)
     assert isinstance(result, type(element))
     return result

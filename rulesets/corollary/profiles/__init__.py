@@ -1,9 +1,8 @@
-"""Profiles: named rule sets that come with Corollary, each a rule file beside this module.
+"""Profiles: named rule sets that come with Corollary, as rule files in this folder.
 
-The idea: a profile is data. Its rules carry the names of the W3C's rule tables, and a profile that
-adds to another is a file with the additions only; ``PROFILES`` says which files make which profile,
-so that no rule is written twice. Invariant: a rule file that a user gives by its path means the
-same as a profile given by its name.
+Rules have the names of the W3C rule tables. A profile that extends another has a file with the additions
+only, so that no rule is written twice: ``PROFILES`` lists the files of each profile. Invariant: a rule file
+given by its path has the same meaning as a profile given by its name.
 """
 
 from __future__ import annotations
@@ -27,21 +26,21 @@ PROFILES: dict[str, tuple[str, ...]] = {
     "owl2rl": ("owl2rl",),
     "owl2rl-full": ("owl2rl", "owl2rl-full"),
 }
-"""Each profile's rule files, the ones it builds on first. From the least to the most it concludes."""
+"""Profile -> its rule files, without suffix. The file that the others extend comes first."""
 
 SUFFIX = ".dlog"
 ONTOLOGY_SUFFIXES = (".owl", ".rdf", ".xml", ".ttl")
 PATH_SUFFIXES = (SUFFIX, ".n3", *ONTOLOGY_SUFFIXES)
-"""What ends so is never the name of a profile."""
+"""A name with one of these suffixes is a path, never a profile."""
 
 
 def profile_names() -> tuple[str, ...]:
-    """The names that ``load_profile`` knows."""
+    """The names of all profiles."""
     return tuple(PROFILES)
 
 
 def load_profile(name: str) -> Program:
-    """The rules of a profile. UnknownProfileError if there is none of that name."""
+    """The rules of a profile, parsed once. Raises UnknownProfileError."""
     if name not in PROFILES:
         raise _unknown(name)
     return _program(name)
@@ -57,7 +56,7 @@ def _program(name: str) -> Program:
 
 
 def refuse_unknown(name_or_path: str) -> None:
-    """Raise what ``load_rules`` raises for a name that is no profile, or a file that is not there."""
+    """Raise as ``load_rules`` if there is no profile and no file with that name. Does not read the file."""
     path = Path(name_or_path)
     if name_or_path in PROFILES or path.exists():
         return
@@ -68,11 +67,12 @@ def refuse_unknown(name_or_path: str) -> None:
 
 
 def load_rules(name_or_path: str) -> Program:
-    """The rules of a profile, or of a file: what has a suffix of rules or ontologies, or a folder, is a path.
+    """The rules of a profile or a file.
 
-    ``.n3`` files hold N3 rules, ontologies (``.owl .rdf .xml .ttl``) SWRL rules, others the rule language.
-    Raises UnknownProfileError for a name that is none, InputError for a file that cannot be read, RuleError
-    for one that holds no rules of the language.
+    A name that is not a profile is a path if it has one of ``PATH_SUFFIXES``, contains a folder, or is a
+    file. ``.n3`` files have N3 rules, ontologies (``.owl .rdf .xml .ttl``) SWRL rules, all others the rule
+    language. Raises UnknownProfileError for any other name, InputError if the file cannot be read, RuleError
+    if its content is not valid.
     """
     path = Path(name_or_path)
     if name_or_path in PROFILES:
