@@ -1,6 +1,7 @@
-"""Facts that changed, or may change: sets of facts by predicate, with the operators of sets.
+"""Sets of changed facts (Δ⁺, Δ⁻) and of candidates for a change, by predicate, with set operators.
 
-``Candidates`` are facts as modules derive them: unsorted, with duplicates. A ``Delta`` is a sorted set.
+A ``Delta`` has set semantics: sorted, unique facts. ``Candidates`` have bag semantics: modules derive
+them unsorted and with duplicates.
 """
 
 from __future__ import annotations
@@ -15,48 +16,49 @@ from corollary.columns.triples import TripleIndex
 from corollary.kernels.sorted import Keys, Mask
 
 Candidates = dict[int, list[Keys]]
-"""Facts by predicate: packed, in any order, with duplicates."""
+"""A bag of facts: for each predicate a list of key arrays, in any order, with duplicates."""
 
 
 class Delta(TripleIndex):
-    """A set of facts. It reads as a ``TripleIndex`` and is never changed.
+    """An immutable set of facts, which can be read as a ``TripleIndex``.
 
-    Invariant: every predicate it knows has facts. Virtual relations count as others do.
-    The cost of ``&``, ``-`` and ``|`` is that of the smaller operand, but for the arrays of the result.
+    Invariant: every predicate has facts. Virtual relations are included, also in ``len``.
+    Cost per predicate: ``&`` probes the larger operand with the smaller one, ``-`` the right one with the
+    left one; ``|`` is a merge.
     """
 
     def __init__(self, facts: Mapping[int, Keys]) -> None:
-        """``facts``: packed pairs by predicate, sorted, unique."""
+        """Precondition: the keys of each predicate are sorted and unique."""
         super().__init__({p: Relation(Pairs(keys)) for p, keys in facts.items() if keys.size})
 
     @staticmethod
     def of(facts: TripleIndex) -> Delta:
-        """All facts of an index, virtual ones included, as they are now."""
+        """A snapshot of the facts of an index, including virtual relations."""
         return Delta.of_relations({p: facts.relation(p) for p in facts.all_predicates()})
 
     @staticmethod
     def of_relations(relations: Mapping[int, Relation]) -> Delta:
-        """The facts of some relations, which are shared."""
+        """The facts of the given relations, which are shared."""
         return _shared({p: relation for p, relation in relations.items() if len(relation)})
 
     @staticmethod
     def gathered(candidates: Candidates) -> Delta:
-        """Candidates as a set."""
+        """The set of the candidates: sorted, without duplicates."""
         return Delta({predicate: _joined(parts) for predicate, parts in candidates.items() if parts})
 
     @staticmethod
     def among(candidates: Candidates, facts: TripleIndex) -> Delta:
-        """The candidates that are among some facts. Predicates without such facts are not sorted."""
+        """The candidates that are in ``facts``. Predicates without facts there are not sorted."""
         parts = {p: parts for p, parts in candidates.items() if len(facts.relation(p))}
         return Delta({p: facts.relation(p).common(_joined(keys)) for p, keys in parts.items()})
 
     def keys(self, predicate: int) -> Keys:
-        """The facts of a predicate: packed, sorted, unique."""
+        """The keys of a predicate, sorted and unique."""
         found = self._relations.get(predicate)
         return NO_KEYS if found is None else found.pairs().keys
 
     def items(self) -> Iterator[tuple[int, Keys]]:
-        """Every predicate with its facts."""
+        """Every predicate with its keys, sorted and unique."""
         for predicate, relation in self._relations.items():
             yield predicate, relation.pairs().keys
 
@@ -65,13 +67,13 @@ class Delta(TripleIndex):
         return {predicate: [keys] for predicate, keys in self.items()}
 
     def only(self, is_wanted: Callable[[int], bool]) -> Delta:
-        """The facts of some predicates."""
+        """The facts of the wanted predicates."""
         if not self._relations:
             return self
         return _shared({p: relation for p, relation in self._relations.items() if is_wanted(p)})
 
     def fact_count(self) -> int:
-        """How many facts there are."""
+        """The number of facts, including virtual relations."""
         return sum(map(len, self._relations.values()))
 
     def __len__(self) -> int:
@@ -81,7 +83,7 @@ class Delta(TripleIndex):
         return bool(self._relations)
 
     def __and__(self, other: TripleIndex) -> Delta:
-        """The facts that are in both."""
+        """The facts in both operands."""
         if not self._relations:
             return self
         found: dict[int, Relation] = {}
@@ -94,7 +96,7 @@ class Delta(TripleIndex):
         return _shared(found)
 
     def __sub__(self, other: TripleIndex) -> Delta:
-        """The facts that the other has not."""
+        """The facts that are not in ``other``."""
         if not self._relations or not other._relations:
             return self
         found: dict[int, Relation] = {}
@@ -107,7 +109,7 @@ class Delta(TripleIndex):
         return _shared(found)
 
     def __or__(self, other: Delta) -> Delta:
-        """The facts that are in any of both."""
+        """The facts in either operand."""
         if not other._relations:
             return self
         if not self._relations:
@@ -122,14 +124,14 @@ class Delta(TripleIndex):
 
 
 def _shared(relations: dict[int, Relation]) -> Delta:
-    """The facts of relations, none of them empty."""
+    """A delta of the given relations. Precondition: no relation is empty."""
     found = Delta.__new__(Delta)
     TripleIndex.__init__(found, relations)
     return found
 
 
 def _pick(relation: Relation, kept: Mask, predicate: int, into: dict[int, Relation]) -> None:
-    """Some facts of a relation: itself if they are all, nothing if there are none."""
+    """Enter the facts chosen by the mask: the relation itself if all are chosen, nothing if none is."""
     keys = relation.pairs().keys[kept]
     if keys.size:
         into[predicate] = relation if keys.size == len(relation) else Relation(Pairs(keys))

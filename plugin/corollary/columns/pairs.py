@@ -1,8 +1,11 @@
-"""Sorted sets of pairs, and the operations on them that everything else is made of.
+"""Sorted sets of packed pairs, and the operations on them.
 
-A pair of ids is packed as ``uint64``, first << 32 | second. ``Pairs`` is such a set in both orders:
-by first (facts: by subject), and swapped (by object), the latter made when first asked for. It is
-immutable: every way to make one sorts and removes duplicates, so that no join needs to check.
+A pair of ids is packed into a *key*: ``uint64``, first << 32 | second. ``Pairs`` is an immutable set of pairs
+in two orders: by first (facts: by subject), and inverse, by second (by object). The inverse order is computed
+on first use.
+
+Precondition of all functions with arguments ``left`` and ``right``: both are sorted and unique, as the keys
+of every ``Pairs`` are. Their results are sorted and unique too.
 """
 
 from __future__ import annotations
@@ -35,13 +38,13 @@ Integer = TypeVar("Integer", bound=np.integer[Any])
 NO_KEYS: Keys = np.empty(0, np.uint64)
 
 FEW_TO_SORT = 2000
-"""So many keys are compared as fast as their digits are counted."""
+"""Keys up to which ``np.sort`` is at least as fast as the radix sort."""
 
 SLOW_TO_SORT = 10e-9
-"""Seconds a key: when comparing takes longer, even for few keys, digits are faster."""
+"""Seconds per key of ``np.sort`` on a small array. On slower processors the radix sort is preferred."""
 
 DIGITS = (8, 9, 10)
-"""Bits of a digit when sorting: with more, what is written no longer stays in the fastest cache."""
+"""Candidate digit widths of the radix sort, in bits. With wider digits, writes miss the fastest cache."""
 
 
 def pack(first: Column, second: Column) -> Keys:
@@ -63,7 +66,7 @@ def seconds(keys: Keys) -> Column:
 
 
 def swap(keys: Keys) -> Keys:
-    """Every pair the other way round; the order is not kept."""
+    """The inverse of every pair, in the order of ``keys``. The result is not sorted."""
     if keys.size > FEW_ROWS:
         reserve(2 * keys.nbytes)
     by_object = keys >> HALF
@@ -72,11 +75,11 @@ def swap(keys: Keys) -> Keys:
 
 
 def sort_keys(keys: Keys, *, by_first: bool = False) -> Keys:
-    """The keys in ascending order; the array that is given is overwritten.
+    """The keys in ascending order. The argument is overwritten.
 
-    ``by_first``: their second halves ascend already, among those with the same first half. Ids are dense, so
-    that few bits differ, and sorting by digits takes 8 to 15 ns a key, or half of that ``by_first``.
-    ``np.sort`` takes from 5 to 65 for the same, depending on the processor.
+    ``by_first``: keys with the same first half already ascend in the second half. Ids are dense, so keys
+    differ in few bits. The radix sort takes 8 to 15 ns per key, half of that with ``by_first``. ``np.sort``
+    takes 5 to 65 ns per key, depending on the processor.
     """
     few = FEW_TO_SORT if sort_by_digits.is_compiled else SMALL
     if keys.size <= few or not (by_first or _comparing_is_slow()):
@@ -98,7 +101,7 @@ def sort_keys(keys: Keys, *, by_first: bool = False) -> Keys:
 
 
 def order_of(column: NDArray[Any]) -> Rows:
-    """The rows of a column in ascending order of its values; those with the same value in their order."""
+    """The row numbers of a column in ascending order of its values (stable)."""
     reserve(16 * column.size)
     if column.size > MANY:
         return undisturbed(partial(np.argsort, column, kind="stable"))
@@ -107,13 +110,13 @@ def order_of(column: NDArray[Any]) -> Rows:
 
 @cache
 def _comparing_is_slow() -> bool:
-    """Whether this processor is slow at the vector instructions that ``np.sort`` is made of."""
+    """Whether ``np.sort`` is slow on this processor: measured once, on 8,192 keys."""
     keys = np.random.default_rng(0).integers(0, 1 << 42, 8192, np.uint64)
     return min(repeat(lambda: np.sort(keys), number=1, repeat=5)) > SLOW_TO_SORT * keys.size
 
 
 def _digits(varying: int, width: int) -> list[int]:
-    """Where digits of a width begin that have all the bits."""
+    """The lowest bits of digits of the given width that cover all bits set in ``varying``, ascending."""
     shifts = []
     shift = 0
     while varying >> shift:
@@ -140,7 +143,7 @@ def sorted_unique(keys: Keys) -> Keys:
 
 
 def ascending(keys: Keys) -> Keys:
-    """The keys sorted and unique: these themselves if they are that already."""
+    """The keys, sorted and unique: the argument itself if it is sorted and unique already."""
     return keys if (keys[1:] > keys[:-1]).all() else sorted_unique(keys)
 
 
@@ -163,7 +166,10 @@ def distinct_of_sorted(column: NDArray[Integer]) -> NDArray[Integer]:
 
 
 def among(column: NDArray[Integer], known: NDArray[Integer]) -> Mask:
-    """Which values of a column are among some that ascend. (``np.isin`` would sort both.)"""
+    """A mask of the values of ``column`` that are in ``known``. Precondition: ``known`` ascends.
+
+    Cost: O(log |known|) per value, where ``np.isin`` would sort both.
+    """
     if not known.size:
         return np.zeros(column.size, np.bool_)
     places = np.minimum(np.searchsorted(known, column), known.size - 1)
@@ -172,7 +178,11 @@ def among(column: NDArray[Integer], known: NDArray[Integer]) -> Mask:
 
 
 def contains(keys: Keys, probes: Keys, added: Keys = NO_KEYS, removed: Keys = NO_KEYS) -> Mask:
-    """Which probes are among the sorted keys, some of them removed and others added."""
+    """A mask of the probes that are in keys - removed + added.
+
+    Precondition: all but ``probes`` are sorted and unique; ``added`` is disjoint from ``keys``; ``removed``
+    is a subset of ``keys``.
+    """
     found: Mask = np.zeros(probes.size, np.bool_)
     if probes.size and (keys.size or added.size):
         contains_kernel(keys, added, removed, probes, found)
@@ -180,21 +190,21 @@ def contains(keys: Keys, probes: Keys, added: Keys = NO_KEYS, removed: Keys = NO
 
 
 def difference(left: Keys, right: Keys) -> Keys:
-    """Sorted left without sorted right."""
+    """The keys in ``left`` that are not in ``right``."""
     if not right.size or not left.size:
         return left
     return left[~contains(right, left)]
 
 
 def intersection(left: Keys, right: Keys) -> Keys:
-    """What is in both, sorted."""
+    """The keys in both ``left`` and ``right``."""
     if left.size > right.size:
         left, right = right, left
     return left[contains(right, left)]
 
 
 def union(left: Keys, right: Keys) -> Keys:
-    """Both, sorted and unique."""
+    """The keys in ``left`` or ``right``, or both. Cost: one merge."""
     if not right.size:
         return left
     if not left.size:
@@ -207,9 +217,10 @@ def union(left: Keys, right: Keys) -> Keys:
 
 
 def join(keys: Keys, probes: Column) -> tuple[Rows, Column]:
-    """All pairs (row of probes, second) such that the pair (probes[row], second) is among the keys.
+    """Join a probe column with sorted keys on their first half.
 
-    Ascending in the row, and within a row in the second half.
+    Returns all (row, second) such that the key (probes[row], second) exists, as two columns: ascending in the
+    row, and within a row in the second half.
     """
     starts: Rows = np.empty(probes.size, np.int64)
     counts: Rows = np.empty(probes.size, np.int64)
@@ -224,7 +235,7 @@ def join(keys: Keys, probes: Column) -> tuple[Rows, Column]:
 
 
 def counts(keys: Keys, probes: Column) -> Rows:
-    """How many keys have each probe for their first half."""
+    """For every probe, the number of keys with that first half. Precondition: ``keys`` sorted."""
     starts: Rows = np.zeros(probes.size, np.int64)
     found: Rows = np.zeros(probes.size, np.int64)
     if keys.size and probes.size:
@@ -233,7 +244,10 @@ def counts(keys: Keys, probes: Column) -> Rows:
 
 
 def follow(pairs: Keys, further: Keys) -> Keys:
-    """All (y, z) for pairs (x, y) and further pairs (x, z), both sorted: in no particular order."""
+    """All (y, z) for pairs (x, y) and further pairs (x, z). Not sorted, with duplicates.
+
+    Precondition: both sorted and unique. ``{(1, 2), (1, 3)}`` and ``{(1, 9)}`` give ``(2, 9), (3, 9)``.
+    """
     probes = firsts(pairs)
     starts: Rows = np.empty(probes.size, np.int64)
     counts: Rows = np.empty(probes.size, np.int64)
@@ -246,9 +260,9 @@ def follow(pairs: Keys, further: Keys) -> Keys:
 
 
 def compose(pairs: Keys, further: Pairs) -> Keys:
-    """All (x, z) for pairs (x, y), sorted, and further pairs (y, z): sorted and unique.
+    """All (x, z) for sorted pairs (x, y) and further pairs (y, z). The result is sorted and unique.
 
-    A pair that many ways lead to is written once: no list of the ways is made.
+    Duplicates are suppressed while they are produced: the join with all its duplicates is never stored.
     """
     probes = seconds(pairs)
     starts: Rows = np.empty(probes.size, np.int64)
@@ -268,7 +282,7 @@ def compose(pairs: Keys, further: Pairs) -> Keys:
 
 
 def spans(starts: Rows, ends: Rows) -> Rows:
-    """All numbers from each start to before its end, one range after the other."""
+    """The concatenation of the ranges start <= n < end."""
     if starts.size == 1:
         return np.arange(starts[0], ends[0])
     sizes = ends - starts
@@ -277,7 +291,7 @@ def spans(starts: Rows, ends: Rows) -> Rows:
 
 
 def slice_of(keys: Keys, first: int) -> Keys:
-    """The contiguous run of keys with that first half, as a view."""
+    """The contiguous run of keys with the given first half, as a view. Precondition: ``keys`` sorted."""
     start, end = np.searchsorted(keys, np.array([first << 32, (first << 32) | 0xFFFFFFFF], np.uint64))
     if end < keys.size and int(keys[end]) == (first << 32) | 0xFFFFFFFF:
         end += 1
@@ -287,8 +301,8 @@ def slice_of(keys: Keys, first: int) -> Keys:
 class Pairs:
     """An immutable set of pairs, in both orders.
 
-    1. It is made from keys that are sorted and unique already, or by ``of`` from any.
-    2. ``keys`` (by first) is there at once; ``by_object`` (by second) is made on first use and kept.
+    The constructor requires sorted, unique keys; ``of`` accepts any keys. ``keys`` is the order by first
+    half. ``by_object`` is the inverse order, computed on first use and cached.
     """
 
     __slots__ = ("_by_object", "_by_object_view", "_distinct", "_distinct_by_object", "_view", "keys")
@@ -303,7 +317,7 @@ class Pairs:
 
     @staticmethod
     def of(keys: Keys) -> Pairs:
-        """A set of pairs from packed keys in any order, duplicates allowed."""
+        """A set of pairs from packed keys in any order, with or without duplicates."""
         return Pairs(sorted_unique(keys))
 
     def __reduce__(self) -> tuple[type[Pairs], tuple[Keys]]:
@@ -324,23 +338,23 @@ class Pairs:
         return self._by_object is not None
 
     def inverse(self) -> Pairs:
-        """The set of the pairs turned round; it shares both arrays."""
+        """The inverse pairs. Both arrays are shared."""
         return Pairs(self.by_object, self.keys)
 
     def distinct_firsts(self) -> Column:
-        """The distinct first halves, ascending; kept."""
+        """The distinct first halves, ascending. Cached."""
         if self._distinct is None:
             self._distinct = distinct_of_sorted(firsts(self.keys))
         return self._distinct
 
     def distinct_seconds(self) -> Column:
-        """The distinct second halves, ascending; kept."""
+        """The distinct second halves, ascending. Cached."""
         if self._distinct_by_object is None:
             self._distinct_by_object = distinct_of_sorted(firsts(self.by_object))
         return self._distinct_by_object
 
     def has(self, key: int) -> bool:
-        """Whether one packed pair is there."""
+        """Whether the set has a packed pair."""
         if not self.keys.size:
             return False
         view = self._look()
@@ -348,39 +362,39 @@ class Pairs:
         return position < len(view) and view[position] == key
 
     def count_below(self, key: int) -> int:
-        """How many pairs come before a packed pair."""
+        """The number of pairs that sort before a packed pair."""
         return bisect_left(self._look(), key) if self.keys.size else 0
 
     def seconds_of(self, first: int) -> list[int]:
-        """The second halves beside one first half, ascending."""
+        """The second halves of the pairs with the given first half, ascending."""
         return _beside(self._look(), first) if self.keys.size else []
 
     def firsts_of(self, second: int) -> list[int]:
-        """The first halves beside one second half, ascending."""
+        """The first halves of the pairs with the given second half, ascending."""
         return _beside(self._look_by_object(), second) if self.keys.size else []
 
     def count_first(self, first: int) -> int:
-        """How many pairs have that first half."""
+        """The number of pairs with the given first half."""
         return _count(self._look(), first) if self.keys.size else 0
 
     def count_second(self, second: int) -> int:
-        """How many pairs have that second half."""
+        """The number of pairs with the given second half."""
         return _count(self._look_by_object(), second) if self.keys.size else 0
 
     def _look_by_object(self) -> memoryview:
-        """The swapped keys as Python reads them."""
+        """A memory view of the inverse keys."""
         if self._by_object_view is None:
             self._by_object_view = self.by_object.data
         return self._by_object_view
 
     def _look(self) -> memoryview:
-        """The keys as Python reads them one by one: several times faster than through numpy."""
+        """A memory view of the keys: Python reads single items several times faster than from numpy."""
         if self._view is None:
             self._view = self.keys.data
         return self._view
 
     def plus(self, other: Pairs) -> Pairs:
-        """The union; the swapped order is merged too if this set has it, unless sorting anew is cheaper."""
+        """The union. A cached inverse order is merged too, if ``other`` is small: at most 1/4 of this set."""
         if not len(other):
             return self
         if not len(self):
@@ -390,7 +404,7 @@ class Pairs:
         return Pairs(union(self.keys, other.keys), by_object)
 
     def minus(self, other: Pairs) -> Pairs:
-        """The difference; the swapped order follows if this set has it."""
+        """The difference. A cached inverse order is updated too."""
         if not len(other) or not len(self):
             return self
         by_object = difference(self.by_object, other.by_object) if self.has_by_object else None
@@ -414,7 +428,7 @@ ReadOnlyKeys = NDArray[np.uint64]
 
 
 def read_only(keys: Keys) -> ReadOnlyKeys:
-    """A view that cannot be written through: what leaves the index."""
+    """A read-only view, for keys that leave the index."""
     view = keys.view()
     view.flags.writeable = False
     return view

@@ -1,11 +1,12 @@
-"""All facts of one predicate: a sorted base, and a small overlay of what came and went since.
+"""All facts of one predicate: a sorted base, and a small overlay of later additions and removals.
 
-A ``Relation`` is an immutable value. A change makes a new one that shares the base, so keeping a
-snapshot is keeping a reference, and whoever reads one is never disturbed. The overlay is folded
-into the base when it has grown to a fair part of it: a single update costs microseconds, a batch
-costs one merge, and n updates together cost a logarithmic number of merges of everything.
+A ``Relation`` is an immutable value. A change creates a new relation that shares the base. A snapshot is
+therefore a reference, and a reader never sees a later change. When the overlay exceeds 1/FOLD_FRACTION of the
+base, the overlay is folded into a new base. Cost: an update merges into the overlay only; n insertions fold
+O(log n) times, because each fold enlarges the base by a constant factor.
 
-Invariants: ``added`` and ``base`` are disjoint; ``removed`` is a subset of ``base``.
+The facts are (base - removed) + added. Invariants: ``added`` is disjoint from ``base``; ``removed`` is a
+subset of ``base``.
 """
 
 from __future__ import annotations
@@ -31,13 +32,14 @@ from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.terms.dictionary import FIRST_LITERAL
 
 FOLD_FRACTION = 8
-"""The overlay is folded when it is more than one part in so many of the base."""
+"""The overlay is folded into the base when FOLD_FRACTION * |overlay| > |base|."""
 
 FIRST_LITERAL_KEY = FIRST_LITERAL << 32
+"""The smallest key whose subject is a literal."""
 
 
 class Relation:
-    """An immutable set of facts (subject, object) of one predicate, readable by either end."""
+    """An immutable set of facts (subject, object) of one predicate, indexed by subject and by object."""
 
     __slots__ = ("_legal", "_parts", "_size")
 
@@ -45,7 +47,7 @@ class Relation:
         overlay = added.keys.size + removed.keys.size
         if FOLD_FRACTION * overlay > base.keys.size:
             base, added, removed = base.minus(removed).plus(added), NO_PAIRS, NO_PAIRS
-        self._parts = (base, added, removed)  # one attribute: who folds it does not disturb who reads it
+        self._parts = (base, added, removed)  # one attribute: folding does not disturb concurrent readers
         self._size = base.keys.size + added.keys.size - removed.keys.size
         self._legal = -1  # not counted yet
 
@@ -58,11 +60,11 @@ class Relation:
 
     @property
     def parts(self) -> tuple[Pairs, Pairs, Pairs]:
-        """The base, what was added to it, and what was removed from it."""
+        """(base, added, removed)."""
         return self._parts
 
     def plus(self, keys: Keys) -> Relation:
-        """The relation with these facts (sorted, unique) too; those it has already are harmless."""
+        """The union with facts, some of which may be present. Precondition: ``keys`` sorted and unique."""
         base, added, removed = self._parts
         returning = intersection(keys, removed.keys)
         fresh = difference(keys[~self.contains(keys)], returning)
@@ -71,7 +73,7 @@ class Relation:
         return Relation(base, added.plus(Pairs(fresh)), removed.minus(Pairs(returning)))
 
     def plus_new(self, new: Pairs) -> Relation:
-        """As ``plus``, for facts known not to be there."""
+        """As ``plus``. Precondition: no fact of ``new`` is present."""
         base, added, removed = self._parts
         if not len(new):
             return self
@@ -81,7 +83,7 @@ class Relation:
         return Relation(base, added.plus(new), removed)
 
     def minus(self, keys: Keys) -> Relation:
-        """The relation without these facts (sorted, unique); those it does not have are harmless."""
+        """The relation without some facts, present or not. Precondition: ``keys`` sorted and unique."""
         base, added, removed = self._parts
         from_added = Pairs(intersection(keys, added.keys))
         from_base = Pairs(difference(intersection(keys, base.keys), removed.keys))
@@ -90,7 +92,7 @@ class Relation:
         return Relation(base, added.minus(from_added), removed.plus(from_base))
 
     def minus_present(self, keys: Keys) -> Relation:
-        """As ``minus``, for facts known to be there."""
+        """As ``minus``. Precondition: ``keys`` sorted and unique, all of them present."""
         if keys.size == len(self):
             return EMPTY
         base, added, removed = self._parts
@@ -99,9 +101,9 @@ class Relation:
         return Relation(base, added.minus(from_added), removed.plus(from_base))
 
     def since(self, before: Relation) -> tuple[Keys, Keys]:
-        """The facts removed and those added since the relation was as in ``before``; sorted, unique.
+        """The difference to an earlier relation: (facts removed, facts added), each sorted and unique.
 
-        Costs the overlays if both have the same base, and else a look at all facts.
+        Cost: O(|overlays|) if both relations share the base, else O(|facts|).
         """
         if self is before:
             return NO_KEYS, NO_KEYS
@@ -115,61 +117,61 @@ class Relation:
         )
 
     def contains(self, keys: Keys) -> Mask:
-        """Which of the packed facts are there."""
+        """A mask of the packed facts that are present."""
         base, added, removed = self._parts
         return contains(base.keys, keys, added.keys, removed.keys)
 
     def common(self, keys: Keys) -> Keys:
-        """Those of the packed facts that are there."""
+        """The packed facts that are present, in the order of ``keys``."""
         return keys[self.contains(keys)]
 
     def pairs(self) -> Pairs:
-        """All facts as one set of pairs: the base itself if there is no overlay."""
+        """All facts as one set of pairs. Folds the overlay, and keeps the result as the new base."""
         base, added, removed = self._parts
         if len(added) or len(removed):
             base = base.minus(removed).plus(added)
-            self._parts = (base, NO_PAIRS, NO_PAIRS)  # the same value, kept folded
+            self._parts = (base, NO_PAIRS, NO_PAIRS)  # the same value, folded
         return base
 
     def keys(self) -> ReadOnlyKeys:
-        """All facts as subject << 32 | object, sorted, read-only."""
+        """All facts as keys subject << 32 | object, sorted, read-only."""
         return read_only(self.pairs().keys)
 
     def inverse(self) -> Relation:
-        """The relation with subjects and objects in each other's place; it shares all arrays."""
+        """The relation with subjects and objects exchanged. All arrays are shared."""
         return Relation(*(part.inverse() for part in self._parts))
 
     def starting(self, subjects: Column) -> Keys:
-        """The facts of some subjects (ascending), sorted."""
+        """The facts with the given subjects, sorted. Precondition: ``subjects`` ascends."""
         base, added, removed = self._parts
         rows, objects = _overlaid_join(base.keys, added.keys, removed.keys, subjects)
         keys = pack(subjects[rows], objects)
         if len(added):
-            keys = sort_keys(keys)  # they come last
+            keys = sort_keys(keys)  # the join returns added facts last
         return keys
 
     def objects_of(self, subjects: Column) -> tuple[Rows, Column]:
-        """All (row, object) such that (subjects[row], object) is a fact."""
+        """All (row, object) such that (subjects[row], object) is a fact, as two columns. Not sorted."""
         base, added, removed = self._parts
         return _overlaid_join(base.keys, added.keys, removed.keys, subjects)
 
     def subjects_of(self, objects: Column) -> tuple[Rows, Column]:
-        """All (row, subject) such that (subject, objects[row]) is a fact."""
+        """All (row, subject) such that (subject, objects[row]) is a fact, as two columns. Not sorted."""
         base, added, removed = self._parts
         return _overlaid_join(base.by_object, added.by_object, removed.by_object, objects)
 
     def subject_counts(self, subjects: Column) -> Rows:
-        """How many facts each of the subjects has."""
+        """The number of facts of each subject."""
         base, added, removed = self._parts
         return _overlaid_counts(base.keys, added.keys, removed.keys, subjects)
 
     def object_counts(self, objects: Column) -> Rows:
-        """How many facts each of the objects has."""
+        """The number of facts of each object."""
         base, added, removed = self._parts
         return _overlaid_counts(base.by_object, added.by_object, removed.by_object, objects)
 
     def objects(self, subject: int) -> list[int]:
-        """The objects of one subject; cheaper than ``objects_of`` for a single look-up."""
+        """The objects of one subject. Cheaper than ``objects_of`` for a single look-up."""
         base, added, removed = self._parts
         return _overlaid(base.seconds_of(subject), added.seconds_of(subject), removed.seconds_of(subject))
 
@@ -185,17 +187,17 @@ class Relation:
         return (base.has(key) and not removed.has(key)) or added.has(key)
 
     def has_subject(self, subject: int) -> bool:
-        """Whether any fact has that subject."""
+        """Whether any fact has the subject."""
         base, added, removed = self._parts
         return base.count_first(subject) > removed.count_first(subject) or added.count_first(subject) > 0
 
     def has_object(self, value: int) -> bool:
-        """Whether any fact has that object."""
+        """Whether any fact has the object."""
         base, added, removed = self._parts
         return base.count_second(value) > removed.count_second(value) or added.count_second(value) > 0
 
     def legal_count(self) -> int:
-        """How many facts have a legal subject, that is no literal: a prefix of the sorted facts."""
+        """The number of facts whose subject is no literal: the length of a prefix of the sorted facts."""
         if self._legal < 0:
             base, added, removed = (part.count_below(FIRST_LITERAL_KEY) for part in self._parts)
             self._legal = base + added - removed
@@ -210,7 +212,7 @@ def _overlaid(base: list[int], added: list[int], removed: list[int]) -> list[int
 
 
 def _overlaid_counts(base: Keys, added: Keys, removed: Keys, probes: Column) -> Rows:
-    """``counts`` over base + added - removed: these are disjoint, and part of the base."""
+    """``counts`` over (base - removed) + added."""
     found = counts(base, probes)
     if added.size:
         found += counts(added, probes)
@@ -220,7 +222,7 @@ def _overlaid_counts(base: Keys, added: Keys, removed: Keys, probes: Column) -> 
 
 
 def _overlaid_join(base: Keys, added: Keys, removed: Keys, probes: Column) -> tuple[Rows, Column]:
-    """``join`` over base + added - removed, all in the same order."""
+    """``join`` over (base - removed) + added, all in the same order of the halves. Added facts come last."""
     rows, values = join(base, probes)
     if removed.size and rows.size:
         kept = ~contains(removed, pack(probes[rows], values))

@@ -1,8 +1,8 @@
-"""The triple index: one relation a predicate, and directories for patterns that leave it open.
+"""The triple index: one relation per predicate, and directories for patterns with an unbound predicate.
 
-A ``TripleIndex`` can be changed by one writer; ``snapshot`` is a copy of references that no later
-change reaches. The directories (subject -> predicates, object -> predicates) are made when a
-pattern first needs them and follow every change from then on.
+A ``TripleIndex`` is mutable, by one writer. ``snapshot`` copies references only, and is not affected by later
+changes. The directories (subject -> predicates, object -> predicates) are built when a pattern first needs
+them, and maintained with every later change.
 """
 
 from __future__ import annotations
@@ -29,65 +29,65 @@ from corollary.terms.dictionary import KIND_SHIFT, Kind
 Columns = tuple[Column, Column, Column]
 
 FIRST_VIRTUAL = Kind.RESERVED << KIND_SHIFT
-"""Predicates from here on name virtual relations: no variable ever stands for them."""
+"""The smallest predicate id of a virtual relation. Variables are never bound to virtual relations."""
 
 DENSE_PREDICATES = 1 << 26
-"""Below this id a table indexed by predicate id is cheaper than a search."""
+"""Ids below which ``grouped`` uses a table indexed by id instead of binary searches."""
 
 
 class TripleIndex:
-    """Facts by predicate id. ``len`` counts the facts that RDF allows."""
+    """A set of facts, by predicate id. ``len`` counts the facts that RDF allows (see ``legal_count``)."""
 
     def __init__(self, relations: dict[int, Relation] | None = None) -> None:
         self._relations: dict[int, Relation] = {} if relations is None else relations
-        self._fact_count: int | None = None if relations else 0  # counted when asked for
+        self._fact_count: int | None = None if relations else 0  # None: counted on demand
         self._by_subject: Relation | None = None
         self._by_object: Relation | None = None
 
     @staticmethod
     def from_columns(subjects: Column, predicates: Column, objects: Column) -> TripleIndex:
-        """An index of triples given as three uint32 columns, in any order, duplicates allowed."""
+        """An index of triples from three uint32 columns, in any order, with or without duplicates."""
         groups = grouped(predicates, pack(subjects, objects))
         return TripleIndex({predicate: Relation(Pairs.of(keys)) for predicate, keys in groups})
 
     def snapshot(self) -> TripleIndex:
-        """The index as it is now, for good."""
+        """A copy that later changes do not affect. Cost: O(predicates), no facts are copied."""
         copy = TripleIndex()
         copy._relations, copy._fact_count = dict(self._relations), self._fact_count
         copy._by_subject, copy._by_object = self._by_subject, self._by_object
         return copy
 
     def but_for(self, predicates: Iterable[int]) -> TripleIndex:
-        """The facts of other predicates."""
+        """The facts of all other predicates."""
         relations = dict(self._relations)
         for predicate in predicates:
             relations.pop(predicate, None)
         return TripleIndex(relations)
 
     def predicates(self) -> list[int]:
-        """The predicates that have facts, in order of first arrival; virtual relations are none."""
+        """The predicates with facts, in order of first arrival, without virtual relations."""
         return [predicate for predicate, _ in self.relations()]
 
     def all_predicates(self) -> list[int]:
-        """As ``predicates``, the virtual ones included."""
+        """As ``predicates``, including virtual relations."""
         return [predicate for predicate, relation in self._relations.items() if len(relation)]
 
     def has_predicates(self, predicates: frozenset[int]) -> bool:
-        """Whether these predicates are known; they may still have lost all their facts."""
+        """Whether all the predicates have, or once had, facts in this index."""
         return self._relations.keys() >= predicates
 
     def relation(self, predicate: int) -> Relation:
-        """The relation of a predicate; an empty one if there are no such facts."""
+        """The relation of a predicate, which may be empty."""
         return self._relations.get(predicate, EMPTY)
 
     def relations(self) -> Iterator[tuple[int, Relation]]:
-        """All non-empty relations with their predicates, the engine's virtual relations aside."""
+        """All non-empty relations with their predicates, without virtual relations."""
         for predicate, relation in self._relations.items():
             if len(relation) and predicate < FIRST_VIRTUAL:
                 yield predicate, relation
 
     def add(self, predicate: int, new: Pairs) -> None:
-        """Add facts known not to be there."""
+        """Add facts. Precondition: none of them is present."""
         if not len(new):
             return
         self._relations[predicate] = self.relation(predicate).plus_new(new)
@@ -101,12 +101,12 @@ class TripleIndex:
             self._by_object = self._by_object.plus(_beside(new.distinct_seconds(), predicate))
 
     def add_all(self, new: TripleIndex) -> None:
-        """Add the facts of another index, known not to be there."""
+        """Add the facts of another index. Precondition: none of them is present."""
         for predicate in new.all_predicates():
             self.add(predicate, new.relation(predicate).pairs())
 
     def remove(self, predicate: int, keys: Keys) -> None:
-        """Remove facts (sorted, unique) known to be there."""
+        """Remove facts. Precondition: ``keys`` sorted and unique, all of them present."""
         if not keys.size:
             return
         before = self.relation(predicate)
@@ -141,7 +141,7 @@ class TripleIndex:
         return self._by_object
 
     def difference(self, other: TripleIndex) -> TripleIndex:
-        """The facts that the other index does not have."""
+        """The facts that ``other`` does not have, without virtual relations."""
         relations = {}
         for predicate, relation in self.relations():
             known = other.relation(predicate)
@@ -152,21 +152,21 @@ class TripleIndex:
         return TripleIndex(relations)
 
     def fact_count(self) -> int:
-        """How many facts there are, those included that RDF does not allow."""
+        """The number of facts, including those that RDF does not allow, without virtual relations."""
         if self._fact_count is None:
             self._fact_count = sum(len(relation) for _, relation in self.relations())
         return self._fact_count
 
     def __len__(self) -> int:
-        """How many facts RDF allows."""
+        """The number of facts that RDF allows."""
         return sum(self.legal_count(predicate) for predicate in self._relations)
 
     def legal_count(self, predicate: int) -> int:
-        """How many facts of a predicate RDF allows: no literal subject, and an IRI for a predicate."""
+        """The number of legal facts of a predicate: the predicate is an IRI, the subject no literal."""
         return self.relation(predicate).legal_count() if predicate >> KIND_SHIFT == Kind.IRI else 0
 
     def legal(self) -> TripleIndex:
-        """The facts that RDF allows; it shares the relations that have no others."""
+        """The facts that RDF allows. Relations with no other facts are shared."""
         relations = {}
         for predicate, relation in self.relations():
             count = self.legal_count(predicate)
@@ -178,8 +178,7 @@ class TripleIndex:
     def columns(self, *, legal: bool = True) -> Columns:
         """All facts as columns subject, predicate, object, sorted by predicate, subject, object.
 
-        Unless ``legal`` is false, without those that RDF does not allow (the engine's own virtual
-        relations are never among them).
+        ``legal``: only facts that RDF allows. Virtual relations are always left out.
         """
         parts: list[Keys] = []
         names: list[Column] = []
@@ -196,7 +195,10 @@ class TripleIndex:
 
 
 def grouped(groups: Column, keys: NDArray[Integer]) -> Iterator[tuple[int, NDArray[Integer]]]:
-    """The keys (or rows) of every group, by a stable counting sort on the (few) distinct groups."""
+    """Partition keys (or rows) by group: (group, its keys in their order), ascending in the group.
+
+    Cost: one stable sort of group codes, which is a radix sort for up to 65,536 groups.
+    """
     if not groups.size:
         return
     names = distinct(groups)
@@ -221,12 +223,12 @@ def grouped(groups: Column, keys: NDArray[Integer]) -> Iterator[tuple[int, NDArr
 
 
 def _without(column: Column, rows: Rows) -> Column:
-    """The column but for some of its rows."""
+    """The column without the given rows."""
     kept = np.ones(column.size, np.bool_)
     kept[rows] = False
     return column[kept]
 
 
 def _beside(terms: Column, predicate: int) -> Keys:
-    """Pairs (term, predicate) of an ascending column of distinct terms."""
+    """Keys (term, predicate). Precondition: ``terms`` is ascending and unique. So are the keys."""
     return pack(terms, np.full(terms.size, predicate, np.uint32))

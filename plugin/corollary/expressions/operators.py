@@ -1,15 +1,14 @@
 """SPARQL's operators on single terms: truth, arithmetic, equality, order (SPARQL 1.1, section 17).
 
-The idea: a term is a constant of the rule language, an operator takes constants and gives one, and
-what SPARQL calls a type error is an ``ExpressionError``. Numbers are promoted integer -> decimal ->
-float -> double, and computed with Python's int, Decimal and float. Invariant: results are written
-in one canonical form (``3``, ``2.5``, ``1.0E10``; XPath's casting to string), so that equal results
-of one datatype are one term.
+A term is a constant of the rule language. An operator maps constants to a constant, and raises
+``ExpressionError`` for what SPARQL calls a type error. Numbers are promoted integer -> decimal -> float ->
+double, and computed with Python's int, Decimal and float. Invariant: results are written in one canonical
+form (``3``, ``2.5``, ``1.0E10``; XPath's casting to string), so equal results of one datatype are one term.
 
-Two libraries could have done this, and cannot. rdflib's operators give integer * integer as decimal,
-lose an error beside a false in &&, and let Python's ZeroDivisionError out. pyoxigraph's engine
-replaces literals by their values ("01" becomes "1", xsd:int becomes xsd:integer) and fails beyond
-64-bit integers and on the order of booleans; the tests compare with it wherever that does not matter.
+Two existing libraries are not suitable. rdflib's operators return integer * integer as decimal, lose an error
+beside a false in &&, and raise Python's ZeroDivisionError. pyoxigraph's engine replaces literals by their
+values ("01" becomes "1", xsd:int becomes xsd:integer), and fails beyond 64-bit integers and on the order of
+booleans. The tests compare with pyoxigraph wherever these differences do not matter.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ from corollary.terms.values import SUPPORTED_DATATYPES, Value, datatype_of, nume
 
 
 class ExpressionError(Exception):
-    """A type error in SPARQL's sense: it counts as false in a filter and leaves no row in a binding."""
+    """A type error in SPARQL's sense: a filter treats it as false, a binding drops the row."""
 
 
 class Rank(IntEnum):
-    """The numeric datatypes that results have, in the order of promotion."""
+    """The numeric datatypes of results, in the order of promotion."""
 
     INTEGER = 0
     DECIMAL = 1
@@ -47,7 +46,7 @@ Real = int | Decimal | float
 
 
 class Number(NamedTuple):
-    """int, Decimal or float (for both FLOAT and DOUBLE), by the rank."""
+    """A number. The rank gives the type of the value: int, Decimal, float (FLOAT and DOUBLE)."""
 
     rank: Rank
     value: Real
@@ -57,10 +56,10 @@ TRUE = Literal("true", XSD + "boolean")
 FALSE = Literal("false", XSD + "boolean")
 
 EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
-"""Sums and products of decimals are exact: no exponent can make them long."""
+"""For exact sums and products of decimals. xsd:decimal has no exponent that could make a result long."""
 
 DIVISION_DIGITS = 18
-"""Digits of a quotient that does not end; XML Schema asks for no more. Long operands get more."""
+"""Digits of an infinite quotient; XML Schema requires no more. Quotients of longer operands get more."""
 
 
 def boolean(value: bool) -> Literal:
@@ -68,7 +67,7 @@ def boolean(value: bool) -> Literal:
 
 
 def truth(constant: Constant) -> bool:
-    """The effective boolean value (17.2.2); a number or boolean that is ill-typed is false."""
+    """The effective boolean value (17.2.2). Ill-typed numbers and booleans are false."""
     if isinstance(constant, Literal) and constant.language is None:
         datatype = datatype_of(constant.datatype, None)
         if datatype == XSD + "boolean":
@@ -85,12 +84,12 @@ def truth(constant: Constant) -> bool:
 
 
 def is_numeric_datatype(datatype: str) -> bool:
-    """Whether literals of the datatype are numbers, if they are well-typed: "1" is of all of these."""
+    """Whether the datatype is numeric. (All numeric datatypes have "1" or "-1" as a lexical form.)"""
     return numeric_value("1", datatype) is not None or numeric_value("-1", datatype) is not None
 
 
 def number(constant: Constant) -> Number:
-    """The number that a constant denotes; ExpressionError if none."""
+    """The number that a constant denotes. Raises ExpressionError if it denotes none."""
     found = find_number(constant)
     if found is None:
         raise ExpressionError(f"{constant} is no number")
@@ -122,7 +121,7 @@ def literal_of(result: Number) -> Literal:
 
 
 def _decimal_text(value: Decimal) -> str:
-    """Without exponent, trailing zeros or a sign of zero. (``str`` refuses integers of 4,300 digits.)"""
+    """Without exponent, trailing zeros or negative zero. (``str`` refuses integers over 4,300 digits.)"""
     text = f"{value:f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
@@ -130,7 +129,7 @@ def _decimal_text(value: Decimal) -> str:
 
 
 def _float_text(value: float, single: bool) -> str:
-    """The shortest digits that denote the number; an exponent below a millionth and from a million on."""
+    """The shortest digits that denote the number, with an exponent below 1e-6 and from 1e6 on."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "INF" if value > 0 else "-INF"
     if value == 0:
@@ -144,21 +143,21 @@ def _float_text(value: float, single: bool) -> str:
 
 
 def promote(given: Number, rank: Rank) -> Real:
-    """The number as one of a rank that is as high or higher."""
+    """Convert a number to ``rank``. Precondition: ``rank`` is at least the number's own."""
     if given.rank == rank:
         return given.value
     if rank == Rank.DECIMAL:
         return Decimal(given.value)
     if given.rank == Rank.FLOAT:
         return given.value
-    # Through text: exact rounding to single precision, and infinity for what is too large.
+    # Via text: exact rounding to single precision, and infinity for numbers out of range.
     nearest = numeric_value(_decimal_text(Decimal(given.value)), RANK_DATATYPES[rank])
     assert nearest is not None
     return nearest
 
 
 def promote_all(numbers: Sequence[Number]) -> tuple[Rank, list[Real]]:
-    """Numbers as numbers of the highest rank among them. At least one."""
+    """Promote all numbers to the highest rank among them. Precondition: at least one number."""
     ranks = {rank for rank, _ in numbers}
     rank = max(ranks)
     if len(ranks) == 1:
@@ -167,7 +166,7 @@ def promote_all(numbers: Sequence[Number]) -> tuple[Rank, list[Real]]:
 
 
 def as_result(rank: Rank, value: Real) -> Number:
-    """A computed value as a number; results of xsd:float are rounded to single precision."""
+    """A computed value as a number. Results of xsd:float are rounded to single precision."""
     if rank == Rank.FLOAT:
         assert isinstance(value, float)
         value = ctypes.c_float(value).value
@@ -193,7 +192,7 @@ def multiply(left: Real, right: Real) -> Real:
 
 
 def divide(left: Real, right: Real) -> Real:
-    """The quotient of decimals or of floats; only for decimals is division by zero an error."""
+    """The quotient of two decimals or two floats. Raises ExpressionError if a decimal is divided by zero."""
     if isinstance(left, Decimal) and isinstance(right, Decimal):
         if right == 0:
             raise ExpressionError("division by zero")
@@ -216,7 +215,7 @@ ARITHMETIC: dict[str, Callable[[Real, Real], Real]] = {
 
 
 def arithmetic(operator: str, left: Constant, right: Constant) -> Literal:
-    """``left operator right`` for one of + - * /. Integers divided give a decimal."""
+    """``left operator right`` for one of + - * /. The quotient of integers is a decimal."""
     rank, (a, b) = promote_all((number(left), number(right)))
     if operator == "/" and rank == Rank.INTEGER:
         rank, a, b = Rank.DECIMAL, Decimal(a), Decimal(b)
@@ -229,7 +228,7 @@ def negated(constant: Constant) -> Literal:
 
 
 def negate(value: Real) -> Real:
-    # Python's minus would round a Decimal.
+    # Python's unary minus would round a Decimal.
     return value.copy_negate() if isinstance(value, Decimal) else -value
 
 
@@ -243,8 +242,8 @@ def absolute(value: Real) -> Real:
 def equal(left: Constant, right: Constant) -> bool:
     """``left = right``.
 
-    Values of different kinds (1 and "1", "a" and "a"@en) are known to differ. About literals that
-    are ill-typed or of a datatype unknown here nothing is known, unless they are the same term.
+    Values of different kinds (1 and "1", "a" and "a"@en) differ. Raises ExpressionError if a literal is
+    ill-typed or of an unsupported datatype, unless both literals are the same term.
     """
     numbers = find_number(left), find_number(right)
     if numbers[0] and numbers[1]:
@@ -269,7 +268,7 @@ Orderable = Number | Value
 
 
 def orderable(constant: Constant) -> Orderable:
-    """What a constant is compared by; ExpressionError if ``<`` has no meaning for it."""
+    """The value by which a constant is ordered. Raises ExpressionError if ``<`` is not defined for it."""
     found = find_number(constant)
     if found is not None:
         return found
@@ -280,7 +279,7 @@ def orderable(constant: Constant) -> Orderable:
 
 
 def precedes(left: Orderable, right: Orderable) -> bool:
-    """``<`` of two values; ExpressionError if they are of different kinds."""
+    """``left < right``. Raises ExpressionError if the values are of different kinds."""
     if isinstance(left, Number) and isinstance(right, Number):
         _, (a, b) = promote_all((left, right))
         return a < b
@@ -292,7 +291,7 @@ def precedes(left: Orderable, right: Orderable) -> bool:
 
 
 def known_value(constant: Constant) -> Value:
-    """The value of a literal; ExpressionError for other terms, ill-typed and unknown ones."""
+    """The value of a literal. Raises ExpressionError if the term has no value in a supported datatype."""
     if isinstance(constant, Literal):
         datatype = datatype_of(constant.datatype, constant.language)
         value = None
@@ -309,25 +308,28 @@ _DATE = re.compile(r"(-?[0-9]+-[0-9]{2}-[0-9]{2})(Z|[+-][0-9]{2}:[0-9]{2})?")
 
 
 def _date_value(lexical: str) -> Value | None:
-    """A date, keyed as the dateTime at which it starts."""
+    """An xsd:date. Its key is that of the dateTime at its start."""
     match = _DATE.fullmatch(lexical)
     start = value_of(f"{match[1]}T00:00:00{match[2] or ''}", XSD + "dateTime") if match else None
     return start and Value("date", start.key)
 
 
 def moment(value: Value) -> tuple[int, Decimal, int | None]:
-    """Day, second of the day and zone of a date or dateTime: its local time, see ``terms.values``."""
+    """Day, second of the day and time zone (minutes) of a date or dateTime, in local time."""
     assert value.space in ("dateTime", "date") and isinstance(value.key, tuple)
     days, seconds, zone = value.key
     return days, Decimal(seconds), zone
 
 
 ZONE_RANGE = 14 * 3600
-"""A time without a zone may be as much as this many seconds earlier or later than the same in UTC."""
+"""Seconds. A time without a zone may differ by at most this amount from the same time in UTC."""
 
 
 def compare_moments(left: Value, right: Value) -> Decimal:
-    """Negative, zero or positive; ExpressionError if only one has a zone and they are close."""
+    """The difference left - right in seconds.
+
+    Raises ExpressionError if only one of them has a time zone and they differ by at most ``ZONE_RANGE``.
+    """
     days, seconds, zone = moment(left)
     other_days, other_seconds, other_zone = moment(right)
     minutes = (days - other_days) * 1440 + (other_zone or 0) - (zone or 0)
@@ -341,7 +343,7 @@ def compare_moments(left: Value, right: Value) -> Decimal:
 
 
 def floor(value: Real) -> Real:
-    """The greatest whole number not above, of the same type."""
+    """The greatest whole number <= ``value``, of the same type."""
     if isinstance(value, Decimal):
         return value.to_integral_value(ROUND_FLOOR)
     if isinstance(value, float) and math.isfinite(value):
@@ -350,22 +352,22 @@ def floor(value: Real) -> Real:
 
 
 def ceil(value: Real) -> Real:
-    """The least whole number not below, of the same type."""
+    """The least whole number >= ``value``, of the same type."""
     return negate(floor(negate(value)))
 
 
 def round_half_up(value: Real) -> Real:
-    """The nearest whole number, of two the greater: XPath's rounding."""
+    """The nearest whole number; of two equally near, the greater (XPath's rounding)."""
     if isinstance(value, Decimal):
         return floor(EXACT.add(value, Decimal("0.5")))
     if isinstance(value, float) and math.isfinite(value):
-        # Decimal knows the float exactly, while adding a half to it might round.
+        # Decimal represents the float exactly; adding 0.5 to the float might round.
         exact = floor(EXACT.add(Decimal(value), Decimal("0.5")))
         return math.copysign(float(exact), value)
     return value
 
 
 def rounded(rounding: Callable[[Real], Real], constant: Constant) -> Literal:
-    """A rounding applied to a number; derived integer types become xsd:integer."""
+    """Apply ``rounding`` to a number. Derived integer datatypes become xsd:integer."""
     rank, value = number(constant)
     return literal_of(Number(rank, rounding(value)))

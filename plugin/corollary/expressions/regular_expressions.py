@@ -1,14 +1,15 @@
 """XPath's regular expressions (F&O 3.1, section 5.6; XSD 1.1 part 2, appendix G), on two engines.
 
-The idea: our own parser accepts what XPath accepts, and writes the pattern anew for each engine.
+A parser of our own accepts exactly XPath's syntax, and translates a pattern for each of two engines:
 
-- RE2 (in pyarrow) needs time linear in the text, but cannot be interrupted, knows no back-references, and
-  limits the size of a pattern. It is compiled at every call, for 25 µs to 3 ms.
-- The library ``regex`` backtracks, but keeps what it compiled, and its match has a timeout.
+- RE2 (in pyarrow) takes time linear in the text. RE2 cannot be interrupted, has no back-references, limits
+  the size of a pattern, and compiles the pattern at every call (25 µs to 3 ms).
+- The library ``regex`` backtracks. Its compiled patterns are kept, and a match has a timeout.
 
-Few texts go to ``regex`` first, for PATIENCE at most, then to RE2. What RE2 cannot do is left to
-``regex`` until the caller's time is over (``LimitExceeded``). Invariant: both engines give the same
-answer. A set of characters is given to RE2 as ranges of code points, which are those of ``regex``.
+Up to ``FEW`` texts are first matched by ``regex``, with a timeout of ``PATIENCE`` for each. After a timeout,
+and for more texts, RE2 is used. ``regex`` matches what RE2 cannot, until the time of the caller is over
+(``LimitExceeded``). Invariant: both engines give the same answer. RE2 therefore receives character sets as
+ranges of code points, computed with ``regex``.
 """
 
 from __future__ import annotations
@@ -31,39 +32,39 @@ from corollary.kernels.limits import LimitExceeded, check, current, reserve_text
 from corollary.language import CorollaryError
 
 SECONDS = 1.0
-"""Processor time for a match in ``regex``, unless the caller or the limits of its work give another."""
+"""Seconds of processor time for a match in ``regex``, if neither the caller nor its limits set another."""
 
-PATIENCE = 0.003  # what RE2 needs to compile \w+: the wait at most doubles the time of a call
-"""Processor time, in seconds, for a match in ``regex`` that RE2 could do as well."""
+PATIENCE = 0.003  # RE2's time to compile \w+: a vain attempt at most doubles the time of a call with one text
+"""Seconds of processor time for a match in ``regex`` that RE2 could do instead."""
 
-FEW = 64  # measured: 4 µs a text in ``regex``, up to 3 ms to compile for RE2
-"""Up to this number of texts, ``regex`` is tried first."""
+FEW = 64  # measured: 4 µs per text in ``regex``, up to 3 ms to compile for RE2
+"""Texts per call up to which ``regex`` is tried first."""
 
-MAX_ATOMS = 20_000  # measured: that many sets and back-references take ``regex`` 4 s and 66 MB to compile
-"""Atoms of a pattern, repeated ones as often as they may be repeated."""
+MAX_ATOMS = 20_000  # measured: ``regex`` compiles this number of sets and back-references in 4 s and 66 MB
+"""Atoms of a pattern. A repeated atom counts as often as it may be repeated."""
 
 FEW_ATOMS = 200  # measured: 10 ms for 250 characters, 1 s for 1,000, cubic, whatever the timeout
-"""Up to this number of atoms, ``regex`` may search for a string that the pattern demands, and goes first."""
+"""Atoms up to which ``regex`` is tried first, and may search for a string that the pattern requires."""
 
-MAX_STEPS = 10_000_000  # measured: RE2 makes 15 million a second or more, a?a?a?... with 20,000 atoms
-MAX_STEPS_FEW = 200_000_000  # measured: 110 million a second or more, up to FEW_ATOMS atoms
-"""Atoms times characters of a text that RE2 may be given, since it cannot be interrupted."""
+MAX_STEPS = 10_000_000  # measured: RE2 makes at least 15 million per second, a?a?a?... with 20,000 atoms
+MAX_STEPS_FEW = 200_000_000  # measured: at least 110 million per second, up to FEW_ATOMS atoms
+"""Steps (atoms times characters of a text) of one RE2 call, which cannot be interrupted."""
 
-MAX_RANGES = 200_000  # measured: 24 MB a pattern, 0.2 s
-"""Ranges of code points that are handled while a pattern is read: 240 times \\w."""
+MAX_RANGES = 200_000  # measured: 24 MB per pattern, 0.2 s
+"""Ranges of code points processed while a pattern is parsed: 240 times those of \\w."""
 
 LONG = 1 << 24
-"""Characters that a replacement may come to before its matches are counted."""
+"""Characters: len(text) * len(replacement), above which the matches are counted to reserve memory."""
 
 MAX_DEPTH = 100
-"""Nested groups, or nested subtractions. ``regex`` recurs into them."""
+"""Depth of nested groups, and of nested subtractions. ``regex`` parses both recursively."""
 
 Ranges = Sequence[tuple[int, int]]
 """First and last code points: ascending, disjoint, not adjacent."""
 
 
 class PatternTooLarge(CorollaryError):
-    """A regular expression that XPath allows, but no engine should be given."""
+    """A regular expression that XPath allows, but that is too large for the engines."""
 
 
 # Sets of characters
@@ -71,14 +72,14 @@ class PatternTooLarge(CorollaryError):
 
 @dataclass(frozen=True)
 class Chars:
-    """A set of characters: its code points, and the same for ``regex`` (within a set or alone)."""
+    """A set of characters: its code points, and its text for ``regex`` (within a set or alone)."""
 
     ranges: Ranges
     text: str
 
     @classmethod
     def of(cls, ranges: Ranges, text: str) -> Chars:
-        """``regex`` takes ``[^\\s\\S]`` for all characters: "nothing" and "all" are written another way."""
+        """Make a set. The empty and the full set get other texts: ``regex`` takes ``[^\\s\\S]`` for all."""
         if not ranges:
             return cls(ranges, rf"[^\x00-{chr(sys.maxunicode)}]")
         if ranges[0] == (0, sys.maxunicode):
@@ -97,7 +98,7 @@ class Chars:
 
     @cached_property
     def linear(self) -> str:
-        """The set for RE2, without surrogates, which no UTF-8 text has."""
+        """The text of the set for RE2, without surrogates, which cannot occur in UTF-8."""
         parts = []
         for first, last in self.ranges:
             first = 0xE000 if 0xD800 <= first <= 0xDFFF else first
@@ -112,13 +113,13 @@ def _range_text(first: int, last: int) -> str:
 
 
 def _char_text(code: int) -> str:
-    """A character that stands for itself in both engines."""
+    """A text that denotes the character in both engines."""
     char = chr(code)
     return char if code >= 0x80 or char.isalnum() else f"\\x{code:02X}"
 
 
 def chars_of(ranges: Iterable[tuple[int, int]]) -> Chars:
-    """The union of some ranges, in any order."""
+    """The union of ranges, given in any order."""
     found = _merged(ranges)
     return Chars.of(found, f"[{''.join(_range_text(first, last) for first, last in found)}]")
 
@@ -148,12 +149,12 @@ def _all_characters() -> str:
 
 @lru_cache(maxsize=512)
 def _named(text: str) -> Chars:
-    """A set that ``regex`` knows by a name."""
+    """The set that a text denotes in ``regex``, computed by matching all code points."""
     found = regex.finditer(f"{text}+", _all_characters(), regex.VERSION1)
     return Chars([(match.start(), match.end() - 1) for match in found], text)
 
 
-# Letters that begin a name of XML, and what else may stand in a name (XML 1.0, 2.3).
+# Characters that may begin an XML name, and those that may follow (XML 1.0, 2.3).
 _NAME_START = (
     *((ord(":"), ord(":")), (ord("A"), ord("Z")), (ord("_"), ord("_")), (ord("a"), ord("z"))),
     *((0xC0, 0xD6), (0xD8, 0xF6), (0xF8, 0x2FF), (0x370, 0x37D), (0x37F, 0x1FFF), (0x200C, 0x200D)),
@@ -177,7 +178,7 @@ _BLOCK = re.compile("Is([a-zA-Z0-9-]+)")
 
 @lru_cache(maxsize=512)
 def _property(name: str) -> Chars:
-    """``\\p{name}``: a general category, or a block of Unicode by its name after ``Is``."""
+    """``\\p{name}``: a general category, or ``Is`` and the name of a Unicode block."""
     if _CATEGORY.fullmatch(name):
         return _named(rf"\p{{{name}}}")
     block = _BLOCK.fullmatch(name)
@@ -191,7 +192,7 @@ def _property(name: str) -> Chars:
 
 @lru_cache(maxsize=1)
 def _case_variants() -> tuple[list[int], list[list[int]]]:
-    """The characters that share their upper or lower case with others, ascending, and those others."""
+    """The cased characters, ascending, and for each the characters of the same upper or lower case."""
     cased = regex.findall(r"\p{Changes_When_Casemapped}", _all_characters())
     by_upper, by_lower = defaultdict(list), defaultdict(list)
     for char in cased:
@@ -212,7 +213,7 @@ def _with_case_variants(ranges: Ranges) -> list[tuple[int, int]]:
 # XPath's syntax
 
 Part = str | Chars
-"""A piece of a pattern: characters, ``^``, ``$``, or syntax that both engines have."""
+"""A piece of a parsed pattern: a set of characters, ``^``, ``$``, or syntax common to both engines."""
 
 _META = frozenset("\\?*+{}()|[]^$.")
 _ESCAPES = {**{char: char for char in "\\|.?*+(){}[]-^$"}, "n": "\n", "r": "\r", "t": "\t"}
@@ -241,16 +242,16 @@ def _without_space(pattern: str) -> str:
 
 @dataclass
 class _Group:
-    """A group that is open, or the pattern itself."""
+    """An open group, or the whole pattern."""
 
-    number: int  # 0: captures nothing
+    number: int  # 0: not capturing
     atoms: int = 0
-    empty: bool = False  # whether a branch that has ended can match the empty string
-    branch_empty: bool = True  # whether the present branch can
+    empty: bool = False  # whether a completed branch can match the empty string
+    branch_empty: bool = True  # whether the current branch can
 
 
 class _Reader:
-    """Reads a pattern from left to right into ``parts``; ExpressionError if XPath does not know it."""
+    """A parser: reads a pattern from left to right into ``parts``. ExpressionError if XPath forbids it."""
 
     def __init__(self, pattern: str, flags: str) -> None:
         self.pattern = pattern
@@ -347,7 +348,7 @@ class _Reader:
         group.branch_empty = True
 
     def _atom(self, part: Part, atoms: int = 1, empty: bool = False) -> None:
-        """A part that may be repeated, and its quantifier. ``empty``: it can match the empty string."""
+        """Append an atom and its quantifier. ``empty``: whether the atom can match the empty string."""
         self.parts.append(part)
         quantifier = _QUANTIFIER.match(self.pattern, self.at)
         if quantifier:
@@ -359,7 +360,7 @@ class _Reader:
                     high = self._count(most)
                 if high < low:
                     self._fail(f"{quantifier[0]} is no quantifier")
-                # Without leading zeros: RE2 would take the braces for characters.
+                # Written without leading zeros: with them, RE2 takes the braces for characters.
                 sign = f"{{{low}}}" if most is None else f"{{{low},{high if most else ''}}}"
                 atoms *= max(high, 1)
             self.parts.append(sign + lazy)
@@ -377,7 +378,7 @@ class _Reader:
         return int(digits.lstrip("0") or 0)
 
     def _reference(self, digits: str) -> str:
-        """``\\N``: as many digits as make a number of a group, but at least one."""
+        """``\\N``: the longest prefix of the digits that is the number of a group, but at least one digit."""
         size = 1
         while size < len(digits) and int(digits[: size + 1]) <= self.groups:
             size += 1
@@ -386,12 +387,12 @@ class _Reader:
             self._fail(f"there is no group {number} that ends before \\{number}")
         self.at += size
         self.references = True
-        # A group without a match counts as empty.
+        # A group that has not matched counts as the empty string.
         found = f"(?({number})\\{number}|)"
         return f"(?i-f:{found})" if self.any_case else f"(?:{found})"
 
     def _escape(self) -> Chars | str:
-        """What follows a backslash: a set, or the character that it stands for."""
+        """Read what follows a backslash: a set, or the character that the escape denotes."""
         char = self._take()
         if char in _ESCAPES:
             return _ESCAPES[char]
@@ -420,7 +421,7 @@ class _Reader:
         return ranges
 
     def _set(self) -> Chars:
-        """What follows ``[``: sets, each of them taken from the one before."""
+        """Read what follows ``[``: a set, and nested subtractions. ``[a-z-[aeiou]]`` is the consonants."""
         sets = [self._set_group()]
         while self._ahead("-["):
             if len(sets) == MAX_DEPTH:
@@ -436,7 +437,7 @@ class _Reader:
         return found
 
     def _set_group(self) -> Chars:
-        """What is in a set, up to ``]`` or ``-[``."""
+        """Read the content of a set, up to ``]`` or ``-[``."""
         negated = self._ahead("^")
         self.at += negated
         sets: list[Chars] = []
@@ -486,7 +487,7 @@ _LINEAR_LINE_ANCHORS = {"^": "(?m:^)", "$": "(?m:$)"}
 
 @dataclass(frozen=True)
 class Pattern:
-    """A regular expression that XPath accepts, as ``compiled`` gives it."""
+    """A valid regular expression of XPath, as ``compiled`` returns it."""
 
     source: str
     parts: Sequence[Part]
@@ -494,16 +495,19 @@ class Pattern:
     atoms: int
     references: bool
     lines: bool
-    """Whether ``^`` or ``$`` stand for the borders of lines. A line break that ends the text begins no
-    line; in RE2 it does."""
+    """Whether the pattern has ``^`` or ``$`` that match at line borders (flag m). A line break at the end of
+    the text begins no line in XPath. It does in RE2."""
     repeats_empty: bool
-    """Whether something is repeated that can match the empty string. Which repetition its groups are of
-    then, the engines disagree on."""
+    """Whether a repeated part can match the empty string. The engines then disagree on which repetition a
+    group captures."""
     literal: bool
-    """Whether no character has a meaning: flag q."""
+    """Whether all characters are literal: flag q."""
 
     def matches(self, texts: Sequence[str], seconds: float | None = None) -> NDArray[np.bool_]:
-        """In which texts the pattern is found. LimitExceeded, if one of them needs more ``seconds``."""
+        """A mask of the texts in which the pattern is found.
+
+        Raises LimitExceeded if ``regex`` needs more than ``seconds`` for one text.
+        """
         if len(texts) <= FEW and self.atoms <= FEW_ATOMS:
             try:
                 return np.array([self._found(text, PATIENCE) for text in texts], np.bool_)
@@ -526,10 +530,10 @@ class Pattern:
         return found
 
     def replaced(self, text: str, replacement: str, seconds: float | None = None) -> str:
-        """The text with every match replaced.
+        """The text with every match replaced. ``$1`` is the first group, ``\\$`` a dollar sign.
 
-        ``$1`` in the replacement is the first group, ``\\$`` a dollar sign. ExpressionError, if the pattern
-        matches the empty string or the replacement is wrong. LimitExceeded, if it needs more ``seconds``.
+        Raises ExpressionError if the pattern matches the empty string, or the replacement is malformed.
+        Raises LimitExceeded if ``regex`` needs more than ``seconds``.
         """
         if self.matches([""], seconds)[0]:
             raise ExpressionError(f"{_shown(self.source)} matches the empty string")
@@ -552,7 +556,7 @@ class Pattern:
         if (
             len(kept) <= 9
             and not (kept and self.repeats_empty)
-            and self._is_linear(text, len(text) ** 2)  # a search for every match
+            and self._is_linear(text, len(text) ** 2)  # one search per match
         ):
             numbers = {0: 0} | {group: number for number, group in enumerate(kept, 1)}
             written = "".join(
@@ -570,7 +574,7 @@ class Pattern:
         return self._backtracking.search(text, timeout=_allowed(seconds)) is not None
 
     def _is_linear(self, text: str, steps: int) -> bool:
-        """Whether RE2 may answer for a text, at ``steps`` steps for every atom."""
+        """Whether RE2 may process a text. ``steps``: characters that RE2 reads per atom of the pattern."""
         return (
             not self.references
             and self.atoms * steps <= (MAX_STEPS_FEW if self.atoms <= FEW_ATOMS else MAX_STEPS)
@@ -595,7 +599,7 @@ class Pattern:
             part.text if isinstance(part, Chars) else anchors.get(part, part) for part in self.parts
         )
         if self.atoms > FEW_ATOMS:
-            text = f"(?:{text})|(?!)"  # demands no string
+            text = f"(?:{text})|(?!)"  # then no string is required
         try:
             return regex.compile(text, regex.VERSION1, cache_pattern=False)
         except (regex.error, RecursionError, OverflowError, MemoryError) as error:
@@ -604,7 +608,7 @@ class Pattern:
             ) from None
 
     def _linear_text(self, kept: Sequence[int]) -> str:
-        """The pattern for RE2, which captures the groups that are ``kept``, in their order."""
+        """The pattern for RE2. Only the groups in ``kept`` are captured, in their order."""
         anchors = _LINEAR_LINE_ANCHORS if self.lines else _LINEAR_ANCHORS
         written = []
         group = 0
@@ -620,7 +624,7 @@ class Pattern:
 
 
 def _linear_matches(texts: Sequence[str], pattern: str) -> NDArray[np.bool_] | None:
-    """In which texts RE2 finds its pattern; None if it refuses the pattern."""
+    """A mask of the texts in which RE2 finds the pattern; None if RE2 refuses the pattern."""
     import pyarrow
     from pyarrow import compute
 
@@ -633,7 +637,7 @@ def _linear_matches(texts: Sequence[str], pattern: str) -> NDArray[np.bool_] | N
 
 
 def _linear_replaced(text: str, pattern: str, replacement: str) -> str | None:
-    """The text with every match replaced by RE2; None if it refuses the pattern."""
+    """The text with every match replaced by RE2; None if RE2 refuses the pattern or the replacement."""
     import pyarrow
     from pyarrow import compute
 
@@ -646,7 +650,7 @@ def _linear_replaced(text: str, pattern: str, replacement: str) -> str | None:
 
 @lru_cache(maxsize=64)
 def compiled(pattern: str, flags: str = "") -> Pattern:
-    """A pattern of XPath with its flags; ExpressionError if it is none."""
+    """Parse an XPath pattern with its flags. Raises ExpressionError if either is invalid."""
     if not set(flags) <= _FLAGS:
         raise ExpressionError(f"{_shown(flags)} are no flags: they are s, m, i, x, q")
     literal = "q" in flags
@@ -671,21 +675,24 @@ def compiled(pattern: str, flags: str = "") -> Pattern:
 def matches(
     texts: Sequence[str], pattern: str, flags: str = "", seconds: float | None = None
 ) -> NDArray[np.bool_]:
-    """In which of the texts XPath's ``fn:matches`` finds the pattern.
+    """A mask of the texts in which XPath's ``fn:matches`` finds the pattern.
 
-    ExpressionError, if the pattern or the flags are wrong. LimitExceeded, if ``regex`` has to match one of
-    the texts and needs more ``seconds`` for it.
+    Raises ExpressionError if the pattern or the flags are invalid, and LimitExceeded if ``regex`` needs more
+    than ``seconds`` for one text.
     """
     return compiled(pattern, flags).matches(texts, seconds)
 
 
 def replaced(text: str, pattern: str, replacement: str, flags: str = "", seconds: float | None = None) -> str:
-    """The text as XPath's ``fn:replace`` gives it; errors as ``Pattern.replaced`` has them."""
+    """The result of XPath's ``fn:replace``. Raises what ``compiled`` and ``Pattern.replaced`` raise."""
     return compiled(pattern, flags).replaced(text, replacement, seconds)
 
 
 def _replacement_parts(replacement: str, groups: int) -> list[str | int]:
-    """Characters, and numbers of groups. A number has as many digits as there are groups for."""
+    """Split a replacement into texts and group numbers. A number has as many digits as there are groups for.
+
+    With 3 groups, ``$12`` is group 1 and the text ``2``, and ``$5`` is the empty text.
+    """
     parts: list[str | int] = []
     for match in _REPLACEMENT_PART.finditer(replacement):
         escaped, digits = match.groups()
@@ -708,7 +715,7 @@ def _replacement_parts(replacement: str, groups: int) -> list[str | int]:
 
 
 def _allowed(seconds: float | None) -> float:
-    """As ``regex`` takes it: below 0 is no limit there, and infinity is none at all."""
+    """The timeout for ``regex``, at least 0 and finite: ``regex`` takes a negative timeout for no limit."""
     left = current().remaining()
     if seconds is None:
         seconds = SECONDS if left is None else left

@@ -1,9 +1,9 @@
 """SPARQL's functions on terms (SPARQL 1.1, section 17.4): strings, numbers, terms, dates.
 
-All are strict: they see values only, never a failed argument. What does choose among its arguments
-(``if``, ``coalesce``, ``bound``, ``&&``) is in ``expressions``. A wrong kind of argument is an
-``ExpressionError``. Strings are counted in code points; functions of a language-tagged string give
-one with the same tag.
+All functions here are strict: every argument is a value, never an error. The functions that evaluate only
+some of their arguments (``if``, ``coalesce``, ``bound``, ``&&``) are in ``corollary.execute.filters``. An
+argument of a wrong kind raises ``ExpressionError``. Strings are counted in code points. A string computed
+from a language-tagged string has the same language tag.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from corollary.terms.values import datatype_clash, datatype_of
 
 Function = Callable[..., Constant]
 
-# What arguments must be
+# Kinds of arguments: ExpressionError for any other kind
 
 
 def literal(constant: Constant) -> Literal:
@@ -76,7 +76,7 @@ def whole(constant: Constant) -> int:
 
 
 def two_texts(first: Constant, second: Constant) -> tuple[Literal, str]:
-    """Two strings; the second has no tag or the same as the first."""
+    """Two compatible strings: the second has no language tag, or the same tag as the first."""
     one, other = text(first), text(second)
     if other.language not in (None, one.language):
         raise ExpressionError(f"{first} and {second} are in two languages")
@@ -91,7 +91,7 @@ def integer(value: int) -> Literal:
 
 
 def concat(*arguments: Constant) -> Literal:
-    """All strings in a row; the tag stays if they share one."""
+    """The concatenation of the strings. It has a language tag if all strings have that tag."""
     texts = [text(argument) for argument in arguments]
     reserve_text(sum(len(item.lexical) for item in texts))
     languages = {item.language for item in texts}
@@ -100,13 +100,13 @@ def concat(*arguments: Constant) -> Literal:
 
 
 def changed(change: Callable[[str], str], argument: Constant) -> Literal:
-    """A change of the characters; the tag stays."""
+    """Apply ``change`` to the characters of a string; the language tag is kept."""
     found = text(argument)
     return Literal(change(found.lexical), language=found.language)
 
 
 def substr(source: Constant, start: Constant, length: Constant | None = None) -> Literal:
-    """Positions count from 1 and may lie outside of the string."""
+    """Positions start at 1, and may lie outside of the string."""
     first = whole(start) - 1
     end = None if length is None else max(first + whole(length), 0)
     return changed(lambda characters: characters[max(first, 0) : end], source)
@@ -141,7 +141,7 @@ def regex(source: Constant, pattern: Constant, flags: Constant = NO_FLAGS) -> Li
 def replace(
     source: Constant, pattern: Constant, replacement: Constant, flags: Constant = NO_FLAGS
 ) -> Literal:
-    """Every match replaced; ``$1`` in the replacement is the first group, ``\\$`` a dollar sign."""
+    """Replace every match. In the replacement, ``$1`` is the first group, ``\\$`` a dollar sign."""
     arguments = simple(pattern), simple(replacement), simple(flags)
     return changed(lambda characters: replaced(characters, *arguments), source)
 
@@ -159,7 +159,7 @@ _ABSOLUTE_IRI = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]*')
 
 
 def iri(argument: Constant) -> IRI:
-    """An IRI as it is, or that of a string, which must be absolute: rules have no base."""
+    """An IRI, or the IRI of a string. The string must be absolute, because rules have no base IRI."""
     if isinstance(argument, IRI):
         return argument
     value = simple(argument)
@@ -189,13 +189,13 @@ def strlang(argument: Constant, tag: Constant) -> Literal:
 
 
 def langmatches(tag: Constant, wanted: Constant) -> Literal:
-    """Basic filtering of RFC 4647: the tag is the range or begins with it; ``*`` is any tag."""
+    """Basic filtering of RFC 4647: the tag equals the range or begins with its subtags; ``*`` is any tag."""
     language, range_ = simple(tag).lower(), simple(wanted).lower()
     return boolean(language != "" and (range_ == "*" or f"{language}-".startswith(f"{range_}-")))
 
 
 def clash(argument: Constant, name: Constant) -> Literal:
-    """Whether the literal denotes a value that the datatype has not. False for what is no literal."""
+    """Whether a literal denotes a value outside the value space of a datatype. False for other terms."""
     if not isinstance(argument, Literal) or not isinstance(name, IRI):
         return boolean(False)
     return boolean(datatype_clash(argument.lexical, argument.datatype, argument.language, name.value))
@@ -209,7 +209,7 @@ def calendar_date(argument: Constant) -> tuple[int, int, int]:
     value = known_value(argument)
     if value.space not in ("dateTime", "date"):
         raise ExpressionError(f"{argument} is no date")
-    # The calendar repeats every 400 years, and Python's ends with the year 9999.
+    # The calendar repeats every 400 years; Python's calendar has the years 1 to 9999 only.
     cycles, days = divmod(moment(value)[0] - 1, 146_097)
     found = date(2000, 1, 1) + timedelta(days)
     return found.year - 2000 + cycles * 400, found.month, found.day
@@ -275,4 +275,4 @@ STRICT: dict[str, Function] = {
     "minutes": lambda a: integer(int(second_of_day(a)) // 60 % 60),
     "seconds": seconds,
 }
-"""Every operator and function that needs the values of its arguments and nothing else."""
+"""The strict operators and functions, by name."""

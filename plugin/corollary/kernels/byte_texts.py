@@ -1,9 +1,10 @@
-"""Loops over texts that lie in an array of bytes: hashing, and numbering distinct ones in a hash table.
+"""Kernels over texts in a byte array: hashing, and a hash table that numbers distinct texts.
 
-A *text* is a start and a length in some bytes. A *table* numbers texts in order of arrival: text i is
-``arena[offsets[i]:offsets[i + 1]]``, and ``slots`` (a power of two of them, at least as many as texts and
-one more) finds it: a slot is 0 if free, else hash << 32 | number + 1, probed linearly from the place that
-the top bits of the hash name. So slots ascend, by and large, in the hash, and growing them needs no text.
+A *text* is a start and a length in a byte array. A *table* numbers distinct texts in order of arrival. Text i
+is ``arena[offsets[i]:offsets[i + 1]]``. ``slots`` is an open-addressing hash table with linear probing; its
+length is a power of two, and greater than the number of texts. A slot is 0 if free, else hash << 32 | number
++ 1. Probing starts at the slot that the top bits of the hash give. The slots are therefore nearly sorted by
+hash, and enlarging the hash table reads no texts.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ Numbers = NDArray[np.uint32]
 def hash_texts(
     data: Bytes, starts: Places, lengths: Places, hashes: Hashes, earlier: Places, recent: Places
 ) -> None:
-    """Fills ``hashes`` with 32 well-mixed bits of every text, eight bytes at a time.
+    """Fill ``hashes`` with a 32-bit hash of every text, and ``earlier`` with repeated texts.
 
-    ``earlier[row]`` becomes a row before with the same text, if that is easily found: if it was the last row
-    whose hash has its place in ``recent`` (a power of two of them, all -1), else the row itself.
+    ``recent`` is a direct-mapped cache of rows by hash. Precondition: its length is a power of two, all -1.
+    ``earlier[row]`` becomes the cached row if that row has the same text, else ``row``. Some repetitions
+    are therefore missed.
     """
     last_place = recent.size - 1
     factor = np.uint64(0x9E3779B97F4A7C15)
@@ -86,12 +88,13 @@ def number_texts(
     numbers: Numbers,
     base: int,
 ) -> int:
-    """Look up the texts that begin with the byte ``first``; the others' ``numbers`` are left alone.
+    """Look up the texts that begin with the byte ``first``; ``numbers`` of other rows are not written.
 
-    ``earlier`` are rows with the same text, as ``hash_texts`` finds them: these are looked up once.
-    The table holds ``size`` texts; slots of later ones, which another thread is making, are passed over.
-    ``numbers[row]`` becomes ``base`` plus the text's number. A new text is appended if ``grows``, for which
-    there must be room, and gets all ones otherwise. Returns the new size.
+    ``numbers[row]`` becomes ``base`` plus the number of the text. If the text is not in the table,
+    ``numbers[row]`` becomes all ones; with ``grows``, the text is appended instead. Precondition with
+    ``grows``: ``slots``, ``offsets`` and ``arena`` have room for all rows. ``earlier``, filled by
+    ``hash_texts``, saves the look-up of repeated texts. The table has ``size`` texts; slots of later texts,
+    which another thread is appending, are skipped. Returns the new size.
     """
     last_slot = slots.size - 1
     shift = np.uint64(64)
@@ -137,7 +140,7 @@ def number_texts(
 
 @kernel
 def enter_hashes(hashes: Hashes, slots: Slots) -> None:
-    """Fill empty ``slots`` with texts known to be distinct, numbered by their place in ``hashes``."""
+    """Fill empty ``slots`` with distinct texts: row i of ``hashes`` is text i."""
     last_slot = slots.size - 1
     shift = np.uint64(64)
     width = slots.size
@@ -154,7 +157,7 @@ def enter_hashes(hashes: Hashes, slots: Slots) -> None:
 
 @kernel
 def enlarge(slots: Slots, larger: Slots) -> None:
-    """Enter what is in ``slots`` into ``larger``, which is empty and has room."""
+    """Insert the entries of ``slots`` into ``larger``. Precondition: ``larger`` is all zero and has room."""
     last_slot = larger.size - 1
     shift = np.uint64(64)
     width = larger.size

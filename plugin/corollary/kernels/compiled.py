@@ -1,9 +1,8 @@
-"""How a kernel is compiled: on its first large input, and never for a small one.
+"""Lazy compilation of kernels: a kernel is compiled at its first large input.
 
-A kernel is a plain Python function over one-dimensional arrays. Numba compiles it when it first
-meets more than ``SMALL`` elements and keeps the machine code on disk; until then the function runs
-as it stands, so that whoever opens a graph of a hundred triples waits for no compiler and does not
-even import it.
+A kernel is a plain Python function over one-dimensional arrays. Python interprets the kernel until the
+total input over all calls exceeds ``SMALL`` elements. Numba then compiles the kernel and caches the machine
+code on disk. A program that opens a graph of a hundred triples therefore neither compiles nor imports Numba.
 """
 
 from __future__ import annotations
@@ -22,27 +21,31 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 SMALL = 30_000
-"""Up to so many elements, over all calls so far, are not worth a compilation."""
+"""Array elements, summed over all calls of a kernel. Above this number the kernel is compiled."""
 
 MANY = 1 << 22
-"""A kernel that fills more elements than this runs in a thread of its own: a thread costs 0.1 ms, and so many
-elements 5 to 50."""
+"""Elements of the output array above which a kernel runs in a worker thread. Starting a thread costs 0.1 ms.
+Filling this number of elements takes 5 to 50 ms."""
 
 MANY_TO_STOP = 1 << 16
-"""As ``MANY``, for a kernel that can be stopped: it may take much longer than it fills elements."""
+"""As ``MANY``, for stoppable kernels: their running time is not bounded by the size of their output."""
 
 Flag = NDArray[np.bool_]
 
 
 class Kernel(Generic[Parameters, Result]):
-    """A function that compiles itself when an input deserves it; ``plain`` is the function as written.
+    """A function that is compiled at its first large input. ``plain`` is the uncompiled function.
 
-    Every kernel is compiled with ``nogil`` and cached on disk, has one signature (writable C-contiguous
-    arrays, always of the same dtypes), and never uses ``fastmath``. Its last argument is the array that it
-    fills: if that is large, the caller can be interrupted meanwhile, and so can the work be ended that it is
-    part of. The kernel then goes on by itself to its end; unless its first argument is ``stop``, a ``Flag``:
-    then it returns soon after that is set, and what it has filled or returns is worth nothing. A kernel that
-    changes what others see must not go on by itself: its last argument is a number.
+    Every kernel is compiled with ``nogil``, without ``fastmath``, and for one signature: writable
+    C-contiguous arrays, always of the same dtypes. By convention the last argument is the output array. If
+    the output array is large, the kernel runs in a worker thread, so that the caller can be interrupted or
+    reach a limit.
+
+    * An abandoned kernel runs on to its end in the worker thread.
+    * A stoppable kernel has the first parameter ``stop``, a ``Flag``. The kernel returns soon after the flag
+      is set. Its output and its result are then meaningless.
+    * A kernel that modifies shared arrays must not run on after its caller has left. Its last argument is a
+      number, so that the kernel always runs in the calling thread.
     """
 
     def __init__(self, plain: Callable[Parameters, Result]) -> None:
@@ -67,9 +70,9 @@ class Kernel(Generic[Parameters, Result]):
         return undisturbed(work, partial(stop.fill, True)) if self._can_stop else undisturbed(work)
 
     def _compile_for(self, args: tuple[Any, ...]) -> None:
-        """Compile for arguments like these; in one go, as Numba cannot go on where it was interrupted."""
+        """Compile for the types of ``args``. Must run undisturbed: Numba cannot resume a compilation."""
         compiled: Any = self.compile()
-        if hasattr(compiled, "compile"):  # not where Numba is told to leave Python as it is
+        if hasattr(compiled, "compile"):  # missing under NUMBA_DISABLE_JIT
             import numba
 
             compiled.compile(tuple(map(numba.typeof, args)))
@@ -77,11 +80,14 @@ class Kernel(Generic[Parameters, Result]):
 
     @property
     def is_compiled(self) -> bool:
-        """Whether the machine code is there, so that small inputs may as well use it."""
+        """Whether machine code exists. If so, small inputs use it too."""
         return self._compiled is not None
 
     def compile(self) -> Callable[Parameters, Result]:
-        """The compiled function, from the disk cache if it is there. MemoryError without room for that."""
+        """Return the compiled function, from the disk cache if possible.
+
+        Raises MemoryError if the address space is too small for a compilation.
+        """
         refuse_without_room()
         import numba
 
@@ -90,10 +96,10 @@ class Kernel(Generic[Parameters, Result]):
 
 
 def kernel(function: Callable[Parameters, Result]) -> Kernel[Parameters, Result]:
-    """Decorator: make a kernel of a function. It must not call other kernels."""
+    """Decorator: make a kernel of a function. The function must not call other kernels."""
     return Kernel(function)
 
 
 def go_on() -> Flag:
-    """A ``stop`` that is not set."""
+    """A new ``stop`` flag, not set."""
     return np.zeros(1, np.bool_)

@@ -1,7 +1,7 @@
-"""Loops over directed graphs in compressed rows: strongly connected components and reachability.
+"""Kernels over directed graphs: strongly connected components and reachability.
 
-A graph of n nodes 0..n-1 is ``offsets`` (n + 1) and ``targets``: the successors of node v are
-``targets[offsets[v]:offsets[v + 1]]``.
+A graph with the nodes 0..n-1 is given as compressed sparse rows: ``offsets`` (n + 1 entries) and ``targets``.
+The successors of node v are ``targets[offsets[v]:offsets[v + 1]]``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Bits = NDArray[np.uint8]
 Keys = NDArray[np.uint64]
 
 ONES: Nodes = np.array([byte.bit_count() for byte in range(256)], np.int64)
-"""How many bits of a byte are set."""
+"""The number of set bits of each byte."""
 
 PLACES: Nodes = np.array(
     [
@@ -26,19 +26,20 @@ PLACES: Nodes = np.array(
     ],
     np.int64,
 )
-"""Eight numbers a byte: first the places of the bits that are set, ascending."""
+"""Eight bit positions for each byte: first those of the set bits, ascending, then the others."""
 
 
 @kernel
 def strong_components(offsets: Nodes, targets: Nodes, component: Nodes) -> int:
-    """Tarjan's algorithm (1972) without recursion. Fills ``component`` (n), returns their number.
+    """Tarjan's algorithm (1972) without recursion. Fills ``component`` (n). Returns the number of components.
 
     Components are numbered in reverse topological order: an edge leads to the same or a lower number.
+    Cost: O(nodes + edges).
     """
     n = offsets.size - 1
-    order = np.full(n, -1, np.int64)  # when a node was first met
+    order = np.full(n, -1, np.int64)  # discovery order of the node
     low = np.zeros(n, np.int64)
-    following = offsets[:n].copy()  # the next edge to look at
+    following = offsets[:n].copy()  # the next edge to follow
     path = np.zeros(n, np.int64)
     pending = np.zeros(n, np.int64)
     path_size = 0
@@ -90,11 +91,12 @@ def strong_components(offsets: Nodes, targets: Nodes, component: Nodes) -> int:
 def reachable(
     stop: Flag, offsets: Nodes, targets: Nodes, cyclic: NDArray[np.bool_], closed: Nodes, reached: Nodes
 ) -> int:
-    """Successor lists of a graph whose edges all lead to lower or equal numbers, merged bottom up.
+    """The transitive closure of a graph of components, as successor lists merged bottom up.
 
-    Such are the components of any graph in Tarjan's order. Node v reaches itself iff ``cyclic[v]``.
-    Fills ``closed`` (n + 1) with offsets into ``reached``. Returns the size needed; if ``reached`` is
-    shorter than that nothing past its end was written, and the caller asks again with more room.
+    Precondition: every edge leads to a lower or equal number, as the components of ``strong_components`` do.
+    Node v reaches itself iff ``cyclic[v]``. Fills ``closed`` (n + 1) with offsets into ``reached``.
+    Returns the size needed. If ``reached`` is shorter, the result is incomplete and the returned size is a
+    lower bound: the caller calls again with more room.
     """
     n = offsets.size - 1
     stamp = np.full(n, -1, np.int64)
@@ -108,7 +110,7 @@ def reachable(
             if at < reached.size:
                 reached[at] = node
             at += 1
-        for edge in range(offsets[node + 1] - 1, offsets[node] - 1, -1):  # near ones first
+        for edge in range(offsets[node + 1] - 1, offsets[node] - 1, -1):  # nearest numbers first
             successor = targets[edge]
             if stamp[successor] == node:
                 continue
@@ -117,7 +119,7 @@ def reachable(
                 reached[at] = successor
             at += 1
             if closed[successor + 1] > reached.size:
-                continue  # its list is not there: only the count matters now, and it is a lower bound
+                continue  # its list is incomplete: from here on, the count is a lower bound
             for position in range(closed[successor], closed[successor + 1]):
                 further = reached[position]
                 if stamp[further] != node:
@@ -139,11 +141,11 @@ def write_lists(
     ids: Keys,
     keys: Keys,
 ) -> int:
-    """The successor lists of components as packed pairs: every node with each member of what it reaches.
+    """Write the closure of components as packed pairs of node ids: (node, member of a reached component).
 
-    Node i is of ``component[i]`` and called ``ids[i]``; lists are as in ``reachable``, members as in
-    ``reachable_bits``. Pairs come node by node. Returns how many there are; past the end of ``keys`` nothing
-    is written.
+    Node i has the component ``component[i]`` and the id ``ids[i]``. ``closed`` and ``reached`` are as in
+    ``reachable``, ``member_offsets`` and ``members`` as in ``reachable_bits``. Pairs are in the order of the
+    nodes. Returns the number of pairs. If ``keys`` is shorter, pairs without room are counted, not written.
     """
     shift = np.uint64(32)
     at = 0
@@ -161,10 +163,10 @@ def write_lists(
 
 @kernel
 def walk(stop: Flag, offsets: Nodes, targets: Nodes, sources: Nodes, closed: Nodes, reached: Nodes) -> int:
-    """What every source reaches over one edge or more, source by source, by depth-first search.
+    """The nodes that each source reaches over at least one edge, by one depth-first search per source.
 
-    Fills ``closed`` (sources + 1) with offsets into ``reached``. Returns how many sources were done when the
-    room in ``reached`` was used up: all of them if it was enough.
+    Fills ``closed`` (sources + 1) with offsets into ``reached``. Returns the number of sources completed
+    before ``reached`` was full.
     """
     stamp = np.full(offsets.size - 1, -1, np.int64)
     path = np.zeros(offsets.size, np.int64)
@@ -198,17 +200,18 @@ def meet(
     others: Keys, others_added: Keys, others_removed: Keys,
     starts: Keys, table: Keys, met: Keys,
 ) -> int:  # fmt: skip
-    """The starts and what they reach over edges, packed pairs, by breadth-first search.
+    """The starts and all nodes that they reach, by breadth-first search over packed edges.
 
-    There are two sets of edges, each given as sorted keys, others (sorted) that are added, and keys that are
-    removed. Fills ``met`` and returns how many nodes it has, or -1 if there was no room for more. ``table``
-    is to work in: a power of two of zeros, more than ``met`` has room for.
+    The edges are the union of two sets. Each set is sorted keys, sorted added keys and sorted removed keys:
+    (keys - removed) + added. ``table`` is a hash set of the nodes met.
+    Precondition: ``table`` is all zero, and its length is a power of two greater than that of ``met``.
+    Fills ``met``, in the order of the search. Returns the number of nodes, or -1 if ``met`` is too short.
     """
     shift = np.uint64(32)
     low_half = np.uint64(0xFFFFFFFF)
     mask = np.uint64(table.size - 1)
     count = 0
-    at = -1  # before the first node come the starts
+    at = -1  # the first round enters the starts
     while at < count:
         for side in range(4 if at >= 0 else 1):
             run = starts
@@ -251,11 +254,11 @@ def reachable_bits(
     first: int,
     rows: Bits,
 ) -> None:
-    """As ``reachable``, in bits: row v has a bit for every member of every component that v reaches.
+    """As ``reachable``, with bit rows: row v has a bit for every member of every component that v reaches.
 
-    ``rows`` are as many as components, one after the other, zero at first. They have room for some of the
-    members, from number ``first`` on: bit i of a row, for member first + i, is bit i % 8 of its byte i // 8.
-    Component v has the members ``members[member_offsets[v]:member_offsets[v + 1]]``.
+    ``rows`` has one row per component, end to end, all zero. A row covers the members from number ``first``
+    on, as far as its width goes: bit i % 8 of byte i // 8 is member first + i. Component v has the members
+    ``members[member_offsets[v]:member_offsets[v + 1]]``.
     """
     n = offsets.size - 1
     width = rows.size // n if n > 0 else 0
@@ -263,7 +266,7 @@ def reachable_bits(
         if stop[0]:
             break
         row = rows[node * width : node * width + width]
-        for edge in range(offsets[node + 1] - 1, offsets[node] - 1, -1):  # near ones first
+        for edge in range(offsets[node + 1] - 1, offsets[node] - 1, -1):  # nearest numbers first
             successor = targets[edge]
             member = members[member_offsets[successor]] - first
             is_here = 0 <= member < 8 * width
@@ -283,11 +286,11 @@ def reachable_bits(
 
 @kernel
 def write_bits(rows: Bits, row_of: Nodes, firsts: Keys, seconds: Keys, known: Keys, keys: Keys) -> int:
-    """Rows of bits as packed pairs: for every i, ``firsts[i]`` with each ``seconds[j]`` of row ``row_of[i]``.
-
-    Rows are as in ``reachable_bits``, with a bit for each of ``seconds``, padded to words of 64 bits. Pairs
-    that are ``known`` are left out; these come in the same order, and all of them come. Fills ``keys``, which
-    has room, and returns how many pairs there were.
+    """Bit rows as packed pairs: for every i, ``firsts[i]`` with ``seconds[j]`` for each set bit j.
+    The row of i is ``row_of[i]``. Rows are as in ``reachable_bits``, with one bit for each of ``seconds``,
+    padded to 64-bit words. Pairs of ``known`` are left out.
+    Precondition: ``known`` is a subset of the pairs, in the same order; ``keys`` has room for the others.
+    Fills ``keys``. Returns the number of pairs written.
     """
     width = ((seconds.size + 63) >> 6) << 3
     shift = np.uint64(32)

@@ -1,16 +1,17 @@
-"""What an exception out of nowhere (Ctrl-C, a signal's handler, no memory) must not break.
+"""Asynchronous exceptions (Ctrl-C, signal handlers, MemoryError): what they must not break.
 
-Such an exception may come between any two steps of Python, also inside ``finally``. State is therefore
-never mended by clean-up code: it is made beside the old one and published by one assignment. Two things
-cannot be done that way, and are here:
+An asynchronous exception can be raised between any two bytecodes, also inside ``finally``. Clean-up code
+therefore never repairs state: new state is built beside the old state and published by one assignment.
+Three cases cannot follow this pattern. This module handles them:
 
-1. A lock is released by C code on one line with its body. On lines of their own, an exception that comes
-   between the body and the release would leave the lock held.
-2. Work that cannot be begun twice (importing and compiling with Numba) runs in a thread of its own:
-   handlers of signals run in the main thread only. So does what takes long in machine code: this thread
-   waits, and can be interrupted, cancelled, and ended by a limit of time.
-3. A handler that uses what it has interrupted is refused (``alone``): its change, or the interrupted one,
-   would be lost.
+1. Locks (``held``). C code releases the lock, on the same line as the body. If the release were a line of its
+   own, an exception between the body and the release would leave the lock held.
+2. Work that cannot be restarted, and long-running machine code (``undisturbed``). Importing and compiling
+   with Numba cannot be restarted. Both run in a worker thread, because Python runs signal handlers in the
+   main thread only. The calling thread waits, so an interrupt, a cancellation or a time limit can end the
+   wait.
+3. Reentrance (``alone``). A signal handler that calls the function which it has interrupted is refused:
+   one of the two changes would be lost.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
 SECONDS_BETWEEN_CHECKS = 0.05
-
+"""Seconds that ``undisturbed`` waits for its worker thread between two checks of the limits."""
 IN_THE_MIDDLE = (
     "this thread is in the middle of a call of the store, and a handler of signals or __del__ makes another "
     "one: let it leave a note, and make the call after the first"
@@ -37,14 +38,15 @@ IN_THE_MIDDLE = (
 def held(
     lock: AbstractContextManager[object], function: Callable[[*Arguments], Result], *args: *Arguments
 ) -> Result:
-    """What the function returns, called while the lock is held; released whatever is raised, wherever."""
+    """Call the function with the lock held. An exception at any point leaves the lock released."""
     with lock: return function(*args)  # fmt: skip  # noqa: E701
 
 
 def alone(lock: RLock, function: Callable[[*Arguments], Result], *args: *Arguments) -> Result:
-    """As ``held``; CorollaryError if this thread is inside of it already.
+    """As ``held``, without reentrance.
 
-    That is in a handler of signals, or in ``__del__``: they may be called between any two steps, also here.
+    Raises CorollaryError if this thread holds the lock already. The caller is then a signal handler or a
+    ``__del__`` that interrupted the first call.
     """
     if lock._is_owned():  # type: ignore[attr-defined]
         raise CorollaryError(IN_THE_MIDDLE)
@@ -52,9 +54,10 @@ def alone(lock: RLock, function: Callable[[*Arguments], Result], *args: *Argumen
 
 
 def undisturbed(work: Callable[[], Result], stop: Callable[[], None] = lambda: None) -> Result:
-    """What ``work`` returns or raises. An exception out of nowhere ends the waiting, and not the work.
+    """Run ``work`` in a worker thread, and return or raise its outcome.
 
-    So do a limit and a cancellation of the call that it is part of. Then it is asked to ``stop``.
+    An asynchronous exception, an exceeded limit or a cancellation ends the wait, not the work. ``stop`` is
+    then called, to ask the work to end early.
     """
     results: list[Result] = []
     failures: list[BaseException] = []
@@ -71,7 +74,7 @@ def undisturbed(work: Callable[[], Result], stop: Callable[[], None] = lambda: N
     except RuntimeError as error:
         if "interpreter shutdown" not in str(error):
             raise
-        return work()  # Python 3.12.1 starts no thread any more in atexit callbacks
+        return work()  # since Python 3.12.1, atexit callbacks cannot start threads
     try:
         while thread.is_alive():
             thread.join(SECONDS_BETWEEN_CHECKS)

@@ -1,18 +1,18 @@
-"""How far a piece of work may go, and how it is ended: by a limit, or by another thread.
+"""Resource limits of a call, and its cancellation by another thread.
 
-A *work* is a call of the store, or whatever is given to ``limited``. It runs in a context of its own
-(``contextvars``), so that whatever is raised, wherever, it is over with the call. The code below asks after
-the work that it is part of:
+A *work* is one call of the store, or of ``limited``. Each work runs in a context of its own
+(``contextvars``), so that no exception lets a work outlive its call. The called code reports to its work:
 
-1. ``check`` in every loop, ``at`` where a rule or an operator begins. Both are cheap: the work looks at its
-   deadline and at the memory a few times a second only.
-2. ``reserve`` before arrays are made. Small ones are added up, so that memory is not looked at each time.
-3. ``derived`` and ``invented`` for facts and terms that are new.
+1. ``check`` in every loop, ``at`` where a rule or an operator begins. Both are cheap: the work reads the
+   memory in use only every ``SECONDS_BETWEEN_LOOKS``.
+2. ``reserve`` before arrays are allocated. Small reservations are summed, to read the memory in use less
+   often.
+3. ``derived`` and ``rows`` for facts and rows, the work's ``invented`` for computed terms.
 
-What cannot ask, a loop in machine code that takes long, runs in a thread of its own, and this thread asks
-meanwhile (``corollary.kernels.compiled``).
+A long loop in machine code cannot report. It runs in a worker thread, and the waiting thread checks the
+limits (``corollary.kernels.compiled``).
 
-Memory is that of the process: what all threads take together counts for each of them.
+Memory is measured for the process: the allocations of all threads count against the limit of each work.
 """
 
 from __future__ import annotations
@@ -35,43 +35,49 @@ Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
 SECONDS_BETWEEN_LOOKS = 0.1
+"""Seconds between two readings of the memory in use."""
+
 FEW_ROWS = 1 << 12
-"""Rows. Fewer at a time need not be reserved: asking would cost as much as making them."""
+"""Rows. Arrays of at most this length are not reserved: reserving would cost as much as filling them."""
 
 LONG_TEXT, BYTES_A_CHARACTER = 1 << 16, 64
-"""Longer texts are reserved. What is made of a text before it is a term takes so much, as measured."""
+"""Characters above which a text is reserved, and the bytes reserved per character (measured: what building a
+term from a text takes)."""
 
 BYTES_BETWEEN_LOOKS = 1 << 26
-"""Bytes that may be allocated before memory is looked at again, which takes as long as filling 1 MB."""
+"""Bytes that may be reserved between two readings of the memory in use. A reading costs as much as filling
+1 MB."""
 
 KEPT_FREE = 10, 10**9
-"""The share of all memory (one part in 10) that stays free when arrays are made, and its most, in bytes."""
+"""Memory that an allocation must leave free: 1/10 of the total, but at most 10**9 bytes."""
 
 LEAST_FREE = 50, 10**8
-"""With less than that left, a work ends whatever it needs."""
+"""Memory below which every work ends: 1/50 of the total, but at most 10**8 bytes."""
 
 TERMS = 100_000
+"""Default limit of computed terms."""
+
 DEPTH = 20
-"""A term that is computed from a computed one lies one deeper than it. Terms deeper than this are counted."""
+"""Depth of computed terms: terms of the data have depth 0, a term computed from terms of depth n has depth
+n + 1. Each term deeper than ``DEPTH`` counts as one."""
 
 SHALLOW, SHALLOW_TERMS = 2, 10
-"""Of the others, those deeper than the first number are counted too, the second number of them as one."""
-
+"""A term deeper than ``SHALLOW``, but not than ``DEPTH``, counts as one part in ``SHALLOW_TERMS``."""
 SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(?:([kmgt])(i?)b?|b)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one call may take: of the store, for reasoning, a query or an update.
+    """Limits of one call: of reasoning, a query or an update. None is no limit.
 
-    ``seconds``: how long it may take. ``facts``: how many facts it may derive, and how many rows an operator
-    of a query may have. ``bytes``: how much memory it may take beyond what the process has when it begins.
-    ``terms``: how many terms rules may compute from terms that they have computed from others, and so on
-    (more than 20 times): a program that invents terms without end ends there.
+    ``seconds``: elapsed time. ``facts``: the number of derived facts, and of rows of any operator of a query.
+    ``bytes``: memory in addition to what the process has in use when the call begins; without this limit, an
+    allocation must leave free 1/10 (at most 1 GB) of what the machine, the control group and ``ulimit``
+    allow. ``terms``: the number of terms that rules compute from computed terms, more than 20 levels deep;
+    ten terms of levels 3 to 20 count as one. This limit ends programs that compute new terms without end.
 
-    None is no limit; but without ``bytes`` nine tenths of the memory may be used that the machine, its
-    control group and ``ulimit`` leave. CorollaryError for what is negative, and no number.
+    Raises CorollaryError for a value that is negative or not a number.
     """
 
     seconds: float | None = None
@@ -94,7 +100,7 @@ class Limits:
 
     @staticmethod
     def of(given: Limits | str | None) -> Limits | None:
-        """Limits, as they are or as a text says; None for None. CorollaryError for anything else."""
+        """Limits, parsed if given as a text; None for None. Raises CorollaryError for anything else."""
         if isinstance(given, str):
             return Limits.parse(given)
         if given is None or isinstance(given, Limits):
@@ -104,7 +110,7 @@ class Limits:
     @staticmethod
     @lru_cache(maxsize=16)
     def parse(text: str) -> Limits:
-        """The limits that a text says, such as ``seconds=10,facts=1e6,bytes=2GB``. CorollaryError if none."""
+        """Parse a text such as ``seconds=10,facts=1e6,bytes=2GB``. Raises CorollaryError if malformed."""
         found: dict[str, float | None] = {}
         names = [item.name for item in fields(Limits)]
         for part in filter(None, map(str.strip, text.split(","))):
@@ -120,7 +126,7 @@ class Limits:
 
 
 def size_of(text: str) -> int:
-    """The bytes that a text such as ``500MB``, ``2GiB`` or ``1e9`` says. CorollaryError if it does not."""
+    """Parse a number of bytes, such as ``500MB``, ``2GiB`` or ``1e9``. Raises CorollaryError if malformed."""
     match = SIZE.fullmatch(text.strip())
     if match is None:
         return int(_number("bytes", text))
@@ -141,10 +147,10 @@ _EXAMPLES = {"seconds": "10", "facts": "1000000", "bytes": "500MB", "terms": "10
 
 
 class LimitExceeded(CorollaryError):
-    """A call went beyond a limit, and was given up: the state before it is kept.
+    """A call exceeded a limit and was aborted. The state before the call is kept.
 
-    ``limit`` is the limit's name, ``value`` what was asked for, or reached; ``where`` the rule, module or
-    operator that was at work.
+    ``limit``: the name of the limit. ``value``: the amount requested or reached. ``where``: the rule, module
+    or operator that was running.
     """
 
     def __init__(self, limit: str, value: float, where: str, message: str) -> None:
@@ -160,7 +166,7 @@ class LimitExceeded(CorollaryError):
 
 
 class OutOfMemory(LimitExceeded, MemoryError):
-    """There was no memory left, which had not been seen beforehand."""
+    """An allocation failed that the limits had not refused."""
 
     def __init__(self, where: str, message: str) -> None:
         super().__init__("bytes", 0, where, f"memory ran out{f': {message}' if message else ''}")
@@ -171,11 +177,11 @@ class OutOfMemory(LimitExceeded, MemoryError):
 
 
 class Cancelled(CorollaryError):
-    """A call was ended by ``cancel``, from another thread: the state before it is kept."""
+    """A call was cancelled by another thread. The state before the call is kept."""
 
 
 class Cancellation:
-    """What ends all works that have been given it and run now, and none that begin later."""
+    """A handle to cancel works. ``cancel`` ends the works that run with this handle, and no later ones."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -185,7 +191,7 @@ class Cancellation:
 
 
 class Work:
-    """A call at work. It goes by its own limits, and by those of the ``outer`` work that it is part of."""
+    """A running call. Its own limits and those of all enclosing works (``outer``) apply."""
 
     __slots__ = (
         "_before", "_begin", "_cancelled", "_computed", "_end", "_facts", "_next_look", "_step", "_terms",
@@ -206,10 +212,10 @@ class Work:
         self._step = BYTES_BETWEEN_LOOKS if most is None else min(most // 8, BYTES_BETWEEN_LOOKS)
         self._unseen = self._facts = 0
         self._terms = 0.0
-        self._computed: list[tuple[float, float, int]] = []  # ids from, before, and how they came about
+        self._computed: list[tuple[float, float, int]] = []  # id ranges [start, stop) and their depth, sorted
 
     def remaining(self) -> float | None:
-        """The seconds that are left; None if they are not limited."""
+        """The seconds left, in this work and all enclosing ones; None without a limit."""
         left = None if self._end == inf else max(0.0, self._end - perf_counter())
         outer = None if self.outer is None else self.outer.remaining()
         return min((seconds for seconds in (left, outer) if seconds is not None), default=None)
@@ -219,7 +225,7 @@ class Work:
             self._look(0)
 
     def _look(self, bytes_wanted: int) -> None:
-        """See how late it is and how much memory there is; raise what ends the work."""
+        """Test cancellation, deadline and memory. Raises Cancelled or LimitExceeded."""
         if self._cancelled != self.cancellation.count:
             where = str(self.where)
             place = f" ({where})" if where else ""
@@ -277,7 +283,9 @@ class Work:
             self.outer.rows(count)
 
     def invented(self, new: Sequence[range], sources: Sequence[int]) -> None:
-        """Terms were computed, with new ids, from others; of their ids the newest are enough."""
+        """Count computed terms by depth. ``new``: their ids. ``sources``: the newest of the ids that they
+        were computed from. Raises LimitExceeded.
+        """
         generation = 1 + max(map(self._generation, sources), default=0)
         for ids in new:
             insort(self._computed, (ids.start, ids.stop, generation))
@@ -292,7 +300,7 @@ class Work:
             self.outer.invented(new, sources)
 
     def _generation(self, term: int) -> int:
-        """How often terms were computed from computed ones until this one was; 0 if it was not."""
+        """The depth of a computed term; 0 for other terms."""
         place = bisect(self._computed, (term, inf)) - 1
         _, stop, generation = self._computed[place] if place >= 0 else (0, 0, 0)
         return generation if term < stop else 0
@@ -302,7 +310,7 @@ class Work:
 
 
 _NO_WORK = Work(Limits(terms=None), Cancellation())
-"""For what is called without limits: memory counts all the same."""
+"""The work of code that is called outside of any work. Only memory is limited."""
 
 _CURRENT: ContextVar[Work] = ContextVar("work", default=_NO_WORK)
 
@@ -313,9 +321,9 @@ def limited(
     function: Callable[[*Arguments], Result],
     *args: *Arguments,
 ) -> Result:
-    """What the function returns, called within limits. LimitExceeded or Cancelled if that ends it.
+    """Call the function as a work with these limits, in addition to those of the enclosing work.
 
-    A MemoryError becomes a LimitExceeded, which is one, too. Within another work the limits of both hold.
+    Raises LimitExceeded or Cancelled. A MemoryError becomes OutOfMemory, which is a LimitExceeded as well.
     """
     outer = _CURRENT.get()
     work = Work(limits, cancellation, None if outer is _NO_WORK else outer)
@@ -323,7 +331,7 @@ def limited(
 
 
 def limited_by_default(function: Callable[[*Arguments], Result], *args: *Arguments) -> Result:
-    """What the function returns, called as part of the work there is, or else within default limits."""
+    """Call the function within the current work, or as a work with default limits if there is none."""
     return (
         function(*args)
         if _CURRENT.get() is not _NO_WORK
@@ -342,45 +350,45 @@ def _within(work: Work, function: Callable[[], Result]) -> Result:
 
 
 def current() -> Work:
-    """The work that the caller is part of."""
+    """The work of the caller."""
     return _CURRENT.get()
 
 
 def check() -> None:
-    """End the work if it was cancelled, or is beyond its limits."""
+    """Raises Cancelled or LimitExceeded if the current work was cancelled or exceeds a limit."""
     _CURRENT.get().check()
 
 
 def at(where: object) -> None:
-    """``check``, and note what is at work: its ``str`` is for messages."""
+    """``check``, and record what is running. The ``str`` of ``where`` appears in messages."""
     work = _CURRENT.get()
     work.where = where
     work.check()
 
 
 def reserve(size: int) -> None:
-    """``size`` bytes are about to be allocated. LimitExceeded if they cannot be had."""
+    """Announce an allocation of ``size`` bytes. Raises LimitExceeded if the memory is not available."""
     _CURRENT.get().reserve(size)
 
 
 def reserve_text(length: int) -> None:
-    """As ``reserve``, for a text of ``length`` characters and what is made of it."""
+    """As ``reserve``, for a text of ``length`` characters and the term built from it."""
     if length > LONG_TEXT:
         reserve(BYTES_A_CHARACTER * length)
 
 
 def derived(count: int) -> None:
-    """``count`` new facts were derived. LimitExceeded if they are too many."""
+    """Count ``count`` derived facts. Raises LimitExceeded if the total exceeds the limit."""
     _CURRENT.get().derived(count)
 
 
 def rows(count: int) -> None:
-    """An operator of a query has ``count`` rows. LimitExceeded if they are too many."""
+    """Report ``count`` rows of one operator of a query. Raises LimitExceeded if they exceed the limit."""
     _CURRENT.get().rows(count)
 
 
 def _size(count: float) -> str:
-    """Bytes for people."""
+    """A number of bytes with a decimal unit, for messages."""
     for unit in ("bytes", "KB", "MB", "GB"):
         if count < 1000:
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"

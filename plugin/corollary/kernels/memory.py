@@ -1,7 +1,7 @@
-"""How much memory there is for this process, as Linux says. On other systems nothing is known.
+"""Memory available to this process, from Linux's ``/proc`` and control groups. Unknown on other systems.
 
-What counts is the least of what the machine has left, what each control group of the process has left (a
-container's limit, say), and what its address space may still grow by (``ulimit -v``).
+The available memory is the minimum of three: the available memory of the machine, the unused part of each
+control group's limit (such as a container's), and the growth left to the address space (``ulimit -v``).
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from typing import NamedTuple
 PAGE = 4096
 
 FOR_NUMBA = 240 << 20
-"""Bytes that importing Numba and compiling the first kernels take; measured with glibc and two threads."""
+"""Bytes of address space to import Numba and compile the first kernels (measured: glibc, two threads)."""
 
 FOR_A_KERNEL = 40 << 20
-"""Bytes that each later kernel may take."""
+"""Bytes of address space to compile one kernel when Numba is already imported."""
 
 NO_LIMIT = 1 << 60
-"""A control group of version 1 without a limit has a number above this one."""
+"""Bytes. A control group (version 1) without a limit reports a limit above this value."""
 
 
 class Room(NamedTuple):
-    """Bytes that are left, and bytes that there are in all."""
+    """Available and total memory, in bytes."""
 
     left: int
     total: int
 
 
 class Group(NamedTuple):
-    """The files of a control group: its limit, its use, its statistics; and what those call its caches."""
+    """The files of a control group. ``caches``: the entries of its statistics that are file caches."""
 
     limit: Path
     use: Path
@@ -41,7 +41,7 @@ class Group(NamedTuple):
 
 
 def used() -> int | None:
-    """Bytes of memory that this process has in use now; None where that is not known."""
+    """The resident memory of this process in bytes; None if unknown."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * _page_size()
     except (OSError, IndexError, ValueError):
@@ -49,7 +49,7 @@ def used() -> int | None:
 
 
 def room() -> Room | None:
-    """The memory that is left for this process; None where that is not known. Takes 0.1 ms."""
+    """The memory available to this process; None if unknown. Cost: 0.1 ms."""
     known = [found for found in (_of_machine(), _of_address_space(), *map(_of_group, _groups())) if found]
     return min(known, default=None)
 
@@ -74,7 +74,7 @@ def _of_address_space() -> Room | None:
 
 
 def _of_group(group: Group) -> Room | None:
-    """What a control group has left. Its cache of files is no hindrance: it goes when memory is short."""
+    """The memory available in a control group. Its file cache counts as available: the kernel reclaims it."""
     try:
         text = group.limit.read_text().strip()
         limit = NO_LIMIT if text == "max" else int(text)
@@ -89,7 +89,7 @@ def _of_group(group: Group) -> Room | None:
 
 @cache
 def _groups() -> tuple[Group, ...]:
-    """The control groups that this process is in, for memory, and those that these are in."""
+    """The memory control groups of this process, and their ancestors."""
     return tuple(group for group in _all_groups() if group.limit.exists())
 
 
@@ -108,7 +108,7 @@ def _all_groups() -> Iterator[Group]:
             names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
         else:
             continue
-        place = root / name.lstrip("/")  # in a container that may be missing: then the root is its own
+        place = root / name.lstrip("/")  # may be missing in a container, whose own group is the root
         for folder in (place, *place.parents):
             if folder.is_relative_to(root):
                 limit, use = (folder / name for name in names)
@@ -126,7 +126,7 @@ def _page_size() -> int:
 
 
 def limit_of_addresses() -> int:
-    """The most bytes of addresses that this process may have (``ulimit -v``); 0 if there is no limit."""
+    """The limit of the address space in bytes (``ulimit -v``); 0 if there is no limit."""
     try:
         import resource
     except ImportError:
@@ -136,9 +136,9 @@ def limit_of_addresses() -> int:
 
 
 def refuse_without_room() -> None:
-    """Raise MemoryError if too few addresses are left to compile a kernel.
+    """Raise MemoryError if the rest of the address space is too small to compile a kernel.
 
-    LLVM would end the process then, by ``std::bad_alloc``, without an exception.
+    LLVM would otherwise abort the process with ``std::bad_alloc``, without a Python exception.
     """
     found = _of_address_space()
     needed = FOR_A_KERNEL if "numba" in sys.modules else FOR_NUMBA

@@ -1,10 +1,10 @@
-"""N-Triples and N-Quads lines to the places of their terms: the plain ones, nothing is taken on trust.
+"""A scanner for N-Triples and N-Quads that finds the terms of plain lines, and leaves all other lines.
 
-A line is *plain* if its terms stand in it as the canonical form has them: only the escapes that canonical
-text keeps, IRIs of the common shape, labels and languages in ASCII. Every other line, good or bad, is *odd*:
-the loop notes where it is and goes on, and somebody more patient looks at it.
+A line is *plain* if the text of each of its terms is already the canonical N-Triples text: only the escapes
+of canonical text, IRIs of the common form, labels and languages in ASCII. Every other line, valid or not, is
+*odd*. The scanner records the place of an odd line, and the caller hands the line to a full parser.
 
-Invariant: a plain line is accepted by every parser of the standard, with exactly these terms.
+Invariant: every conforming parser accepts a plain line, and reads exactly the terms that are found here.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
 
 TERMS = 4
-"""Places a statement: subject, predicate, object, graph (of length 0 where there is none)."""
+"""Terms per statement: subject, predicate, object, graph (of length 0 in the default graph)."""
 
 _LETTER, _DIGIT, _HEX, _MARK, _PATH = 1, 2, 4, 8, 16
-"""Bits of a character's class: ``-._~`` are marks; path characters are what IRIs have after the host."""
+"""Bits of a character class. Marks are ``-._~``. Path characters may follow the host of an IRI."""
 
 _CLASSES = np.zeros(256, np.uint8)
 for _characters, _bit in (
@@ -40,14 +40,16 @@ _STRING = np.frombuffer(b"<http://www.w3.org/2001/XMLSchema#string>", np.uint8)
 def find_terms(
     data: Bytes, is_utf8: bool, most_terms: int, starts: Places, lengths: Places, odd: Places, counts: Places
 ) -> None:
-    """Where the terms of every plain line are; lines end in LF, CR LF, or with the data.
+    """Find the terms of every plain line. Lines end in LF, in CR LF, or at the end of the data.
 
-    ``is_utf8``: the data are known to be UTF-8; otherwise lines with bytes beyond ASCII are odd.
-    ``most_terms`` is 3 for triples, 4 for quads. A statement fills the next ``TERMS`` of ``starts`` and
-    ``lengths``; these are of the canonical text, so the datatype xsd:string is not part of a literal. An odd
-    line fills the next four of ``odd``: its start, its end (past the LF), how many statements came
-    before it, how many lines. ``counts`` becomes statements, odd lines, lines. All must have room for as
-    many as there are LFs, and one more.
+    ``is_utf8``: whether the data are known to be valid UTF-8; if not, lines with non-ASCII bytes are odd.
+    ``most_terms``: 3 for triples, 4 for quads.
+
+    Each statement fills the next ``TERMS`` places of ``starts`` and ``lengths`` (bytes, of the canonical
+    text: the datatype xsd:string is left out). Each odd line fills the next four places of ``odd``: start,
+    end (past the LF), number of statements before, number of lines before. ``counts`` becomes (statements,
+    odd lines, lines). Precondition: with n LFs in the data, ``starts``, ``lengths`` and ``odd`` have room for
+    n + 1 lines.
     """
     size = data.size
     at = 0
@@ -101,12 +103,12 @@ def find_terms(
                     character = data[at]
                     if character == 34 or character < 32 or character == 127:
                         break
-                    if character > 127 and (  # U+FFFE and U+FFFF are escaped
+                    if character > 127 and (  # canonical text escapes U+FFFE and U+FFFF
                         not is_utf8 or (character == 239 and data[at + 1] == 191 and data[at + 2] >= 190)
                     ):
                         break
                     at += 1
-                    if character == 92:  # escapes that are canonical: t n r " and the backslash
+                    if character == 92:  # canonical escapes: t n r " and the backslash
                         if at == size:
                             break
                         character = data[at]
@@ -124,7 +126,7 @@ def find_terms(
                 at += 1
                 length = at - start
                 character = data[at]
-                if character == 64:  # a language: two or three small letters, and maybe two more
+                if character == 64:  # a language: two or three lower-case letters, maybe "-" and two more
                     at += 1
                     first = at
                     while at < size and data[at] >= 97 and data[at] <= 122:
@@ -146,7 +148,7 @@ def find_terms(
                     character = data[at]
                 elif character != 32 and character != 9:
                     break
-            if character == 60:  # an IRI: scheme, maybe host and port, path, query, fragment
+            if character == 60:  # an IRI: scheme, optional host and port, path, query, fragment
                 iri = at
                 at += 1
                 if at == size or _CLASSES[data[at]] & _LETTER == 0:
@@ -186,7 +188,7 @@ def find_terms(
                         and _CLASSES[data[at + 2]] & _HEX != 0
                     ):
                         at += 3
-                    elif (  # U+00A0 to U+D7FF; what lies beyond is not all allowed
+                    elif (  # U+00A0 to U+D7FF; IRIs allow only parts of the rest
                         is_utf8
                         and character >= 194
                         and character <= 237
@@ -200,7 +202,7 @@ def find_terms(
                 at += 1
                 if not is_literal or data[at - 2] != 103:
                     length = at - start
-                else:  # ends in g: xsd:string goes without saying, rdf:langString is forbidden here
+                else:  # ends in g: xsd:string is implicit, rdf:langString is forbidden here
                     if at - iri != _STRING.size:
                         break
                     is_string = True

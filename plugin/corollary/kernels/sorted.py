@@ -1,9 +1,8 @@
-"""Loops over sorted arrays: search, join, membership, union.
+"""Kernels over sorted arrays: search, join, membership, union.
 
-*Keys* are pairs packed as ``uint64``, first << 32 | second, sorted and unique. Probes need not be
-sorted, but are found by galloping from the last hit, in time logarithmic in the distance; a join of
-two sorted columns is therefore a merge, and a few probes into a large relation are binary searches,
-with the same code. The first step is a part of the distance that evenly spread probes have.
+*Keys* are packed pairs (``uint64``, first << 32 | second), sorted and unique. Probes may be in any order.
+Each probe is found by galloping search from the previous hit, at a cost logarithmic in the distance. For two
+sorted columns this is a merge join, for a few probes into a large relation binary search.
 """
 
 from __future__ import annotations
@@ -19,21 +18,21 @@ Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 FEW = 8
-"""Looking at so many numbers takes as long as sorting one, about."""
+"""Array entries that are scanned in about the time of sorting one key."""
 
 CLOSE = 4
-"""Galloping starts with one part in so many of the mean distance of probes."""
+"""The first step of a galloping search is 1/CLOSE of the mean distance between probes."""
 
 BLOCK, BLOCKS = 8, 8
-"""Where probes are near each other, so many blocks of so many keys are looked through first. No branch
-depends on how the keys of a block compare, which a processor could not foresee."""
+"""Keys per block, and blocks that are scanned before galloping if probes are close together. The scan of a
+block has no data-dependent branch, because the processor could not predict one."""
 
 
 @kernel
 def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
-    """Keys sorted. For every probe, where the keys with that first half start and how many they are.
+    """Find the run of keys whose first half is the probe, for every probe.
 
-    Fills ``starts`` and ``counts`` (as long as ``probes``) and returns the sum of the counts.
+    Fills ``starts`` and ``counts`` (both of the length of ``probes``). Returns the sum of the counts.
     """
     size = keys.size
     total = 0
@@ -50,7 +49,7 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
             total += counts[row]
             continue
         target = np.uint64(probe) << shift
-        # gallop from the last hit, on or back, to a window that holds the first key >= target
+        # gallop from the last hit, forward or backward, to a window that holds the first key >= target
         low = position
         high = position
         step = stride
@@ -109,9 +108,9 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
 
 @kernel
 def expand(keys: Keys, starts: Rows, counts: Rows, rows: Rows, values: Column) -> None:
-    """Write out what ``locate`` found: for every hit the probe's row and the second half of the key.
+    """Write out the runs that ``locate`` found: for every key, the row of its probe and its second half.
 
-    ``rows`` and ``values`` are as long as the sum of ``counts``.
+    Precondition: ``rows`` and ``values`` have the length of the sum of ``counts``.
     """
     at = 0
     for row in range(starts.size):
@@ -123,9 +122,10 @@ def expand(keys: Keys, starts: Rows, counts: Rows, rows: Rows, values: Column) -
 
 @kernel
 def follow(pairs: Keys, further: Keys, starts: Rows, counts: Rows, followed: Keys) -> None:
-    """As ``expand``, for the probes that are the first halves of ``pairs``, in one pass over the memory.
+    """For every pair (x, y) and every key (x, z) of ``further``, write the pair (y, z).
 
-    For every pair (x, y) and every hit (x, z) among ``further``, the pair (y, z).
+    ``starts`` and ``counts`` are the result of ``locate`` for the first halves of ``pairs``. Packing the
+    pairs at once saves a second pass over the result.
     """
     at = 0
     shift = np.uint64(32)
@@ -141,11 +141,13 @@ def follow(pairs: Keys, further: Keys, starts: Rows, counts: Rows, followed: Key
 def compose(
     stop: Flag, pairs: Keys, starts: Rows, counts: Rows, numbers: Column, last: Rows, composed: Keys
 ) -> int:
-    """For every pair (x, y), sorted, and every hit (y, z), the pair (x, number of z), once. Returns how many.
+    """For every pair (x, y) and every key (y, z), write the pair (x, number of z) without duplicates.
 
-    ``numbers`` has the number of z for every key that ``locate`` went over. ``last`` is as long as there are
-    numbers, and negative. ``composed`` has room for all that come out of it; they ascend in x, and in z too
-    for an x that has one in ``FEW`` of all numbers.
+    Precondition: ``pairs`` is sorted. ``starts`` and ``counts`` are the result of ``locate`` for the second
+    halves of ``pairs``. ``numbers`` has the number of z for every key that ``locate`` searched. ``last`` has
+    one entry per number, all negative. ``composed`` has room for the result.
+    Returns the number of pairs written. The pairs ascend in x. Those of one x ascend in the number too if x
+    has at least one in ``FEW`` of all numbers.
     """
     at = 0
     row = 0
@@ -173,9 +175,10 @@ def compose(
 
 @kernel
 def contains(base: Keys, added: Keys, removed: Keys, probes: Keys, found: Mask) -> None:
-    """``found[i]`` (false before) tells whether ``probes[i]`` is among base + added - removed.
+    """Set ``found[i]`` to whether ``probes[i]`` is in (base - removed) + added.
 
-    All three sorted and unique; ``added`` apart from ``base``, ``removed`` part of it.
+    Precondition: ``base``, ``added`` and ``removed`` are sorted and unique; ``added`` is disjoint from
+    ``base``; ``removed`` is a subset of ``base``; ``found`` is all False.
     """
     for part in range(3):
         keys = base if part == 0 else removed if part == 1 else added
@@ -219,7 +222,10 @@ def contains(base: Keys, added: Keys, removed: Keys, probes: Keys, found: Mask) 
 
 @kernel
 def union(left: Keys, right: Keys, merged: Keys) -> int:
-    """Both sorted and unique. Merge them into ``merged`` (as long as both together), return its length."""
+    """Merge ``left`` and ``right`` into ``merged`` without duplicates. Returns the length of the result.
+
+    Precondition: both are sorted and unique; ``merged`` has the length of both together.
+    """
     i = 0
     j = 0
     at = 0

@@ -1,4 +1,4 @@
-"""Sorting keys by their digits."""
+"""Radix sort of packed keys."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ Rows = NDArray[np.int64]
 
 @kernel
 def sort_by_digits(keys: Keys, shifts: Keys, counts: Rows, spare: Keys) -> bool:
-    """Sort keys by some of their digits, least first; keys that agree in these stay in their order.
+    """Stable LSD radix sort of the keys by the given digits.
 
-    Knuth, The Art of Computer Programming 3, 5.2.5, with all digits counted in one pass. ``spare`` is as
-    long as ``keys``, ``shifts`` says where digits begin, ascending; ``counts`` is zero, as long as there are
-    values of a digit (a power of two) times digits. Whether the result is in ``spare``; the other is scratch.
+    Knuth, The Art of Computer Programming 3, 5.2.5, with the histograms of all digits made in one pass.
+    Precondition: ``spare`` has the length of ``keys``; ``shifts`` has the lowest bit of each digit,
+    ascending; ``counts`` is all zero, and its length is the number of digits times the radix (a power of
+    two). Returns True if the sorted keys are in ``spare``, False if they are in ``keys``. The other array is
+    scratch. Cost: O(digits · keys).
     """
     values = counts.size // shifts.size
     mask = np.uint64(values - 1)

@@ -1,11 +1,11 @@
 """The term dictionary: RDF term <-> 32-bit id.
 
-An id is a kind in its two top bits and a running number below: kinds are checked on whole columns
-with one comparison, and since literals sort after IRIs and blank nodes, the facts that RDF forbids
-(literal subjects) are one contiguous tail of every sorted relation.
+The two top bits of an id are the kind of the term, the other 30 bits a running number. One comparison
+therefore tests the kinds of a whole column. Literals sort after IRIs and blank nodes, so the facts that
+RDF forbids (literal subjects) are one contiguous tail of every sorted relation.
 
-A term's key is its canonical N-Triples text (``<iri>``, ``_:label``, ``"lexical"@lang``), so that
-what is printed needs no further work, and equality of keys is equality of terms.
+A term is stored as its canonical N-Triples text (``<iri>``, ``_:label``, ``"lexical"@lang``). Printing a term
+needs no conversion, and two terms are equal iff their texts are equal.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ INDEX_MASK = (1 << KIND_SHIFT) - 1
 
 
 class Kind(IntEnum):
-    """What an id stands for: its two top bits. ``RESERVED`` are the engine's own names."""
+    """The kind of a term: the two top bits of its id. ``RESERVED`` names virtual relations of the engine."""
 
     IRI = 0
     BLANK_NODE = 1
@@ -39,18 +39,18 @@ class Kind(IntEnum):
 
 
 BULK_KINDS = (Kind.IRI, Kind.BLANK_NODE, Kind.LITERAL)
-"""The kinds that terms of data are of."""
+"""The kinds of RDF terms."""
 
 FIRST_BYTES = {Kind.IRI: ord("<"), Kind.BLANK_NODE: ord("_"), Kind.LITERAL: ord('"')}
-"""How the texts of a kind begin."""
+"""The first byte of the texts of each kind."""
 
 MOST_RECENT = 1 << 16
-
+"""Entries of the cache of ids found in the tables. The full cache is emptied."""
 FIRST_BLANK_NODE = Kind.BLANK_NODE << KIND_SHIFT
-"""Smallest id that is no legal predicate."""
+"""The smallest id that is not a legal predicate."""
 
 FIRST_LITERAL = Kind.LITERAL << KIND_SHIFT
-"""Smallest id that is no legal subject."""
+"""The smallest id that is not a legal subject."""
 
 
 def kind_of_text(text: str) -> Kind:
@@ -71,25 +71,25 @@ def kinds(ids: Ids) -> Ids:
 
 
 class TermDictionary:
-    """A growing, append-only two-way table of terms.
+    """An append-only two-way table of terms and ids.
 
-    Ids are given in order of arrival and never change or go. The engine's own names (virtual
-    relations) are texts that begin with a capital letter, such as ``MEMBER``.
+    Ids are assigned in order of arrival, and are never changed or removed. Virtual relations of the engine
+    have texts that begin with a capital letter, such as ``MEMBER``.
 
-    Terms that come one by one are Python strings: the *young* ones. What comes by the million
-    (``encode_texts``) goes into a ``TextTable`` for each kind, after the young terms there are.
+    Terms are stored in two places. *Young* terms were encoded one by one, and are Python strings. A bulk load
+    (``encode_texts``) moves them into a ``TextTable`` for each kind, and appends its own terms.
 
-    Any number of threads may read and give ids. Giving ids may be interrupted anywhere: a term whose id was
-    not returned stays without a fact. Invariant: ``count`` of a kind is the number of its next term, however
-    far an interrupted step has come.
+    Thread-safe for readers and writers. An encoding may be interrupted at any point; the new term then
+    exists, but no fact uses it. Invariant: ``count`` of a kind is the number that its next term gets, also
+    after an interruption.
     """
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
         self._young: list[tuple[int, list[str]]] = [(0, []) for _ in Kind]  # number of the first, texts
         self._tables: list[TextTable] | None = None
-        self._recent: dict[str, int] = {}  # what was found in the tables of late
-        self._marked: tuple[int, int, array[int]] = (0, 0, array("I"))  # literals looked at, found, their ids
+        self._recent: dict[str, int] = {}  # cache of ids found in the tables
+        self._marked: tuple[int, int, array[int]] = (0, 0, array("I"))  # literals scanned, ids found, the ids
         self._growing = RLock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class TermDictionary:
         self._growing = RLock()
 
     def copied(self) -> TermDictionary:
-        """A dictionary of its own that has the terms of this moment, with their ids."""
+        """An independent copy with the same terms and ids."""
         return alone(self._growing, self._copied)
 
     def _copied(self) -> TermDictionary:
@@ -114,29 +114,29 @@ class TermDictionary:
         return copy
 
     def __len__(self) -> int:
-        """How many terms there are, the engine's own names aside."""
+        """The number of terms, without the names of virtual relations."""
         return sum(map(self.count, (Kind.IRI, Kind.BLANK_NODE, Kind.LITERAL)))
 
     def ends(self) -> tuple[int, ...]:
-        """For each kind of data, the id that its next term will have."""
+        """The id that the next term gets, for each of ``BULK_KINDS``."""
         return tuple(kind << KIND_SHIFT | self.count(kind) for kind in BULK_KINDS)
 
     def encode(self, text: str) -> int:
-        """The id of a term given as canonical N-Triples text; a new one if it is new."""
+        """The id of a term, which is added if new. Precondition: ``text`` is canonical N-Triples text."""
         looked_through = 0 if self._tables is None else self._tabled(text)
         term_id = self.find(text)
         return alone(self._growing, self._enter, text, looked_through) if term_id is None else term_id
 
     def _tabled(self, text: str) -> int:
-        """How many terms the table has that a term would be in."""
+        """The number of terms in the table for the kind of this term; 0 without a table."""
         kind = kind_of_text(text)
         return 0 if self._tables is None or kind == Kind.RESERVED else len(self._tables[kind])
 
     def _enter(self, text: str, looked_through: int) -> int:
-        """The id of a term that had none, nor was it among so many terms of the table."""
+        """Add a term, or return its id. The first ``looked_through`` terms of the table do not have it."""
         kind = kind_of_text(text)
         first, texts = self._youngest(kind)
-        # another thread, or an interrupted step, may have entered it
+        # another thread, or an interrupted step, may have added the term
         term_id = self._ids.get(text) if self._tabled(text) == looked_through else self.find(text)
         if term_id is None:
             number = first + len(texts)
@@ -146,9 +146,13 @@ class TermDictionary:
         return term_id
 
     def _youngest(self, kind: Kind) -> tuple[int, list[str]]:
-        """The young terms of a kind: after those of its table, each with its id."""
+        """The number of the first young term of a kind, and the young terms.
+
+        Brings both up to date: the table may have grown, and an interrupted step may have left the last young
+        term without an id.
+        """
         first, texts = self._young[kind]
-        if not texts:  # else the table has not grown since
+        if not texts:  # while there are young terms, the table does not grow
             first, texts = self._young[kind] = self.count(kind), texts
         elif texts[-1] not in self._ids:
             self._ids[texts[-1]] = kind << KIND_SHIFT | first + len(texts) - 1
@@ -156,7 +160,10 @@ class TermDictionary:
 
     @property
     def marked_literals(self) -> array[int]:
-        """The literals with a datatype or a language, ascending; for all others the text is the value."""
+        """The ids of the literals with a datatype or a language, ascending. Other literals are plain strings.
+
+        Cost: amortised O(1) per literal; each literal is scanned once.
+        """
         return alone(self._growing, self._with_marks)
 
     def _with_marks(self) -> array[int]:
@@ -177,7 +184,7 @@ class TermDictionary:
         return marked
 
     def find(self, text: str) -> int | None:
-        """The id of a term, or None if it has none yet."""
+        """The id of a term; None if the dictionary does not have it."""
         term_id = self._ids.get(text)
         if term_id is None and self._tables is not None:
             term_id = self._recent.get(text)
@@ -192,7 +199,7 @@ class TermDictionary:
         return term_id
 
     def decode(self, term_id: int) -> str:
-        """The N-Triples text of an id. An id never given is a broken invariant."""
+        """The N-Triples text of an id. Precondition: the dictionary has assigned the id."""
         kind, number = term_id >> KIND_SHIFT, term_id & INDEX_MASK
         first, texts = self._young[kind]
         if first <= number < first + len(texts):
@@ -201,14 +208,14 @@ class TermDictionary:
         return self._tables[kind].text(number)
 
     def decode_all(self, ids: Iterable[int]) -> list[str]:
-        """The texts of many ids, in order."""
+        """The texts of the given ids, in order."""
         if self._tables is None:
             young = [texts for _, texts in self._young]
             return [young[i >> KIND_SHIFT][i & INDEX_MASK] for i in ids]
         return list(map(self.decode, ids))
 
     def count(self, kind: Kind) -> int:
-        """How many terms there are of one kind; their ids are ``kind << 30`` onwards."""
+        """The number of terms of one kind. Their ids are consecutive from ``kind << KIND_SHIFT`` on."""
         first, texts = self._young[kind]
         count = first + len(texts)
         if self._tables is None or kind == Kind.RESERVED:
@@ -216,8 +223,9 @@ class TermDictionary:
         return max(count, len(self._tables[kind]))
 
     def encode_texts(self, texts: Texts, ids: Ids, kinds: Iterable[Kind] = BULK_KINDS) -> None:
-        """Ids of many texts at once, new ones for new texts, into ``ids``; where a text is empty, or of
-        another kind than those asked for, ``ids`` is left alone.
+        """Write the id of each text into ``ids``, and add new texts.
+
+        ``ids`` is not written where a text is empty, or of a kind that is not in ``kinds``.
         """
         alone(self._growing, self._enter_texts, texts, ids, kinds)
 
@@ -228,15 +236,15 @@ class TermDictionary:
             _check_room(kind, len(tables[kind]))
 
     def find_texts(self, texts: Texts, ids: Ids, kind: Kind) -> None:
-        """As ``encode_texts``, but what is new gets the id ``ABSENT``."""
+        """As ``encode_texts`` for one kind, without adding terms: unknown texts get the id ``ABSENT``."""
         self.tables()[kind].look_up(texts, FIRST_BYTES[kind], kind << KIND_SHIFT, ids)
 
     def tables(self) -> list[TextTable]:
-        """All terms in order, a table for each kind but the engine's own; do not change them."""
+        """All terms in order, one table for each of ``BULK_KINDS``. The caller must not change the tables."""
         return alone(self._growing, self._absorbed)
 
     def _absorbed(self) -> list[TextTable]:
-        """The tables, after they took in the young terms. To be called again if it is interrupted."""
+        """Move the young terms into the tables, and return the tables. Repeatable after an interruption."""
         tables = self._tables or [TextTable() for _ in BULK_KINDS]
         for kind in BULK_KINDS:
             first, young = self._youngest(kind)
@@ -244,7 +252,7 @@ class TermDictionary:
                 texts = Texts.of_strings(young)
                 tables[kind].append(texts, FIRST_BYTES[kind], 0, np.empty(len(young), np.uint32))
                 assert len(tables[kind]) == first + len(young)
-        self._tables = tables  # from now on terms are found there: they can leave the other place
+        self._tables = tables  # terms are now found in the tables: the young terms can be dropped
         for kind in BULK_KINDS:
             self._young[kind] = (len(tables[kind]), [])
         for text in [text for text in self._ids if kind_of_text(text) != Kind.RESERVED]:
@@ -253,7 +261,7 @@ class TermDictionary:
 
     @staticmethod
     def of_tables(tables: list[TextTable]) -> TermDictionary:
-        """A dictionary of the terms in some tables, one for each of IRIs, blank nodes and literals."""
+        """A dictionary of the terms in the given tables, one for each of ``BULK_KINDS``."""
         dictionary = TermDictionary()
         dictionary._tables = tables
         for kind in BULK_KINDS:
@@ -262,9 +270,9 @@ class TermDictionary:
         return dictionary
 
     def texts_between(self, kind: Kind, start: int, end: int) -> tuple[Bytes, Places]:
-        """The texts of one of ``BULK_KINDS`` with numbers from ``start`` to before ``end``.
+        """The texts of one of ``BULK_KINDS`` with the numbers ``start`` <= n < ``end``.
 
-        End to end as UTF-8, and their lengths in bytes.
+        Returns their UTF-8 bytes end to end, and their lengths in bytes.
         """
         first, young = alone(self._growing, self._youngest, kind)
         chosen = young[max(start - first, 0) : max(end - first, 0)]
@@ -280,7 +288,7 @@ class TermDictionary:
         return np.concatenate((old, content)), np.concatenate((np.diff(offsets), lengths))
 
     def memory(self) -> int:
-        """The bytes that the tables take."""
+        """The bytes of the tables; young terms are not counted."""
         return sum(table.memory() for table in self._tables or ())
 
     def __repr__(self) -> str:

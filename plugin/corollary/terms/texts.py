@@ -1,12 +1,12 @@
-"""Texts by the million: their bytes end to end, numbered in order of arrival, found through a hash table.
+"""Compact tables of distinct texts: UTF-8 bytes end to end, numbered in order of arrival, with a hash table.
 
-A term costs its bytes and some thirty more, where Python objects would cost some two hundred. A table only
-grows, and what it has given out stays true: arrays are replaced by larger ones with the same beginning, so
-a reader who holds older ones is never disturbed.
+A text costs its bytes and about 30 more; Python objects would cost about 200. A table is append-only. A full
+array is replaced by a larger one with the same content at its beginning, so readers that hold the old
+array stay valid.
 
-Invariant: text i lies at ``offsets[i]`` in the arena; no text is there twice. The hash slots may be
-missing (after unpickling, or when a whole table was handed in): they are made when first needed. They are
-made anew, too, after an ``append`` that was interrupted: what it left behind the last text is nothing.
+Invariant: text i begins at ``offsets[i]`` in the arena, and no text occurs twice. The hash slots are built at
+the first look-up if they are missing: after unpickling, or in a table made from arrays. They are also
+rebuilt by the ``append`` after an interrupted one. Bytes after the last text have no meaning.
 """
 
 from __future__ import annotations
@@ -33,21 +33,22 @@ from corollary.kernels.byte_texts import (
 from corollary.kernels.interrupts import alone
 
 ABSENT = 0xFFFFFFFF
-"""The number of what is not there."""
+"""The number that a look-up returns for a text that is not in the table."""
 
 _LEAST_SLOTS = 1 << 10
+"""Hash slots of the smallest table."""
 
 _RECENT = 1 << 12
-"""So many recent texts are remembered to notice that one comes again; they fit the processor's cache."""
+"""Entries of the cache of recent rows in which repeated texts are noticed. It fits the processor's cache."""
 
 Item = TypeVar("Item", bound=np.generic)
 
 
 @dataclass(slots=True)
 class Texts:
-    """Texts somewhere in some bytes, and their hashes: what a table is asked about.
+    """Rows of texts in a byte array, with their hashes: the argument of a look-up.
 
-    ``earlier`` has for each text the row of an equal one before it, or its own row if none was noticed.
+    ``earlier``: for each row, an earlier row with the same text, or the row itself if none was noticed.
     """
 
     data: Bytes
@@ -58,17 +59,17 @@ class Texts:
 
     @staticmethod
     def of(data: Bytes, starts: Places, lengths: Places) -> Texts:
-        """The texts at some places. A length of 0 is no text."""
+        """The texts at the given starts and lengths (bytes). A row of length 0 is no text."""
         hashes: Hashes = np.empty(starts.size, np.uint32)
         earlier: Places = np.empty(starts.size, np.int64)
         recent: Places = np.full(_RECENT, -1, np.int64)
-        with np.errstate(over="ignore"):  # multiplication modulo 2 ** 64 is meant
+        with np.errstate(over="ignore"):  # multiplication modulo 2 ** 64 is intended
             hash_texts(data, starts, lengths, hashes, earlier, recent)
         return Texts(data, starts, lengths, hashes, earlier)
 
     @staticmethod
     def of_strings(strings: list[str]) -> Texts:
-        """The texts of some strings."""
+        """The given strings as texts."""
         encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
         lengths: Places = np.fromiter(map(len, encoded), np.int64, len(encoded))
         data: Bytes = np.frombuffer(bytearray(b"".join(encoded)), np.uint8)
@@ -79,8 +80,8 @@ class TextTable:
     """An append-only table of distinct texts."""
 
     def __init__(self, arena: Bytes | None = None, offsets: Places | None = None) -> None:
-        """An empty table, or one of given texts, known to be distinct: text i ends where i + 1 begins."""
-        # kernels are compiled for arrays that can be written
+        """An empty table, or one of distinct texts: text i is ``arena[offsets[i]:offsets[i + 1]]``."""
+        # kernels are compiled for writable arrays
         self._arena: Bytes = np.empty(0, np.uint8) if arena is None else np.require(arena, requirements="W")
         self._offsets: Places = (
             np.zeros(1, np.int64) if offsets is None else np.require(offsets, requirements="W")
@@ -92,7 +93,7 @@ class TextTable:
 
     @staticmethod
     def of_parts(contents: Sequence[Bytes], lengths: Sequence[Places]) -> TextTable:
-        """A table of texts, known to be distinct, that come in parts: end to end, and their lengths."""
+        """A table of distinct texts, given in parts: the bytes of each part end to end, and their lengths."""
         offsets: Places = np.zeros(sum(part.size for part in lengths) + 1, np.int64)
         np.cumsum(np.concatenate([*lengths, np.empty(0, np.int64)]), out=offsets[1:])
         return TextTable(np.concatenate([*contents, np.empty(0, np.uint8)]), offsets)
@@ -110,15 +111,15 @@ class TextTable:
         return TextTable(self.content().copy(), self.offsets().copy())
 
     def content(self) -> Bytes:
-        """All texts, end to end, as UTF-8."""
+        """The bytes of all texts, end to end, as UTF-8."""
         return self._arena[: int(self._offsets[self._size])]
 
     def offsets(self) -> Places:
-        """Where each text begins, and the end of the last."""
+        """The start of each text, and the end of the last."""
         return self._offsets[: self._size + 1]
 
     def memory(self) -> int:
-        """The bytes in use."""
+        """The bytes of the texts, the offsets and the hash slots."""
         slots = 0 if self._slots is None else self._slots.nbytes
         return self.content().nbytes + self.offsets().nbytes + slots
 
@@ -128,12 +129,12 @@ class TextTable:
         return self._arena[begin:end].tobytes().decode("utf-8", "surrogatepass")
 
     def ends_in(self, start: int, byte: int) -> NDArray[np.bool_]:
-        """Which texts from ``start`` on end in that byte."""
+        """A mask of the texts from number ``start`` on that end in the given byte."""
         last: NDArray[np.bool_] = self._arena[self._offsets[start + 1 : self._size + 1] - 1] == byte
         return last
 
     def find(self, text: str) -> int | None:
-        """The number of a text, None if it is not there."""
+        """The number of a text; None if the table does not have it."""
         if not self._size:
             return None
         wanted = Texts.of_strings([text])
@@ -142,12 +143,12 @@ class TextTable:
         return None if numbers[0] == ABSENT else int(numbers[0])
 
     def look_up(self, texts: Texts, first: int, base: int, numbers: Numbers) -> None:
-        """``numbers`` of the texts that begin with the byte ``first``, plus ``base``; ABSENT if not there."""
+        """Fill ``numbers`` for the texts that begin with the byte ``first``: ``base`` + number, or ABSENT."""
         self._number(texts, first, base, numbers, grows=False)
 
     def append(self, texts: Texts, first: int, base: int, numbers: Numbers) -> None:
-        """As ``look_up``, but what is not there gets the next number. One writer at a time."""
-        if self._is_growing:  # and was interrupted: it left slots of texts that there are not
+        """As ``look_up``, but new texts are appended. Precondition: one writer at a time."""
+        if self._is_growing:  # an interrupted append left slots of texts that do not exist
             self._slots = None
         self._is_growing = True
         most = texts.starts.size
@@ -159,7 +160,7 @@ class TextTable:
         self._is_growing = False
 
     def _number(self, texts: Texts, first: int, base: int, numbers: Numbers, *, grows: bool) -> int:
-        size = self._size  # before the arrays: whatever a writer does meanwhile, they hold so many
+        size = self._size  # read before the arrays: later arrays hold at least this number of texts
         return number_texts(
             texts.data,
             texts.starts,
@@ -177,7 +178,7 @@ class TextTable:
         )
 
     def _slots_for(self, more: int) -> Slots:
-        """The hash slots, made or enlarged so that they stay at most half full."""
+        """The hash slots, built or enlarged so that ``more`` texts leave them at most half full."""
         slots = self._slots
         if slots is None or 2 * (self._size + more) > slots.size:
             return alone(self._making_slots, self._make_slots, self._size + more)
@@ -198,9 +199,9 @@ class TextTable:
 
 
 def _with_room(array: NDArray[Item], used: int, more: int) -> NDArray[Item]:
-    """The array, or a larger one that begins with what is used of it."""
+    """The array if it has room for ``more`` entries, else a larger copy of its used part."""
     if used + more <= array.size:
         return array
-    larger = np.empty(max(used + more, 2 * array.size), array.dtype)  # pages never touched cost nothing
+    larger = np.empty(max(used + more, 2 * array.size), array.dtype)  # untouched pages cost no memory
     larger[:used] = array[:used]
     return larger

@@ -1,13 +1,13 @@
-"""Which values literals denote: the datatypes of OWL 2 RL, after XML Schema 1.1.
+"""The values of literals: the datatypes of OWL 2 RL, after XML Schema 1.1.
 
-The idea: a value is a pair of the primitive value space it lies in and a key that is equal for
-identical values only. The spaces are disjoint, so "42"^^xsd:integer and "42.0"^^xsd:decimal are one
-value (both decimals) while "42"^^xsd:double is another. A datatype is then a lexical space (a
-pattern) and a subset of one primitive space (a test on keys).
+A value is a pair: its primitive value space, and a key. Two keys of a space are equal iff the values are
+identical. Primitive value spaces are disjoint: "42"^^xsd:integer and "42.0"^^xsd:decimal are one value (both
+decimals), "42"^^xsd:double is another. A datatype is a lexical space (a pattern) and a subset of one
+primitive value space (a test on keys).
 
-Identity is XML Schema's identity, not its equality: +0 and -0 are two doubles, and the same instant
-seen from two time zones is two dateTimes. RDF does not trim white space: " 1" is no xsd:integer.
-Invariant: what ``value_of`` gives for a datatype, ``contains`` finds in that datatype.
+Identity is XML Schema's identity, not its equality: +0 and -0 are two doubles, and one instant in two time
+zones is two dateTimes. RDF does not trim white space: " 1" is not a lexical form of xsd:integer.
+Invariant: if ``value_of`` returns a value for a literal of datatype d, ``contains(d, value)`` is true.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ LITERAL = RDFS + "Literal"
 STRING = XSD + "string"
 
 KNOWN_NUMBERS = 4096
-"""So many texts of numbers are read only once."""
+"""Entries of the cache of parsed numbers."""
 
 
 class Value(NamedTuple):
-    """A data value: ``space`` names its primitive value space; equal values are identical values."""
+    """A data value. ``space`` names its primitive value space. Equal tuples are identical values."""
 
     space: str
     key: Hashable
@@ -45,14 +45,14 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Datatype:
-    """How a datatype reads lexical forms (None: ill-typed), and which values are its own."""
+    """A datatype: its lexical mapping (None for an ill-typed form), and the test for its value space."""
 
     read: Callable[[str], Value | None]
     has: Callable[[Value], bool]
 
 
-# Lexical spaces. Patterns are matched against the whole lexical form, and spell out the digits
-# because \d would take those of every script.
+# Lexical spaces. Patterns are matched against the whole lexical form. They spell out the digits, because
+# \d would match the digits of every script.
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _FLOAT = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[Ee][+-]?[0-9]+)?")
@@ -65,7 +65,7 @@ _DATE_TIME = re.compile(
     r"(Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))?"
 )
 
-# XML's character classes: text (of XML 1.1, which allows more), then the characters of names.
+# XML's character classes: text (of XML 1.1, which allows more than XML 1.0), then the characters of names.
 _TEXT = re.compile("[\x01-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
 _START = (
     "A-Z_a-z\xc0-\xd6\xd8-\xf6\xf8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
@@ -73,7 +73,7 @@ _START = (
 )
 _REST = _START + "\\-.0-9\xb7\u0300-\u036f\u203f-\u2040"
 
-# The values of xsd:string and what derives from it are their lexical forms: these patterns are both spaces.
+# xsd:string and derived datatypes: a value is its lexical form, so a pattern defines both spaces.
 _STRINGS = {
     XSD + "string": _TEXT,
     XSD + "normalizedString": re.compile("[^\t\n\r]*"),
@@ -84,7 +84,7 @@ _STRINGS = {
     XSD + "NMTOKEN": re.compile(f"[:{_REST}]+"),
 }
 
-# Integer datatypes with their least and greatest value; None is no bound.
+# Integer datatypes with their least and greatest values; None is unbounded.
 _INTEGERS: dict[str, tuple[int | None, int | None]] = {
     XSD + "integer": (None, None),
     XSD + "nonNegativeInteger": (0, None),
@@ -107,14 +107,14 @@ def _text(lexical: str) -> Value | None:
 
 
 def _tagged(text: str, language: str) -> Value | None:
-    """A language-tagged string; tags are compared without regard to case."""
+    """A language-tagged string. Tags are case-insensitive."""
     if _LANGUAGE.fullmatch(language) and _TEXT.fullmatch(text):
         return Value("langString", (text, language.lower()))
     return None
 
 
 def _plain_literal(lexical: str) -> Value | None:
-    """``text@tag``, where the tag may be empty; the last @ counts."""
+    """``text@tag``, split at the last @. An empty tag gives a string without a language."""
     text, at, language = lexical.rpartition("@")
     if not at:
         return None
@@ -122,7 +122,7 @@ def _plain_literal(lexical: str) -> Value | None:
 
 
 def _decimal(lexical: str) -> Value | None:
-    # A Decimal is exact at any length here, and equal ones have equal hashes.
+    # Decimal(text) is exact at any length, and equal Decimals have equal hashes.
     return Value("decimal", Decimal(lexical)) if _DECIMAL.fullmatch(lexical) else None
 
 
@@ -151,18 +151,18 @@ def _float(lexical: str) -> Value | None:
 
 
 def _read_double(lexical: str) -> float | None:
-    """The nearest double; what is too large is infinite, as XML Schema 1.1 has it."""
+    """The nearest double. Numbers out of range become infinite, as XML Schema 1.1 defines."""
     if _FLOAT.fullmatch(lexical) or lexical in ("INF", "+INF", "-INF", "NaN"):
         return float(lexical)
     return None
 
 
 def _read_float(lexical: str) -> float | None:
-    """The nearest single-precision number.
+    """The nearest single-precision number, without double rounding.
 
-    Rounding first to a double and then to a float can go wrong when the double lies just between
-    two floats. So an inexact double is first moved to that neighbour of the exact number whose last
-    bit is odd: it never lies between two floats, and is on the right side of the middle.
+    Rounding to a double and then to a float errs if the double is the midpoint of two floats. An inexact
+    double is therefore replaced by the neighbour of the exact number whose last bit is odd (round to odd).
+    That double is never such a midpoint, and lies on the correct side of the midpoint.
     """
     number = _read_double(lexical)
     if number is None or not math.isfinite(number) or number == 0:
@@ -184,7 +184,7 @@ def _hex_binary(lexical: str) -> Value | None:
 
 
 def _base64_binary(lexical: str) -> Value | None:
-    """Single spaces may stand between the characters, but not at either end."""
+    """Single spaces are allowed between the characters, not at either end."""
     if not _BASE64_CHARACTERS.fullmatch(lexical) or lexical.endswith(" "):
         return None
     text = lexical.replace(" ", "")
@@ -192,15 +192,15 @@ def _base64_binary(lexical: str) -> Value | None:
         octets = base64.b64decode(text, validate=True)
     except ValueError:
         return None
-    # The bits that the padding leaves over must be zero: only then does encoding give the text back.
+    # The unused bits before the padding must be zero: only then does encoding return the same text.
     return Value("base64Binary", octets) if base64.b64encode(octets) == text.encode() else None
 
 
 def _any_uri(lexical: str) -> Value | None:
     """Any text that does not begin with a colon.
 
-    XML Schema 1.1 allows every text. OWL's test cases want ":abc" refused, an IRI reference by no
-    reading; doubtful characters and spaces, which real data has, are left in peace.
+    XML Schema 1.1 allows every text. OWL's test cases require that ":abc", which is no IRI reference, is
+    ill-typed. Spaces and other characters that IRIs forbid are accepted, because real data contains them.
     """
     if lexical.startswith(":"):
         return None
@@ -208,13 +208,13 @@ def _any_uri(lexical: str) -> Value | None:
 
 
 def _date_time(lexical: str) -> Value | None:
-    """Keyed by local time as days and seconds, and the zone in minutes (None: no zone)."""
+    """The key is (days, seconds of the day, time zone in minutes), in local time; None is no time zone."""
     match = _DATE_TIME.fullmatch(lexical)
     if match is None:
         return None
-    # A Decimal makes an int of any length, where int itself refuses more than 4,300 digits.
+    # int(text) refuses more than 4,300 digits; int(Decimal(text)) does not.
     year, month, day = int(Decimal(match[1])), int(match[2]), int(match[3])
-    # The calendar repeats every 400 years; Python's knows the years 1 to 9999 only.
+    # The calendar repeats every 400 years; Python's calendar has the years 1 to 9999 only.
     cycles, cycle_year = divmod(year, 400)
     if not 1 <= day <= monthrange(cycle_year + 400, month)[1]:
         return None
@@ -227,7 +227,7 @@ def _date_time(lexical: str) -> Value | None:
 
 
 def _days_before(cycle_year: int, month: int) -> int:
-    """Days from the start of a 400-year cycle (whose first year is a leap year) to that month."""
+    """Days from the start of a 400-year cycle, whose first year is a leap year, to the start of the month."""
     leap_days = (cycle_year + 3) // 4 - (cycle_year + 99) // 100 + (cycle_year + 399) // 400
     return cycle_year * 365 + leap_days + sum(monthrange(cycle_year + 400, m)[1] for m in range(1, month))
 
@@ -244,21 +244,21 @@ def _has_zone(value: Value) -> bool:
 
 
 def _xml_literal(lexical: str) -> Value | None:
-    """Well-formed XML content, keyed by its canonical form."""
+    """Well-formed XML content. The key is its canonical form."""
     try:
-        # Inside an element there can be no document type, hence no entities that grow.
+        # Within an element no document type is allowed, hence no entity expansion.
         return Value("XMLLiteral", ElementTree.canonicalize(f"<x>{lexical}</x>", with_comments=True))
     except (ElementTree.ParseError, ValueError):
         return None
 
 
 def _none_written(_: str) -> Value | None:
-    """rdfs:Literal has values but no lexical forms; rdf:langString has those with a tag only."""
+    """The lexical mapping of rdfs:Literal and rdf:langString: no form without a language tag has a value."""
     return None
 
 
 def _within(read: Callable[[str], Value | None], has: Callable[[Value], bool]) -> Datatype:
-    """A datatype derived from another: its values are those of its own, written as in the other."""
+    """A derived datatype: the lexical mapping ``read`` of its base, restricted to the values in ``has``."""
 
     def read_own(lexical: str) -> Value | None:
         value = read(lexical)
@@ -298,22 +298,22 @@ _DATATYPES: dict[str, Datatype] = {
 }
 
 STRING_DATATYPES: frozenset[str] = frozenset(_STRINGS)
-"""Those that have some plain strings for values, and none but strings."""
+"""The datatypes whose values are strings without a language tag: xsd:string and its derived datatypes."""
 
 SUPPORTED_DATATYPES: frozenset[str] = frozenset(_DATATYPES)
-"""The datatypes of OWL 2 RL, and rdf:langString, whose values language-tagged literals are."""
+"""The datatypes of OWL 2 RL, and rdf:langString, the datatype of language-tagged literals."""
 
 
 def datatype_of(datatype: str | None, language: str | None) -> str:
-    """The datatype IRI of a literal: RDF 1.1 gives one to plain and to language-tagged literals too."""
+    """The datatype IRI of a literal. In RDF 1.1 plain and language-tagged literals have one too."""
     return datatype or (STRING if language is None else LANG_STRING)
 
 
 def value_of(lexical: str, datatype: str | None = None, language: str | None = None) -> Value | None:
     """The value that a literal denotes, or None if it is ill-typed.
 
-    Two literals of supported datatypes denote the same value iff their values compare equal.
-    Raises KeyError if the datatype is not supported: about such literals nothing is known.
+    Two literals of supported datatypes denote the same value iff the returned values compare equal.
+    Raises KeyError if the datatype is not supported.
     """
     name = datatype_of(datatype, language)
     if name == LANG_STRING:
@@ -322,20 +322,20 @@ def value_of(lexical: str, datatype: str | None = None, language: str | None = N
 
 
 def contains(datatype: str, value: Value) -> bool:
-    """Whether a value is in the value space of a datatype. KeyError if that is not supported."""
+    """Whether a value is in the value space of a datatype. Raises KeyError for an unsupported one."""
     return _DATATYPES[datatype].has(value)
 
 
 def datatypes_of(value: Value) -> frozenset[str]:
-    """All supported datatypes that have the value, rdfs:Literal among them."""
+    """All supported datatypes whose value space has the value, including rdfs:Literal."""
     return frozenset(name for name, datatype in _DATATYPES.items() if datatype.has(value))
 
 
 def datatype_clash(lexical: str, datatype: str | None, language: str | None, other: str) -> bool:
-    """Whether a literal denotes a value that the datatype ``other`` does not have.
+    """Whether a literal denotes a value outside the value space of the datatype ``other``.
 
-    Never true of an unsupported datatype on either side, nor of an ill-typed literal: that has no
-    value, and is complained of as such.
+    False if either datatype is not supported, and for ill-typed literals, which denote no value and are
+    reported separately.
     """
     if other not in _DATATYPES or datatype_of(datatype, language) not in _DATATYPES:
         return False
@@ -345,10 +345,10 @@ def datatype_clash(lexical: str, datatype: str | None, language: str | None, oth
 
 @lru_cache(KNOWN_NUMBERS)
 def numeric_value(lexical: str, datatype: str | None) -> int | Decimal | float | None:
-    """The number that a literal denotes, to compute with; None if it is none or ill-typed.
+    """The number that a literal denotes; None for ill-typed literals and other datatypes.
 
-    Integers are int, other decimals Decimal, xsd:float and xsd:double float. All of these are immutable, and
-    the same for the same text: the last ones are remembered.
+    Returns an int for integer datatypes, a Decimal for xsd:decimal, a float for xsd:float and xsd:double.
+    The most recent ``KNOWN_NUMBERS`` results are cached.
     """
     if datatype == XSD + "double":
         return _read_double(lexical)
