@@ -1,4 +1,4 @@
-"""Evaluation: from explicit facts and a program to everything that follows."""
+"""Evaluation: from explicit facts and a program to the materialisation."""
 
 from corollary.evaluate.inconsistency import Inconsistency
 from corollary.evaluate.materialise import Materialisation, materialise

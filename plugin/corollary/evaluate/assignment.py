@@ -1,8 +1,8 @@
-"""Which module evaluates which rule of a program.
+"""The assignment of rules to modules.
 
-Modules claim rules in the order of the registry. What a module claims can depend on other rules: symmetry
-belongs to a transitive closure if another rule closes the predicate. So all rules are assigned anew whenever
-one comes or goes that a module ``minds``, and rules whose module is another one then move.
+Modules claim rules in the order of the registry. A claim can depend on other rules: the transitive module
+takes a symmetric rule if another rule closes its predicate. So all rules are assigned again when a rule is
+added or removed that a module ``minds``. Rules whose module changed then move to it.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
 
 FACT, CONSTRAINT, STRATIFIED = "fact", "constraint", "stratified"
-"""What takes the place of a module for rules that state facts, conclude false, or are not monotone."""
+"""Names in place of a module: for rules without body, constraints, and rules with negation or aggregates."""
 
 REASONS = {
     FACT: "rules without a body: what they state",
     STRATIFIED: "negation or aggregates: after all that they depend on",
     CONSTRAINT: "no head: evaluated when inconsistencies are asked for",
 }
-"""What EXPLAIN says of these."""
+"""EXPLAIN's reasons for these names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The module that evaluates a rule, by name."""
+    """A rule, and the name of the module that evaluates it."""
 
     rule: CompiledRule
     module: str
 
 
 class ModuleAssignment:
-    """The rules of a program, seen together: which are schema, and which module takes which."""
+    """For all rules of a program: the module of each, and the facts that are schema."""
 
     def __init__(
         self,
@@ -46,9 +46,9 @@ class ModuleAssignment:
         rejected: Collection[Rule],
         before: ModuleAssignment | None = None,
     ) -> None:
-        """``kinds`` of modules; those that are optional are not offered ``rejected`` rules.
+        """Let modules of these ``kinds`` claim the rules, in this order.
 
-        What was recognised ``before`` of single rules is kept.
+        ``rejected`` rules are not offered to optional modules. Shapes recognised ``before`` are reused.
         """
         self._kinds = kinds
         self._rejected = rejected
@@ -59,11 +59,14 @@ class ModuleAssignment:
 
     @property
     def schema(self) -> Guards:
-        """Which facts are schema."""
+        """The facts that are schema."""
         return self.rules.schema
 
     def module_of(self, rule: CompiledRule) -> str:
-        """The name of the module that evaluates a rule, which may be one that no other rule minds."""
+        """The name of the module that evaluates a rule.
+
+        Precondition: the rule is in the program, or ``is_indifferent_to`` holds for it.
+        """
         if not rule.heads:
             return CONSTRAINT
         if not rule.source.body:
@@ -75,19 +78,19 @@ class ModuleAssignment:
         return self._module_of[rule.number]
 
     def is_indifferent_to(self, rule: CompiledRule) -> bool:
-        """Whether all other rules have the same modules, and the schema is the same, without a rule."""
+        """Whether this rule affects neither the modules of other rules nor the schema."""
         makes_schema = bool(rule.guards) or self.rules.is_schema(rule)
         return not makes_schema and not any(kind.minds(rule, self.rules) for kind in self._kinds)
 
     def is_as(self, other: ModuleAssignment) -> bool:
-        """Whether rules that are in both have the same modules, and the schema is the same."""
+        """Whether both have the same schema, and the same module for each rule that is in both."""
         both = self._module_of.keys() & other._module_of.keys()
         return self.schema.is_as(other.schema) and all(
             self._module_of[number] == other._module_of[number] for number in both
         )
 
     def _claim(self, offered: Sequence[CompiledRule]) -> None:
-        """Let modules take rules."""
+        """Offer rules to the modules in order; each takes some, the next is offered the rest."""
         for kind in self._kinds:
             eligible = offered
             if kind.is_optional and self._rejected:
@@ -99,7 +102,7 @@ class ModuleAssignment:
 
 
 def _schema(program: CompiledProgram, kinds: Sequence[type[Module]]) -> Guards:
-    """All guards, and what rules without guards derive them from."""
+    """All guards, and the premises of rules without guards that derive schema facts, up to a fixpoint."""
     schema = Guards(program.rdf_type)
     deriving = [rule for rule in program.rules if rule.heads and rule.source.body]
     for rule in deriving:

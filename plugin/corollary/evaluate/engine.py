@@ -1,9 +1,11 @@
-"""The engine: a program at work on facts, its rules assigned to modules, and the fixpoint over these.
+"""The engine: a program, its modules, and the fixpoint over the facts.
 
-1. Rules go to the modules that claim them (``assignment``).
-2. Modules may add rules for the facts there are: rules over whole lists, for every list length.
-3. Monotone rules run to the fixpoint at once, and again whenever facts are added. Rules with negation or
-   aggregates join in when they are told to, stratum by stratum.
+1. Rules are assigned to the modules that claim them (``assignment``).
+2. Modules may add rules for the present facts: rules over whole lists, unrolled for every list length.
+3. Monotone rules run to the fixpoint in the constructor, and again whenever facts are added. Rules with
+   negation or aggregates take part from ``evaluate`` on, stratum by stratum.
+
+Symbols: E are the explicit facts, I is the materialisation.
 """
 
 from __future__ import annotations
@@ -35,18 +37,18 @@ from corollary.program.edges import Edge
 from corollary.program.stratify import Strata, Suspension, negative_cycles, stratify
 
 MAX_LATE_FACTS = 3
-"""Facts that a message names, of those that suspend a rule."""
+"""Late facts that a message names for a suspended rule."""
 
 SECONDS_A_REMOVAL = 1e-6
-"""Seconds that a deletion strategy takes for a removed fact, until there is a measurement."""
+"""Seconds per removed fact: the estimate for a deletion strategy before anything is measured."""
 
 MAX_FACTS_PER_LOST_FACT = 32
-"""When rules go, predicates are emptied and derived again if they have at most this many facts for each one
-that may be lost; with more, the facts are looked at one by one."""
+"""Facts. When rules are removed, the affected predicates are emptied and derived again if they have at most
+this many facts for each fact that may be lost. Otherwise a deletion strategy follows these facts."""
 
 
 def tables(context: ExecutionContext, facts: TripleIndex) -> Tables:
-    """What gives the rows of families, given these facts."""
+    """A function that gives the table of a rule's family, over these facts."""
 
     def rows(rule: CompiledRule) -> tuple[int, dict[int, Column]]:
         if not rule.guards and all(condition.needs for condition in rule.conditions):
@@ -58,10 +60,11 @@ def tables(context: ExecutionContext, facts: TripleIndex) -> Tables:
 
 
 class Engine:
-    """The modules of a program, and all facts that they have derived so far: ``fixpoint.index``.
+    """The modules of a program, and all facts derived so far: ``fixpoint.index``.
 
-    ``schema_depends_on_data``: data leads to schema facts, so that the two cannot be followed one after the
-    other. ``schema_depends_on_strata``: rules with negation or aggregates do.
+    ``schema_depends_on_data``: data leads to schema facts, so that a change of schema and data is followed in
+    one layer. ``schema_depends_on_strata``: rules with negation or aggregates lead to schema facts.
+    ``axioms`` are the facts that rules without body state. ``version`` counts the transactions.
     """
 
     def __init__(
@@ -73,7 +76,10 @@ class Engine:
         modular: bool = True,
         rejected: Collection[Rule] = (),
     ) -> None:
-        """Everything that the monotone rules derive. Optional modules do not get ``rejected`` rules."""
+        """Run the monotone rules to the fixpoint over ``explicit``, which is not changed.
+
+        Unless ``modular``, there are no optional modules. ``rejected`` rules are not offered to these.
+        """
         self.compiled = compiled
         self._kinds = [kind for kind in registry.MODULES if modular or not kind.is_optional]
         self._rejected = rejected
@@ -104,29 +110,29 @@ class Engine:
 
     @property
     def schema(self) -> Guards:
-        """Which facts are schema."""
+        """The facts that are schema."""
         return self._assignment.schema
 
     @property
     def assignments(self) -> list[Assignment]:
-        """Which module evaluates which rule."""
+        """Every rule with the name of its module."""
         return self._modules.assignments
 
     @property
     def cells(self) -> Mapping[int, tuple[int, ...]]:
-        """The cells that each reading of a list goes over."""
+        """The cells that each reading of a list visits."""
         found: dict[int, tuple[int, ...]] = {}
         for module in self._modules.modules:
             found |= module.cells
         return found
 
     def add(self, facts: Candidates) -> None:
-        """Add facts and what the monotone rules make of them, and of the strata that joined in."""
+        """Add facts, and run to the fixpoint the monotone rules and all strata of the engine."""
         self.fixpoint.include(facts)
         self.run()
 
     def run(self, strata: int | None = None) -> None:
-        """Let the modules work until nothing is new; with a number, only the first strata take part."""
+        """Run the modules to the fixpoint, with the first ``strata`` strata only; None: with all of them."""
         waiting = 0 if strata is None else len(self.strata) - strata
         self.fixpoint.run(self._take_new_rules, waiting)
         self.schema_depends_on_data |= self._closes_schema()
@@ -136,12 +142,12 @@ class Engine:
     def change(
         self, change: ProgramChange, explicit: TripleIndex, *, wholesale: bool
     ) -> tuple[Candidates, Candidates, set[int]]:
-        """Become the engine of another program, up to what that means for its facts.
+        """Replace the program and reassign its rules. Only facts of emptied predicates change at once.
 
-        Returns the facts that may have lost a derivation, those that new rules state, and the predicates that
-        were emptied: what is still derived of them comes back in the modules' next turns, as does what new
-        rules derive. Unless it may be done ``wholesale`` no predicate is emptied. ``NewModules`` if the
-        program needs modules that are not there.
+        Returns the candidates that may have lost a derivation, the facts that new rules state, and the
+        emptied predicates (none unless ``wholesale``). The modules' next turns derive the conclusions of new
+        rules, and those of emptied predicates that still follow.
+        Raises ``NewModules`` if the program needs a module that the engine does not have.
         """
         self._take_up(change)
         gone, before = change.gone, self._assignment
@@ -175,14 +181,14 @@ class Engine:
         return lost, stated, emptied
 
     def lost_at_least(self, gone: Collection[CompiledRule], explicit: TripleIndex) -> int:
-        """A lower bound of the facts that lose a derivation if rules go."""
+        """A lower bound of the facts that lose a derivation if the rules ``gone`` are removed."""
         modules = ((rule, self._modules.module_of(rule)) for rule in gone)
         index = self.fixpoint.index
         counts = (m.derives_at_least(rule, index, explicit) for rule, m in modules if m is not None)
         return max(counts, default=0) - self.axioms.fact_count()
 
     def _take_up(self, change: ProgramChange) -> None:
-        """Make the new program known to all modules."""
+        """Pass the new program to all modules."""
         self.compiled = change.program
         for module in self._modules.modules:
             module.take_up(change, self.fixpoint.index)
@@ -192,7 +198,10 @@ class Engine:
                 raise NewModules(f"the rules ask for {kind.why}, and need other modules for that")
 
     def _moved(self, assignments: Iterable[Assignment]) -> tuple[list[CompiledRule], list[CompiledRule]]:
-        """The rules whose module is another one now; apart, those that both modules keep no state of."""
+        """The rules whose module changed, in two lists.
+
+        First those where the old or the new module keeps state; then those where neither does.
+        """
         moved: list[CompiledRule] = []
         passed: list[CompiledRule] = []
         for assignment in assignments:
@@ -203,7 +212,7 @@ class Engine:
         return moved, passed
 
     def _unassign(self, gone: Collection[CompiledRule], facts: TripleIndex) -> Candidates:
-        """Take rules from their modules; everything that they may have derived from ``facts``."""
+        """Remove rules from their modules. Returns at least their conclusions from ``facts`` in one step."""
         if not gone:
             return {}
         count = self.axioms.fact_count()
@@ -221,7 +230,10 @@ class Engine:
         return lost
 
     def _empty(self, predicate: int, explicit: TripleIndex) -> None:
-        """Leave of a predicate what is explicit. Rules that derive it are applied to all facts again."""
+        """Truncate a predicate to E and the axioms.
+
+        Precondition: the rules that derive the predicate were unassigned, and are assigned again.
+        """
         relation = self.fixpoint.index.relation(predicate)
         given = (facts.relation(predicate).pairs().keys for facts in (explicit, self.axioms))
         staying = relation.common(union(*given))
@@ -229,9 +241,10 @@ class Engine:
         self.fixpoint.index.add(predicate, Pairs(staying))
 
     def _worth_emptying(self, gone: Sequence[CompiledRule], explicit: TripleIndex) -> set[int]:
-        """What rules that go have derived, and all that depends on it, as predicates, if much of that may go.
+        """The predicates to empty when rules go: those that they derive, and all that depend on these.
 
-        There are none if a rule leaves open what it reads or derives.
+        None unless many facts may be lost (``MAX_FACTS_PER_LOST_FACT``). None if a rule has guards or a
+        variable predicate, or if a module derives a virtual relation.
         """
         if not gone:
             return set()
@@ -261,16 +274,16 @@ class Engine:
         )
 
     def _add_axioms(self, stated: Candidates) -> None:
-        """Note facts that rules state."""
+        """Add facts that rules state to ``axioms``."""
         self.axioms.add_all(Delta.gathered(stated) - self.axioms)
 
     def _review(self) -> None:
-        """Let modules see which rules there are."""
+        """Pass the rules of all modules to each module."""
         for module in self._modules.modules:
             module.review(self._assignment.rules)
 
     def _place_modules(self) -> None:
-        """Let the fixpoint have the modules that there are now. New ones apply their rules to all facts."""
+        """Add new modules to the fixpoint, in their places, and remove those that are not needed any more."""
         wanted: list[Module] = [*self._modules.modules, *self.strata]
         for module in list(self.fixpoint.modules):
             if module not in wanted:
@@ -283,14 +296,14 @@ class Engine:
         self._sort_modules()
 
     def _sort_modules(self) -> None:
-        """Note which modules derive schema facts from schema facts, add rules, or close what facts say."""
+        """Cache the modules that derive schema, that add rules, and that facts let close a predicate."""
         modules = self._modules.modules
         self.schema_modules = tuple(module for module in modules if module.derives_schema)
         self._adding = [m for m in modules if type(m).new_rules is not Module.new_rules]
         self._closing = [m for m in modules if type(m).closed_by_facts is not Module.closed_by_facts]
 
     def _take_new_rules(self) -> None:
-        """Take in rules that modules add for the facts there are now."""
+        """Assign the rules that modules add for the present facts."""
         new = [rule for module in self._adding for rule in module.new_rules(self.compiled)]
         if new:
             self._assignment = ModuleAssignment(self.compiled, self._kinds, self._rejected, self._assignment)
@@ -300,12 +313,12 @@ class Engine:
             self._place_modules()
 
     def _watch(self, origin: Module, predicate: int, new: Pairs) -> None:
-        """Note whether anything but the schema leads to schema facts."""
+        """Set ``schema_depends_on_data`` if a module that is not of the schema derived schema facts."""
         if not self.schema_depends_on_data and origin not in self.schema_modules:
             self.schema_depends_on_data = bool(self.schema.mask(predicate, new).any())
 
     def _closes_schema(self) -> bool:
-        """Whether facts, which may go, make a module close a relation of the schema."""
+        """Whether facts, rather than rules, let a module close a predicate of the schema."""
         schema, rdf_type = self.schema.predicates, self.compiled.rdf_type
         closed = (module.closed_by_facts for module in self._closing)
         return any(rdf_type in names or not schema.isdisjoint(names) for names in closed)
@@ -313,7 +326,7 @@ class Engine:
     # Strata
 
     def restratify(self, strata: Strata) -> None:
-        """Group the rules that are not monotone anew; only those that are new are applied to all facts."""
+        """Regroup the rules that are not monotone into strata. Only new rules are applied to all facts."""
         if [{rule.number for rule in module.rules} for module in self.strata] == list(map(set, strata.rules)):
             return
         by_number = {rule.number: rule for rule in self.compiled.rules}
@@ -338,18 +351,18 @@ class Engine:
 
     @property
     def value_relations(self) -> frozenset[int]:
-        """The virtual relations that tell of the values of literals."""
+        """The virtual relations about values of literals."""
         return frozenset(map(self.compiled.dictionary.encode, VALUE_BUILTINS))
 
     def stratify(
         self, suspended: Collection[int] = (), earlier: Iterable[Edge] = ()
     ) -> tuple[Strata, tuple[Edge, ...]]:
-        """The strata, given the facts so far: see ``program.stratify``."""
+        """The strata over the facts so far, and their edges: see ``program.stratify``."""
         index = self.fixpoint.index
         return stratify(self.compiled, index, tables(self.context, index), suspended, earlier)
 
     def is_ordered_by(self, strata: Strata) -> bool:
-        """Whether strata are in order, and leave out the right rules, given the facts so far."""
+        """Whether strata are a valid order over the facts so far, and suspend exactly the rules on cycles."""
         index = self.fixpoint.index
         rows = tables(self.context, index)
         edges = live_edges(self.compiled, index, rows)
@@ -360,10 +373,10 @@ class Engine:
         return strata.hold_for(edges)
 
     def evaluate(self, strata: Strata) -> dict[int, Suspension]:
-        """Let the rules that are not monotone join in, stratum by stratum: each is a module of its own.
+        """Evaluate the strata in order, each as a module, and each to the fixpoint with all modules below.
 
-        Stops after a stratum that leads to facts that are ``late`` for a rule: those rules are the result.
-        From when a stratum leads to schema facts, ``schema_depends_on_strata``: these may change the order.
+        Returns the rules for which facts came ``late``, and stops after the first stratum with such facts.
+        Sets ``schema_depends_on_strata`` if a stratum leads to schema facts, which may change the order.
         """
         self.restratify(strata)
         for number in range(1, len(self.strata) + 1):
@@ -378,9 +391,10 @@ class Engine:
         return {}
 
     def late(self, number: int, new: TripleIndex) -> dict[int, Suspension]:
-        """The rules of the first strata to which new facts are late: what they are closed to was complete.
+        """The rules of the first ``number`` strata for which new facts came late.
 
-        Nothing is late for a rule whose body cannot hold.
+        A late fact matches what a rule negates or aggregates over, after that was taken to be complete. No
+        fact is late for a rule without live instances.
         """
         found: dict[int, Suspension] = {}
         for module in self.strata[:number]:

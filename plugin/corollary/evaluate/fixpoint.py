@@ -1,14 +1,14 @@
-"""The fixpoint: modules take turns until none of them finds anything new.
+"""The fixpoint: modules take turns until no module derives a new fact.
 
-Modules stand in an order: what is cheap, and what others build on (lists, values, the schema),
-comes first. The first module that has something to do gets all facts that are new to it since its
-last turn. What it derives is sorted, freed of duplicates and of known facts, and becomes recent for
-all others. Every new fact is handed to a module once, so the work is bounded by the facts, however
-many rounds there are (algorithm MAT-MOD of Hu, Motik, Horrocks 2019, with one worklist for all
-strata of a monotone program).
+Modules are ordered by ``Module.turn``: cheap modules, and those that others build on (lists, values, the
+schema), come first. The first module with pending facts takes a turn: it receives all its pending facts as
+recent. Its conclusions are sorted and deduplicated, known facts are removed, and the rest becomes pending for
+all other modules. A module receives each fact once, except for its own ``feedback``. So the total number of
+recent facts does not depend on the number of rounds (algorithm MAT-MOD of Hu, Motik, Horrocks 2019, with one
+worklist for all components of a monotone program).
 
-Invariant: the index holds explicit facts and facts derived from them, no others; a module's pending
-facts are exactly those it reads and has not been given.
+Invariant: the index holds explicit facts and facts derived from them, and no others. A module's pending facts
+are exactly those that it reads and has not received.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ from corollary.modules.module import Module
 Progress = Callable[[str, int], None]
 
 FEW_PARTS = 8
+"""Arrays of candidates. Up to this many are merged as sorted runs, more are concatenated and sorted."""
 
 
 class Fixpoint:
-    """Facts, the modules at work on them, and what each has not seen yet."""
+    """All facts (``index``), the modules in order, and the pending facts of each module."""
 
     def __init__(
         self,
@@ -42,7 +43,7 @@ class Fixpoint:
         progress: Progress | None,
         name_of: Callable[[int], str] = str,
     ) -> None:
-        """``name_of`` a predicate, for messages."""
+        """All facts of ``index`` are pending for the modules. ``name_of`` names a predicate in messages."""
         self.index = index
         self.rounds = 0
         self.seconds: dict[str, float] = {}
@@ -57,24 +58,27 @@ class Fixpoint:
         ]
 
     def add_module(self, module: Module, before: Module | None = None) -> None:
-        """Let a module join in, last or ``before`` another; its first turn applies its rules to all facts."""
+        """Add a module, last or ``before`` another one, without pending facts.
+
+        Rules that it has not started are applied to all facts in its first turn.
+        """
         position = len(self.modules) if before is None else self.modules.index(before)
         self.modules.insert(position, module)
         self._pending.insert(position, {})
 
     def remove_module(self, module: Module) -> None:
-        """Let a module leave."""
+        """Remove a module and its pending facts."""
         position = self.modules.index(module)
         del self.modules[position], self._pending[position]
 
     def skip(self, module: Module) -> None:
-        """Take all facts so far for seen by a module."""
+        """Drop the pending facts of a module."""
         self._pending[self.modules.index(module)] = {}
 
     def run(self, after: Callable[[], None] = lambda: None, waiting: int = 0) -> None:
-        """Take turns until nothing is new; ``after`` is called after every turn that found something.
+        """Run turns up to the fixpoint. ``after`` is called after every turn that derived new facts.
 
-        The last modules may be ``waiting``: they take no turns, and what is new to them is kept.
+        The last ``waiting`` modules take no turns; their pending facts are kept.
         """
         position = 0
         while position < len(self.modules) - waiting:
@@ -97,10 +101,10 @@ class Fixpoint:
                 position = 0
 
     def include(self, candidates: Candidates, origin: Module | None = None) -> int:
-        """Add what is new among the candidates, tell the modules, and return how many facts that were.
+        """Add the new facts among the candidates to the index and to pending facts. Returns their number.
 
-        ``watch`` is called with every predicate's new facts that a module found; the ``journal``, if there
-        is one, keeps all new facts.
+        ``watch`` is called with the new facts of each predicate that a module (``origin``) derived;
+        ``journal``, if there is one, records all new facts.
         """
         found = 0
         for predicate, parts in candidates.items():
@@ -124,7 +128,7 @@ class Fixpoint:
         return found
 
     def exclude(self, predicate: int, keys: Keys) -> None:
-        """Remove facts (sorted, unique), also from what modules have not seen yet."""
+        """Remove facts (packed keys, sorted, unique) from the index and from pending facts."""
         self.index.remove(predicate, keys)
         for pending in self._pending:
             if predicate in pending:
@@ -132,14 +136,14 @@ class Fixpoint:
 
 
 def _joined(parts: list[Keys]) -> Keys:
-    """All keys: few parts merged (they mostly are ascending), many one after the other, as they are."""
+    """All keys: sorted and unique for at most ``FEW_PARTS`` parts, else concatenated as they are."""
     if len(parts) > FEW_PARTS:
         return np.concatenate(parts)
     return reduce(union, sorted(map(ascending, parts), key=len))
 
 
 def _unknown(keys: Keys, known: Relation) -> Keys:
-    """The keys that are not known, sorted and unique. The array that is given may be overwritten."""
+    """The keys that are not ``known``, sorted and unique. The array ``keys`` may be overwritten."""
     if not (keys[1:] > keys[:-1]).all():
         keys = sort_keys(keys)
     fresh = ~known.contains(keys)
@@ -149,7 +153,7 @@ def _unknown(keys: Keys, known: Relation) -> Keys:
 
 
 def _merged(parts: list[Relation], whole: Relation) -> Relation:
-    """The union of disjoint parts of a relation: that itself if they are all of it."""
+    """The union of disjoint parts of ``whole``; ``whole`` itself if they cover it."""
     if len(parts) == 1:
         return parts[0]
     if sum(map(len, parts)) == len(whole):

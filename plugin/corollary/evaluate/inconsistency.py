@@ -1,4 +1,4 @@
-"""Inconsistencies: what satisfies the body of a constraint. Results, never exceptions."""
+"""Inconsistencies: bindings that satisfy the body of a constraint. They are results, not exceptions."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from corollary.terms.dictionary import TermDictionary
 Fact = tuple[int, int, int]
 
 MOST_CLASHES = 1000
-"""So many clashes of one constraint are spelled out; the others are only counted."""
+"""Clashes of one constraint that are listed. Further ones are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inconsistency:
-    """Facts that together contradict a rule, given by its name.
+    """Facts that together satisfy the body of a constraint, and the constraint's label (``rule``).
 
-    Facts of virtual relations are among them: what lists and literals add to the explanation. ``pairs`` are
-    lists with two items at different positions (PAIR in the rule), and ``cells`` the facts that say so: one
-    way of several, which is not what tells clashes apart.
+    ``facts`` include those of virtual relations, over lists and literals. ``pairs`` are (list, first item,
+    second item) for each PAIR in the rule. ``cells`` are the facts about list cells that prove the pairs: one
+    proof of possibly several. Two clashes that differ in their cells only are the same clash.
     """
 
     rule: str
@@ -34,7 +34,7 @@ class Inconsistency:
     cells: tuple[Fact, ...] = ()
 
     def conditions(self, dictionary: TermDictionary) -> Iterator[str]:
-        """What lists and literals add: ``NAME(first, second)``, ``PAIR(list, first, second)``."""
+        """The virtual facts and pairs as text: ``NAME(first, second)``, ``PAIR(list, first, second)``."""
         for fact in self.facts:
             if is_virtual(fact[1]):
                 first, name, second = map(dictionary.decode, fact)
@@ -51,11 +51,11 @@ class Inconsistency:
 def clashes(
     rule: CompiledRule, written: Rule, batch: Batch, dictionary: TermDictionary
 ) -> tuple[list[Inconsistency], int]:
-    """The first clashes among the bindings of a constraint's body, and how many there are.
+    """The first ``MOST_CLASHES`` clashes among the bindings of a constraint's body, and the number of all.
 
-    ``written`` is the rule with its list patterns. Bindings that come to the same facts and pairs, such as
-    mirror images, are one clash, as far as they are spelled out. Clashes and mirror images are in the order
-    of their texts, whatever the ids are.
+    ``written`` is the rule with its list patterns. Bindings with the same set of facts and pairs, such as
+    ``?x, ?y`` swapped in a symmetric body, are one clash; if not all are listed, the number counts bindings.
+    Clashes are sorted by their texts, so that the order does not depend on ids.
     """
     named = {variable.name for variable in variables(written)}
     hidden = {-1 - number for number, name in enumerate(rule.names) if name not in named}
@@ -91,7 +91,7 @@ def clashes(
 
 
 def _first_of_each(batch: Batch, wanted: list[int]) -> Rows:
-    """A row of each combination of values of some variables."""
+    """One row for each distinct combination of some variables' values."""
     if not wanted:
         return np.arange(min(batch.size, 1))
     columns = [batch.columns[variable] for variable in wanted]

@@ -1,9 +1,8 @@
-"""Materialisation: everything that follows from explicit facts by a program.
+"""Materialisation: all facts that follow from explicit facts by a program.
 
-Monotone rules run to the fixpoint. Rules with negation or aggregates then join in, stratum by
-stratum: everything that a stratum negates is complete by then. A rule that could only be applied after
-itself is suspended. Constraints (rules without head) are evaluated on demand; what satisfies one is an
-inconsistency.
+Monotone rules run to the fixpoint. Then rules with negation or aggregates are added, stratum by stratum: what
+a stratum negates or aggregates over is complete by then. A rule with a negative edge on a cycle is suspended.
+Constraints (rules without head) are evaluated on demand: a binding of the body is an inconsistency.
 """
 
 from __future__ import annotations
@@ -37,11 +36,12 @@ from corollary.terms.dictionary import TermDictionary
 
 @dataclass(frozen=True)
 class Materialisation:
-    """Explicit facts, all facts, and how they came about. Later changes make new ones, and change the engine.
+    """The explicit facts E (``explicit``), all facts I (``index``), and how I was computed. Immutable.
 
-    ``compiled`` are the rules, ``assignments`` tell which module evaluated which, ``cells`` are those of
-    lists that were read. ``rounds`` counts the turns that modules took, ``seconds`` tells what each spent.
-    The ``engine`` may have gone on since; it stands here if it has this ``version``.
+    A transaction makes a new materialisation and changes the ``engine`` in place: the engine is at this
+    materialisation iff ``engine.version`` is ``version``. ``assignments`` has the module of each rule,
+    ``cells`` the list cells of each reading. ``rounds`` is the number of turns of modules, ``seconds`` the
+    time of each module.
     """
 
     program: Program
@@ -58,41 +58,41 @@ class Materialisation:
     version: int
 
     def followed_by(self, explicit: TripleIndex, strata: Strata) -> Materialisation:
-        """What the evaluation has come to since, over other explicit facts."""
+        """The materialisation at which the engine is now, with other explicit facts and strata."""
         return _result(explicit, self.engine, strata)
 
     @cached_property
     def _context(self) -> ExecutionContext:
-        """For plans over this materialisation; the engine's own goes on with the engine."""
+        """Caches for plans over this materialisation. The engine has caches of its own."""
         return ExecutionContext(self.dictionary)
 
     @property
     def modules(self) -> dict[int, str]:
-        """The names of the modules that evaluated the rules, by number of the rule."""
+        """The module's name for each rule number."""
         return {assignment.rule.number: assignment.module for assignment in self.assignments}
 
     def inferred(self) -> TripleIndex:
-        """What follows and is not explicit, as graphs show it: facts that RDF does not allow are left out."""
+        """The facts of I that are not in E, without facts that RDF does not allow."""
         return self.index.difference(self.explicit).legal()
 
     @property
     def inferred_count(self) -> int:
-        """How many facts ``inferred`` has, without making it: the number that is reported everywhere."""
+        """The number of facts in ``inferred``, without computing them."""
         return len(self.index) - len(self.explicit)
 
     @cached_property
     def suspended(self) -> tuple[Suspended, ...]:
-        """The rules that are not applied, for by these facts they negate themselves: see ``suspension``."""
+        """The rules that these facts suspend: see ``suspension``."""
         return suspended_rules(self.compiled, self.index, tables(self._context, self.index), self.strata)
 
     @property
     def inconsistencies(self) -> tuple[Inconsistency, ...]:
-        """What clashes: up to a thousand results a constraint."""
+        """The inconsistencies, up to ``MOST_CLASHES`` per constraint."""
         return self._clashes[0]
 
     @property
     def inconsistency_count(self) -> int:
-        """How many bindings satisfy a constraint, mirror images told once as far as they are listed."""
+        """The number of inconsistencies; bindings are counted if a constraint has more than are listed."""
         return self._clashes[1]
 
     @cached_property
@@ -109,17 +109,17 @@ class Materialisation:
         return tuple(found), count
 
     def instances(self) -> Program:
-        """The Datalog program made for this ontology: one rule an instance, its guards kept.
+        """The Datalog program for this ontology: one rule per rule instance, with its guards.
 
-        Rules without guards stand as they are; a rule whose guards match nothing has no instances, nor has
-        one that is suspended.
+        Rules without guards stay as they are. Rules whose guards match nothing, and suspended rules, have no
+        instances.
         """
         return instances(self.compiled, tables(self._context, self.index), self.cells, self.strata.suspended)
 
     def components(self, prefixes: Prefixes | None = None) -> Components:
-        """What derives something over these facts, part by part: see ``program.components``.
+        """The components of the live rule instances: see ``program.components``.
 
-        Terms are printed with ``prefixes``, by default the program's.
+        Terms are printed with ``prefixes``, by default those of the program.
         """
         compiled = self.compiled
         known = compiled.source.prefixes if prefixes is None else prefixes
@@ -154,13 +154,13 @@ def materialise(
     progress: Progress | None = None,
     modular: bool = True,
 ) -> Materialisation:
-    """Everything that follows from explicit facts by a program.
+    """The materialisation of explicit facts under a program. ``explicit`` is not changed.
 
-    ``progress`` is called with a module's name and the number of facts after each of its turns. Unless
-    ``modular``, semi-naive evaluation takes all rules, which is slower and good for comparing only. The
-    explicit index is left as it is. Raises ``UnsafeRuleError``, or ``UnstratifiableError`` if rules negate
-    themselves whatever the facts are, before any result exists; ``LimitExceeded`` or ``Cancelled``, as the
-    work says that this is part of (``kernels.limits``).
+    ``progress`` is called after each turn of a module, with the module's name and the number of facts. Unless
+    ``modular``, semi-naive evaluation takes all rules: slower, for comparison only.
+
+    Raises: ``UnsafeRuleError``; ``UnstratifiableError`` if a negative cycle exists for all facts;
+    ``LimitExceeded`` or ``Cancelled`` by the limits of the surrounding work (``kernels.limits``).
     """
     return limited_by_default(_fitted, explicit, program, dictionary, progress, modular)
 
@@ -172,7 +172,7 @@ def _fitted(
     progress: Progress | None,
     modular: bool,
 ) -> Materialisation:
-    """As ``materialise``, within the limits there are."""
+    """As ``materialise``, within the limits in force. Rules that modules reject are assigned to others."""
     rejected: frozenset[Rule] = frozenset()
     while True:
         try:
@@ -189,7 +189,7 @@ def _materialise(
     modular: bool,
     rejected: frozenset[Rule],
 ) -> Materialisation:
-    """As ``materialise``, but for ``ModuleRejectsRule``, which it raises."""
+    """As ``materialise``, without ``rejected`` rules in optional modules. Raises ``ModuleRejectsRule``."""
     compiled = CompiledProgram(program, dictionary)
     if any(not rule.is_monotone for rule in compiled.rules):
         refuse_static_cycles(compiled)
@@ -198,8 +198,8 @@ def _materialise(
         return _result(explicit, engine, Strata.none())
     strata, edges = engine.stratify()
     suspended = dict(strata.suspended)
-    # What strata derive may bring new rule instances. If these suspend rules, or change the order of strata,
-    # all starts over with that. Edges only come, and so do suspended rules, so there is an end to it.
+    # Strata may derive facts that make new rule instances. If these suspend rules, or change the order of the
+    # strata, evaluation starts over with them. Each round adds suspended rules, or else edges: the loop ends.
     while True:
         late = engine.evaluate(strata)
         final, more = engine.stratify(suspended, edges)

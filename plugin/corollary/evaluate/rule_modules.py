@@ -1,4 +1,4 @@
-"""The modules at work on a program, and the rules that each has."""
+"""The modules of an engine, and the rules of each."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from corollary.program.compiled_program import CompiledProgram
 
 
 class RuleModules:
-    """Modules in the order of their turns. A module is made for its first rule, and goes with its last one.
+    """Modules in the order of their turns. A module is made for its first rule and removed with its last one.
 
-    Invariant: ``assignments`` has every rule of the program once, in the order in which they came.
+    Invariant: ``assignments`` has every rule of the program once, in the order of arrival.
     """
 
     def __init__(
         self, program: CompiledProgram, kinds: Sequence[type[Module]], context: ExecutionContext
     ) -> None:
-        """The modules that are needed even without rules."""
+        """Make the modules that are needed even without rules."""
         self._context = context
         self._kinds = {kind.name: kind for kind in kinds}
         self._by_rule: dict[int, Module] = {}
@@ -36,7 +36,7 @@ class RuleModules:
                 self._place(kind.make(program, self._context))
 
     def assign(self, rule: CompiledRule, name: str, program: CompiledProgram, stated: Candidates) -> None:
-        """Hand a rule to the module of that name; what a rule without body states is ``stated``."""
+        """Add a rule to the module of that name. The heads of a rule without body are added to ``stated``."""
         self.assignments.append(Assignment(rule, name))
         if name == FACT:
             emit(rule.heads, Batch.start(), stated)
@@ -48,7 +48,7 @@ class RuleModules:
                 self._module(OtherRules.name, program).add_rule(variant)
 
     def unassign(self, gone: Collection[CompiledRule], facts: TripleIndex) -> Candidates:
-        """Take rules from their modules. At least what they derive from ``facts`` in one step."""
+        """Remove rules from their modules. Returns at least their conclusions from ``facts`` in one step."""
         numbers = {rule.number for rule in gone}
         lost: Candidates = {}
         for assignment in self.assignments:
@@ -65,15 +65,15 @@ class RuleModules:
         return lost
 
     def module_of(self, rule: CompiledRule) -> Module | None:
-        """The module that has a rule; None for rules that no module has."""
+        """The module of a rule; None if no module has it."""
         return self._by_rule.get(rule.number)
 
     def keeps_state(self, name: str) -> bool:
-        """Whether modules of that name remember facts, so that their rules cannot move as they are."""
+        """Whether modules of that name keep state about facts; if so, a move of a rule affects facts."""
         return name not in self._kinds or self._kinds[name].keeps_state
 
     def _module(self, name: str, program: CompiledProgram) -> Module:
-        """The module of that name that takes the next rule."""
+        """The module of that name for a new rule, made if there is none, or if it takes only one rule."""
         kind = self._kinds[name]
         if not kind.has_one_rule:
             for module in self.modules:
@@ -84,6 +84,6 @@ class RuleModules:
         return module
 
     def _place(self, module: Module) -> None:
-        """Put a module in its place: after all those whose turn is not later."""
+        """Insert a module by its turn, after those with the same turn."""
         later = (place for place, other in enumerate(self.modules) if other.turn > module.turn)
         self.modules.insert(next(later, len(self.modules)), module)

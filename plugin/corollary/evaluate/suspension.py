@@ -1,17 +1,24 @@
-"""Rules that the facts suspend: which, by what cycle, and which facts close it.
+"""Suspension of rules: which rules, by which cycle, and which facts close the cycle.
 
-Data are data: a fact never makes a program wrong. If the facts at hand let a rule with negation or an
-aggregate depend on its own conclusion, that rule is left out for as long as they do; all others are applied.
+A fact never makes a program invalid. If facts let a rule with negation or an aggregate depend on its own
+conclusion, the rule is left out while these facts are there. All other rules are applied.
 
-Let P be the program, E the explicit facts, M the closure of E under the monotone rules of P. The suspended
-rules S are found in rounds, and only come. First those whose negative edge lies inside a strongly connected
-component of the rule instances over M. Then P without S is evaluated, stratum by stratum, to I. Then those
-whose edge lies inside a component over I, and those for which facts came late (``Suspension``). If there are
-any, or if the order over I is another, all starts over without them. So S depends on P and E alone: a rule
-whose own conclusions close its cycle stays left out, though these are gone then.
+Let P be the program, E the explicit facts, M the closure of E under the monotone rules of P. The set S of
+suspended rules is computed in rounds, and only grows:
 
-Mostly no stratum leads to schema facts. Then the instances over I are those over M, one round finds S, and
-maintenance compares the cycles over the new I with S. Else (``schema_depends_on_strata``) it starts over.
+1. Add to S the rules with a negative edge inside a strongly connected component of the instances over M.
+2. Evaluate P without S, stratum by stratum, to I.
+3. Add to S the rules with such an edge over I, and those for which facts came late (``Suspension``).
+4. If step 3 added a rule, or the strata over I have another order, start over without S.
+
+So S depends on P and E alone. A rule whose own conclusions close its cycle stays suspended, although nothing
+derives these conclusions any more. For instance, beside cax-sco:
+
+    :Plain[?x], [:Plain, rdfs:subClassOf, :Marked] :- :Thing[?x], NOT :Marked[?x] .
+
+Usually no stratum leads to schema facts. Then the instances over I are those over M, one round finds S, and
+maintenance compares the cycles over the new I with S. Otherwise (``schema_depends_on_strata``) maintenance
+recomputes.
 """
 
 from __future__ import annotations
@@ -35,10 +42,10 @@ Fact = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Suspended:
-    """A rule as it was written, what it does with what it reads, and its cycle, as N-Triples terms.
+    """A suspended rule as written, the verb for it in messages, and its cycle as N-Triples terms.
 
-    ``facts`` close the cycle: without any one of them there is none, or another. If the rules show no cycle,
-    they are facts that follow from the rule's conclusions and match what it negates or aggregates over.
+    ``facts`` close the cycle: without any one of them, this cycle does not exist. If ``cycle`` is empty, the
+    facts were derived from the rule's conclusions, and match what the rule negates or aggregates over.
     """
 
     rule: Rule
@@ -49,28 +56,28 @@ class Suspended:
 
     @property
     def called(self) -> str:
-        """The rule in a sentence."""
+        """The rule's name or number, in messages."""
         return f"rule {self.label}" if self.rule.name else self.label
 
     def complaint(self, cycle: Sequence[str]) -> str:
-        """What is wrong with it; the cycle may be written with prefixes."""
+        """The reason, with the nodes of the cycle as given (for instance with prefixes)."""
         told = f": {' -> '.join(cycle)}" if cycle else ""
         return f"{self.verb} what depends on its own conclusion{told}"
 
     def sentence(self, cycle: Sequence[str], facts: Iterable[str]) -> str:
-        """That it is suspended, and why; the facts may be written with prefixes, too."""
+        """The whole message, with the cycle and the facts as given."""
         by = ", ".join(facts)
         return f"{self.called} is suspended: it {self.complaint(cycle)}{f'; by {by}' if by else ''}"
 
     def text(self, dictionary: TermDictionary) -> str:
-        """The sentence in N-Triples terms."""
+        """The whole message in N-Triples terms."""
         return self.sentence(self.cycle, (" ".join(map(dictionary.decode, fact)) for fact in self.facts))
 
 
 def suspended_rules(
     compiled: CompiledProgram, facts: TripleIndex, tables: Tables, strata: Strata
 ) -> tuple[Suspended, ...]:
-    """The rules that strata leave out, over these facts."""
+    """The rules that ``strata`` suspends, with their cycles over these facts."""
     if not strata.suspended:
         return ()
     cycles = negative_cycles(live_edges(compiled, facts, tables))
@@ -89,7 +96,7 @@ def suspended_rules(
 
 
 def _guards(edge: Edge, tables: Tables, facts: TripleIndex, rdf_type: int) -> Iterator[Fact]:
-    """The facts that bring the instance with an edge; an instance that is gone has none."""
+    """The guard facts of an instance with this edge; none if no such instance is left."""
     rule: CompiledRule = edge.rule
     if edge.link or not rule.guards:
         return

@@ -1,5 +1,5 @@
-"""Plans at work: joins, filters, bindings and groups over batches of columns.
+"""Execution of plans: joins, filters, bindings and aggregates over batches of columns.
 
-A plan says what to compute; a module decides when. This folder knows atoms and facts, and neither rounds of
-a fixpoint nor programs.
+A plan says what to compute, a module decides when. This folder knows atoms and facts, but neither programs
+nor the rounds of a fixpoint.
 """

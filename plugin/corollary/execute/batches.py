@@ -1,9 +1,9 @@
-"""Batches of bindings, and the join that extends them: the whole relational algebra of the engine.
+"""Batches of bindings, and the join that extends them.
 
-A batch holds one uint32 column a variable, all of the same length: its rows are the ways found so
-far to satisfy the first atoms of a body. ``join`` extends every row by every match of one more
-atom. Which sorted order is searched follows from what is bound: subject known, object known, both
-(a check), or none (a product).
+A batch holds one uint32 column per variable, all of the same length. Its rows are the bindings that satisfy
+the atoms joined so far. ``join`` extends every row by every match of one more atom. The bound ends of the
+atom select the access path: a search by subject, a search by object, a membership test if both are bound, or
+a Cartesian product if none is.
 """
 
 from __future__ import annotations
@@ -21,32 +21,33 @@ from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.program.compile import Atom
 
 MANY_PREDICATES = 64
-"""With more predicates than this an open predicate is looked up in the directories."""
+"""Predicates. With more, a free predicate is looked up in the directories of subjects or objects."""
 
 MANY_ROWS = 4096
 WAYS_A_PAIR = 4
-"""Paths from so many rows are not made one by one, if they are so many times as many as what they join."""
+"""``join_for`` composes relations instead of joining row by row if the batch has at least ``MANY_ROWS`` rows,
+and the join would return at least ``WAYS_A_PAIR`` rows for each row of its two inputs."""
 
 
 @dataclass(slots=True)
 class Batch:
-    """``size`` rows of bindings; ``columns`` by variable number. No columns and size 1: the empty binding."""
+    """``size`` rows of bindings, with a column per variable. The empty binding has size 1 and no columns."""
 
     size: int
     columns: dict[int, Column]
 
     @staticmethod
     def start() -> Batch:
-        """The one empty binding that every plan starts from."""
+        """The empty binding, from which every plan starts."""
         return Batch(1, {})
 
     @staticmethod
     def none() -> Batch:
-        """No binding at all."""
+        """No bindings."""
         return Batch(0, {})
 
     def take(self, rows: Rows | Mask) -> Batch:
-        """The rows with these numbers, or those where the mask is true."""
+        """The rows at these positions, or those where the mask is true."""
         size = int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else int(rows.size)
         if size > FEW_ROWS:
             reserve(4 * size * len(self.columns))
@@ -54,7 +55,7 @@ class Batch:
         return Batch(size, columns)
 
     def column(self, term: int) -> Column:
-        """The column of a bound variable, or a constant repeated."""
+        """The column of a bound variable, or a constant repeated ``size`` times."""
         if term < 0:
             return self.columns[term]
         return np.full(self.size, term, np.uint32)
@@ -65,7 +66,7 @@ class Batch:
 
 
 def join(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
-    """Every row of the batch extended by every fact that matches the atom."""
+    """Extend every row of the batch by every fact that matches the atom. Duplicates are kept."""
     if not batch.size:
         return Batch.none()
     if batch.size > FEW_ROWS:
@@ -78,7 +79,10 @@ def join(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
 
 
 def join_for(batch: Batch, atom: Atom, facts: TripleIndex, wanted: Collection[int]) -> Batch:
-    """As ``join``, where only some variables are wanted: rows that agree on these may become one."""
+    """As ``join``, projected to the ``wanted`` variables: duplicates of these may be removed.
+
+    Where a sequence of joins forms many paths between few pairs, the relations are composed instead.
+    """
     bound, free = (atom.s, atom.o) if atom.s in batch.columns else (atom.o, atom.s)
     others = set(wanted) - {free}
     is_path = atom.p >= 0 and free < 0 and bound in batch.columns and free not in batch.columns
@@ -95,7 +99,7 @@ def join_for(batch: Batch, atom: Atom, facts: TripleIndex, wanted: Collection[in
 
 
 def _join_bound_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
-    """The predicate is a column: one join for every distinct predicate in it."""
+    """Join where the predicate is bound: one join for every distinct predicate in its column."""
     predicates = batch.columns[atom.p]
     if batch.size == 1 or (predicates[0] == predicates[-1] and (predicates == predicates[0]).all()):
         return _join_relation(batch, atom, facts.relation(int(predicates[0])))
@@ -113,7 +117,7 @@ def _join_bound_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch
 
 
 def _join_open_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
-    """The predicate is free: first bind it, by the directories if they help, else to every predicate."""
+    """Join where the predicate is free: bind the predicate first, by a directory or to every predicate."""
     predicates = facts.predicates()
     if len(predicates) > MANY_PREDICATES and (batch.knows(atom.s) or batch.knows(atom.o)):
         if batch.knows(atom.s):
@@ -135,7 +139,7 @@ def _join_open_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
 
 
 def _join_relation(batch: Batch, atom: Atom, relation: Relation) -> Batch:
-    """The predicate is settled; the rest depends on which ends are bound."""
+    """Join with one relation. The bound ends select the access path."""
     if not len(relation):
         return Batch.none()
     s, o = atom.s, atom.o
@@ -153,9 +157,9 @@ def _join_relation(batch: Batch, atom: Atom, relation: Relation) -> Batch:
         extended = batch.take(rows)
         extended.columns[s] = values
         return extended
-    # neither end is bound: every row with every fact
+    # neither end is bound: a Cartesian product
     other = _scan(Atom(s, 0, o), relation)
-    if atom.p == s or atom.p == o:  # the predicate variable occurs twice; it is bound by now
+    if atom.p == s or atom.p == o:  # a predicate variable is bound before its relation is joined
         raise AssertionError("a bound predicate variable is a bound end")
     size = batch.size * other.size
     reserve(size * (8 + 4 * len(other.columns)))
@@ -190,7 +194,7 @@ def _scan(atom: Atom, relation: Relation) -> Batch:
 
 
 def concatenate(parts: list[Batch]) -> Batch:
-    """All rows of batches over the same variables."""
+    """The bag union of batches over the same variables."""
     if not parts:
         return Batch.none()
     if len(parts) == 1:
@@ -202,7 +206,7 @@ def concatenate(parts: list[Batch]) -> Batch:
 
 
 def distinct_values(atom: Atom, variable: int, facts: TripleIndex) -> Batch:
-    """The values that an atom's predicate, or class, takes among the facts: see ``plan.steps.Distinct``."""
+    """The distinct values of an atom's predicate or class among the facts: see ``plan.steps.Distinct``."""
     if variable == atom.p:
         values = np.array(facts.predicates(), np.uint32)
     else:

@@ -1,6 +1,6 @@
-"""The run-time state of plans. Rules and plans are immutable, and any number of contexts may run them.
+"""The run-time state of plans. Rules and plans are immutable; any number of contexts may use them.
 
-Invariant: everything in a context can be found again: forgetting it costs time, and changes no result.
+Invariant: a context holds caches only. Dropping an entry costs time and changes no result.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from corollary.program.compile import Condition, Grouping
 from corollary.terms.dictionary import TermDictionary
 
 Answers = dict[tuple[int, ...], int]
-"""What was found of an expression: whether it is true, or its value's id, by the ids of what it reads."""
+"""The cache of one expression: from the ids of its variables' values to its truth, or its value's id."""
 
 LastGroups = tuple[tuple[Relation, ...], int, dict[int, Column]]
-"""The relations that an aggregate was computed from; the number of its groups, and their columns."""
+"""The relations that an aggregate was computed from, the number of groups, and their columns."""
 
 MAX_ANSWERS = 1 << 16
-"""Answers per condition, at some 200 bytes each. With more, all are forgotten."""
+"""Cache entries per condition, about 200 bytes each. A larger cache is emptied."""
 
 
 class ExecutionContext:
-    """What one engine, or one query, remembers between runs of plans; and the dictionary for new terms.
+    """The caches of one engine or one query, and the dictionary that new terms are added to.
 
-    It is used by one thread at a time. What belongs to a rule goes with the rule.
+    Precondition: one thread at a time. An entry is dropped when its rule is garbage collected.
     """
 
     def __init__(self, dictionary: TermDictionary) -> None:
@@ -34,16 +34,16 @@ class ExecutionContext:
         self._groups: WeakKeyDictionary[Grouping, LastGroups] = WeakKeyDictionary()
 
     def answers(self, condition: Condition) -> Answers:
-        """The answers to a condition so far; new ones may be added."""
+        """The cache of a condition. The caller may add entries."""
         known = self._answers.get(condition)
         if known is None or len(known) > MAX_ANSWERS:
             known = self._answers[condition] = {}
         return known
 
     def last_groups(self, grouping: Grouping) -> LastGroups | None:
-        """What an aggregate was computed from the last time, and the result."""
+        """The inputs and the result of the last computation of an aggregate, or None."""
         return self._groups.get(grouping)
 
     def keep_groups(self, grouping: Grouping, groups: LastGroups) -> None:
-        """Remember these for the next time."""
+        """Replace the cached result of an aggregate."""
         self._groups[grouping] = groups

@@ -1,10 +1,10 @@
 """FILTER and BIND over batches of bindings.
 
-The idea: Python works once for every distinct combination of the values that an expression reads,
-and numpy does the rest. What ids alone can tell is told first, for whole columns and without
-looking at a term: two rows with equal ids are equal, two different IRIs are not, a literal is a
-literal. A filter is three-valued: rows are true, false, or left to the terms themselves. Invariant:
-what is decided by ids is what the terms would have decided.
+An expression is evaluated once for each distinct combination of its variables' values, in Python; numpy
+distributes the results to the rows. A filter is first evaluated on ids, for whole columns and without
+decoding a term: terms with equal ids are equal, two different IRIs are not, and the kind of a term is part of
+its id. This evaluation is three-valued: a row is true, false, or undecided. Only undecided rows are evaluated
+on terms. Invariant: a decision by ids is equal to the decision by terms.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ Row = Sequence[Constant]
 """The values of the variables that an expression reads, in a fixed order."""
 
 Evaluator = Callable[[Row], Constant]
-"""An expression made ready: its value for a row, or ``ExpressionError``."""
+"""A compiled expression. Returns its value for a row, or raises ``ExpressionError``."""
 
 NO_VALUE = -1
-"""Stands for the id of a value where there is none."""
+"""In place of an id: the expression has no value (an error)."""
 
 Decided = tuple[Mask, Mask]
-"""The rows known to be true, and those known to be false; the rest is open."""
+"""The masks of the rows that are true and of those that are false. All other rows are undecided."""
 
 NOT_A_NUMBER = tuple(f'"NaN"^^<{XSD}{name}>' for name in ("double", "float"))
-"""The only terms that are not equal to themselves."""
+"""The terms that are not equal to themselves."""
 
 
 def select(batch: Batch, condition: Condition, rule: CompiledRule, context: ExecutionContext) -> Batch:
-    """The rows that a filter keeps, or all rows with what a binding adds to them.
+    """Apply a FILTER, or a BIND, to a batch.
 
-    A filter keeps rows whose expression is true (effective boolean value); an error is not true. A
-    binding drops rows with errors, and compares terms if its variable has a column already. New
-    terms are added to the dictionary.
+    FILTER keeps the rows whose expression has the effective boolean value true; an error is not true. BIND
+    adds the column of its variable and drops rows with errors. If the variable is bound already, BIND keeps
+    the rows where the term is the same. New terms are added to the dictionary, and counted by the limits.
     """
     dictionary, known = context.dictionary, context.answers(condition)
     if isinstance(condition.element, Filter):
@@ -76,7 +76,7 @@ def select(batch: Batch, condition: Condition, rule: CompiledRule, context: Exec
 
 
 def _newest(batch: Batch, variables: Collection[int]) -> list[int]:
-    """The newest literals and other terms among some variables' values."""
+    """The greatest ids among the variables' values: of literals, and of other terms, for each column."""
     columns = [batch.columns[variable] for variable in variables if variable in batch.columns]
     literal = [column >= FIRST_LITERAL for column in columns]
     parts = [
@@ -94,7 +94,7 @@ def true_rows(
     dictionary: TermDictionary,
     known: Answers | None = None,
 ) -> Mask:
-    """Which rows make the expression true; answers that are ``known`` are not looked for again."""
+    """The mask of the rows where the expression is true. ``known`` is a cache, and is extended."""
     expression = core(expression)
     true, false = _Ids(batch, rule, dictionary).decide(expression)
     undecided = np.flatnonzero(~(true | false))
@@ -110,9 +110,9 @@ def values(
     dictionary: TermDictionary,
     known: Answers | None = None,
 ) -> tuple[Column, Mask]:
-    """The value of the expression for every row, as a term id, and which rows have one.
+    """The value of the expression for every row, as a term id, and the mask of the rows that have one.
 
-    Answers that are ``known`` are not looked for again.
+    ``known`` is a cache, and is extended. New terms are added to the dictionary.
     """
     if not isinstance(expression, Call):
         column = _Ids(batch, rule, dictionary).column(expression)
@@ -141,24 +141,24 @@ def _is_true(evaluate: Evaluator, row: Row) -> bool:
 
 
 def number_rows(batch: Batch, variables: Sequence[int]) -> tuple[Rows, Rows]:
-    """The distinct combinations of some variables' values, ascending.
+    """Number the distinct combinations of some variables' values, in ascending order, from 0.
 
-    Gives a row of every combination, and for every row of the batch the number of its own.
+    Returns one row of the batch for each combination, and for every row the number of its combination.
     """
     if not variables:
         return number_keys(np.zeros(batch.size, np.uint32))
     keys: Column | Keys = batch.columns[variables[0]]
     for position, variable in enumerate(variables[1:]):
-        # Two columns fit in a key, and the numbers of its values are one column again.
+        # A key packs two columns. Numbering the distinct keys reduces them to one column again.
         column = keys if position == 0 else number_keys(keys)[1]
         keys = pack(column.astype(np.uint32), batch.columns[variable])
     return number_keys(keys)
 
 
 def number_keys(keys: Column | Keys) -> tuple[Rows, Rows]:
-    """As ``number_rows``, for single values."""
+    """As ``number_rows``, for one column. Cost: linear if it is sorted, else that of sorting it."""
     fresh = np.ones(keys.size, np.bool_)
-    if (keys[1:] >= keys[:-1]).all():  # as rows often come
+    if (keys[1:] >= keys[:-1]).all():  # joins often return sorted rows
         np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
         return np.flatnonzero(fresh), np.cumsum(fresh) - 1
     order = order_of(keys)
@@ -170,7 +170,7 @@ def number_keys(keys: Column | Keys) -> tuple[Rows, Rows]:
 
 
 class Terms(dict[int, Constant]):
-    """The constants of ids, each decoded once."""
+    """The constants of ids. Each id is decoded once."""
 
     def __init__(self, dictionary: TermDictionary) -> None:
         self._dictionary = dictionary
@@ -188,9 +188,9 @@ def _answers(
     answer: Callable[[Evaluator, Row], int],
     known: Answers | None,
 ) -> Rows:
-    """What is said of every row: once for those that agree on what the expression reads.
+    """The answer for every row, computed once for each combination of the expression's variables.
 
-    Answers that are not ``known`` yet become known.
+    ``known`` is a cache, and is extended.
     """
     known = {} if known is None else known
     read = {variable: rule.slot(variable) for variable in occurrences(expression)}
@@ -212,7 +212,7 @@ def _answers(
 
 
 def core(expression: Expression) -> Expression:
-    """The expression without ``!=`` and ``not in``, which are ``!`` of ``=`` and of ``in``."""
+    """The expression with ``!=`` and ``not in`` replaced by ``!`` of ``=`` and of ``in``."""
     if not isinstance(expression, Call):
         return expression
     arguments = tuple(map(core, expression.arguments))
@@ -225,7 +225,7 @@ def core(expression: Expression) -> Expression:
 
 
 def evaluator(expression: Expression, variables: Sequence[Variable]) -> Evaluator:
-    """An expression (see ``core``) as a function of rows that hold these variables' values."""
+    """Compile an expression in ``core`` form to a function of rows, which hold these variables' values."""
     if isinstance(expression, Variable):
         if expression not in variables:
             return _unbound
@@ -258,7 +258,7 @@ def evaluator(expression: Expression, variables: Sequence[Variable]) -> Evaluato
 
 
 def normal(constant: Constant) -> Constant:
-    """The constant as it would come out of the dictionary."""
+    """The constant as the dictionary would return it."""
     return parse_constant(constant_text(constant))
 
 
@@ -267,7 +267,7 @@ def _unbound(_: Row) -> Constant:
 
 
 def _logical(deciding: bool, arguments: Sequence[Evaluator], row: Row) -> Constant:
-    """``||`` if true decides, ``&&`` if false does: one that decides makes errors harmless."""
+    """``||`` if ``deciding`` is true, ``&&`` if it is false. A deciding argument outweighs errors."""
     failure = None
     for argument in arguments:
         try:
@@ -297,7 +297,7 @@ def _coalesce(arguments: Sequence[Evaluator], row: Row) -> Constant:
 
 
 class _Ids:
-    """What the ids of a batch tell about an expression (see ``core``), without any term."""
+    """Evaluates expressions in ``core`` form on the ids of a batch, without decoding terms."""
 
     def __init__(self, batch: Batch, rule: CompiledRule, dictionary: TermDictionary) -> None:
         self.batch = batch
@@ -313,7 +313,7 @@ class _Ids:
         return self.batch.column(self.dictionary.encode(constant_text(expression)))
 
     def decide(self, expression: Expression) -> Decided:
-        """Kleene's logic over columns: what is true, what is false."""
+        """Evaluate in Kleene's three-valued logic, over columns."""
         nothing: Decided = (np.zeros(self.batch.size, np.bool_), np.zeros(self.batch.size, np.bool_))
         if not isinstance(expression, Call):
             return nothing if expression not in (TRUE, FALSE) else self.known(expression == TRUE)
@@ -343,12 +343,12 @@ class _Ids:
         return true, false
 
     def known(self, true: Mask | bool) -> Decided:
-        """Every row is decided."""
+        """Decide every row by a mask, or all rows alike."""
         mask = np.full(self.batch.size, true, np.bool_)
         return mask, ~mask
 
     def equal(self, left: Column, right: Column) -> Decided:
-        """Only two different literals may still have the same value."""
+        """Undecided are pairs of different literals, which may have the same value, and NaN with itself."""
         same = left == right
         for text in NOT_A_NUMBER:
             term_id = self.dictionary.find(text)
@@ -367,4 +367,4 @@ _BY_IDS: dict[str, Callable[..., Decided]] = {
     "isliteral": lambda ids, column: ids.known(column >= FIRST_LITERAL),
     "datatype_clash": lambda ids, column, _: (np.zeros_like(column, np.bool_), column < FIRST_LITERAL),
 }
-"""What can be told from columns of ids."""
+"""The functions that columns of ids decide, at least for some rows."""

@@ -1,9 +1,9 @@
 """AGGREGATE over batches of bindings.
 
-The idea: groups get numbers, and (group, value) pairs are packed and sorted, so that a group is a
-run. Counting is arithmetic on runs; the other functions decode every distinct value once. A median is
-read off a run of the values' places in order; the other runs are worked through in Python. Results do not
-depend on the order of rows or of ids. Invariant: a group has a row iff all of its aggregates have a value.
+Groups are numbered, and packed pairs (group, value) are sorted, so that each group is a sorted run. ``count``
+is computed from the lengths of runs. The other functions decode each distinct value once. A median is read
+from the middle of a run of ranks; the other functions loop over runs in Python. Results do not depend on the
+order of rows or ids. Invariant: a group has a row iff all of its aggregates have a value.
 """
 
 from __future__ import annotations
@@ -44,13 +44,12 @@ from corollary.terms.dictionary import TermDictionary
 
 
 def group(inner: Batch, grouping: Grouping, rule: CompiledRule, dictionary: TermDictionary) -> Batch:
-    """One row a group of the rows of ``inner``, with the group's variables and the results.
+    """One row per group of ``inner``, with the group's variables and the results.
 
-    The rows are the distinct bindings of the inner body's variables: what is aggregated is the bag
-    of the argument's values over them. Without rows there are no groups, even if there is nothing to
-    group by: as in RDFox, and unlike SPARQL, a rule does not count nothing. ``count`` leaves out
-    rows whose argument is an error; for the others one such row, or values that cannot be computed
-    with, leave the group without a result, hence without a row.
+    Precondition: the rows are the distinct bindings of the inner body's variables. An aggregate is over the
+    bag of its argument's values in these rows. No rows give no groups, even without group variables: as in
+    RDFox, and unlike SPARQL, there is no count of 0. ``count`` ignores rows whose argument is an error. For
+    the other functions, one such row, or one value of a wrong type, leaves the group without a row.
     """
     first_rows, numbers = number_rows(inner, grouping.group)
     result = Batch(inner.size, {v: inner.columns[v] for v in grouping.group}).take(first_rows)
@@ -70,7 +69,10 @@ def _aggregate(
     rule: CompiledRule,
     dictionary: TermDictionary,
 ) -> tuple[Column, Mask]:
-    """One aggregate's result for every group, as a term id, and which groups have one."""
+    """One aggregate's result for every group, as a term id, and the mask of the groups that have one.
+
+    ``numbers`` has the group of every row of ``inner``, ``size`` is the number of groups.
+    """
     complete = np.ones(size, np.bool_)
     if binding.argument is None:  # rows are distinct, so count(distinct *) is count(*)
         return _encoded_counts(np.bincount(numbers, minlength=size), dictionary), complete
@@ -101,7 +103,7 @@ def _aggregate(
 
 
 def _encoded_counts(counts: Rows, dictionary: TermDictionary) -> Column:
-    """Counts as ids of xsd:integer literals; every distinct one is encoded once."""
+    """Counts as ids of xsd:integer literals. Each distinct count is encoded once."""
     used = np.flatnonzero(np.bincount(counts)) if counts.size else counts
     ids = [
         dictionary.encode(constant_text(literal_of(Number(Rank.INTEGER, count)))) for count in used.tolist()
@@ -112,12 +114,12 @@ def _encoded_counts(counts: Rows, dictionary: TermDictionary) -> Column:
 def _medians(
     owners: Column, terms: Column, counts: Rows, complete: Mask, dictionary: TermDictionary
 ) -> tuple[Column, Mask]:
-    """The middle number of every group, or the mean of the two in the middle; a decimal if all are integers.
+    """The median of every group, and the mask of the groups that have one. ``complete`` is changed in place.
 
-    ``owners`` are the groups of the ``terms``; ``counts`` tells how many terms every group has, and
-    ``complete`` which groups may have a median. All distinct values are ordered once, exactly: promoting a
-    group's numbers to the highest rank among them keeps the order. NaN comes after all other numbers and
-    makes the median NaN; what is no number comes last and leaves the group without one.
+    The median of an even count is the mean of the two middle numbers. It is a decimal if all are integers.
+    ``owners`` has the group of each of the ``terms``, ``counts`` the number of terms per group. All distinct
+    values are sorted once, exactly: promotion to the highest rank in a group keeps their order. NaN sorts
+    after all other numbers and makes the median NaN. Other terms sort last and leave the group without one.
     """
     ids = distinct(terms)
     given = [find_number(parse_constant(dictionary.decode(term_id))) for term_id in ids.tolist()]
@@ -149,7 +151,7 @@ def _medians(
 
 
 def _halfway(rank: Rank, lower: Number, upper: Number) -> str:
-    """The mean of two numbers of that rank or a lower one; a decimal of integers."""
+    """The mean of two numbers, promoted to ``rank``; a decimal for integers."""
     one, other = promote(lower, rank), promote(upper, rank)
     if rank < Rank.FLOAT:
         return _text(Rank.DECIMAL, EXACT.multiply(EXACT.add(Decimal(one), Decimal(other)), HALF))
@@ -161,7 +163,7 @@ def _is_nan(number: Number) -> bool:
 
 
 def _order(number: Number | None) -> tuple[int, Real]:
-    """What values are ordered by: numbers, then NaN, then what is no number."""
+    """The sort key of values: numbers, then NaN, then other terms (None)."""
     if number is None:
         return 2, 0
     return (1, 0) if _is_nan(number) else (0, number.value)
@@ -171,14 +173,14 @@ HALF = Decimal("0.5")
 
 
 class Item(NamedTuple):
-    """A value of a group: what it is computed with, and its N-Triples text."""
+    """A value of a group, and its N-Triples text."""
 
     value: Orderable
     text: str
 
 
 class _Items(dict[int, Item]):
-    """The items of ids, each made once; ExpressionError for what no function can compute with."""
+    """The items of ids, each decoded once. ExpressionError for a term that cannot be compared."""
 
     def __init__(self, dictionary: TermDictionary) -> None:
         self._dictionary = dictionary
@@ -190,7 +192,7 @@ class _Items(dict[int, Item]):
 
 
 def _numbers(items: Sequence[Item]) -> tuple[Rank, list[Real]]:
-    """The numbers of a group, all of the highest rank among them."""
+    """The numbers of a group, promoted to the highest rank among them. ExpressionError for other terms."""
     numbers = [value for value, _ in items if isinstance(value, Number)]
     if len(numbers) < len(items):
         raise ExpressionError("only numbers can be summed")
@@ -202,12 +204,12 @@ def _text(rank: Rank, value: Real) -> str:
 
 
 def total(rank: Rank, numbers: Sequence[Real]) -> Real:
-    """The sum; that of floats is rounded only once, so that their order does not matter."""
+    """The sum. Floats are rounded once, at the end, so that their order does not matter."""
     if rank < Rank.FLOAT:
         return reduce(add, numbers)
     try:
         return math.fsum(numbers)
-    except (OverflowError, ValueError):  # too large on the way, or infinities of both signs
+    except (OverflowError, ValueError):  # an intermediate overflow, or infinities of both signs
         return sum(sorted(numbers))
 
 
@@ -217,7 +219,7 @@ def sum_(items: Sequence[Item]) -> str:
 
 
 def average(items: Sequence[Item]) -> str:
-    """Sum divided by count: a decimal if all are integers."""
+    """The sum divided by the count; a decimal if all numbers are integers."""
     return _mean(*_numbers(items))
 
 
@@ -229,17 +231,17 @@ def _mean(rank: Rank, numbers: Sequence[Real]) -> str:
 
 
 def least(items: Sequence[Item]) -> str:
-    """The least by ``<``: all must be numbers, or all strings, and so on. NaN only if alone."""
+    """The least value by ``<``, which all values must be comparable by. NaN only if there is nothing else."""
     return _extreme(items, precedes)
 
 
 def greatest(items: Sequence[Item]) -> str:
-    """The greatest by ``<``, else as ``least``."""
+    """The greatest value by ``<``; otherwise as ``least``."""
     return _extreme(items, lambda left, right: precedes(right, left))
 
 
 def _extreme(items: Sequence[Item], better: Callable[[Orderable, Orderable], bool]) -> str:
-    """The best item; of equal values that whose text comes first."""
+    """The best item. Among equal values the least text wins."""
     best = items[0]
     for item in items[1:]:
         if item.text != best.text and (

@@ -1,4 +1,4 @@
-"""Running a plan: its steps, one after the other, over a batch of bindings."""
+"""Running a plan: its steps in order, over a batch of bindings."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ from corollary.plan.steps import Age, AntiJoin, DeltaPlan, Distinct, Join, Plan,
 from corollary.program.compile import Atom, CompiledRule, Grouping, Negation
 
 ROW = 0
-"""The column that remembers a row's number; no variable has it, they are negative."""
+"""The column for row numbers. It is no variable: variables are negative."""
 
 
 MIN_ROWS_PER_GROUP = 4
-"""Only the groups that are asked for are computed, if every relation has more rows for each of them."""
+"""Facts. Only the groups that the batch mentions are computed if every relation of the aggregate has more
+facts than this for each of these groups."""
 
 MAX_GUARD_FANOUT = 4
-"""Rows that a guard probe may lead to, for each predicate or class; with more the direct plan is run."""
+"""Rows that a guard probe may return on average per distinct predicate or class. With more, the direct plan
+is run."""
 
 
 def run_delta(
@@ -41,7 +43,7 @@ def run_delta(
     context: ExecutionContext,
     wanted: Collection[int] = (),
 ) -> Batch:
-    """All bindings that need a recent fact for the plan's trigger; ``wanted`` as in ``run``."""
+    """All bindings with a recent fact for the plan's trigger. ``wanted`` is as in ``run``."""
     if not plan.guard_probe:
         return run(plan.direct, facts, rule, context, wanted=wanted)
     values = run(plan.guard_probe[:1], facts, rule, context)
@@ -59,9 +61,10 @@ def run(
     batch: Batch | None = None,
     wanted: Collection[int] = (),
 ) -> Batch:
-    """All bindings that the plan finds, given the facts of every age it reads and a batch to start from.
+    """All bindings that the plan finds, from a start batch (by default the empty binding).
 
-    With ``wanted`` variables, all bindings of these.
+    ``facts`` has an index for each age that the plan reads. With ``wanted``, the bindings of these variables:
+    the last join may leave out the others, and duplicates (set semantics).
     """
     batch = Batch.start() if batch is None else batch
     current().where = rule
@@ -84,14 +87,14 @@ def run(
 
 
 def family_rows(rule: CompiledRule, facts: TripleIndex, context: ExecutionContext) -> Batch:
-    """The table of a rule's family: every way to satisfy its guards (and the filters on them alone)."""
+    """The table of a rule's family: all bindings of its guards that pass the filters on guarded variables."""
     if not all(len(facts.relation(rule.atoms[i].p)) for i in rule.guards):
         return Batch.none()
     return run(guard_plan(rule, sizes(facts)), {Age.ALL: facts}, rule, context)
 
 
 def sizes(facts: TripleIndex) -> Size:
-    """The planner's estimate: how many facts the atom's relation has; an open predicate has them all."""
+    """The planner's cardinalities: facts of the atom's relation, or all facts if the predicate is open."""
 
     def size(atom: Atom) -> int:
         return len(facts.relation(atom.p)) if atom.p >= 0 else facts.fact_count()
@@ -100,7 +103,7 @@ def sizes(facts: TripleIndex) -> Size:
 
 
 def anti_join(batch: Batch, negation: Negation, facts: TripleIndex) -> Batch:
-    """The rows for which the negated atoms have no match."""
+    """The rows without a match of the negated atoms."""
     if not negation.shared:
         return Batch.none() if _matches(Batch.start(), negation.atoms, facts).size else batch
     columns: dict[int, Column] = {variable: batch.columns[variable] for variable in negation.shared}
@@ -114,7 +117,7 @@ def anti_join(batch: Batch, negation: Negation, facts: TripleIndex) -> Batch:
 
 
 def _matches(batch: Batch, atoms: Iterable[Atom], facts: TripleIndex) -> Batch:
-    """The batch joined with atoms."""
+    """The batch joined with all atoms, in join order."""
     for atom in ordered_atoms(tuple(atoms), batch.columns, sizes(facts)):
         if not batch.size:
             break
@@ -125,9 +128,9 @@ def _matches(batch: Batch, atoms: Iterable[Atom], facts: TripleIndex) -> Batch:
 def _join_groups(
     batch: Batch, grouping: Grouping, facts: TripleIndex, rule: CompiledRule, context: ExecutionContext
 ) -> Batch:
-    """The rows joined with the groups on the variables they share.
+    """The batch joined with the results of an aggregate on their shared variables.
 
-    If the rows say which groups are asked for, and these are few, only they are computed.
+    If the batch binds all group variables and has few groups, only these groups are computed.
     """
     groups = _last_groups(grouping, facts, context)
     if groups is None and grouping.group and all(map(batch.knows, grouping.group)):
@@ -142,14 +145,14 @@ def _join_groups(
 
 
 def _relations(grouping: Grouping, facts: TripleIndex) -> tuple[Relation, ...]:
-    """What the groups depend on, if no predicate is open."""
+    """The relations that the groups depend on. Precondition: no predicate is open."""
     return tuple(facts.relation(atom.p) for atom in grouping.atoms)
 
 
 def _last_groups(grouping: Grouping, facts: TripleIndex, context: ExecutionContext) -> Batch | None:
-    """All groups, if they were the last to be computed and these facts have the same.
+    """The cached groups if they are valid for these facts, else None.
 
-    That is told by the relations: they are immutable, so the same ones have the same groups.
+    Relations are immutable: the cache is valid while the relations are the same objects.
     """
     last = context.last_groups(grouping)
     if last is None or not all(map(is_, last[0], _relations(grouping, facts))):
@@ -160,10 +163,10 @@ def _last_groups(grouping: Grouping, facts: TripleIndex, context: ExecutionConte
 def _groups(
     start: Batch, grouping: Grouping, facts: TripleIndex, rule: CompiledRule, context: ExecutionContext
 ) -> Batch:
-    """The groups of the inner body's matches that the start leads to."""
+    """The groups over the matches of the inner body that extend ``start``."""
     inner = _matches(start, grouping.atoms, facts)
     waiting = list(grouping.conditions)
-    while waiting and inner.size:  # bodies have no order: a binding may be written after its use
+    while waiting and inner.size:  # bodies have no order: a BIND may be written after its use
         ready = next(condition for condition in waiting if condition.needs <= inner.columns.keys())
         waiting.remove(ready)
         inner = select(inner, ready, rule, context)
@@ -171,13 +174,13 @@ def _groups(
 
 
 def distinct_rows(batch: Batch, variables: Sequence[int]) -> Batch:
-    """The distinct combinations of some variables' values."""
+    """The batch projected to some variables, without duplicates."""
     columns = {variable: batch.columns[variable] for variable in variables}
     return Batch(batch.size, columns).take(number_rows(batch, variables)[0])
 
 
 def natural_join(left: Batch, right: Batch) -> Batch:
-    """Every pair of rows that agree on the variables both batches have."""
+    """The natural join: all pairs of rows that agree on the shared variables. Build side: ``right``."""
     shared = tuple(variable for variable in left.columns if variable in right.columns)
     reserve(4 * len(shared) * (left.size + right.size))
     both = {v: np.concatenate((left.columns[v], right.columns[v])) for v in shared}
@@ -193,7 +196,7 @@ def natural_join(left: Batch, right: Batch) -> Batch:
 
 
 def emit(heads: tuple[Atom, ...], batch: Batch, candidates: Candidates) -> None:
-    """Add the heads' facts, one a row and head, to the candidates."""
+    """Add one fact per row and head to ``candidates``. Precondition: the batch binds the heads' variables."""
     if not batch.size:
         return
     for head in heads:
@@ -208,6 +211,6 @@ def emit(heads: tuple[Atom, ...], batch: Batch, candidates: Candidates) -> None:
 
 
 def extend(candidates: Candidates, more: Candidates) -> None:
-    """Add candidates to others."""
+    """Add ``more`` to ``candidates``."""
     for predicate, parts in more.items():
         candidates.setdefault(predicate, []).extend(parts)

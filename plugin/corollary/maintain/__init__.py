@@ -1,4 +1,4 @@
-"""Keeping a materialisation exact while its explicit facts, and its rules, come and go."""
+"""Incremental maintenance of a materialisation under changes of explicit facts and rules."""
 
 from corollary.maintain.cost_model import AUTOMATIC
 from corollary.maintain.deletion import STRATEGIES

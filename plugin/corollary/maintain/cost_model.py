@@ -1,7 +1,8 @@
-"""The cost model: which strategy follows a transaction, and what is learnt from how long it took.
+"""The cost model: chooses the strategy for a transaction, and learns from the time that it took.
 
-A strategy's estimate is its seconds per removed fact, as measured by the last large transaction, times
-|Δ⁻|. Recomputing takes as long as materialising took. The least estimate is chosen.
+The estimate for a strategy is |Δ⁻| times its seconds per removed fact, as measured in the last large
+transaction. The estimate for recomputing is the time that the monotone rules took in the last materialisation
+from scratch. The least estimate wins.
 """
 
 from __future__ import annotations
@@ -12,31 +13,32 @@ from corollary.evaluate.engine import SECONDS_A_REMOVAL
 from corollary.maintain.strategy import DeletionStrategy, Request, TooMuch
 
 AUTOMATIC = "automatic"
-"""The strategy that the cost model chooses."""
+"""The name that lets the cost model choose."""
 
 LARGE_REMOVAL = 1000
-"""Removed facts. The time of a transaction with fewer is no estimate for the next one."""
+"""Removed facts. A transaction with fewer is not used as a measurement."""
 
 PENALTY_AFTER_ABORT = 8
-"""After an aborted large removal the estimate is that of recomputing, times this: the next ones recompute at
-once. Each of these halves the distance to the first guess, so that it is tried again after a few."""
+"""Factor. After an aborted large removal, the strategy's estimate for that size is set to this many times the
+estimate for recomputing, so that the next large removals recompute at once. Each transaction that recomputes
+halves the distance to ``SECONDS_A_REMOVAL``, so that the strategy is tried again after a few."""
 
 SECONDS_A_CHECK = 0.4e-6  # measured: proofs on LUBM-10
-"""Seconds for looking at one fact in a proof."""
+"""Seconds to check one fact in a proof."""
 
 SECONDS_A_DELETION = 3e-6  # measured: DRed on LUBM-10, overdeletion and rederivation
-"""Seconds for deleting one fact under DRed, and deriving it again."""
+"""Seconds to delete one fact under DRed, and to rederive it."""
 
 TOO_MANY_DELETIONS = "too many facts would be deleted, and most derived again"
 
 LEAST_BUDGET = 10_000
-"""Facts that may be looked at, or deleted, however little time materialising took."""
+"""Facts that may be checked, or deleted, even if materialising took less time than that."""
 
 
 def choose(
     request: Request, strategies: Mapping[str, DeletionStrategy], wanted: str, fallback: DeletionStrategy
 ) -> tuple[DeletionStrategy, str]:
-    """The strategy for a transaction, and if that is the fallback unasked, the reason."""
+    """The strategy for a transaction, and the reason if the fallback was chosen without being ``wanted``."""
     engine = request.engine
     if engine.version != request.before.version:
         return fallback, "what changes is not the last materialisation"
@@ -50,12 +52,12 @@ def choose(
 
 
 def learnt_seconds(request: Request, strategy: str) -> float:
-    """The estimate for a strategy."""
+    """The estimate for a strategy, in seconds."""
     return len(request.removed) * request.engine.seconds_per_removal.get(strategy, SECONDS_A_REMOVAL)
 
 
 def learn(request: Request, strategy: str, seconds: float) -> dict[str, float]:
-    """Seconds per removed fact, by strategy, after one followed a transaction in some time."""
+    """The new seconds per removed fact, by strategy, after ``strategy`` took ``seconds``."""
     known, removed = dict(request.engine.seconds_per_removal), len(request.removed)
     if removed >= LARGE_REMOVAL:
         known[strategy] = seconds / removed
@@ -63,7 +65,7 @@ def learn(request: Request, strategy: str, seconds: float) -> dict[str, float]:
 
 
 def learn_from_recomputing(request: Request, given_up: str, error: Exception | None) -> dict[str, float]:
-    """As ``learn``, after recomputing: in the place of a strategy that gave up, if there is an error."""
+    """As ``learn``, after recomputing. ``TooMuch`` as ``error`` penalises the strategy ``given_up``."""
     engine, removed = request.engine, len(request.removed)
     known = engine.seconds_per_removal
     known = {name: (seconds + SECONDS_A_REMOVAL) / 2 for name, seconds in known.items()}
@@ -74,12 +76,12 @@ def learn_from_recomputing(request: Request, given_up: str, error: Exception | N
 
 
 def most_checks(request: Request) -> int:
-    """Facts that proofs may look at until recomputing would have been done."""
+    """The budget of proofs: the facts that they can check, in one layer, in the time of recomputing."""
     return max(LEAST_BUDGET, int(request.engine.seconds / SECONDS_A_CHECK))
 
 
 def most_deletions(request: Request) -> float:
-    """Facts that DRed may delete until recomputing would have been done; any number if it was asked for."""
+    """The budget of DRed: facts that it can delete in the time of recomputing; none if it was asked for."""
     if not request.is_automatic:
         return float("inf")
     return max(LEAST_BUDGET, int(request.engine.seconds / SECONDS_A_DELETION))

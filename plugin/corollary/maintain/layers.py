@@ -1,7 +1,7 @@
-"""The layers in which facts are followed: the schema, the data, and a layer for every stratum.
+"""The layers of a transaction: the schema, the data, and one layer for each stratum.
 
-Facts of one layer are derived from facts of this and of earlier layers only, so that each layer is
-settled for good before the next one is looked at.
+Facts of a layer are derived from facts of the same and of earlier layers only. So each layer is complete
+before the next one is followed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DATA = 0
 
 
 class Layers:
-    """Which layer facts belong to: the schema, or else the height of their predicate or class."""
+    """The layer of facts: ``SCHEMA``, or else the height of their predicate or class (0 is ``DATA``)."""
 
     def __init__(self, engine: Engine, strata: Strata) -> None:
         self.strata = strata
@@ -40,12 +40,12 @@ class Layers:
 
     @property
     def all(self) -> tuple[int, ...]:
-        """All layers in order."""
+        """All layers in order. Schema and data are one layer if data leads to schema facts."""
         schema = () if self._schema_depends_on_data else (SCHEMA,)
         return (*schema, DATA, *(level for level in self.strata.levels if level > DATA))
 
     def name(self, layer: int) -> str:
-        """What reports call a layer."""
+        """The name of a layer in reports."""
         if layer == SCHEMA:
             return "schema"
         if layer == DATA:
@@ -53,15 +53,15 @@ class Layers:
         return f"stratum {self.stratum(layer)}"
 
     def stratum(self, layer: int) -> int:
-        """The number of the stratum that joins in on a layer, counted from 1; 0 for schema and data."""
+        """The number of a layer's stratum, counted from 1; 0 for schema and data."""
         return self.strata.levels.index(layer) + 1 if layer > DATA else 0
 
     def level(self, stratum: int) -> int:
-        """The layer that a stratum joins in on."""
+        """The layer of a stratum, given by its number."""
         return self.strata.levels[stratum - 1]
 
     def split(self, facts: Delta) -> dict[int, Delta]:
-        """Facts by layer."""
+        """Partition facts by layer."""
         found: dict[int, dict[int, Relation]] = {}
         for predicate, keys in facts.items():
             layers = self._of(predicate, keys)
@@ -73,7 +73,7 @@ class Layers:
         return {layer: Delta.of_relations(part) for layer, part in found.items()}
 
     def _of(self, predicate: int, keys: Keys) -> int | Rows:
-        """The layer of all facts of a predicate, or of each."""
+        """The layer of facts of one predicate: a number for all of them, or an array with one for each."""
         if predicate != self._rdf_type:
             if not self._schema_depends_on_data and predicate in self._engine.schema.predicates:
                 return SCHEMA
@@ -96,7 +96,7 @@ class Layers:
         return layers
 
     def of(self, atom: Atom) -> int | None:
-        """The last layer of the facts that an atom matches; None if it leaves open what they say."""
+        """The layer of the facts that an atom matches (schema counts as data); None if the node is open."""
         if atom.p < 0 or (atom.p == self._rdf_type and atom.o < 0):
             return None
         heights = self.strata.heights
@@ -105,7 +105,10 @@ class Layers:
         return heights.get(atom.p, self._other_property)
 
     def whole(self, layer: int) -> list[Atom]:
-        """What all facts of the last stratum's layer match; nothing for other layers, or if that is open."""
+        """Atoms that match all facts of the last stratum's layer.
+
+        Empty for other layers, or if the layer has open predicates or classes.
+        """
         if layer != self.strata.levels[-1] or layer in (self._other_property, self._other_class):
             return []
         nodes = [node for node, height in self.strata.heights.items() if height == layer]
@@ -113,7 +116,7 @@ class Layers:
         return [*types, *(Atom(-1, node, -2) for node in nodes if node < CLASS)]
 
     def mentions_later(self, literals: Column, facts: TripleIndex) -> bool:
-        """Whether any of the literals is an end of a fact of a stratum's layer."""
+        """Whether any of the literals is subject or object of a fact in a stratum's layer."""
         for predicate, relation in facts.relations():
             rows, subjects = relation.subjects_of(literals)
             objects_rows, objects = relation.objects_of(literals)
@@ -123,9 +126,9 @@ class Layers:
         return False
 
     def may_have_changed(self, before: TripleIndex) -> bool:
-        """Whether other rule instances may be there than before: for more schema, predicates or classes.
+        """Whether rule instances may differ from ``before``: by more schema, or a new predicate or class.
 
-        If rules are suspended, also for less of these: what suspends them may be gone.
+        If rules are suspended, also by less of these, because a cycle may be broken.
         """
         now, derived = self._engine.fixpoint.index, self.strata.derived
         if self.strata.suspended and self._has_more(before, now, frozenset()):

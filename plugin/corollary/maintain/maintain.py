@@ -1,4 +1,4 @@
-"""Maintenance: one transaction of removed and added explicit facts, and of rules, followed exactly."""
+"""Maintenance: from one materialisation to the next, by one transaction of facts and rules."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ def maintain(
     strategy: str = AUTOMATIC,
     program: Program | None = None,
 ) -> tuple[Materialisation, Report]:
-    """The materialisation after a transaction, and a report of how it was found.
+    """The materialisation after a transaction, and a report of how it was computed.
 
-    Preconditions: ``explicit`` are the explicit facts after the transaction, ``removed`` are none of them any
-    more, ``added`` are new among them. ``program`` takes the place of the one before; only the rules that
-    differ are looked at. ``strategy`` is a name in ``STRATEGIES``, or ``AUTOMATIC``.
+    Preconditions: ``explicit`` is E after the transaction, ``removed`` is Δ⁻ (no fact of it is in the new E),
+    ``added`` is Δ⁺ (all of it is in the new E, and was not in the old one).
+    ``program`` replaces the program of ``before``; only the rules that differ cause work. ``strategy`` is a
+    name in ``STRATEGIES``, or ``AUTOMATIC``.
 
-    ``before`` stays as it is, but its engine goes on with the result: a second transaction on it recomputes.
-    UnsafeRuleError or UnstratifiableError if the program cannot be evaluated; then nothing has changed.
+    ``before`` is not changed, but its engine is, in place: a second transaction on ``before`` recomputes.
+    Raises: UnsafeRuleError or UnstratifiableError if the program is invalid; then nothing has changed.
     """
     wanted = before.program if program is None else program
     request = Request(before, explicit, removed, added, wanted, strategy == AUTOMATIC)

@@ -1,4 +1,4 @@
-"""EXPLAIN ANALYZE of a maintenance run: what was looked at, taken away and brought back, and the time."""
+"""EXPLAIN ANALYZE of a transaction: facts checked, deleted, rederived and inserted, and the time taken."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ COUNTS = ("candidates", "proved", "deleted", "rederived", "inserted")
 
 @dataclass(slots=True)
 class Stage:
-    """What one module, or one step of the algorithm, did in one stage of a run.
+    """The counts of one module, or one step of the algorithm, in one stage.
 
-    ``candidates`` are facts that lost a derivation, ``proved`` those of them that another one proved,
-    ``deleted`` those that went (under DRed: before rederivation), ``rederived`` those that came back,
-    ``inserted`` new facts. What several modules named is a candidate of each. The steps ``explicit`` and
-    ``proofs`` look for proofs, of facts that are no longer explicit and of candidates of modules; what they
-    have deleted beyond those, they found to be without a proof on the way.
+    ``candidates`` are facts that lost a derivation, ``proved`` the candidates with another derivation,
+    ``deleted`` the facts removed from I (under DRed: before rederivation), ``rederived`` those put back,
+    ``inserted`` the new facts. A fact overdeleted by several modules is a candidate of each. The steps
+    ``explicit`` and ``proofs`` decide about facts that are no longer explicit, and about the candidates of
+    modules. They may delete more facts than these: premises that a proof needed, and that have no proof.
     """
 
     stage: str
@@ -32,7 +32,7 @@ class Stage:
     seconds: float = 0.0
 
     def judged(self, candidates: int, deleted: int) -> None:
-        """Some candidates were looked at, and so many of them went."""
+        """Count candidates; ``deleted`` of them were deleted, the others were proved."""
         self.candidates += candidates
         self.deleted += deleted
         self.proved += candidates - deleted
@@ -40,10 +40,10 @@ class Stage:
 
 @dataclass(slots=True)
 class Report:
-    """All stages of a run, in order of first appearance.
+    """All stages of a transaction, in order of first appearance.
 
-    ``strategy`` is what was done in the end: backward/forward, dred, or starting over, and ``reason`` why it
-    started over, unless it was told to.
+    ``strategy`` is the strategy that produced the result: backward/forward, dred, or starting over.
+    ``reason`` says why the transaction started over, if that was not asked for.
     """
 
     strategy: str
@@ -54,14 +54,14 @@ class Report:
     reason: str = ""
 
     def recomputed(self, strategy: str, error: Exception | None) -> None:
-        """Everything was recomputed instead, because of an error if there was one: no stage counts."""
+        """Record that the transaction was recomputed, because of ``error`` if any. Stages are dropped."""
         self.strategy = strategy
         self.stages.clear()
         if error is not None:
             self.reason = str(error)
 
     def at(self, stage: str, module: str) -> Stage:
-        """The line of a module in a stage."""
+        """The line of a module in a stage; a new one if there is none."""
         for line in self.stages:
             if (line.stage, line.module) == (stage, module):
                 return line
@@ -70,7 +70,7 @@ class Report:
 
     @contextmanager
     def timed(self, stage: str, module: str) -> Iterator[Stage]:
-        """The line of a module in a stage; the time until the block ends counts for it."""
+        """As ``at``; the time until the block ends is added to the line."""
         line = self.at(stage, module)
         started = perf_counter()
         try:
@@ -79,7 +79,7 @@ class Report:
             line.seconds += perf_counter() - started
 
     def as_dict(self) -> dict[str, object]:
-        """The report for programs: plain values."""
+        """The report as JSON-ready data."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ class Report:
         return "\n".join([self._head(), *(line.rstrip() for line in lines)])
 
     def _repr_html_(self) -> str:
-        """The same as a table."""
+        """The report as an HTML table."""
         rows = [_html_row(cells, "td" if number else "th") for number, cells in enumerate(self._rows())]
         return f"<table><caption>{escape(self._head())}</caption>{''.join(rows)}</table>"
 
@@ -108,7 +108,7 @@ class Report:
         )
 
     def _rows(self) -> list[tuple[str, ...]]:
-        """The cells of the table, its headings first."""
+        """The cells of the table. The first row has the headings."""
         headings = ("stage", "module", *COUNTS, "ms")
         return [headings] + [
             (

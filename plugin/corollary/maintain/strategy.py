@@ -1,7 +1,7 @@
-"""What a deletion strategy is, and what strategies that work layer by layer have in common.
+"""The protocol of deletion strategies, the request that they receive, and their budgets.
 
-Words: E are the explicit facts, I the materialisation, Δ⁻ and Δ⁺ the facts that leave E and come to it. A
-fact of I is *overdeleted* if it has an instance with a premise in Δ⁻, or with an overdeleted premise.
+Symbols: E are the explicit facts, I the materialisation, Δ⁻ and Δ⁺ the facts removed from E and added to it.
+A fact of I is *overdeleted* if it has an instance with a premise in Δ⁻, or with an overdeleted premise.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from corollary.maintain.report import Report
 
 @dataclass(frozen=True)
 class Request:
-    """One transaction: Δ⁻ (``removed``), Δ⁺ (``added``), and E and the program after it.
+    """One transaction: Δ⁻ (``removed``), Δ⁺ (``added``), and E and the program after the transaction.
 
-    If ``is_automatic``, the cost model chose the strategy, and it may give up with ``TooMuch``.
+    ``is_automatic``: the cost model chose the strategy. DRed has a budget of deletions only then.
     """
 
     before: Materialisation
@@ -33,32 +33,32 @@ class Request:
 
     @property
     def engine(self) -> Engine:
-        """The engine that holds I: strategies change it in place."""
+        """The engine that holds I. Strategies change the engine in place."""
         return self.before.engine
 
 
 class CannotFollow(Exception):
-    """The strategy gives the transaction up: everything is to be recomputed. The message says why."""
+    """The strategy gives up, and the transaction must be recomputed. The message is the reason."""
 
 
 class TooMuch(CannotFollow):
-    """The strategy would look at, or delete, more facts than recomputing everything is worth."""
+    """A budget is spent: checking or deleting more facts would cost more than recomputing."""
 
 
 @dataclass
 class Budget:
-    """How many more facts may be looked at, or deleted. ``message`` says what these would be."""
+    """The number of facts that may still be checked, or deleted. ``message`` is that of ``TooMuch``."""
 
     left: float
     message: str
 
     def require(self, count: int) -> None:
-        """Raise ``TooMuch`` if fewer are left."""
+        """Raise ``TooMuch`` if ``count`` is more than what is left."""
         if count > self.left:
             raise TooMuch(self.message)
 
     def spend(self, count: int) -> None:
-        """As ``require``; then these are used."""
+        """As ``require``, and subtract ``count``."""
         self.require(count)
         self.left -= count
 
@@ -68,17 +68,17 @@ class DeletionStrategy(Protocol):
 
     @property
     def name(self) -> str:
-        """What reports, options and the cost model call it."""
+        """The name in reports, options and the cost model."""
 
     def can_follow(self, request: Request) -> bool:
-        """Whether the cost model may choose it for this transaction."""
+        """Whether the cost model may choose the strategy for this transaction."""
 
     def seconds(self, request: Request) -> float:
-        """The cost model's estimate for ``carry_out``."""
+        """The estimate for ``carry_out``, in seconds."""
 
     def carry_out(self, request: Request, report: Report) -> Materialisation:
-        """I after the transaction. ``report.stages`` says what was done, ``report.strategy`` how in the end.
+        """Returns I after the transaction. Fills ``report.stages``, and may change ``report.strategy``.
 
-        ``request.before`` stays as it is. After ``CannotFollow``, ``NewModules`` or ``ModuleRejectsRule``
-        everything is recomputed; any other exception is the caller's, and the engine is not used again.
+        ``request.before`` is not changed. After ``CannotFollow``, ``NewModules`` or ``ModuleRejectsRule`` the
+        caller recomputes. Any other exception is passed on, and the engine must not be used again.
         """

@@ -1,8 +1,9 @@
-"""A stratum in a transaction: what its negations and aggregates make of facts that came and went.
+"""A stratum in a transaction: the effect of changed facts on negations and aggregates.
 
-By definition 5 of Hu, Motik, Horrocks (2019): facts that came delete conclusions of rules that negate them,
-facts that went insert some; of aggregates, only groups that a change touches are computed again. Where a
-stratum reads nothing but facts of lower layers, and many of these changed, it is evaluated from scratch.
+By definition 5 of Hu, Motik, Horrocks (2019): added facts delete conclusions of rules that negate them, and
+deleted facts insert conclusions. Of an aggregate, only the groups that a change touches are computed again:
+of sums of salaries by department, one raise touches one department. A stratum that reads only lower layers,
+and of whose input much changed, is evaluated from scratch.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from corollary.maintain.workspace import Workspace
 from corollary.program.compile import Atom, CompiledRule
 
 MAX_FACTS_PER_CHANGED_FACT = 3
-"""A stratum is evaluated from scratch if it reads at most this many facts for each one that changed."""
+"""Facts. A stratum is evaluated from scratch if it reads at most this many facts for each changed fact."""
 
 MAX_LAYER_PER_DELETED_FACT = 2
-"""The last stratum's relations are truncated if they have at most this many facts for each overdeleted one:
-deleting row by row would cost more."""
+"""Facts. The relations of the last stratum are truncated if they have at most this many facts for each
+overdeleted fact: deleting row by row would cost more."""
 
 
 class StratumChange:
@@ -36,9 +37,9 @@ class StratumChange:
         self._groups: list[tuple[CompiledRule, Batch]] = []
 
     def overdelete(self) -> None:
-        """Enqueue what the stratum derived from the absence of facts that came, or from changed groups.
+        """Enqueue the conclusions that the absence of added facts, or a changed group, supported.
 
-        If it is evaluated from scratch, everything it had derived and does not derive now.
+        If the stratum is evaluated from scratch: its former conclusions that it does not derive now.
         """
         work, module = self._work, self._module
         journal, closed = work.engine.fixpoint.journal or {}, module.nonmonotone_reads()
@@ -49,7 +50,7 @@ class StratumChange:
             work.enqueue_candidates(lost - work.request.explicit - work.engine.axioms, self._layer)
 
     def insert(self) -> None:
-        """Insert what the stratum derives from the absence of facts that went, and from changed groups."""
+        """Insert the conclusions that the absence of deleted facts, or a changed group, supports."""
         work, module = self._work, self._module
         if self._layer in work.concluded:
             found = work.concluded[self._layer].candidates()
@@ -59,7 +60,7 @@ class StratumChange:
         work.engine.fixpoint.include(found, module)
 
     def _followed(self, closed: set[int], journal: Candidates) -> Delta:
-        """What may have lost an instance."""
+        """The candidates: facts of I that may have lost an instance of the stratum's rules."""
         work, module = self._work, self._module
         is_open = min(closed) < 0
         came = Delta.among({p: parts for p, parts in journal.items() if is_open or p in closed}, work.index)
@@ -73,7 +74,10 @@ class StratumChange:
         return Delta.among(found, work.index)
 
     def _evaluated(self) -> Delta:
-        """Evaluate the stratum from scratch; what it had derived and does not derive now."""
+        """Evaluate the stratum from scratch. Returns its former conclusions that it does not derive now.
+
+        If the last layer is truncated, returns all facts of the layer but the conclusions.
+        """
         work, module, layer = self._work, self._module, self._layer
         concluded = Delta.gathered(module.conclusions(work.index))
         work.concluded[layer] = concluded
@@ -87,7 +91,7 @@ class StratumChange:
         return lost
 
     def _is_worth_evaluating(self) -> bool:
-        """Whether the stratum reads nothing but lower layers, and much of its nonmonotone reads changed."""
+        """Whether the stratum reads only lower layers, and much changed of what it negates or aggregates."""
         work, module = self._work, self._module
         heads = {work.layers.of(head) for rule in module.rules for head in rule.heads}
         read = {atom: work.layers.of(atom) for rule in module.rules for atom in rule.read}

@@ -1,15 +1,14 @@
-"""A transaction at work on an engine, layer by layer.
+"""A transaction on an engine, layer by layer.
 
-1. Facts are followed in layers. The *schema* comes first: once its deletions are committed it is proved, and
-   modules may trust the closures that they made of it while data is looked at. This needs that no data leads
-   to schema facts; where data does, both are one layer. Then come the *data*, and then what is derived by
-   negation and aggregates, stratum by stratum.
-2. In each layer every module receives Δ⁻ and answers with what it overdeletes; so do facts that came, where
-   rules negate them. The strategy decides which of these candidates go.
-3. Then the layer's additions are one more batch for the fixpoint.
+1. The layers are the *schema*, the *data*, and each stratum. When the deletions of the schema layer are
+   committed, the schema is proved, and modules may use their closures of the schema in the data layer. This
+   needs that no data leads to schema facts; otherwise both are one layer.
+2. In each layer every module receives Δ⁻ and returns the facts that it overdeletes. In a stratum, added facts
+   overdelete conclusions of rules that negate them. The strategy decides which of these candidates to delete.
+3. Then the added facts of the layer are one more batch for the fixpoint.
 
-The strata are followed by DRed (``stratum``). ``LayerOrderViolated`` is raised where facts of a later layer
-turn out to lead to facts of an earlier one.
+DRed follows the strata (``stratum``). ``LayerOrderViolated`` is raised where facts of a later layer turn out
+to lead to facts of an earlier one.
 """
 
 from __future__ import annotations
@@ -36,47 +35,49 @@ from corollary.program.compiled_program import ProgramChange
 from corollary.program.stratify import Strata, refuse_static_cycles
 
 EXPLICIT, PROOFS = "explicit", "proofs"
-"""Report lines: judging what is no longer explicit, and what modules have overdeleted."""
+"""Report lines: the decisions about facts that are no longer explicit, and about overdeleted facts."""
 
 
 class LayerDeletion(Protocol):
-    """A strategy at work on one layer. Facts that are ``proved`` stay; they may become more."""
+    """A strategy on one layer. ``proved`` facts are not deleted; their set may grow."""
 
     @property
     def proved(self) -> TripleIndex:
         """Facts that have a proof from E and the layers below."""
 
     def unproved(self, candidates: Delta) -> Delta:
-        """The candidates that go, and what else was found to go. Precondition: none of them is proved.
+        """The candidates to delete, and other facts found to have no proof.
 
-        Candidates that are not in I make no difference, and may be in the answer.
+        Precondition: no candidate is in ``proved``. Candidates that are not in I are allowed, and may be
+        returned.
         """
 
     def charge(self, deletions: int) -> None:
-        """Facts are about to be deleted. ``TooMuch`` if recomputing would cost less."""
+        """Called before that many facts are deleted. Raises ``TooMuch`` if recomputing would cost less."""
 
     def restore(self, deleted: Delta) -> None:
-        """Bring back what the remaining facts derive. All modules have committed the deletions."""
+        """Rederive deleted facts that still follow. Precondition: all modules committed the deletions."""
 
 
 class LayerwiseStrategy(Protocol):
-    """What a ``Transaction`` asks of its strategy."""
+    """A strategy that a ``Transaction`` calls layer by layer."""
 
     @property
     def name(self) -> str:
-        """As in reports."""
+        """The name in reports."""
 
     def fitting(self, engine: Engine) -> LayerwiseStrategy:
-        """Itself, or what takes its place, given the engine once it has taken up changed rules."""
+        """The strategy to use, possibly another one, after the engine has taken up changed rules."""
 
     def on_layer(self, work: Workspace, layer: int) -> LayerDeletion:
-        """The strategy at work on a layer."""
+        """The strategy for one layer."""
 
 
 def follow(request: Request, report: Report, strategy: LayerwiseStrategy) -> Materialisation:
-    """I after a transaction, by a strategy that is asked layer by layer.
+    """I after a transaction, by a strategy that is called layer by layer.
 
-    UnsafeRuleError or UnstratifiableError if the new program cannot be evaluated; then nothing has changed.
+    Raises UnsafeRuleError or UnstratifiableError if the new program is invalid; then nothing has changed.
+    Raises ``CannotFollow``, ``NewModules`` or ``ModuleRejectsRule`` if the transaction must be recomputed.
     """
     engine, change = request.engine, None
     if request.program != request.before.program:
@@ -94,7 +95,7 @@ def follow(request: Request, report: Report, strategy: LayerwiseStrategy) -> Mat
 
 
 def _with_rules(request: Request, report: Report, change: ProgramChange) -> Start:
-    """Let the engine take up the changed rules."""
+    """Let the engine take up the changed rules. Returns Δ⁻ and Δ⁺ with their effect, and the strata."""
     engine, before = request.engine, request.before
     index = engine.fixpoint.index
     strata, ordered = before.strata, index.snapshot()
@@ -121,7 +122,7 @@ def _with_rules(request: Request, report: Report, change: ProgramChange) -> Star
 
 
 class Transaction:
-    """Follows one transaction, layer by layer, by a strategy. ``run`` is called once."""
+    """Follows one transaction, layer by layer. Precondition: ``run`` is called once."""
 
     def __init__(self, work: Workspace, strategy: LayerwiseStrategy) -> None:
         self._work = work
@@ -134,7 +135,7 @@ class Transaction:
         self._pending: list[Delta] = [NOTHING for _ in work.modules]
 
     def run(self) -> Materialisation:
-        """Follow the transaction to the end."""
+        """Follow all layers, then check that the strata are still a valid order."""
         if self._work.start.removed:
             self._work.enqueue_candidates(self._work.start.removed - self._engine.axioms, None)
         fixpoint, has_strata = self._engine.fixpoint, bool(self._engine.strata)
@@ -175,7 +176,11 @@ class Transaction:
             self._refuse_late(number, noted)
 
     def _delete(self, layer: int, stratum: StratumChange | None) -> None:
-        """Delete all of a layer that has no proof from what stays."""
+        """Delete the facts of a layer that do not follow from the remaining facts.
+
+        Two steps alternate until no candidates are left: the strategy decides about the candidates, and the
+        modules overdelete by the deleted facts.
+        """
         if not self._work.has_candidates(layer) and not any(self._pending):
             return
         stage, strategy = self._layers.name(layer), self._strategy.on_layer(self._work, layer)
@@ -218,12 +223,13 @@ class Transaction:
     ) -> None:
         """Delete the candidates that have no proof, and notify the modules.
 
-        ``named``: what each module (by its number) overdeleted itself. Of that it receives only the feedback.
+        ``named`` has the facts that each module (by number) overdeleted. Of its own, a module receives only
+        the feedback.
         """
         stage = self._layers.name(layer)
         with self._report.timed(stage, PROOFS if named else EXPLICIT) as line:
             unproved = strategy.unproved(candidates)
-            if named:  # what is no longer explicit was looked up when it was enqueued
+            if named:  # the first candidates of a layer are known to be in I
                 unproved &= self._index
             strategy.charge(len(unproved))
             if self._layers.split(unproved).keys() - {layer}:
@@ -241,7 +247,7 @@ class Transaction:
             deleted.add_all(unproved)
 
     def _notify(self, deleted: Delta, own: Mapping[int, Delta]) -> None:
-        """Hand deleted facts to the modules that read them."""
+        """Add deleted facts to the pending facts of the modules that read them."""
         for number, module in enumerate(self._modules):
             news = deleted.only(module.reads)
             if number in own:
@@ -249,13 +255,13 @@ class Transaction:
             self._pending[number] |= news
 
     def _forget_pending(self) -> None:
-        """Pass over modules that keep no state: all that they would overdelete is deleted, or proved."""
+        """Drop the pending facts of modules without state: all that they would overdelete is decided."""
         for number, module in enumerate(self._modules):
             if not module.keeps_state:
                 self._pending[number] = NOTHING
 
     def _commit(self, layer: int, deleted: Delta, strategy: LayerDeletion) -> None:
-        """The deletions of a layer are final."""
+        """Commit the deletions of a layer in all modules, and let the strategy rederive."""
         self._work.deleted.add_all(deleted - self._work.deleted)
         if layer == SCHEMA:
             self._refuse_proofs_by_data(deleted)
@@ -265,7 +271,7 @@ class Transaction:
         strategy.restore(deleted)
 
     def _refuse_proofs_by_data(self, deleted: Delta) -> None:
-        """Raise ``LayerOrderViolated`` if data could prove a schema fact that was deleted."""
+        """Raise ``LayerOrderViolated`` if a module outside ``schema_modules`` rederives a schema fact."""
         for module in self._modules:
             if module not in self._engine.schema_modules and Delta.gathered(
                 module.rederive(deleted, self._index)
@@ -273,9 +279,9 @@ class Transaction:
                 raise LayerOrderViolated(BACKWARD)
 
     def _refuse_late(self, number: int, noted: Mapping[int, int]) -> None:
-        """Raise ``LayerOrderViolated`` if a stratum led to schema facts, or to facts that come too late.
+        """Raise ``LayerOrderViolated`` if a stratum derived schema facts, or facts that came late.
 
-        ``noted``: the parts, by predicate, that the journal had before this layer.
+        ``noted`` has the number of arrays that the journal had before this layer, by predicate.
         """
         journal = self._engine.fixpoint.journal or {}
         new = Delta.gathered({p: parts[noted.get(p, 0) :] for p, parts in journal.items()})
@@ -285,10 +291,10 @@ class Transaction:
             )
 
     def _refuse_changed_values(self) -> None:
-        """Raise ``LayerOrderViolated`` if more, or less, holds of a literal that facts of a stratum mention.
+        """Raise ``LayerOrderViolated`` if virtual facts of a literal changed that a stratum's facts mention.
 
-        A literal has its value by occurring in facts. Those of later layers may be there because of it, and
-        may be what strata read.
+        A literal has virtual facts (its value) because it occurs in a fact. If that is a fact of a stratum's
+        layer, virtual facts that strata read may depend on a later layer.
         """
         journal = self._engine.fixpoint.journal or {}
         keys: list[Keys] = []

@@ -1,6 +1,6 @@
-"""What the parts of one transaction share: the engine, what was there before, and the candidates.
+"""The state that the parts of one transaction share: the engine, I before it, and the candidates.
 
-Invariant: ``index`` holds every fact of I that was not deleted yet, and what was inserted so far.
+Invariant: ``index`` holds the facts of I that were not deleted so far, and those that were inserted.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ BACKWARD = "data leads to schema facts, or a stratum to facts of an earlier one"
 
 
 class LayerOrderViolated(CannotFollow):
-    """Facts of a later layer were found to lead to facts of an earlier one."""
+    """Facts of a later layer lead to facts of an earlier layer."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """What the layers start from: Δ⁻ and Δ⁺ with what changed rules make of them, and the strata.
+    """The input of the layers: Δ⁻ and Δ⁺, extended by the effect of changed rules, and the strata.
 
-    The strata are in order for the facts ``ordered``.
+    The strata are a valid order over the facts ``ordered``.
     """
 
     removed: Delta
@@ -37,10 +37,11 @@ class Start:
 
 
 class Workspace:
-    """One transaction at work on an engine.
+    """The state of one transaction.
 
-    ``before`` is I as it was, ``deleted`` what was deleted so far, ``concluded`` what strata that were
-    evaluated from scratch derive, by layer. ``checks`` and ``deletions`` are the budgets of strategies.
+    ``before`` is I before the transaction, ``deleted`` the facts deleted so far. ``concluded`` has the
+    conclusions of strata evaluated from scratch, by layer. ``checks`` is the budget of proofs per layer,
+    ``deletions`` that of DRed.
     """
 
     def __init__(self, request: Request, report: Report, start: Start, before: TripleIndex) -> None:
@@ -60,14 +61,15 @@ class Workspace:
         self._candidates: dict[int, Delta] = {}
 
     def has_candidates(self, layer: int) -> bool:
-        """Whether a layer has any."""
+        """Whether a layer has candidates."""
         return bool(self._candidates.get(layer))
 
     def enqueue_candidates(self, facts: Delta, layer: int | None) -> Delta:
-        """Keep candidates for their layers; those of ``layer``, the present one, are returned.
+        """Enqueue candidates by layer. Returns those of ``layer``, the present one.
 
-        Candidates of later layers are looked up at once, those of the present one when they are judged.
-        ``LayerOrderViolated`` if one is of an earlier layer; in the last layer this is seen when one goes.
+        Candidates of later layers are restricted to I at once, those of the present layer when the strategy
+        decides. Raises ``LayerOrderViolated`` for a candidate of an earlier layer; in the last layer, the
+        transaction checks this when it deletes.
         """
         parts = {layer: facts} if layer == self.layers.all[-1] else self.layers.split(facts)
         for found, part in parts.items():
@@ -79,13 +81,13 @@ class Workspace:
         return NOTHING if layer is None else parts.get(layer, NOTHING)
 
     def dequeue_candidates(self, layer: int) -> Delta:
-        """The candidates of a layer, which has none left then."""
+        """Remove and return the candidates of a layer."""
         return self._candidates.pop(layer, NOTHING)
 
     def proved_at_first(self, layer: int, *, with_schema: bool = False) -> TripleIndex:
-        """Facts that have a proof from E and the layers below: E, axioms, what a stratum concluded for good.
+        """The facts proved when a layer begins: E, axioms, and ``concluded`` facts of the layer.
 
-        For data also the schema, if ``with_schema``.
+        For the data layer also the schema, if ``with_schema``. For the schema layer only schema facts.
         """
         schema, axioms = self.engine.schema, Delta.of(self.engine.axioms)
         if layer == SCHEMA:
@@ -100,7 +102,7 @@ class Workspace:
         return proved
 
     def rederive(self, layer: int, deleted: Delta) -> None:
-        """Bring back what the remaining facts derive: one step of every rule backward, then the fixpoint."""
+        """Rederive deleted facts: those with an instance over the remaining facts, then the fixpoint."""
         number, stage, size = self.layers.stratum(layer), self.layers.name(layer), self.index.fact_count
         for module in self.modules:
             if layer in self.concluded and module is self.engine.strata[number - 1]:

@@ -1,17 +1,17 @@
-"""Full plans and delta plans of rules: what each atom of a body reads.
+"""Full plans and delta plans of rules.
 
-A full plan reads all facts. A *delta plan*
-finds what follows from at least one recent fact: there is one for every positive body atom, the
-trigger, which reads the **recent** facts; the atoms before it in the rule read **old** facts and the
-atoms after it read **all** facts, so every way to satisfy the body is found by exactly one plan
-(semi-naive evaluation; Abiteboul, Hull, Vianu, Foundations of Databases, chapter 13).
+A *full plan* reads all facts. A *delta plan* finds the bindings that use at least one recent fact
+(semi-naive evaluation; Abiteboul, Hull, Vianu, Foundations of Databases, chapter 13). A rule has one delta
+plan for each positive body atom, the *trigger*. The trigger reads the **recent** facts, the atoms before
+the trigger in the rule read **old** facts, and the atoms after it read **all** facts. So exactly one plan
+finds each binding.
 
-If the trigger's predicate or class is a variable that guards bind, the plan has a *guard probe*: it starts
-from the few distinct predicates or classes among the recent facts, joins the guards to them, and only then
-looks at facts. A family is entered through the rows that the change touches, and an ontology of
-100,000 classes costs a change to one class nothing. Where a probe leads to many rows for one
-predicate (a thousand restrictions on one property), every fact would be joined with each of them;
-then the *direct* plan is better, which goes from the recent facts over other data to the guards.
+If guards bind the trigger's predicate or class, the plan has a *guard probe*: it starts from the distinct
+predicates or classes of the recent facts, joins the guards to these few values, and joins the facts last. A
+probe reads only the rows of the family that the change touches: 100,000 other classes in the ontology add no
+cost to a change of one class. If the probe returns many rows for one value (a thousand restrictions on one
+property), each fact would be joined with each row. Then the *direct* plan is used, which joins the recent
+facts with other data first, and with the guards last.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from corollary.program.compile import CompiledRule
 
 
 def full_plan(rule: CompiledRule, size: Size) -> Plan:
-    """Everything that satisfies the body, over all facts."""
+    """The plan for all bindings of the body, over all facts."""
     joins = (Join(atom, Age.ALL) for atom in rule.atoms)
     return optimised((*joins, *_others(rule)), PlanContext(rule, size))
 
 
 def delta_plan(rule: CompiledRule, trigger: int, size: Size) -> DeltaPlan:
-    """What satisfies the body with a recent fact for the atom number ``trigger``."""
+    """The plan for the bindings with a recent fact for the atom at position ``trigger``."""
     atom = rule.atoms[trigger]
     first = Join(atom, Age.RECENT)
     rest = {
@@ -41,12 +41,12 @@ def delta_plan(rule: CompiledRule, trigger: int, size: Size) -> DeltaPlan:
     if variable is None:
         plan = (first, *rest.values(), *_others(rule))
         return DeltaPlan((), (), optimised(plan, PlanContext(rule, size, fixed=1)))
-    # direct: what is linked by data comes before the guards, which then only have to be checked
+    # direct: data atoms in join order, then the guards, whose variables are bound by then
     data = (join for i, join in rest.items() if i not in rule.guards)
     linked = order_joins((first, *data), PlanContext(rule, size, fixed=1))
     guards = (rest[i] for i in sorted(rule.guards))
     direct = optimised((*linked, *guards, *_others(rule)), PlanContext(rule, size, fixed=len(linked)))
-    # probing: from the distinct values over the guards they reach
+    # probing: from the distinct values over the connected guards to the facts
     probe = _guard_probe(rule, trigger, variable, rest, size)
     whole = optimised(
         (*probe, first, *rest.values(), *_others(rule)), PlanContext(rule, size, fixed=len(probe) + 1)
@@ -56,21 +56,24 @@ def delta_plan(rule: CompiledRule, trigger: int, size: Size) -> DeltaPlan:
 
 
 def guard_plan(rule: CompiledRule, size: Size) -> Plan:
-    """The rows of the rule's family: everything that satisfies its guards and the filters on them."""
+    """The plan for the table of the rule's family: its guards, and the filters on guarded variables only."""
     joins = tuple(Join(rule.atoms[i], Age.ALL) for i in sorted(rule.guards))
     filters = (c for c in rule.conditions if c.target is None and c.needs <= rule.guarded)
     return (*order_joins(joins, PlanContext(rule, size)), *map(Select, filters))
 
 
 def _others(rule: CompiledRule) -> Plan:
-    """All steps but the joins."""
+    """The steps for conditions, negations and aggregates."""
     return (*map(Select, rule.conditions), *map(AntiJoin, rule.negations), *map(Group, rule.groupings))
 
 
 def _guard_probe(
     rule: CompiledRule, trigger: int, variable: int, rest: dict[int, Join], size: Size
 ) -> list[Step]:
-    """From the values of a variable in recent facts over the guards that they reach, which leave the rest."""
+    """The steps of the guard probe: distinct values of ``variable``, then the connected guards by cost.
+
+    Removes these guards from ``rest``.
+    """
     bound = {variable}
     probe: list[Step] = [Distinct(rule.atoms[trigger], variable)]
     waiting = sorted(rule.guards)
@@ -85,7 +88,7 @@ def _guard_probe(
 
 
 def _probed(rule: CompiledRule, trigger: int) -> int | None:
-    """The variable through which a guard probe enters the family of a trigger, if there is one."""
+    """The trigger's predicate or class if it is a guarded variable: there a guard probe starts. Else None."""
     if trigger in rule.guards or not rule.guards:
         return None
     atom = rule.atoms[trigger]

@@ -1,9 +1,8 @@
 """EXPLAIN: how a program is evaluated over some facts, as data and as stable text.
 
-It tells which module takes which rules, the components of the dependency graph in topological order,
-the strata of rules with negation or aggregates, and of every rule that can apply the size of its
-family and its plans: one for a start over all facts, and one for every body atom as the trigger.
-The same input gives the same explanation, to the letter.
+An explanation has: the rules of each module; the components of the dependency graph in topological order; the
+strata of rules with negation or aggregates; and for every live rule the size of its family, its full plan,
+and a delta plan for each trigger. The output is deterministic.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ def explain(
 ) -> Explanation:
     """The explanation as JSON-ready data.
 
-    ``modules`` names the module of every rule number, ``strata`` the rule numbers that join in one
-    stratum after the other, ``tables`` gives the rows of a family and ``size`` the size of a relation. Rules
-    that are ``suspended`` are named and have no plans. ``reasons`` say of modules why they take rules.
+    ``modules`` maps rule numbers to module names. ``strata`` has the rule numbers of each stratum, in order.
+    ``tables`` gives the table of a family, ``size`` the cardinality of an atom's relation. ``suspended``
+    rules are listed without plans. ``reasons`` says why a module takes its rules, by module name.
     """
     printer = _Printer(program)
     parts = components(program, modules, facts, tables, printer.prefixes, suspended)
@@ -88,7 +87,7 @@ def explain(
 
 
 class _Printer(Names):
-    """Prints ids as terms and steps as text."""
+    """Prints atoms, steps and plans."""
 
     def __init__(self, program: CompiledProgram) -> None:
         super().__init__(program.dictionary, program.source.prefixes)
@@ -138,7 +137,7 @@ class _Printer(Names):
 
 
 def explanation_text(explanation: Explanation) -> str:
-    """The explanation as text, the same for the same input."""
+    """The explanation as text."""
     name, rules = explanation["program"] or "program", explanation["rules"]
     lines = [
         f"{name}: {rules} rules over {explanation['facts']:,} facts",

@@ -1,6 +1,6 @@
-"""Join orders: the one place where it is decided which atom is matched next.
+"""Join order: the only place that decides which atom is joined next.
 
-The order is greedy: next is whatever atom costs least given the variables bound so far.
+The order is greedy: the next atom is the one with the least cost, given the variables bound so far.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from corollary.program.compile import Atom
 
 Item = TypeVar("Item")
 Cost = tuple[int, bool, int]
-"""A rank by how many ends are bound, whether none is, and the size of the relation. The least comes first."""
+"""Compared in order: a rank (fewer bound ends rank higher), whether no end is bound, and the cardinality of
+the relation."""
 
 
 def cost(
@@ -24,10 +25,10 @@ def cost(
     is_guard: bool = False,
     guarded: frozenset[int] = frozenset(),
 ) -> Cost:
-    """What it costs to match an atom next.
+    """The cost of joining an atom next.
 
-    A product is dearest: an atom that shares no variable with the rows so far. What guards bind
-    (``guarded``) is the same constant in all rows of an instance, and connects no data with data.
+    A Cartesian product costs most: a join with an atom that shares no bound variable. ``guarded`` variables
+    do not connect data atoms, because they have the same value in all bindings of a rule instance.
     """
     ends = sum(term >= 0 or term in bound for term in (atom.s, atom.o))
     open_predicate = atom.p < 0 and atom.p not in bound
@@ -43,7 +44,7 @@ def ordered(
     bound: Iterable[int],
     cost_of: Callable[[Item, set[int]], Cost],
 ) -> list[Item]:
-    """The items in the order of matching; of those that cost the same the first comes first."""
+    """The items in join order, from rows that have the ``bound`` variables. Ties keep the given order."""
     waiting, known, found = list(items), set(bound), []
     while waiting:
         chosen = min(waiting, key=lambda item: cost_of(item, known))
@@ -54,5 +55,5 @@ def ordered(
 
 
 def ordered_atoms(atoms: Sequence[Atom], bound: Iterable[int], size: Size) -> list[Atom]:
-    """Atoms without guards in the order of matching, from rows that have the bound variables."""
+    """Atoms in join order, none of them a guard, from rows that have the ``bound`` variables."""
     return ordered(atoms, lambda atom: atom, bound, lambda atom, known: cost(atom, known, size))

@@ -1,8 +1,8 @@
-"""The optimiser: passes from plan to plan, one after the other.
+"""The optimiser: a sequence of passes over a plan.
 
-A pass is a plain function ``(plan, context) -> plan``. A plan enters with its joins in the order of the
-rule's body, followed by conditions, negations and aggregates; a pass may assume what those before it did.
-To add a pass: a function, and its name in ``PASSES``.
+A pass is a function ``(plan, context) -> plan``. The first pass receives the joins in the order of the rule's
+body, followed by conditions, negations and aggregates. A pass may rely on the results of the passes before
+it. To add a pass: write a function, and add its name to ``PASSES``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from corollary.program.compile import CompiledRule
 
 @dataclass(frozen=True, slots=True)
 class PlanContext:
-    """What passes know beside the plan: its rule, sizes, and how many steps at the start are ``fixed``."""
+    """The plan's rule, the cardinalities, and the number of ``fixed`` steps at the start."""
 
     rule: CompiledRule
     size: Size
@@ -28,7 +28,7 @@ Pass = Callable[[Plan, PlanContext], Plan]
 
 
 def order_joins(plan: Plan, context: PlanContext) -> Plan:
-    """Joins by cost; other steps come after them.
+    """Order the joins by cost. Other steps come after them.
 
     ``join p[x, y], join q[y, z] (smaller), filter f(z)`` becomes ``join q[y, z], join p[x, y], filter f(z)``.
     """
@@ -45,7 +45,9 @@ def order_joins(plan: Plan, context: PlanContext) -> Plan:
 
 
 def place_conditions(plan: Plan, context: PlanContext) -> Plan:
-    """Every filter, binding and negation as soon as its variables are bound; aggregates last.
+    """Move every filter, binding and negation to the first place where its variables are bound.
+
+    Aggregates come after the joins.
 
     ``join p[x, y], join q[y, z], filter f(y)`` becomes ``join p[x, y], filter f(y), join q[y, z]``.
     """
@@ -70,11 +72,11 @@ def place_conditions(plan: Plan, context: PlanContext) -> Plan:
 
 
 PASSES: tuple[Pass, ...] = (order_joins, place_conditions)
-"""In the order in which they are applied."""
+"""The passes in the order of application."""
 
 
 def optimised(plan: Plan, context: PlanContext) -> Plan:
-    """The plan after all passes."""
+    """Apply all passes to a plan."""
     for apply in PASSES:
         plan = apply(plan, context)
     return plan

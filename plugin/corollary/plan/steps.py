@@ -1,6 +1,6 @@
-"""Plans as data: tuples of steps over a batch of bindings, and delta plans made of these.
+"""Plans as data: tuples of steps over a batch of bindings, and delta plans that consist of them.
 
-All of it is immutable: a plan may be run by any number of threads, each with a context of its own.
+Plans are immutable. Any number of threads may run one, each with its own ``ExecutionContext``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from corollary.program.compile import Atom, Condition, Grouping, Negation
 
 
 class Age(IntEnum):
-    """The ages of a fact in a round: all = old + recent. (Numbers are looked up faster than names.)"""
+    """The age of a fact in a round; ALL is the union of OLD and RECENT. (Integers hash faster than names.)"""
 
     OLD = 0
     RECENT = 1
@@ -22,7 +22,7 @@ class Age(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """``join [?x, a, ?c] in recent``: extend every binding by all matches of the atom."""
+    """``join [?x, a, ?c] in recent``: extend each binding by all facts of this age that match the atom."""
 
     atom: Atom
     age: Age
@@ -30,7 +30,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """``distinct ?c of [?x, a, ?c] in recent``: start from the values that one variable takes.
+    """``distinct ?c of [?x, a, ?c] in recent``: start from the distinct values of one variable.
 
     The variable is the atom's predicate, or its object if the predicate is rdf:type.
     """
@@ -48,14 +48,14 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class AntiJoin:
-    """``not [...]``: keep the bindings that have no match."""
+    """``not [...]``: keep the bindings without a match."""
 
     negation: Negation
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """``aggregate (...)``: join with one row a group."""
+    """``aggregate (...)``: join with the results, one row per group."""
 
     grouping: Grouping
 
@@ -67,7 +67,7 @@ Size = Callable[[Atom], int]
 
 @dataclass(frozen=True, slots=True)
 class DeltaPlan:
-    """``guard_probe`` then ``body``; ``direct`` alone where there is no probe, or it leads to many rows."""
+    """``guard_probe`` and then ``body``; ``direct`` if there is no probe, or the probe returns many rows."""
 
     guard_probe: Plan
     body: Plan

@@ -1,13 +1,13 @@
-"""Rules with terms turned into ids: what plans are made from.
+"""Rules over term ids: the input of the planner.
 
-In an ``Atom`` a constant is its term id and a variable is a negative number, so that an atom is
-three integers. Virtual relations are predicates of kind RESERVED, hence ``MEMBER(?l, ?x)`` and
-``[?l, :member, ?x]`` are the same kind of atom.
+An ``Atom`` is three integers: a constant is its term id, a variable is a negative number. A virtual
+relation is a predicate of kind RESERVED, so ``MEMBER(?l, ?x)`` and ``[?l, :member, ?x]`` compile to the
+same kind of atom.
 
-A body is split in two. *Guards* are atoms that bind what other atoms use as predicate or class:
-the schema part of a profile's template. What they match is the table of a family: one row is one
-rule instance. All other atoms are over *data*. The split steers only the order of joins and what is
-printed as one instance; evaluation treats guards as the body atoms they are.
+A body has two parts. *Guards* are the atoms that bind variables which other atoms use as predicate or
+class: the schema part of a profile's template. The join of the guards is the table of the rule's
+*family*: one row is one rule instance. All other atoms are *data* atoms. The split affects only the join
+order and the unit in which instances are printed. Evaluation treats a guard like any other body atom.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """No facts match these atoms, given the shared variables."""
+    """``NOT``: no facts match all ``atoms``. ``shared`` are the variables that the positive body binds."""
 
     atoms: tuple[Atom, ...]
     shared: frozenset[int]
@@ -66,7 +66,7 @@ class Negation:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Condition:
-    """A filter or, with ``target``, a binding; ``needs`` are the variables it reads."""
+    """A FILTER, or a BIND to ``target``. ``needs`` are the variables of the expression."""
 
     element: Filter | Bind
     needs: frozenset[int]
@@ -75,7 +75,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Grouping:
-    """An aggregate: its inner body, the group variables, and the variables its results go to."""
+    """An aggregate: the inner body, the group variables, and the variables that receive the results."""
 
     element: Aggregate
     atoms: tuple[Atom, ...]
@@ -86,10 +86,11 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class CompiledRule:
-    """A rule over ids. ``number`` tells rules apart and orders them; ``guards`` index ``atoms``.
+    """A rule over ids. ``number`` identifies and orders rules; ``guards`` are positions in ``atoms``.
 
-    ``needs`` are the predicates of its atoms, ``reads`` those of the whole body, ``derives`` those of the
-    heads; the rule ``is_open`` if one of these is a variable.
+    ``guarded`` are the variables of the guards, ``concluded`` those of the heads. ``needs`` are the
+    predicates of ``atoms``, ``reads`` those of the body, ``derives`` those of the heads. The rule ``is_open``
+    if ``reads`` or ``derives`` has a variable.
     """
 
     number: int
@@ -118,29 +119,29 @@ class CompiledRule:
         object.__setattr__(self, "is_open", min(self.reads | self.derives, default=0) < 0)
 
     def __str__(self) -> str:
-        """The rule's name, and the rule."""
+        """The label, followed by the text of the rule."""
         return f"{self.label}: {format_rule(self.source)}"
 
     @property
     def label(self) -> str:
-        """The rule's name, or ``rule`` and its number if it has none."""
+        """The rule's name; without a name, ``rule`` and the number, counted from 1."""
         return self.source.name or f"rule {self.number + 1}"
 
     @property
     def data(self) -> tuple[int, ...]:
-        """The positions of the atoms that are no guards."""
+        """The positions of the data atoms in ``atoms``."""
         return tuple(i for i in range(len(self.atoms)) if i not in self.guards)
 
     @property
     def read(self) -> tuple[Atom, ...]:
-        """The atoms of the whole body, those in negations and aggregates included."""
+        """All atoms of the body: positive, then negated, then those inside aggregates."""
         negated = (atom for negation in self.negations for atom in negation.atoms)
         inside = (atom for grouping in self.groupings for atom in grouping.atoms)
         return (*self.atoms, *negated, *inside)
 
     @property
     def is_monotone(self) -> bool:
-        """Whether more facts can never mean fewer conclusions."""
+        """Whether the rule is monotone: it has no negation and no aggregate."""
         return not self.negations and not self.groupings
 
     def slot(self, variable: Variable) -> int:
@@ -149,11 +150,14 @@ class CompiledRule:
 
 
 Tables = Callable[[CompiledRule], tuple[int, Mapping[int, Column]]]
-"""Gives the rows of a rule's family: how many, and a column for every variable that guards bind."""
+"""From a rule to the table of its family: the number of rows, a column for each guarded variable."""
 
 
 def compile_rule(rule: Rule, number: int, dictionary: TermDictionary) -> CompiledRule:
-    """A rule without list patterns (see ``unroll``), over the ids of that dictionary."""
+    """Compile a rule; its constants are added to the dictionary.
+
+    Precondition: the rule has no list patterns (``unroll`` replaces them).
+    """
     names: list[str] = []
     rdf_type = dictionary.encode(RDF_TYPE_TEXT)
 
@@ -203,11 +207,13 @@ def compile_rule(rule: Rule, number: int, dictionary: TermDictionary) -> Compile
 
 
 def guard_atoms(atoms: tuple[Atom, ...], heads: tuple[Atom, ...], rdf_type: int) -> frozenset[int]:
-    """Which atoms are guards.
+    """The positions of the guards in ``atoms``.
 
-    An atom *uses* a variable as predicate, or as class if its predicate is rdf:type. Guards are the
-    atoms with a constant predicate that bind a variable used so elsewhere in the rule, and those
-    that hang on guards by variables which no data atom mentions (list cells, restrictions).
+    An atom *uses* a variable as its predicate, or as its class if the predicate is rdf:type; such an atom is
+    no guard. An other atom is a guard if it shares a used variable, or a variable with a guard, and its
+    further variables occur in no atom that uses variables (list cells, restrictions).
+
+    In ``[?x, a, ?d] :- [?c, rdfs:subClassOf, ?d], [?x, a, ?c]`` the first atom of the body is a guard.
     """
 
     def used(atom: Atom) -> set[int]:
@@ -238,5 +244,5 @@ def guard_atoms(atoms: tuple[Atom, ...], heads: tuple[Atom, ...], rdf_type: int)
 
 
 def is_virtual(predicate: int) -> bool:
-    """Whether a predicate id is one of the engine's own relations."""
+    """Whether a predicate id names a virtual relation. Variables do not."""
     return predicate >= 0 and predicate >> KIND_SHIFT == Kind.RESERVED

@@ -1,8 +1,8 @@
-"""A program compiled: its rules over ids, and what its constants say about the data it needs.
+"""A compiled program: its rules over ids, and the predicates and classes that they name.
 
-Rules over whole lists are compiled once for every list length that turns up. A rule that lets a
-variable stand for a property gets a variant in which it is rdf:type where the engine treats
-properties and classes apart (``about_rdf_type``).
+A rule over whole lists is a template: it is compiled once for every list length in the data. The engine
+treats properties and classes differently. So where a variable stands for a property, a rule may need a
+variant with rdf:type in place of the variable (``about_rdf_type``).
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ VALUE_BUILTINS = frozenset(("VALUE", "ILL_TYPED", "SAME_VALUE", "DIFFERENT_VALUE
 
 @dataclass(frozen=True, slots=True)
 class ProgramChange:
-    """A compiled program that takes the place of another, that one's rules that went, and those that came.
+    """The new compiled program, the rules removed from the old one (``gone``), and those added (``came``).
 
-    The changed rules are *leaves* if they are monotone, name all predicates and no classes, and no rule of
-    either program reads what they derive.
+    The changed rules are *leaves* if they are monotone, all their predicates are constants other than
+    rdf:type, and no rule with a head reads what they derive, in either program. A rule with a variable
+    predicate may read anything: beside one, no rule is a leaf.
     """
 
     program: CompiledProgram
@@ -63,7 +64,7 @@ class CompiledProgram:
     """The rules of a program over the ids of one dictionary."""
 
     def __init__(self, program: Program, dictionary: TermDictionary) -> None:
-        """Raises what ``check`` raises if the program is unsafe."""
+        """Compile the rules. Raises what ``check`` raises if the program is unsafe."""
         check(program)
         self.source = program
         self._builtins = _builtins(program)
@@ -74,11 +75,11 @@ class CompiledProgram:
         self._templates: list[Rule] = []
         self._lengths: set[int] = set()
         self.rules: list[CompiledRule] = []
-        self.own_edges: dict[int, OwnEdges] = {}  # found by plan.dependencies
+        self.own_edges: dict[int, OwnEdges] = {}  # filled by program.dependencies
         self._take(program)
 
     def _take(self, rules: Iterable[Rule]) -> list[CompiledRule]:
-        """Compile rules as they stand, or for every list length so far; they join the others."""
+        """Compile rules and append them to ``rules``; a list template once for every known length but 0."""
         new: list[CompiledRule] = []
         for rule in rules:
             if has_list_pattern(rule):
@@ -95,10 +96,10 @@ class CompiledProgram:
         return compile_rule(rule, self._count - 1, self.dictionary)
 
     def changed(self, program: Program) -> ProgramChange:
-        """Another program over the ids of the same dictionary; rules that stay keep their numbers.
+        """The change from this program to another one over the same dictionary.
 
-        Raises what ``check`` raises. Rules are the same if heads and bodies are; most that stay are so as
-        objects, and heads and bodies are looked at only where they are not.
+        Rules in both programs keep their numbers. Rules are equal if their heads and bodies are; object
+        identity is compared first, because it is cheaper. Raises what ``check`` raises.
         """
         present = [*(self._origins[rule.number] for rule in self.rules), *self._templates]
         shared = set(map(id, present)) & set(map(id, program))
@@ -120,21 +121,21 @@ class CompiledProgram:
         return ProgramChange(other, gone, other._take(new))
 
     def written(self, rule: CompiledRule) -> Rule:
-        """A rule of this program as it was written, with its list patterns."""
+        """The source of a compiled rule, with its list patterns."""
         return self._origins[rule.number]
 
     @property
     def has_strata(self) -> bool:
-        """Whether there are rules with negation or aggregates."""
+        """Whether a rule with a head has negation or aggregates."""
         return any(not rule.is_monotone and rule.heads for rule in self.rules)
 
     @property
     def lengths(self) -> frozenset[int]:
-        """The list lengths that rules were unrolled for."""
+        """The list lengths for which templates were unrolled."""
         return frozenset(self._lengths)
 
     def unroll(self, lengths: Iterable[int]) -> list[CompiledRule]:
-        """The rules over lists of these lengths that were not there yet; they join ``rules``."""
+        """Compile the list templates for new lengths. Returns the new rules, which ``rules`` has, too."""
         new = [
             self._compile(unroll(rule, length), rule)
             for length in sorted(set(lengths) - self._lengths)
@@ -146,9 +147,9 @@ class CompiledProgram:
         return new
 
     def about_rdf_type(self, rule: CompiledRule, variables: Iterable[int]) -> list[CompiledRule]:
-        """For each of the variables (constants are passed over) the rule with rdf:type in its place.
+        """One variant of the rule per variable, with rdf:type in its place. Constants are skipped.
 
-        Such a variant stands for a part of the rule, and has its number.
+        A variant covers a part of the rule's instances, and has the rule's number.
         """
         names = [Variable(rule.names[-1 - variable]) for variable in variables if variable < 0]
         return [
@@ -157,13 +158,13 @@ class CompiledProgram:
         ]
 
     def uses(self, builtins: frozenset[str]) -> bool:
-        """Whether a rule mentions any of these virtual relations, or a list pattern for those of lists."""
+        """Whether a rule mentions one of these relations. A list pattern mentions all ``LIST_BUILTINS``."""
         if builtins & LIST_BUILTINS and self._templates:
             return True
         return not builtins.isdisjoint(self._builtins)
 
     def types_literals(self) -> bool:
-        """Whether a rule asks for the VALUE of literals without a triple that names the datatype."""
+        """Whether the datatype in a rule's ``VALUE`` is a variable that no triple of the body binds."""
         for rule in self.source:
             named = {term for element in rule.body if isinstance(element, Triple) for term in element.terms}
             for element in rule.body:
@@ -174,7 +175,7 @@ class CompiledProgram:
         return False
 
     def list_predicates(self) -> frozenset[int] | None:
-        """The predicates whose objects are taken for lists; None if any cell may be."""
+        """The predicates whose objects the rules read as lists; None if any list cell may start a list."""
         found = {predicate for rule in self.source for predicate in list_predicates(rule)}
         if None in found:
             return None
@@ -185,18 +186,18 @@ class CompiledProgram:
         )
 
     def predicates(self) -> set[int]:
-        """The constant predicates of all bodies."""
+        """The constant predicates of all positive body atoms."""
         return {atom.p for rule in self.rules for atom in rule.atoms if atom.p >= 0}
 
     def classes(self) -> set[int]:
-        """The constant classes of all bodies."""
+        """The constant classes of all positive body atoms."""
         return {
             atom.o for rule in self.rules for atom in rule.atoms if atom.p == self.rdf_type and atom.o >= 0
         }
 
 
 def _builtins(rules: Iterable[Rule]) -> set[str]:
-    """The names of the virtual relations that rules mention."""
+    """The names of the virtual relations that the bodies mention."""
     return {
         element.name
         for rule in map(with_cells, rules)

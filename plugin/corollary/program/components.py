@@ -1,8 +1,8 @@
-"""The components of a live program: what each derives, by which module, and what depends on it.
+"""The components of a live program: their facts, rules and modules, and their dependencies.
 
-A component is a strongly connected part of the dependency graph of the rule instances that may apply now:
-predicates and classes that depend on each other, or one that depends on others only. What no rule derives is
-given: it is named where it is read, and has no component of its own.
+A component is a strongly connected component of the dependency graph of the live rule instances: predicates
+and classes that depend on each other, or a single node. A predicate or class that no rule derives is
+*given*: it is listed by the components that read it, and has no component of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from corollary.terms.dictionary import TermDictionary
 Prefixes = Sequence[tuple[str, str]]
 
 MOST_NODES = 12
-"""Texts and pictures name so many nodes of a component, and so many components, times ten."""
+"""Texts and pictures name at most this many nodes of a component, and texts at most 10 times as many
+components."""
 
 
 class Names:
@@ -48,8 +49,8 @@ class Names:
 class Component:
     """Predicates and classes (``nodes``), their number of facts, and the rules that derive them, by module.
 
-    ``given`` are the predicates and classes that these rules read and none derives; ``reads`` and ``read_by``
-    the numbers of other components. Numbers go from 1 in the order of dependency.
+    ``given`` are the predicates and classes that these rules read and no rule derives. ``reads`` and
+    ``read_by`` are the numbers of other components. Numbers start at 1, in topological order.
     """
 
     number: int
@@ -63,21 +64,21 @@ class Component:
 
     @property
     def rules(self) -> list[str]:
-        """The labels of its rules, each once."""
+        """The labels of the rules, sorted, without duplicates."""
         return sorted({label for labels in self.modules.values() for label in labels})
 
     @property
     def title(self) -> str:
-        """Its first nodes, and how many more there are."""
+        """The first ``MOST_NODES`` nodes, and the number of further nodes."""
         return shortened(self.nodes)
 
     @property
     def size(self) -> str:
-        """Its number of facts, in words."""
+        """The number of facts, as text."""
         return f"{self.facts:,} {'fact' if self.facts == 1 else 'facts'}"
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """The component as JSON-ready data."""
         return {
             "number": self.number,
             "nodes": list(self.nodes),
@@ -93,7 +94,7 @@ class Component:
 
 @dataclass(frozen=True)
 class Components:
-    """The components of a program, in the order of dependency: print it, or take ``as_dict()``, ``dot()``."""
+    """The components of a program in topological order, as text (``str``), data or a Graphviz graph."""
 
     program: str
     facts: int
@@ -115,14 +116,14 @@ class Components:
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
-        """Program, number of facts, and components as JSON-ready data."""
+        """The program's name, the number of facts, and the components as JSON-ready data."""
         components = [component.as_dict() for component in self]
         return {"program": self.program, "facts": self.facts, "components": components}
 
     def dot(self) -> str:
-        """A Graphviz picture: arrows lead from what is read to what is derived, dashed if it is given.
+        """The graph in Graphviz's language. Arrows lead from a component to its readers.
 
-        Recursive components have two outlines.
+        Recursive components have two outlines. Given nodes, and the arrows from them, are dashed.
         """
         lines = ["digraph program {", "  rankdir=LR;", "  node [shape=box, fontname=Helvetica, fontsize=10];"]
         given: dict[str, int] = {}
@@ -150,7 +151,7 @@ class Components:
             yield f"     read by {shortened([self._called(number) for number in component.read_by])}"
 
     def _called(self, number: int) -> str:
-        """The number of a component, and the first of its nodes."""
+        """The number and the first node of a component."""
         return f"{number} ({self.all[number - 1].nodes[0]})"
 
 
@@ -162,10 +163,10 @@ def components(
     prefixes: Prefixes,
     suspended: Collection[int] = (),
 ) -> Components:
-    """The components that derive something over these facts.
+    """The components with at least one live rule that derives them.
 
-    ``modules`` names the module of every rule number, ``tables`` gives the rows of a family. Rules that are
-    ``suspended`` derive nothing.
+    ``modules`` maps rule numbers to module names, ``tables`` gives the table of a family. ``suspended`` are
+    the numbers of rules to leave out. Precondition: ``facts`` are closed under the monotone rules.
     """
     edges = live_edges(program, facts, tables, suspended)
     graph = with_components(tuple(edge for edge in edges if not (edge.link and is_virtual(edge.target))))
@@ -211,14 +212,14 @@ def components(
 
 
 def _readers(graph: DependencyGraph, deriving: Mapping[int, int]) -> list[list[int]]:
-    """The deriving components that read each component, also by way of open nodes; ascending."""
+    """For each component the deriving components that read it, directly or through open nodes; ascending."""
     following: list[dict[int, None]] = [{} for _ in graph.components]
     for edge in graph.edges:
         source, target = graph.component_of[edge.source], graph.component_of[edge.target]
         if source != target:
             following[source][target] = None
     readers: list[list[int]] = [[] for _ in graph.components]
-    for component in reversed(range(len(graph.components))):  # what is derived comes last
+    for component in reversed(range(len(graph.components))):  # readers have higher numbers
         found: set[int] = set()
         for target in following[component]:
             found |= {target} if target in deriving else set(readers[target])
@@ -227,7 +228,7 @@ def _readers(graph: DependencyGraph, deriving: Mapping[int, int]) -> list[list[i
 
 
 def _sizes(graph: DependencyGraph, facts: TripleIndex, rdf_type: int) -> list[int]:
-    """How many facts the nodes of each component have."""
+    """The number of facts of each component, open nodes left out."""
     classes = [node for node in graph.nodes if node >= CLASS and node not in OPEN_NODES]
     terms = np.array([node - CLASS for node in classes], np.uint32)
     counts = dict(zip(classes, facts.relation(rdf_type).object_counts(terms).tolist(), strict=True))
@@ -242,12 +243,12 @@ def _sizes(graph: DependencyGraph, facts: TripleIndex, rdf_type: int) -> list[in
 
 
 def shortened(texts: Sequence[str]) -> str:
-    """The first texts, and how many more there are."""
+    """The first ``MOST_NODES`` texts, and the number of further texts."""
     more = f" and {len(texts) - MOST_NODES:,} more" if len(texts) > MOST_NODES else ""
     return ", ".join(texts[:MOST_NODES]) + more
 
 
 def quoted(text: str) -> str:
-    """A string of Graphviz."""
+    """The text as a quoted string of Graphviz."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -1,12 +1,13 @@
 """The dependency graph over predicates and classes, and its strongly connected components.
 
-An edge leads from what a rule reads to what it derives. Families give one edge a row, read off the
-columns of their tables, so the graph is that of the instances: a class has a node of its own, and
-two classes of one ontology depend on each other only if its axioms say so.
+An edge leads from a node that a rule reads to a node that it derives. A family has edges for every row of
+its table: the graph is that of the rule instances. Each class has its own node, so two classes of an
+ontology depend on each other only if axioms say so.
 
-Four nodes stand for what a rule leaves open: *any class* and *any property*, read or derived. A rule
-that copies whatever property a fact has (``eq-rep-s``) makes every property depend on itself, not on
-all others. Where an open property may be rdf:type, the rule counts once more with rdf:type in place.
+Open nodes stand for a class or property that is a variable: *any class* and *any property*, read or
+derived. A rule that copies the property of a fact (``eq-rep-s``) makes every property depend on itself
+only, by two more open nodes. Where an open property may be rdf:type, the rule's variant with rdf:type
+(``about_rdf_type``) has edges too.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from corollary.program.edges import (
 
 @dataclass(frozen=True, slots=True)
 class DependencyGraph:
-    """Live rules' edges, and the components in topological order: what is read before what is derived."""
+    """Edges, nodes, and the strongly connected components in topological order: sources before targets."""
 
     edges: tuple[Edge, ...]
     nodes: tuple[Node, ...]
@@ -53,10 +54,11 @@ class DependencyGraph:
 def live_edges(
     program: CompiledProgram, facts: TripleIndex, tables: Tables, without: Collection[int] = ()
 ) -> tuple[Edge, ...]:
-    """The edges of the rule instances whose bodies may ever hold, given these facts.
+    """The edges of the rule instances whose bodies can hold over these facts.
 
-    The facts must be closed under the program's monotone rules; ``tables`` gives the rows of a family. Rules
-    ``without`` which the program is looked at are given by number.
+    An instance is live if each of its positive atoms has facts, or is derived by a live instance.
+    Precondition: ``facts`` are closed under the monotone rules. ``tables`` gives the table of a family;
+    ``without`` are the numbers of rules to leave out.
     """
     rdf_type = program.rdf_type
     waiting: list[tuple[CompiledRule, OwnEdges | None]] = []
@@ -87,7 +89,7 @@ def live_edges(
 
 
 def _list_edges(edges: Sequence[Edge], program: CompiledProgram) -> Iterator[Edge]:
-    """From the cells of lists to the virtual relations of lists that rules read."""
+    """Links from rdf:first and rdf:rest to every virtual relation of lists that a rule reads."""
     find = program.dictionary.find
     cells = [cell for name in ("first", "rest") if (cell := find(f"<{RDF}{name}>")) is not None]
     of_values = set(map(find, VALUE_BUILTINS))
@@ -98,9 +100,9 @@ def _list_edges(edges: Sequence[Edge], program: CompiledProgram) -> Iterator[Edg
 
 
 def static_edges(program: CompiledProgram) -> tuple[Edge, ...]:
-    """The edges of what rules say by name, whether their bodies ever hold or not.
+    """The edges that exist for all facts, whether or not a body can hold.
 
-    Of rules with guards, or with a variable for a predicate, only the edges between names count.
+    An edge with an open node is left out if its rule has guards, or if the edge has an open property.
     """
     edges = [
         edge
@@ -114,7 +116,7 @@ def static_edges(program: CompiledProgram) -> tuple[Edge, ...]:
 
 
 def own_edges(program: CompiledProgram, rule: CompiledRule) -> OwnEdges:
-    """The edges of one of the program's rules; what its guards bind is left open. Found once."""
+    """The edges of a rule with its guarded variables left open. Cached in the program."""
     known = program.own_edges.get(rule.number)
     if known is None:
         found = _rule_edges(rule, lambda _: (1, {}), program.rdf_type, None)
@@ -138,9 +140,9 @@ def _nodes_with_facts(facts: TripleIndex, rdf_type: int) -> set[Node]:
 
 
 def _rule_edges(rule: CompiledRule, tables: Tables, rdf_type: int, known: set[Node] | None) -> Iterator[Edge]:
-    """The edges of the instances whose positive atoms' nodes are all known to have, or derive, facts.
+    """The edges of the instances whose positive atoms all have ``known`` nodes; of all instances if None.
 
-    With None for the known nodes, of all instances.
+    ``known`` nodes have facts, or are derived by a live instance. Open nodes count as known.
     """
     size, columns = tables(rule)
     if not size:
@@ -159,7 +161,7 @@ def _rule_edges(rule: CompiledRule, tables: Tables, rdf_type: int, known: set[No
                 atom = read[position]
                 if atom.p < 0 and atom.p == head.p and source == READ_PROPERTY:
                     yield Edge(COPIED_PROPERTY, COPIED_PROPERTY, rule, False)
-                    continue  # the property of the fact read: it depends on itself only
+                    continue  # the head copies the property that the atom reads
                 if source == READ_CLASS and target == DERIVED_CLASS and atom.o == head.o:
                     yield Edge(COPIED_CLASS, COPIED_CLASS, rule, False)
                     continue
@@ -168,7 +170,7 @@ def _rule_edges(rule: CompiledRule, tables: Tables, rdf_type: int, known: set[No
 
 
 def row_of(edge: Edge, size: int, columns: Mapping[int, Column], rdf_type: int) -> int | None:
-    """The number of the first row of its rule's family that an edge is of; None if there is none."""
+    """The first row of the family's table whose instance has this edge; None without such a row."""
     rule = edge.rule
     read = [*rule.read]
     sources = [_column(atom, columns, size, rdf_type, READ_CLASS, READ_PROPERTY) for atom in read]
@@ -176,7 +178,7 @@ def row_of(edge: Edge, size: int, columns: Mapping[int, Column], rdf_type: int) 
     is_source = np.any([column == edge.source for column in sources], axis=0)
     is_target = np.any([column == edge.target for column in targets], axis=0)
     rows = np.flatnonzero(is_source & is_target)
-    if not rows.size:  # of a rule that is not monotone: what one instance reads, and another derives
+    if not rows.size:  # a cycle of a rule that is not monotone may join two of its instances
         rows = np.flatnonzero(is_source)
     return int(rows[0]) if rows.size else None
 
@@ -184,7 +186,7 @@ def row_of(edge: Edge, size: int, columns: Mapping[int, Column], rdf_type: int) 
 def _rows(
     rule: CompiledRule, read: Sequence[Atom], columns: Mapping[int, Column], size: int, rdf_type: int
 ) -> list[list[Node]]:
-    """The nodes of what is read, and then of the heads, for every row of a family, each row once."""
+    """For each row of a family, the nodes of the atoms read, then those of the heads; without duplicates."""
     if not columns:
         read_nodes = [_node(atom, rdf_type, READ_CLASS, READ_PROPERTY) for atom in read]
         return [read_nodes + [_node(h, rdf_type, DERIVED_CLASS, DERIVED_PROPERTY) for h in rule.heads]]
@@ -199,7 +201,7 @@ def _rows(
 
 
 def _node(atom: Atom, rdf_type: int, any_class: Node, any_property: Node) -> Node:
-    """The node of an atom without guards."""
+    """The node of an atom with its guarded variables left open."""
     if atom.p == rdf_type:
         return any_class if atom.o < 0 else atom.o + CLASS
     return any_property if atom.p < 0 else atom.p
@@ -213,7 +215,7 @@ def _column(
     any_class: int,
     any_property: int,
 ) -> NDArray[np.int64]:
-    """The node of an atom in every row of its family's table."""
+    """The node of an atom in every row of the family's table."""
     if atom.p == rdf_type and atom.o in columns:
         return columns[atom.o].astype(np.int64) + CLASS
     if atom.p in columns:
@@ -222,7 +224,7 @@ def _column(
 
 
 def _open_edges(edges: Sequence[Edge], rdf_type: int) -> Iterator[Edge]:
-    """What connects the four open nodes with all others, as far as any rule mentions them."""
+    """Links between the open nodes and the nodes that they stand for, as far as edges mention them."""
     mentioned = {node for edge in edges for node in (edge.source, edge.target)}
     if max(mentioned, default=0) < READ_CLASS:
         return
@@ -245,7 +247,7 @@ def _open_edges(edges: Sequence[Edge], rdf_type: int) -> Iterator[Edge]:
 
 
 def with_components(edges: tuple[Edge, ...]) -> DependencyGraph:
-    """The graph of some edges."""
+    """The dependency graph of the edges."""
     component_of = components_of([(edge.source, edge.target) for edge in edges])
     members: list[list[Node]] = [[] for _ in range(max(component_of.values(), default=-1) + 1)]
     for node, number in component_of.items():
@@ -254,7 +256,10 @@ def with_components(edges: tuple[Edge, ...]) -> DependencyGraph:
 
 
 def components_of(edges: Sequence[tuple[Node, Node]]) -> dict[Node, int]:
-    """The number of each node's strongly connected component, in topological order; nodes ascending."""
+    """The number of each node's strongly connected component, numbered in topological order from 0.
+
+    Nodes are in ascending order. Cost: O(nodes log nodes + edges log nodes), by Tarjan's algorithm.
+    """
     ends = np.array(edges, np.int64).reshape(-1, 2)
     nodes = np.array(sorted(set(ends.ravel().tolist())), np.int64)
     offsets, targets = compressed(
@@ -262,5 +267,5 @@ def components_of(edges: Sequence[tuple[Node, Node]]) -> dict[Node, int]:
     )
     component = np.empty(nodes.size, np.int64)
     count = strong_components(offsets, targets, component) if nodes.size else 0
-    numbered = (count - 1 - component).tolist()  # Tarjan numbers sinks first
+    numbered = (count - 1 - component).tolist()  # Tarjan's algorithm numbers sinks first
     return dict(zip(nodes.tolist(), numbered, strict=True))

@@ -10,7 +10,7 @@ from corollary.terms.dictionary import TermDictionary
 
 Node = int
 CLASS = 1 << 32
-"""Added to a term's id for its node as a class."""
+"""Added to a term id for the node of a class. The node of a property is its term id."""
 READ_CLASS, DERIVED_CLASS, READ_PROPERTY, DERIVED_PROPERTY, COPIED_CLASS, COPIED_PROPERTY = range(
     1 << 33, (1 << 33) + 6
 )
@@ -27,7 +27,7 @@ OPEN_NODES = {
 
 
 def node_text(node: Node, dictionary: TermDictionary) -> str:
-    """A node as people read it: the term, with ``[?x]`` behind it if it is a class."""
+    """The text of a node: the term, followed by ``[?x]`` for a class."""
     if node in OPEN_NODES:
         return OPEN_NODES[node]
     return f"{dictionary.decode(node - CLASS)}[?x]" if node >= CLASS else dictionary.decode(node)
@@ -35,9 +35,10 @@ def node_text(node: Node, dictionary: TermDictionary) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """From what a rule reads to what it derives; ``negative`` if through negation or an aggregate.
+    """From a node that a rule reads to a node that it derives; ``negative`` through negation or an aggregate.
 
-    A ``link`` between an open node and what it may stand for is no rule's own: it names one that needs it.
+    A ``link`` connects an open node, or a virtual relation, with the nodes that it stands for. ``rule`` is
+    then one of the rules that need the link.
     """
 
     source: Node
@@ -48,10 +49,10 @@ class Edge:
 
 
 class OwnEdges(NamedTuple):
-    """The edges of a rule by itself, their targets, and what nodes it needs to have facts.
+    """The edges of one rule regardless of the facts, their targets, and the nodes it ``needs`` facts of.
 
-    A rule with guards, or with a condition on nothing, is known only by its instances. ``variants`` are the
-    rules with rdf:type in the place of a variable.
+    ``has_instances``: the rule has guards, or a condition without variables, so that its live edges depend on
+    its table. ``variants`` are the rules with rdf:type in place of a variable.
     """
 
     needs: frozenset[Node]

@@ -1,4 +1,4 @@
-"""Rule instances: a family's table written out as ordinary Datalog."""
+"""Rule instances: the table of each family, printed as ordinary Datalog."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from corollary.program.compiled_program import CompiledProgram
 from corollary.terms.dictionary import TermDictionary
 
 Cells = Mapping[int, tuple[int, ...]]
-"""The cells that each reading of a list goes over, by the id of the reading."""
+"""The cells that a reading of a list visits, by the id of the reading."""
 
 OF_READINGS = ("LIST_", "ITEM_", "READING", "CELL")
 
@@ -35,10 +35,10 @@ OF_READINGS = ("LIST_", "ITEM_", "READING", "CELL")
 def instances(
     compiled: CompiledProgram, tables: Tables, cells: Cells, suspended: Container[int] = ()
 ) -> Program:
-    """One rule for every row of every family, the matched guards kept in the body.
+    """One rule for every row of every family, with its guards kept in the body; other rules as written.
 
-    Lists stand as the ``rdf:first`` and ``rdf:rest`` triples of their cells. Left out are instances that
-    could only derive facts with a literal for a predicate, and the ``suspended`` rules.
+    A list is printed as the ``rdf:first`` and ``rdf:rest`` triples of its cells. Left out are ``suspended``
+    rules (by number), and instances with a literal for the predicate of a head.
     """
     rules: list[Rule] = []
     dictionary = compiled.dictionary
@@ -69,7 +69,7 @@ def instances(
 
 
 def _readings(rule: Rule) -> set[Variable]:
-    """The variables that stand for readings of lists."""
+    """The variables for readings of lists."""
     return {
         reading
         for element in rule.body
@@ -88,7 +88,7 @@ def _guards(
     lists: Mapping[Variable, tuple[int, ...]],
     dictionary: TermDictionary,
 ) -> Iterator[BodyElement]:
-    """The body, with the triples of cells for what is said of readings."""
+    """The body, with atoms over readings replaced by the triples of their cells."""
     first, rest, nil = (IRI(RDF + name) for name in ("first", "rest", "nil"))
     for element in rule.body:
         if not isinstance(element, Builtin) or not element.name.startswith(OF_READINGS):
@@ -99,7 +99,7 @@ def _guards(
             assert isinstance(end, Variable)
             way: list[Term] = [_constant(cell, dictionary) for cell in lists[end]]
             yield from (Triple(a, rest, b) for a, b in zip(way, [*way[1:], nil], strict=True))
-        elif element.name != "CELL":  # the rule has the rdf:first of that
+        elif element.name != "CELL":  # the body has the cell's rdf:first triple anyway
             assert isinstance(start, Variable)
             cell = lists[start][int(element.name.removeprefix("ITEM_")) - 1]
             yield Triple(

@@ -1,13 +1,13 @@
-"""Rules that may compute terms without end: their results may come back to them.
+"""Termination check: rules that may compute new terms without end, because they read their own results.
 
-A program ends if it is *weakly acyclic* (Fagin, Kolaitis, Miller, Popa, Data Exchange: Semantics and Query
-Answering, 2005): no position of a predicate that gets computed values leads back, by any rules, to one that
-these values are computed from. Here the values are computed by ``BIND``, and only by what can go on for ever:
-sums, products, texts put together.
+A program terminates if it is *weakly acyclic* (Fagin, Kolaitis, Miller, Popa, Data Exchange: Semantics and
+Query Answering, 2005): no position that receives computed values leads, by any rules, to a position that
+these values are computed from. Here ``BIND`` computes values, and only functions in ``GROWING`` count.
 
-Positions whose predicate is a variable are all predicates' positions, but not in rules that compute nothing:
-by those, which a profile is full of, everything would lead to everything. So what comes back by way of the
-ontology (``owl:sameAs``, ``rdfs:subPropertyOf``) is not seen, and a limit has to end it.
+A position with a variable predicate stands for the positions of all predicates. Rules that compute nothing
+and have such a position are ignored: the profiles have many, and these would connect every position with
+every other. So a cycle through the ontology (``owl:sameAs``, ``rdfs:subPropertyOf``) is not detected; a limit
+ends it.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from corollary.language.model import Chain, Each
 from corollary.language.variables import variables
 
 GROWING = {"+", "-", "*", "/", "concat", "replace"}
-"""Functions whose results, put into them again and again, may be new each time."""
+"""Functions that yield new values without end when applied to their own results."""
 
 
 class Place(NamedTuple):
-    """An end of a predicate, ``s`` or ``o``; if it is the subject of a type, of which one. None: of any."""
+    """A position: subject (``s``) or object (``o``) of a predicate, or subject of a class. None is any."""
 
     predicate: Constant | None
     end: str
     type: Constant | None = None
 
     def meets(self, other: Place) -> bool:
-        """Whether a value at the one place may be at the other, too."""
+        """Whether the two places may hold the same value."""
         return self.end == other.end and all(
             None in pair or pair[0] == pair[1]
             for pair in ((self.predicate, other.predicate), (self.type, other.type))
@@ -51,7 +51,7 @@ class Place(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """A rule takes values from one place to another; or what it computes from them."""
+    """A rule carries values from one place to another; with ``is_computed``, values computed from them."""
 
     rule: Rule
     source: Place
@@ -60,7 +60,7 @@ class Flow(NamedTuple):
 
 
 def unending(program: Program) -> list[Rule]:
-    """The rules that compute values from what may follow from these values."""
+    """The rules that may read the values that they compute, by any number of rules."""
     computing = [rule for rule in program if any(map(_grows, rule.body))]
     flows = [
         flow
@@ -73,7 +73,7 @@ def unending(program: Program) -> list[Rule]:
 
 
 def complaint(rule: Rule, program: Program) -> str:
-    """What to say of such a rule of a program."""
+    """The warning for a rule in ``unending``."""
     name = f"{rule.name}: " if rule.name else ""
     return (
         f"{name}{format_rule(rule, program.prefixes)} may compute new terms without end, for it may be "
@@ -82,7 +82,7 @@ def complaint(rule: Rule, program: Program) -> str:
 
 
 def _returns(first: Flow, flows: Sequence[Flow]) -> bool:
-    """Whether values come back, by any number of rules, to the place that they were taken from."""
+    """Whether values of a flow return, by any number of flows, to the place that it reads."""
     met, waiting = {first.target}, [first.target]
     while waiting:
         place = waiting.pop()
@@ -106,12 +106,12 @@ def _is_growing(expression: Expression) -> bool:
 
 
 def _places(elements: Iterable[object]) -> Iterator[tuple[Place, Variable]]:
-    """Where variables stand in triples, those of list patterns among them."""
+    """The places of variables in triples, including the triples of list patterns."""
     for element in elements:
         triples = element.atoms if isinstance(element, Each) else ()
         if isinstance(element, Triple):
             triples = (element,)
-        elif isinstance(element, Chain):  # over properties that a list names
+        elif isinstance(element, Chain):  # a path over the properties of a list
             triples = (Triple(element.start, Variable("_"), element.end),)
         for subject, predicate, value in (triple.terms for triple in triples):
             known = None if isinstance(predicate, Variable) else predicate
@@ -123,12 +123,12 @@ def _places(elements: Iterable[object]) -> Iterator[tuple[Place, Variable]]:
 
 
 def _flows(rule: Rule) -> Iterator[Flow]:
-    """Where the values of a rule's heads come from."""
+    """The flows from body to heads, also through BIND."""
     found: dict[Variable, set[tuple[Place, bool]]] = defaultdict(set)
     for place, variable in _places(rule.body):
         found[variable].add((place, False))
     binds = [element for element in rule.body if isinstance(element, Bind)]
-    for _ in binds:  # one may be written before those that it reads
+    for _ in binds:  # a BIND may be written before those that it reads
         for bind in binds:
             grows = _is_growing(bind.expression)
             for variable in variables(bind.expression):

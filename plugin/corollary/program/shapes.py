@@ -1,10 +1,12 @@
-"""Shapes: what modules recognise in rules. They say what a rule is, and not who evaluates it.
+"""Shapes: the forms of rules that modules recognise. A shape does not decide which module evaluates a rule.
 
-Words: a rule *closes* R if it is ``R[?x, ?z] :- R[?x, ?y], R[?y, ?z]``, but for loops if it has
-``FILTER(?x != ?z)`` beside; it *mirrors* R if it is ``R[?y, ?x] :- R[?x, ?y]``; it *replaces* terms by Q if
-it is ``[?y, ?p, ?o] :- Q[?x, ?y], [?x, ?p, ?o]``, or the same at another place; it is an *inclusion* if it
-copies one atom, as it stands or inverted, to a class or property; and it is *linear* over E if it is
-``T[?x, ?z] :- T[?x, ?y], E[?y, ?z]`` or ``T[?x, ?z] :- E[?x, ?y], T[?y, ?z]``.
+| shape | rule |
+|---|---|
+| *transitive* | ``R[?x, ?z] :- R[?x, ?y], R[?y, ?z]``; *loopless* with ``FILTER(?x != ?z)`` |
+| *symmetric* | ``R[?y, ?x] :- R[?x, ?y]`` |
+| *replacement* by Q | ``[?y, ?p, ?o] :- Q[?x, ?y], [?x, ?p, ?o]``, or the same at another place |
+| *inclusion* | one data atom; its terms, also inverted, or one of them, go to a class or property |
+| *linear* over E | ``T[?x, ?z] :- T[?x, ?y], E[?y, ?z]`` or ``T[?x, ?z] :- E[?x, ?y], T[?y, ?z]`` |
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from corollary.program.compile import Atom, CompiledRule, is_virtual
 
 
 def closed_predicate(rule: CompiledRule) -> int | None:
-    """The predicate (an id, or a guard variable) that a rule closes transitively, or None."""
+    """The predicate (an id, or a guarded variable) that a transitive rule closes, or None."""
     if len(rule.heads) != 1 or len(rule.data) != 2 or rule.conditions or not rule.is_monotone:
         return None
     first, second = (rule.atoms[i] for i in rule.data)
@@ -36,7 +38,7 @@ def closed_predicate(rule: CompiledRule) -> int | None:
 
 
 def loopless_predicate(rule: CompiledRule) -> int | None:
-    """The constant predicate that a rule closes with ``FILTER(?x != ?z)`` on its ends, or None."""
+    """The constant predicate that a loopless transitive rule closes, or None."""
     if len(rule.conditions) != 1 or len(rule.heads) != 1:
         return None
     element = rule.conditions[0].element
@@ -59,7 +61,7 @@ def symmetric_predicate(rule: CompiledRule) -> int | None:
 
 
 def replaced_end(rule: CompiledRule) -> tuple[int, int] | None:
-    """The constant relation by which a rule replaces a term of any fact, and the term's place (0 to 2)."""
+    """The constant predicate Q of a replacement rule and the place of the replaced term (0 to 2), or None."""
     if len(rule.heads) != 1 or len(rule.atoms) != 2 or rule.conditions or not rule.is_monotone:
         return None
     head = rule.heads[0]
@@ -75,7 +77,7 @@ def replaced_end(rule: CompiledRule) -> tuple[int, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class InclusionShape:
-    """An inclusion rule: its ends (an id, or a guard variable), what they are, and whether it inverts."""
+    """An inclusion: its ends (ids or guarded variables), whether each is a class, and whether it inverts."""
 
     source: int
     target: int
@@ -85,9 +87,10 @@ class InclusionShape:
 
 
 def inclusion_shape(rule: CompiledRule, rdf_type: int) -> InclusionShape | None:
-    """The shape of a rule that is an inclusion, or None.
+    """The shape of an inclusion rule, or None.
 
-    Rules about rdf:type as a property are none (a copy of it would feed every class).
+    A rule from a class to a property is no inclusion, nor is one that copies rdf:type as a property: the copy
+    would have facts of every class.
     """
     if len(rule.heads) != 1 or len(rule.data) != 1 or rule.conditions or not rule.is_monotone:
         return None
@@ -95,7 +98,7 @@ def inclusion_shape(rule: CompiledRule, rdf_type: int) -> InclusionShape | None:
     guarded = rule.guarded
 
     def end(atom: Atom) -> tuple[int, bool, tuple[int, ...]] | None:
-        """The class or property of an atom, which of the two it is, and the atom's free variables."""
+        """The class or property of an atom, whether it is a class, and the atom's data variables."""
         if atom.p == rdf_type:
             settled = atom.o >= 0 or atom.o in guarded
             free = atom.s < 0 and atom.s not in guarded
@@ -115,7 +118,7 @@ def inclusion_shape(rule: CompiledRule, rdf_type: int) -> InclusionShape | None:
 
 @dataclass(frozen=True, slots=True)
 class LinearShape:
-    """A linear rule: the relation it closes, that of its edges, and whether these come before it."""
+    """A linear rule: the predicates T (``closed``) and E (``edges``); ``is_inverse`` if E comes before T."""
 
     closed: int
     edges: int
@@ -123,10 +126,10 @@ class LinearShape:
 
 
 def linear_shape(rule: CompiledRule, rdf_type: int) -> LinearShape | None:
-    """The shape of a rule that is linear over another relation, as far as it alone tells, or None.
+    """The shape of a linear rule, or None.
 
-    Rules about rdf:type are none (its facts belong to many classes, each with a place of its own in the
-    order of dependency), nor are rules with guards.
+    Excluded are rules with guards, virtual relations, and rdf:type, whose facts belong to many classes with a
+    node each in the dependency graph.
     """
     if len(rule.heads) != 1 or len(rule.atoms) != 2 or rule.guards or rule.conditions or not rule.is_monotone:
         return None
@@ -147,7 +150,7 @@ def linear_shape(rule: CompiledRule, rdf_type: int) -> LinearShape | None:
 
 
 def copied_predicates(rule: CompiledRule) -> tuple[int, int] | None:
-    """The constant predicates, from and to, if a rule copies one relation into another."""
+    """The constant predicates (source, target) of a rule that copies a relation, or None."""
     if len(rule.heads) != 1 or len(rule.atoms) != 1 or rule.conditions or not rule.is_monotone:
         return None
     (atom,), (head,) = rule.atoms, rule.heads

@@ -1,13 +1,14 @@
-"""Strata: when the rules that are not monotone may join in, and which of them must not.
+"""Stratification: the order in which rules with negation or aggregates are evaluated.
 
-A rule with negation or an aggregate reads facts that must be complete. Its stratum is above those
-of all rules that may lead to what it negates, and not below those that lead to what else it reads;
-monotone rules need none, they run all the time. If a negation leads back to itself there is no such
-order (Apt, Blair, Walker 1988). If that is so whatever the facts are, the program is refused with the cycle
-named. If it is so by these facts, the rule is *suspended*: it is left out for as long as they are there.
+A rule with negation or an aggregate reads facts that must be complete. Its stratum is above the strata of all
+rules that lead to what it negates or aggregates, and not below those that lead to its other premises.
+Monotone rules need no stratum: they are applied in every one. A negative edge on a cycle of the dependency
+graph makes the program unstratifiable (Apt, Blair, Walker 1988). If the cycle exists for all facts, the
+program is refused: ``:Odd[?x] :- [?x, :parent, ?y], NOT :Odd[?y]``. If the cycle exists by the present facts,
+the rule is *suspended*: left out until a change of the facts breaks the cycle.
 
-One stratum is for all instances of a rule, so the graph that is looked at has a node for each such rule,
-between what it reads and what it derives.
+All instances of a rule share one stratum. So the graph has a node for each rule that is not monotone, between
+the nodes that the rule reads and those that it derives.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ from corollary.program.edges import CLASS, DERIVED_CLASS, DERIVED_PROPERTY, Edge
 from corollary.terms.dictionary import TermDictionary
 
 RULE = 1 << 34
-"""Added to a rule's number for its node."""
+"""Added to the number of a rule that is not monotone for the rule's node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suspension:
-    """Why a rule is left out: its ``cycle``; if rules show none, facts that came too ``late`` for it.
+    """Why a rule is suspended: its ``cycle``; or, if the graph has no cycle, facts that came too ``late``.
 
-    These match what it negates or aggregates over, and were derived from its conclusions: by way of the value
-    of a literal that it computed, for instance.
+    Late facts match what the rule negates or aggregates over, and were derived from the rule's conclusions:
+    for instance, a computed sum that equals another literal by value.
     """
 
     cycle: tuple[Edge, ...] = ()
@@ -42,12 +43,12 @@ class Suspension:
 
 @dataclass(frozen=True, slots=True)
 class Strata:
-    """Numbers of the rules that are not monotone, in the order in which they may join in.
+    """The rules that are not monotone, by number, grouped into strata in the order of evaluation.
 
-    ``levels`` numbers these groups, upwards from 1. ``heights`` tells of predicates and classes (nodes of the
-    dependency graph) on which level their facts are complete; those that it leaves out are on level 0.
-    ``derived`` are the nodes that rules lead to: facts of these change nothing about the order. ``suspended``
-    are the rules, by number, that are left out.
+    ``levels`` are the levels of the strata, ascending; a rule without negative edges is on level 0.
+    ``heights`` maps nodes of the dependency graph to the level after which their facts are complete; nodes
+    not in it are on level 0. ``derived`` are the nodes that live rules derive: their facts do not affect the
+    order. ``suspended`` maps the numbers of the rules left out to the reason.
     """
 
     rules: tuple[tuple[int, ...], ...]
@@ -61,7 +62,7 @@ class Strata:
         return Strata((), (), {}, frozenset(), {})
 
     def with_leaves(self, leaves: Iterable[CompiledRule]) -> Strata:
-        """The strata with some more rules, which are leaves (see ``ProgramChange``): no other rule minds."""
+        """The strata after leaf rules were added (see ``ProgramChange``). The order does not change."""
         if not self:
             return self
         heights, derived = dict(self.heights), set(self.derived)
@@ -75,7 +76,7 @@ class Strata:
         return bool(self.rules)
 
     def hold_for(self, edges: Iterable[Edge]) -> bool:
-        """Whether these are strata of other instances too: every fact is complete where it has to be."""
+        """Whether the strata are a valid order for these edges: no rule reads facts that are incomplete."""
         level_of = {n: level for group, level in zip(self.rules, self.levels, strict=True) for n in group}
         for edge in edges:
             reached = self._height(edge.source) + edge.negative
@@ -85,7 +86,7 @@ class Strata:
         return True
 
     def _height(self, node: Node) -> int:
-        """The level of a node; what no rule mentions is derived through an open one, if at all."""
+        """The level of a node; a node that no rule names has that of the derived open node of its kind."""
         is_property, is_class = node < CLASS, CLASS <= node < 2 * CLASS
         others = DERIVED_PROPERTY if is_property else DERIVED_CLASS if is_class else node
         return self.heights.get(node, self.heights.get(others, 0))
@@ -98,11 +99,11 @@ def stratify(
     suspended: Collection[int] = (),
     earlier: Iterable[Edge] = (),
 ) -> tuple[Strata, tuple[Edge, ...]]:
-    """The strata of the program's instances over these facts, but for the rules that are ``suspended``.
+    """The strata of the rule instances over ``facts``, and the edges that they were computed from.
 
-    Rules whose negation or aggregate leads back to itself are left out too: ``suspended`` of the result has
-    only them. The ``earlier`` edges count as well. All edges, without those of rules left out, are the second
-    result.
+    Rules in ``suspended`` are left out, and so are rules with a negative edge on a cycle; ``suspended`` of
+    the result has only the latter. ``earlier`` edges are added to the live ones.
+    Precondition: ``facts`` are closed under the monotone rules.
     """
     earlier = tuple(earlier)
     edges = (*live_edges(program, facts, tables, suspended), *earlier)
@@ -130,9 +131,9 @@ def stratify(
 
 
 def negative_cycles(edges: Sequence[Edge]) -> dict[int, tuple[Edge, ...]]:
-    """The numbers of the rules whose negation or aggregate leads back to itself, each with a shortest cycle.
+    """The numbers of the rules with a negative edge on a cycle, each with a shortest cycle.
 
-    A cycle begins with what the rule negates, or aggregates over.
+    A cycle begins with the node that the rule negates or aggregates over.
     """
     ends = [
         end
@@ -154,9 +155,10 @@ def negative_cycles(edges: Sequence[Edge]) -> dict[int, tuple[Edge, ...]]:
 
 
 def _cycle(first: Edge, edges: Sequence[Edge]) -> tuple[Edge, ...]:
-    """A shortest way from what an edge comes from, over its rule, back to that.
+    """A shortest cycle from the edge's source over the edge's rule back to the source (breadth-first).
 
-    Of a rule that is not monotone whatever one instance reads leads to what any derives.
+    The instances of a rule that is not monotone share one node: a way that enters by one instance may leave
+    by another one.
     """
     following: dict[Node, list[Edge]] = {}
     derived: dict[int, list[Edge]] = {}
@@ -166,7 +168,7 @@ def _cycle(first: Edge, edges: Sequence[Edge]) -> tuple[Edge, ...]:
             derived.setdefault(edge.rule.number, []).append(edge)
 
     def steps(edge: Edge) -> list[Edge]:
-        """The edge itself; of a rule that is not monotone those to all that it derives."""
+        """The edge itself; for a rule that is not monotone, the edges to all its targets."""
         return [edge] if edge.rule.is_monotone or edge.link else derived[edge.rule.number]
 
     ways: dict[Node, tuple[Edge, ...]] = {}
@@ -187,9 +189,10 @@ def _cycle(first: Edge, edges: Sequence[Edge]) -> tuple[Edge, ...]:
 
 
 def _heights(edges: Sequence[Edge], stratum: dict[int, int]) -> dict[Node, int] | None:
-    """The least heights that suit the edges, but for those that are 0; None if there are none.
+    """The least heights that satisfy all edges, 0 omitted; None if a negative edge is on a cycle.
 
-    Rules that have a ``stratum`` (by number, 0 at first) are raised to the greatest of their instances.
+    A target is not lower than its source, and higher over a negative edge. ``stratum`` maps rules to 0 and is
+    changed in place: a rule is raised to the greatest height among its instances.
     """
     following: dict[Node, list[Edge]] = {}
     of_rule: dict[int, list[Edge]] = {number: [] for number in stratum}
@@ -198,7 +201,7 @@ def _heights(edges: Sequence[Edge], stratum: dict[int, int]) -> dict[Node, int] 
         if edge.rule.number in of_rule and not edge.link:
             of_rule[edge.rule.number].append(edge)
     waiting = deque(edge for edge in edges if edge.negative)
-    greatest = len(waiting)  # no way without a cycle goes over an edge twice
+    greatest = len(waiting)  # a path without a cycle has each negative edge at most once
     heights: dict[Node, int] = {}
     while waiting:
         edge = waiting.popleft()
@@ -218,16 +221,16 @@ def _heights(edges: Sequence[Edge], stratum: dict[int, int]) -> dict[Node, int] 
 
 
 def refuse_static_cycles(program: CompiledProgram) -> None:
-    """Raise ``UnstratifiableError`` if what rules say by name negates itself.
+    """Raise ``UnstratifiableError`` if the static edges have a cycle with a negative edge.
 
-    Such a program is wrong whatever the facts are. What rules do through guards and variable
-    predicates depends on the facts: rules are suspended by it.
+    Such a program is unstratifiable for all facts. Cycles through guards and variable predicates depend on
+    the facts, and suspend rules.
     """
     refuse(negative_cycles(static_edges(program)), program.dictionary)
 
 
 def refuse(cycles: Mapping[int, tuple[Edge, ...]], dictionary: TermDictionary) -> None:
-    """Raise ``UnstratifiableError`` with the cycles, if there are any; one for all rules in it."""
+    """Raise ``UnstratifiableError`` if there are cycles. Rules on the same cycle share one diagnostic."""
     complaints = []
     seen: set[frozenset[Node]] = set()
     for cycle in cycles.values():
@@ -248,15 +251,15 @@ def refuse(cycles: Mapping[int, tuple[Edge, ...]], dictionary: TermDictionary) -
 
 
 def cycle_texts(cycle: Sequence[Edge], dictionary: TermDictionary) -> list[str]:
-    """The nodes of a cycle; the last is the first."""
+    """The texts of a cycle's nodes; the first node is repeated at the end."""
     return [node_text(node, dictionary) for node in (cycle[0].source, *(edge.target for edge in cycle))]
 
 
 def verb(rule: CompiledRule) -> str:
-    """What a rule that is not monotone does with what it reads."""
+    """The verb for a rule that is not monotone, in messages."""
     return "negates" if rule.negations else "aggregates over"
 
 
 def called(rule: CompiledRule) -> str:
-    """A rule's name, or number, in a sentence."""
+    """A rule's name or number, in messages."""
     return f"rule {rule.label}" if rule.source.name else rule.label

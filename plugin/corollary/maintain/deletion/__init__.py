@@ -1,6 +1,6 @@
-"""Deletion strategies: one file each, and one line each in ``STRATEGIES``.
+"""Deletion strategies: a file and an entry in ``STRATEGIES`` for each.
 
-The order of the lines is that in which the cost model prefers strategies of equal cost.
+Among strategies of equal cost, the cost model chooses the first entry.
 """
 
 from corollary.maintain.deletion.backward_forward import BackwardForward
@@ -9,7 +9,7 @@ from corollary.maintain.deletion.recompute import Recompute
 from corollary.maintain.strategy import DeletionStrategy
 
 FALLBACK = Recompute()
-"""The strategy that can follow every transaction."""
+"""The strategy that follows a transaction when another one gives up."""
 
 STRATEGIES: dict[str, DeletionStrategy] = {
     strategy.name: strategy for strategy in (BackwardForward(), DRed(), FALLBACK)

@@ -1,7 +1,7 @@
-"""Backward/Forward: before a candidate is deleted, look for a proof of it.
+"""Backward/Forward: a candidate is deleted only if a search for another proof fails (``prover``).
 
-See ``prover``. Proofs need a schema that is settled before data is looked at; where data leads to schema
-facts, and in the layers of strata, DRed takes the place of this strategy.
+Proofs in the data layer need a schema that is final. Where data leads to schema facts, and in the layers of
+strata, DRed replaces this strategy.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ class BackwardForward:
     name = "backward/forward"
 
     def can_follow(self, request: Request) -> bool:
-        """Where no data leads to schema."""
+        """True if no data leads to schema facts."""
         return not request.engine.schema_depends_on_data
 
     def seconds(self, request: Request) -> float:
-        """By the time a removed fact has taken so far."""
+        """The learnt seconds per removed fact, times |Δ⁻|."""
         return learnt_seconds(request, self.name)
 
     def carry_out(self, request: Request, report: Report) -> Materialisation:
-        """I, layer by layer."""
+        """Follow the transaction layer by layer."""
         return follow(request, report, self)
 
     def fitting(self, engine: Engine) -> LayerwiseStrategy:
-        """DRed, if data leads to schema."""
+        """DRed if data leads to schema facts, else this strategy."""
         return DRed() if engine.schema_depends_on_data else self
 
     def on_layer(self, work: Workspace, layer: int) -> LayerDeletion:
-        """One layer."""
+        """DRed for a stratum, without a budget; else Backward/Forward."""
         if layer > DATA:
             return DRedLayer(work, layer, is_limited=False)
         return BackwardForwardLayer(work, layer)
@@ -62,11 +62,11 @@ class BackwardForwardLayer:
         )
 
     def unproved(self, candidates: Delta) -> Delta:
-        """The candidates without a proof, and what else was found to have none."""
+        """The candidates without a proof, and premises of theirs without a proof."""
         return self._prover.unproved(candidates, self._index)
 
     def charge(self, deletions: int) -> None:
-        """Nothing: what has no proof goes under every strategy."""
+        """Do nothing: every strategy deletes the facts without a proof."""
 
     def restore(self, deleted: Delta) -> None:
-        """Nothing: what had a proof was not deleted."""
+        """Do nothing: no fact with a proof was deleted."""

@@ -1,7 +1,7 @@
-"""DRed: delete all that is overdeleted, then derive again what the remaining facts prove.
+"""DRed (delete and rederive): delete all overdeleted facts, then rederive those that still follow.
 
 Algorithm 3 of Hu, Motik, Horrocks (2019), after Gupta, Mumick, Subrahmanian (1993). The paper's counters of
-nonrecursive derivations spare a fact that is derived from facts of E alone; here ``proved`` facts do.
+nonrecursive derivations save facts derived from E alone from overdeletion; here ``proved`` facts do.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from corollary.maintain.workspace import Workspace
 
 
 class DRed:
-    """Overdeletion and rederivation. It follows any program, in any layer."""
+    """Overdeletion and rederivation. Works for any program and any layer."""
 
     name = "dred"
 
     def can_follow(self, request: Request) -> bool:
-        """Where data leads to schema: elsewhere proofs cost less."""
+        """True if data leads to schema facts. Elsewhere Backward/Forward costs less."""
         return request.engine.schema_depends_on_data
 
     def seconds(self, request: Request) -> float:
-        """By the time a removed fact has taken so far."""
+        """The learnt seconds per removed fact, times |Δ⁻|."""
         return learnt_seconds(request, self.name)
 
     def carry_out(self, request: Request, report: Report) -> Materialisation:
-        """I, layer by layer."""
+        """Follow the transaction layer by layer."""
         return follow(request, report, self)
 
     def fitting(self, engine: Engine) -> DRed:
-        """Itself."""
+        """This strategy."""
         return self
 
     def on_layer(self, work: Workspace, layer: int) -> DRedLayer:
-        """One layer."""
+        """DRed on one layer. Only schema and data have a budget of deletions."""
         return DRedLayer(work, layer, is_limited=layer <= DATA)
 
 
@@ -57,10 +57,10 @@ class DRedLayer:
         return candidates
 
     def charge(self, deletions: int) -> None:
-        """Within what the transaction may delete of schema and data."""
+        """Spend the budget of deletions, if the layer has one."""
         if self._is_limited:
             self._work.deletions.spend(deletions)
 
     def restore(self, deleted: Delta) -> None:
-        """One step of every rule backward, and then the fixpoint."""
+        """Rederive: see ``Workspace.rederive``."""
         self._work.rederive(self._layer, deleted)

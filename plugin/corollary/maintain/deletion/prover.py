@@ -1,13 +1,15 @@
-"""Backward and forward: which facts can still be proved, given facts that are certain.
+"""The search for proofs: which candidates follow from facts that are proved (``certain``).
 
-The idea is that of the Backward/Forward algorithm (Motik, Nenov, Piro, Horrocks, Incremental Update of
-Datalog Materialisation, AAAI 2015), for whole sets of facts and for modules. To prove facts,
-see which of them modules derive from what is certain; of the others look at the premises of every
-instance that has them for its conclusion, and try to prove those, and so on backward. What is proved is
-certain from then on, and is carried forward to what was waiting for it. When there is nothing left to
-look at, what is not proved has no proof.
+This is the Backward/Forward algorithm (Motik, Nenov, Piro, Horrocks, Incremental Update of Datalog
+Materialisation, AAAI 2015), for sets of facts at a time, and by modules instead of rules. A candidate is
+proved if a module derives it from proved facts. For the other candidates, the premises of all their instances
+are checked next, and so on backward. Proved facts are propagated forward to the checked facts that depend on
+them. When no facts are left to check, the candidates that are not proved have no proof.
 
-Invariant: every fact in ``certain`` has a proof from the explicit facts that stay.
+    q symmetric, [a, q, b] explicit: each of [a, q, b] and [b, q, a] is a premise of the other.
+    Remove [a, q, b]: neither has a proof from E, so both are deleted.
+
+Invariant: every fact in ``certain`` has a proof from E after the transaction.
 """
 
 from __future__ import annotations
@@ -22,14 +24,14 @@ from corollary.modules.module import Module, feedback
 
 
 class Prover:
-    """What is certain, and what modules can prove from it."""
+    """Proves candidates by modules, from a growing set of proved facts (``certain``)."""
 
     def __init__(
         self, modules: Sequence[Module], certain: TripleIndex, budget: int, coming: Collection[int]
     ) -> None:
-        """At most ``budget`` facts are looked at; then ``TooMuch`` is raised.
+        """At most ``budget`` facts are checked; beyond that, ``TooMuch`` is raised.
 
-        Of the ``coming`` predicates some certain facts may not be there yet.
+        ``coming`` are the predicates of Δ⁺: some of their proved facts may not be in I yet.
         """
         self.certain = certain
         self._known = certain.but_for(coming)
@@ -37,9 +39,10 @@ class Prover:
         self._budget = Budget(budget, "proofs would look at too many facts")
 
     def unproved(self, candidates: Delta, facts: TripleIndex) -> Delta:
-        """The candidates (none of them certain) without proof, and what else was found to have none.
+        """The candidates without a proof, and other checked facts without one.
 
-        ``facts`` are all that there may still be: those that are gone are not among them.
+        Preconditions: no candidate is in ``certain``; ``facts`` is I without the facts deleted so far.
+        Returns nothing if all candidates are proved.
         """
         checked = NOTHING
         wanted = frontier = candidates
@@ -57,11 +60,11 @@ class Prover:
         return checked
 
     def _prove(self, frontier: Delta, checked: Delta) -> tuple[Delta, Delta]:
-        """Prove what can be proved of the frontier, and what follows from that among the checked facts.
+        """Prove facts of the frontier, and checked facts that follow from these. Returns the rest of both.
 
-        Returns what is left of both. Every module is asked for the frontier, and then told what others have
-        proved that it reads; of what it has proved itself only what is to be ``returning``. It is asked again
-        for all that is checked where that is less than what it would be told.
+        Each module first rederives the frontier. Then it receives the facts that other modules proved, and of
+        its own the ``feedback``, and propagates them. If these are more than the checked facts, the module
+        rederives the checked facts instead.
         """
         news = [NOTHING for _ in self._modules]
         asked = 0

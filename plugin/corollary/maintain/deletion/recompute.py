@@ -1,4 +1,4 @@
-"""Recompute: the materialisation from scratch. What every other strategy is measured against."""
+"""Recompute: materialise from scratch. The baseline of the other strategies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from corollary.maintain.strategy import Request
 
 
 class Recompute:
-    """Materialises the new E under the new program."""
+    """Materialises E after the transaction under the new program."""
 
     name = "starting over"
 
@@ -17,11 +17,11 @@ class Recompute:
         return True
 
     def seconds(self, request: Request) -> float:
-        """What materialising took the last time."""
+        """The time of the monotone rules in the last materialisation."""
         return request.engine.seconds
 
     def carry_out(self, request: Request, report: Report) -> Materialisation:
-        """I from scratch."""
+        """Materialise on a new engine."""
         result = materialise(request.explicit, request.program, request.before.dictionary)
         result.engine.schema_depends_on_data |= request.engine.schema_depends_on_data
         return result
