@@ -1,8 +1,8 @@
-"""Explanations: which facts and rules make a fact hold, or contradict each other.
+"""Explanations: proofs of a fact, or of an inconsistency, from explicit facts.
 
-``explain`` looks backwards from a fact to explicit ones (``ways`` finds rule instances, ``search`` the
-shortest proofs); an ``Explanation`` prints itself as text, JSON, Graphviz and HTML. Nothing is recorded
-while rules are evaluated, so what nobody asks about costs nothing.
+``explain`` searches backward from a fact: ``ways`` finds rule instances, ``search`` the shortest proofs. An
+``Explanation`` prints as text, JSON, Graphviz and HTML. Evaluation records nothing for explanations, so they
+cost nothing until they are asked for.
 """
 
 from corollary.explain.explained import Status

@@ -1,7 +1,7 @@
-"""Rules backward: every rule in a form with its head as one more body atom.
+"""Backward rules: the rules of a program, each with a head as a further body atom.
 
-The facts to explain are matched with that atom (as for rederivation in ``modules.semi_naive``), so one run
-of a plan finds the instances for many of them, whatever module derived them.
+This atom is matched with the facts to explain, as for rederivation in ``modules.semi_naive``. So one run of a
+plan finds the instances of a rule for many facts, whatever module derived these facts.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from corollary.program.shapes import closed_predicate, loopless_predicate
 class Backward:
     """A rule with one of its heads as the last body atom.
 
-    ``order`` is the order in which premises are told; ``is_closure`` says whether the rule closes a predicate
-    transitively, and ``is_loopless`` whether it leaves out what would lead back to its start.
+    ``order`` is the order in which premises are printed, as positions in the body. ``is_closure``: the rule
+    closes a predicate transitively. ``is_loopless``: it does so with ``FILTER(?x != ?z)``.
     """
 
     def __init__(self, rule: CompiledRule, head: Atom) -> None:
@@ -48,7 +48,11 @@ class Backward:
         facts: TripleIndex,
         data: TripleIndex | None = None,
     ) -> Batch:
-        """The bindings of all instances with a wanted head; all atoms but guards match ``data`` if given."""
+        """The bindings of all instances over ``facts`` whose head is a wanted fact.
+
+        With ``data``, only guards and virtual relations are read from ``facts``, all other atoms from
+        ``data``.
+        """
         ages = {Age.ALL: facts, Age.RECENT: wanted, Age.OLD: facts if data is None else data}
         if not self._trigger.is_viable(ages):
             return Batch.none()
@@ -58,18 +62,18 @@ class Backward:
         return run_delta(self._plan, ages, self._form, context)
 
     def heads(self, batch: Batch) -> tuple[Column, Keys]:
-        """The predicates and packed ends of the heads of a batch's rows."""
+        """The predicate and the packed pair (subject, object) of the head, for every row of a batch."""
         return batch.column(self.head.p), pack(batch.column(self.head.s), batch.column(self.head.o))
 
 
 _FORMS: WeakKeyDictionary[CompiledProgram, dict[int, tuple[CompiledRule, list[Backward]]]] = (
     WeakKeyDictionary()
 )
-"""The backward forms of a program's rules, by number: their plans are made once."""
+"""The backward rules of a program, by rule number. Kept, so that their plans are made once."""
 
 
 def leading_to(program: CompiledProgram, wanted: TripleIndex) -> Iterator[Backward]:
-    """The rules that may have a wanted fact for a head."""
+    """The backward rules whose head may match a wanted fact."""
     known = _FORMS.setdefault(program, {})
     predicates = set(wanted.predicates())
     for rule in program.rules:
@@ -80,7 +84,7 @@ def leading_to(program: CompiledProgram, wanted: TripleIndex) -> Iterator[Backwa
 
 
 def _with_guards_over_all(plan: DeltaPlan, rule: CompiledRule) -> DeltaPlan:
-    """The plan with guards and virtual relations read from all facts; other body atoms read the old ones."""
+    """The plan with guards and virtual relations read from all facts. Other body atoms read the old facts."""
     guards = {rule.atoms[i] for i in rule.guards}
 
     def changed(steps: Plan) -> Plan:
@@ -97,7 +101,7 @@ def _with_guards_over_all(plan: DeltaPlan, rule: CompiledRule) -> DeltaPlan:
 
 
 def _closure_order(rule: CompiledRule) -> tuple[int, ...]:
-    """The body of a transitivity rule: its guards, the first edge, the second."""
+    """The positions of a transitivity rule's body atoms: its guards, the first edge, the second."""
     head = rule.heads[0]
     first, second = rule.data
     if rule.atoms[first].s != head.s:

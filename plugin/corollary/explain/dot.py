@@ -1,4 +1,4 @@
-"""Explanations as Graphviz pictures: boxes are facts (explicit ones filled), ellipses rules."""
+"""Explanations as Graphviz digraphs: boxes are facts (explicit facts filled), ellipses are rules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from corollary.program.components import quoted
 
 
 def dot(explanation: Explained) -> str:
-    """A digraph; arrows lead from premises over rules to conclusions."""
+    """A digraph. Arrows lead from premises to rule applications, and from these to conclusions."""
     wording = Wording(explanation)
     lines = ["digraph explanation {", "  rankdir=BT;", "  node [fontname=Helvetica, fontsize=10];"]
     if not explanation.proofs:

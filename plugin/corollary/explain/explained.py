@@ -1,4 +1,4 @@
-"""What was explained, as data: proofs, and what is known of the fact."""
+"""The result of an explanation as data: the proofs, and the status of the fact."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from corollary.terms.dictionary import TermDictionary
 
 
 class Status(Enum):
-    """What is known of a fact before anything is proved."""
+    """Whether the fact is explicit, inferred or absent, or an inconsistency is explained."""
 
     EXPLICIT = "explicit"
     INFERRED = "inferred"
@@ -22,11 +22,11 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Explained:
-    """Proofs of a fact, the shortest first; those of an explicit fact do not use it.
+    """Proofs of a fact, the shortest first. Proofs of an explicit fact do not use the fact itself.
 
-    ``fact`` is in N-Triples terms; None for an inconsistency, whose constraint is ``rule``. If there is no
-    proof, ``is_complete`` says whether that is certain: the search ends after some 100,000 rule instances.
-    ``unknown`` are the terms that no fact mentions.
+    ``fact`` has N-Triples terms, or is None for an inconsistency, whose constraint is ``rule``. Without
+    proofs, ``is_complete`` says whether there are none; if False, the search was given up after some 100,000
+    rule instances. ``unknown`` are the terms of an absent fact that occur in no fact.
     """
 
     status: Status

@@ -1,4 +1,4 @@
-"""Explanations: why a fact holds, or what makes an inconsistency, as proofs that can be printed."""
+"""Explanations: proofs of a fact or of an inconsistency, that can be printed."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from corollary.explain.ways import Way, Ways
 from corollary.program.components import Prefixes
 
 EFFORTS = (Effort(100, 3_000, False), Effort(10, 100_000, True), Effort(None, 100_000, True))
-"""One after the other, until one finds a proof."""
+"""Tried in this order until one finds a proof."""
 
 
 @dataclass(frozen=True)
 class Explanation(Explained):
-    """Proofs of a fact, to be printed by ``str``, ``as_dict``, ``dot`` and ``html``."""
+    """Proofs of a fact, which ``str``, ``as_dict``, ``dot`` and ``html`` print."""
 
     def __str__(self) -> str:
         return text.text(self)
 
     def as_dict(self) -> dict[str, Any]:
-        """What ``docs/explanations.md`` describes: for JSON."""
+        """The explanation as a JSON document: ``docs/explanations.md`` describes the keys."""
         return json_format.document(self)
 
     def dot(self) -> str:
-        """A Graphviz picture of all proofs."""
+        """All proofs as a Graphviz digraph."""
         return dot.dot(self)
 
     def html(self) -> str:
-        """A piece of HTML: proofs to fold and unfold."""
+        """An HTML fragment: proofs that can be folded and unfolded."""
         return html.html(self)
 
     def _repr_html_(self) -> str:
@@ -45,9 +45,9 @@ class Explanation(Explained):
 def explain(
     result: Materialisation, s: int, p: int, o: int, *, limit: int = 1, prefixes: Prefixes | None = None
 ) -> Explanation:
-    """Why the fact (s, p, o) holds: up to ``limit`` proofs.
+    """Up to ``limit`` proofs of the fact (s, p, o), given as term ids; none if the fact does not hold.
 
-    A fact that does not hold has none. ``prefixes`` shorten what is printed; by default the program's.
+    ``prefixes`` shorten printed terms; the default are the program's prefixes.
     """
     fact = (s, p, o)
     status = Status.ABSENT
@@ -66,7 +66,7 @@ def explain(
 def explain_inconsistency(
     result: Materialisation, found: Inconsistency, *, limit: int = 1, prefixes: Prefixes | None = None
 ) -> Explanation:
-    """Why the facts of an inconsistency hold, up to ``limit`` proofs, and by which constraint they clash."""
+    """Up to ``limit`` proofs that the facts of an inconsistency hold and violate its constraint."""
     ways = [
         way
         for rule in result.compiled.rules
@@ -81,9 +81,10 @@ def explain_inconsistency(
 def _proofs(
     result: Materialisation, fact: Fact, limit: int, ways_to_false: list[Way] | None = None
 ) -> tuple[tuple[Proof, ...], bool]:
-    """Proofs of a fact that holds, and whether there are none for certain if there are none.
+    """Proofs of a fact that holds. Without proofs, the other result is whether there are none for certain.
 
-    The search counts what is used twice twice; a reader does not, so the proofs are put in order once more.
+    The search counts the rules of a fact used twice twice. ``Proof.size`` counts them once: so the proofs are
+    sorted again.
     """
     for effort in EFFORTS:
         search = Search(fact, result, effort, ways_to_false)
@@ -110,7 +111,7 @@ def _explanation(
 
 
 def _unknown(index: TripleIndex, fact: Fact) -> list[int]:
-    """The terms of a fact that no fact mentions."""
+    """The terms of a fact that occur in no fact of the index."""
     return [
         term
         for term in dict.fromkeys(fact)

@@ -1,4 +1,4 @@
-"""Explanations as HTML: details to fold and unfold, without scripts. The first levels are open."""
+"""Explanations as HTML: ``details`` elements, without scripts. The first levels are open."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RULE = "color:#666;font-size:90%"
 
 
 def html(explanation: Explained) -> str:
-    """A ``div``."""
+    """A ``div`` element."""
     wording = Wording(explanation)
     trees = "".join(part for proof in explanation.proofs for part in _tree(proof, wording))
     verdict = f"<p>{escape(wording.verdict(explanation))}</p>"

@@ -10,7 +10,7 @@ from corollary.explain.wording import Wording, fact_texts
 
 
 def document(explanation: Explained) -> dict[str, Any]:
-    """Dicts, lists, strings, numbers and booleans."""
+    """The explanation as dicts, lists, strings, numbers, booleans and None."""
     wording = Wording(explanation)
     return {
         "status": explanation.status.value,

@@ -1,4 +1,4 @@
-"""What the virtual relations of lists rest on: the rdf:first and rdf:rest facts of cells."""
+"""Proofs of virtual facts about RDF lists, from the rdf:first and rdf:rest facts of cells."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class ListReader:
         self._first, self._rest, self._nil = (encode(f"<{RDF}{n}>") for n in ("first", "rest", "nil"))
 
     def readings(self, fact: Fact) -> list[tuple[Reading, tuple[Fact, ...]]]:
-        """Why a virtual fact holds, and the facts that this rests on: one for every reading that shows it.
+        """The reasons of a virtual fact, each with its premises: one for every reading that has it.
 
-        Nothing for a fact about literals.
+        Empty for a virtual fact about literals.
         """
         subject, predicate, value = fact
         name, _, number = self._result.dictionary.decode(predicate).partition("_")
@@ -55,7 +55,7 @@ class ListReader:
         return [position for position, cell in enumerate(cells) if relation.has(cell, item)]
 
     def _whole(self, head: int, reading: int, wanted: dict[int, int]) -> tuple[Reading, tuple[Fact, ...]]:
-        """A whole list; ``wanted`` are the items to be told, by position, where cells have several."""
+        """The reason with all cells of a reading. ``wanted``: items by position, for cells with several."""
         cells = self._result.cells[reading]
         items = tuple(wanted.get(i, self._item(cell)) for i, cell in enumerate(cells))
         rests = zip(cells, (*cells[1:], self._nil), strict=True)
@@ -67,6 +67,6 @@ class ListReader:
         return Reading(head, cells, items), tuple(facts)
 
     def _item(self, cell: int) -> int:
-        """An item of a cell, an explicit one if there is one."""
+        """An item of a cell, explicit if possible."""
         explicit = self._result.explicit.relation(self._first).objects(cell)
         return (explicit or self._result.index.relation(self._first).objects(cell))[0]

@@ -1,5 +1,7 @@
-"""A proof as an outline: lines in the order of reading, each with its depth. Recursion would not do: proofs
-may be deeper than Python's stack."""
+"""A proof as an outline: lines with depths, in depth-first order.
+
+The traversal is not recursive: proofs may be deeper than Python's stack.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,11 @@ from corollary.explain.wording import premises_told
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A step's place in the outline. ``last`` says for it and each level above whether none follows there;
-    ``is_repeated`` that its premises stand further up already."""
+    """A step's place in the outline.
+
+    ``last``: for each level down to this line, whether its line there is the last one. ``is_repeated``: an
+    earlier line has the step's premises.
+    """
 
     number: int
     last: tuple[bool, ...]
@@ -26,7 +31,7 @@ class Line:
 
 
 def outline(proof: Proof) -> Iterator[Line]:
-    """The conclusion, then its premises, each followed by its own."""
+    """The conclusion, then its premises, each followed by its own premises."""
     waiting: list[tuple[int, tuple[bool, ...]]] = [(len(proof.steps) - 1, ())]
     told: set[int] = set()
     while waiting:

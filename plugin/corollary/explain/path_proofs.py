@@ -1,8 +1,8 @@
-"""Shortest paths: why a transitive closure relates two ends.
+"""Shortest paths: proofs of facts of a transitive closure.
 
-Over explicit edges if these suffice, else over *near* ones too, which one rule makes from explicit data, or
-over all edges that other rules derive, the cheapest ones first. Alternatives to the shortest path are the
-shortest ones without one of its edges.
+A path goes over explicit edges if there is one. Else it may also use *near* edges, which one rule derives
+from explicit data, or all edges that other rules derive; then edges that need few rules are preferred. The
+alternatives of a shortest path are the shortest paths that avoid one of its edges.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from corollary.explain.proof import Fact
 from corollary.kernels.sorted import Keys
 
 Weights = dict[int, int]
-"""How many rules an edge costs at least, by packed pair; edges that only the closure has are not there."""
+"""Lower bounds on the rule applications for edges, by packed pair; the closure's own edges are left out."""
 
 FEW_NODES = 16
-"""Between ends with more nodes than this a path over near edges is enough: there are too many other ways."""
+"""Nodes between two ends. With more, the first paths are enough: the fact has too many other instances."""
 
 SOME_NODES = 128
-"""Between ends with more nodes than this only near edges are looked at."""
+"""Nodes between two ends. With more, only explicit and near edges are searched."""
 
 MOST_NODES = 1024
-"""Between ends with more nodes than this only explicit edges are looked at."""
+"""Nodes between two ends. With more, only explicit edges are searched."""
 
 HOP = 1 << 20
-"""A rule costs more than all hops together: few inferred edges are better than few edges."""
+"""The weight of one rule application; an edge adds 1. So few rule applications come before few edges."""
 
 Edge = tuple[int, int]
 Edges = Callable[[int], list[Edge]]
-"""The edges from a node: where each leads, and its weight."""
+"""The edges from a node, as pairs (node, weight)."""
 
 
 class Paths:
-    """Finds paths over one materialisation.
+    """Finds paths in one materialisation.
 
-    ``weigh`` gives the weights of a predicate's facts among some sorted pairs, those that are near or all.
-    Each path has up to ``detours`` alternatives, which avoid one of its edges.
+    ``weigh(predicate, keys, near)`` gives the weights of facts (packed, sorted), of near edges only if
+    ``near``. For each shortest path, up to ``detours`` alternatives are searched.
     """
 
     def __init__(
@@ -59,9 +59,9 @@ class Paths:
         self._edges: dict[tuple[int, frozenset[int], bool], dict[int, list[Edge]]] = {}
 
     def find(self, fact: Fact) -> tuple[list[list[int]], bool]:
-        """Nodes of paths that explain a fact of a closed relation, the shortest first, without the fact.
+        """The nodes of paths that prove a fact of a closed relation without the fact, the shortest first.
 
-        The other result is whether they are enough, because there are too many other ways.
+        Also returns whether these paths are enough, since the fact would have too many other rule instances.
         """
         start, predicate, end = fact
         closure, given = self._index.relation(predicate), self._explicit.relation(predicate)
@@ -81,7 +81,7 @@ class Paths:
         return found + [path for path in others if path not in found], False
 
     def _paths(self, start: int, end: int, edges: Edges) -> Iterator[list[int]]:
-        """The shortest path, and the shortest ones without one of its edges."""
+        """The shortest path, then the shortest paths that avoid one of its first ``detours`` edges."""
         shortest = _shortest(start, end, edges, (start, end))
         if shortest is None:
             return
@@ -94,7 +94,7 @@ class Paths:
                 yield path
 
     def _among(self, predicate: int, nodes: frozenset[int], *, near: bool) -> Edges:
-        """The edges between nodes that are not the closure's own; the members of a clique share them."""
+        """The edges between nodes that not only the closure derives. Cached: a clique's pairs share them."""
         edges = self._edges.get((predicate, nodes, near))
         if edges is None:
             edges = self._edges[predicate, nodes, near] = {}
@@ -107,7 +107,7 @@ class Paths:
 
 
 def _shortest(start: int, end: int, edges: Edges, avoided: Edge) -> list[int] | None:
-    """Dijkstra's algorithm, without the edge from start to end and another one to avoid."""
+    """The nodes of a shortest path (Dijkstra), without the edge (start, end) and without ``avoided``."""
     before: dict[int, int] = {}
     queue = [(0, start, start)]
     while queue:

@@ -1,8 +1,8 @@
-"""Proofs as data: steps in order, each from facts that earlier steps have.
+"""Proofs as data: a list of steps, each of which concludes a fact from the facts of earlier steps.
 
-A proof is a list, not a tree: what is used twice is proved once, nothing can be circular, and no proof is too
-deep to be walked through. Invariant: the premises of a step are numbers of earlier steps, and the last step
-is what is proved.
+A proof is a list and not a tree: a fact that is used twice is proved once, no proof is circular, and none is
+too deep for a traversal. Invariant: the premises of a step are numbers of earlier steps, and the last step
+has the fact that is proved.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Fact = tuple[int, int, int]
 """Subject, predicate, object as term ids."""
 
 FALSE: Fact = (-1, -1, -1)
-"""What an inconsistency is the proof of."""
+"""The conclusion of a proof of an inconsistency."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What an aggregate was computed from: ``count`` matches in all, the first with their facts."""
+    """The matches of an aggregate's inner body: their ``count``, and the facts of the first ones."""
 
     element: Aggregate
     count: int
@@ -37,11 +37,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Application:
-    """A rule, and what its variables stand for (ids by name).
+    """A rule instance: a rule, and the ids that are bound to its variables, by name.
 
-    The premises are the facts that match the body's atoms, each once, then those of its groups. With
+    The premises are the facts that match the body's atoms, each once, then the facts of its groups. With
     ``is_path`` the rule closes a predicate transitively and was applied along a whole path: the premises are
-    what the rule's guards match, then the edges in order.
+    the facts that match the rule's guards, then the edges in order.
     """
 
     rule: CompiledRule
@@ -50,23 +50,23 @@ class Application:
     is_path: bool = False
 
     def value(self, term: int) -> int:
-        """A term of the rule's atoms with the bindings put in; a variable without one stays negative."""
+        """The id of a term of the rule's atoms under the bindings; an unbound variable stays negative."""
         return term if term >= 0 else self.bindings.get(self.rule.names[-1 - term], term)
 
     def fact(self, atom: Atom) -> Fact:
-        """An atom with the bindings put in."""
+        """The fact of an atom under the bindings."""
         return self.value(atom.s), self.value(atom.p), self.value(atom.o)
 
     def guards(self) -> tuple[Fact, ...]:
-        """What matches the rule's guards."""
+        """The facts that match the rule's guards."""
         return tuple(self.fact(self.rule.atoms[i]) for i in sorted(self.rule.guards))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """The fact says something of an RDF list: its cells, and of each cell the item that is looked at.
+    """The reason of a virtual fact about an RDF list: its cells, and one item of each cell.
 
-    The premises are the cells' rdf:first and rdf:rest facts, as far as they matter.
+    The premises are the rdf:first and rdf:rest facts of the cells that the fact depends on.
     """
 
     list: int
@@ -76,7 +76,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """The fact says what literals denote, which needs no proof."""
+    """The reason of a virtual fact about the values of literals: it needs no proof."""
 
 
 Reason = Given | Application | Reading | Meaning
@@ -84,7 +84,7 @@ Reason = Given | Application | Reading | Meaning
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A fact, why it holds, and the numbers of the steps that this rests on."""
+    """A fact, its reason, and the numbers of the steps that have the premises."""
 
     fact: Fact
     reason: Reason
@@ -93,7 +93,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Proof:
-    """Steps in an order in which each follows from earlier ones. The last is what is proved."""
+    """Steps in topological order: premises first, the proved fact last."""
 
     steps: tuple[Step, ...]
 
@@ -103,12 +103,12 @@ class Proof:
 
     @cached_property
     def size(self) -> int:
-        """How many times a rule was applied; a path counts as one."""
+        """The number of rule applications; a path counts as one."""
         return sum(isinstance(step.reason, Application) for step in self.steps)
 
     @cached_property
     def height(self) -> int:
-        """How many rules were applied one after the other, at most."""
+        """The largest number of rule applications on a chain of premises."""
         heights: list[int] = []
         for step in self.steps:
             below = max((heights[i] for i in step.premises), default=0)
@@ -116,7 +116,7 @@ class Proof:
         return heights[-1]
 
     def facts(self) -> tuple[Fact, ...]:
-        """The explicit facts that the proof rests on."""
+        """The explicit facts that the proof uses."""
         return tuple(step.fact for step in self.steps if isinstance(step.reason, Given))
 
     def __repr__(self) -> str:

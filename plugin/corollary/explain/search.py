@@ -1,20 +1,21 @@
 """The search for the shortest proofs.
 
-Facts and ways (rule instances) are a graph with *and* and *or*; a proof chooses one way for each fact it
-needs. Knuth's generalisation of Dijkstra's algorithm (A Generalization of Dijkstra's Algorithm, 1977)
-finds the cheapest choice, which is never circular. The graph is not known beforehand: a fact that has not
-been looked into is taken to cost one rule, the least an inferred fact can. As long as the cheapest choice
-has such facts, their ways are found and the choice is made again; once it has none, no proof is shorter
-(A* with that bound).
+Facts and *ways* (rule instances) form an and/or graph: a fact needs one way, a way needs all its premises. A
+proof is a *choice* of one way for each fact it needs. Knuth's generalisation of Dijkstra's algorithm (A
+Generalization of Dijkstra's Algorithm, 1977) finds the cheapest choice, which is never circular.
 
-A clique of equal things has more short choices than can be ruled out one by one. ``Effort.eager`` finds the
-ways to everything first, and chooses once.
+The graph is expanded lazily. A fact that is not expanded counts as one rule, the lower bound for an inferred
+fact. While the cheapest choice has such facts, they are expanded and the choice is computed again. A choice
+without such facts is optimal (A* with this bound).
+
+A clique of equal terms has more short choices than can be excluded one by one. With ``Effort.eager`` the
+whole graph is expanded first, and the choice is computed once.
 
 Further proofs are found by partition (Lawler, A Procedure for Computing the K Best Solutions, 1972): every
 other proof agrees with the last one up to some fact, and takes another way there.
 
-Invariant: of the proofs not given yet, the next is the one with the least cost; the cost counts rules,
-those for a fact used twice twice.
+Invariant: the next proof has the least cost of those not yet yielded. The cost is the number of rule
+applications; those for a fact that is used twice count twice.
 """
 
 from __future__ import annotations
@@ -29,20 +30,23 @@ from corollary.explain.proof import FALSE, Application, Fact, Given, Proof, Reas
 from corollary.explain.ways import Way, Ways
 
 RULE = 1 << 20
-"""What one rule costs; the lower digits count facts that have not been looked into."""
+"""The cost of one rule application; the lower bits of a cost count facts that are not expanded."""
 
 GROWTH = 8
-"""A round goes over the whole graph, so the graph grows by one part in so many before the next."""
+"""The graph grows by about 1/GROWTH before the next choice, since every choice traverses the whole graph."""
 
 DETOURS = 8
-"""So many alternatives of a path are looked at, if there is time for that."""
+"""Alternatives of a shortest path that are searched, unless ``Effort.eager``."""
 
 Choice = dict[Fact, Way]
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What a search may take: of a rule ``most`` instances for one fact (None: all), ``budget`` in all."""
+    """Limits of a search: ``most`` instances of one rule for one fact (None: all), and ``budget`` in all.
+
+    ``eager``: expand the whole graph before choosing.
+    """
 
     most: int | None
     budget: int
@@ -51,7 +55,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Solution:
-    """The cheapest choice under conditions: the way of some facts is settled, and of one some are barred."""
+    """The cheapest choice in a part of the partition, given by ``settled`` ways and by ``barred`` ways."""
 
     cost: int
     choice: Choice
@@ -60,7 +64,7 @@ class Solution:
 
 
 class Search:
-    """Looks for proofs of one fact, or of FALSE if ``ways_to_false`` are given."""
+    """Searches proofs of one fact, or of FALSE if ``ways_to_false`` are given."""
 
     def __init__(
         self, goal: Fact, result: Materialisation, effort: Effort, ways_to_false: list[Way] | None = None
@@ -75,7 +79,7 @@ class Search:
         self._looked_at = 0
 
     def proofs(self) -> Iterator[Proof]:
-        """Proofs that do not use the goal itself, the shortest first."""
+        """Proofs that do not use the goal as a premise, the shortest first."""
         numbers = count()
         queue: list[tuple[int, int, Solution]] = []
 
@@ -97,7 +101,7 @@ class Search:
                     settled[fact] = way
 
     def _solve(self, settled: Mapping[Fact, Way], barred: Mapping[Fact, frozenset[Way]]) -> Solution | None:
-        """The cheapest choice; None if there is none, or the search was given up."""
+        """The cheapest choice under the conditions; None if there is none, or the budget is spent."""
         while True:
             found = self._cheapest(settled, barred)
             if found is None:
@@ -114,9 +118,9 @@ class Search:
             self._look_into(list(dict.fromkeys((*needed, *islice(others, most)))), most)
 
     def _look_into(self, facts: list[Fact], further: int) -> None:
-        """Find the ways to facts, then to what the most promising ones need, and so on for so many facts.
+        """Expand facts, then up to ``further`` premises, of the ways with the fewest unknown premises.
 
-        If eager, to what any of them need, and so on to the end.
+        If eager, expand the premises of all ways, until nothing is unknown or the budget is spent.
         """
         while facts and self._looked_at <= self._effort.budget:
             following: dict[Fact, None] = {}
@@ -143,7 +147,7 @@ class Search:
     def _cheapest(
         self, settled: Mapping[Fact, Way], barred: Mapping[Fact, frozenset[Way]]
     ) -> tuple[int, Choice] | None:
-        """Knuth's algorithm over what is known of the graph."""
+        """Knuth's algorithm on the expanded part of the graph: the least cost of the goal, and the choice."""
         numbers = count()
         queue: list[tuple[int, int, Fact, Way | None]] = []
         users: dict[Fact, list[list[int]]] = {}
@@ -197,7 +201,7 @@ class Search:
 
 
 def _reached(goal: Fact, choice: Choice) -> list[Fact]:
-    """The facts that a choice uses, the goal first, each before the facts it was first needed for."""
+    """The facts that a choice uses, breadth first from the goal."""
     order = [goal]
     reached = {goal}
     for fact in order:
@@ -210,12 +214,12 @@ def _reached(goal: Fact, choice: Choice) -> list[Fact]:
 
 
 def _needed(goal: Fact, choice: Choice) -> list[Fact]:
-    """Those of them that the choice has a way for."""
+    """The facts that a choice uses and has a way for, breadth first from the goal."""
     return [fact for fact in _reached(goal, choice) if fact in choice]
 
 
 def _proof(goal: Fact, choice: Choice) -> Proof:
-    """The choice as a proof: premises first, and paths in one piece."""
+    """The choice as a proof: premises first, nested paths joined."""
     steps: list[Step] = []
     numbers: dict[Fact, int] = {}
     waiting = [goal]
@@ -239,7 +243,7 @@ def _proof(goal: Fact, choice: Choice) -> Proof:
 
 
 def _in_one_piece(fact: Fact, choice: Choice) -> tuple[Fact, ...]:
-    """The premises of a fact's way; edges of a path that are paths by the same rule are paths of edges."""
+    """The premises of a fact's way. An edge that is a path by the same rule is replaced by its edges."""
     way = choice.get(fact)
     if way is None:
         return ()
@@ -267,7 +271,7 @@ def _in_one_piece(fact: Fact, choice: Choice) -> tuple[Fact, ...]:
 
 
 def _without_loops(edges: list[Fact]) -> list[Fact]:
-    """A path that passes no node twice, unless it leads back to its start."""
+    """The path without its cycles. Only its end may be its start."""
     path: list[Fact] = []
     for edge in edges:
         place = next((i for i, (node, _, _) in enumerate(path) if node == edge[0]), None)

@@ -1,4 +1,4 @@
-"""Explanations as plain text: a tree of facts, under each fact the rule that gives it."""
+"""Explanations as plain text: a tree of facts, under each fact the rule that derives it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from corollary.explain.wording import Wording
 
 
 def text(explanation: Explained) -> str:
-    """The verdict, then one tree a proof. Ends without a line break."""
+    """The verdict, then one tree for each proof. Ends without a line break."""
     wording = Wording(explanation)
     lines = [wording.verdict(explanation)]
     for number, proof in enumerate(explanation.proofs, 1):

@@ -1,8 +1,8 @@
-"""Ways: the rule instances that lead to a fact, found by running rules backward.
+"""Ways: the rule instances that conclude a fact, found by running rules backward.
 
-Of a hub's thousands of instances those with the fewest inferred premises are kept. A transitivity rule is
-applied along whole paths: to pairs of edges there are as many ways as nodes in between, and hardly any
-bound on what each costs.
+A fact may have thousands of instances; those with the fewest inferred premises are kept. A transitivity rule
+is applied along whole paths. For pairs of edges there would be as many ways as nodes in between, with weak
+lower bounds on their costs.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ from corollary.program.compile import Atom, CompiledRule, Grouping, compile_rule
 from corollary.terms.dictionary import KIND_SHIFT, Kind
 
 Counts = NDArray[np.uint16]
-"""So narrow that NumPy sorts them in linear time."""
+"""NumPy sorts 16-bit integers in linear time."""
 
 MOST_SHOWN = 10
-"""Of so many matches that an aggregate was computed from the facts are told."""
+"""Matches of an aggregate whose facts become premises."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Way:
-    """One way to conclude a fact: from all of these facts, each named once."""
+    """One way to conclude a fact: the reason, and its premises without duplicates."""
 
     reason: Application | Reading | Meaning
     premises: tuple[Fact, ...]
 
 
 class Ways:
-    """Finds ways over one materialisation: of one rule up to ``most`` for a fact, and the shortest paths.
+    """Finds ways in one materialisation: up to ``most`` instances of a rule for a fact, and shortest paths.
 
-    If ``most`` is None, all instances, and closures edge by edge. Paths have so many ``detours``.
+    If ``most`` is None: all instances, and transitivity rules on pairs of edges. ``detours`` as in ``Paths``.
     """
 
     def __init__(self, result: Materialisation, most: int | None, detours: int) -> None:
@@ -65,7 +65,7 @@ class Ways:
         self._paths = Paths(result.index, result.explicit, self._weights, detours)
 
     def to(self, facts: Collection[Fact]) -> dict[Fact, list[Way]]:
-        """The ways to each of some facts that hold."""
+        """All ways to each of some facts. Precondition: the facts hold."""
         found: dict[Fact, list[Way]] = {fact: [] for fact in facts}
         derived = [fact for fact in facts if not is_virtual(fact[1])]
         for fact in found:
@@ -84,7 +84,7 @@ class Ways:
         return {fact: _distinct(fact, ways) for fact, ways in found.items()}
 
     def to_false(self, rule: CompiledRule, facts: Collection[Fact]) -> list[Way]:
-        """The way in which just these facts violate a constraint, if they do."""
+        """A list with one instance of a constraint over just these facts; empty if there is none."""
         clash = _index_of(facts)
         plan = tuple(
             replace(step, age=Age.RECENT) if isinstance(step, Join) else step
@@ -96,9 +96,10 @@ class Ways:
         return [way for way in _distinct(FALSE, ways) if set(facts) <= set(way.premises)][:1]
 
     def _weights(self, predicate: int, keys: Keys, near: bool) -> Weights:
-        """For facts of a predicate that rules derive, closures aside: a least number of rules for each.
+        """Lower bounds on the rule applications for facts (packed, sorted) of a predicate.
 
-        Exact for explicit facts, which weigh 0; otherwise one more than the inferred premises.
+        0 for an explicit fact, else 1 + the inferred premises of its best instance. Facts that only closures
+        or aggregates derive are left out. With ``near``, data atoms match explicit facts only.
         """
         explicit = self._explicit.relation(predicate).contains(keys)
         found: Weights = dict.fromkeys(keys[explicit].tolist(), 0)
@@ -117,10 +118,10 @@ class Ways:
         return found
 
     def _along_paths(self, facts: Collection[Fact], found: dict[Fact, list[Way]]) -> set[Fact]:
-        """Find the ways by transitivity, along paths if there are any.
+        """Add the ways by transitivity rules to ``found``: along paths, else by pairs of edges.
 
-        Returned are the facts for which only rules over one fact are worth a look beside these: there are as
-        many ways by other rules as nodes in between.
+        Returns the facts with enough paths. For these only rules with one data atom are tried: others may
+        have as many instances as there are nodes in between.
         """
         enough: set[Fact] = set()
         wanted = _index_of(facts)
@@ -144,7 +145,7 @@ class Ways:
         return enough
 
     def _take(self, backward: Backward, wanted: Collection[Fact], found: dict[Fact, list[Way]]) -> None:
-        """Find the ways by one rule."""
+        """Add the ways by one rule to ``found``."""
         if not wanted:
             return
         batch = backward.run(self._context, _index_of(wanted), self._index)
@@ -152,7 +153,7 @@ class Ways:
             found[fact].append(way)
 
     def _chosen(self, backward: Backward, batch: Batch, most: int | None) -> Iterator[tuple[Fact, Way]]:
-        """The best rows of a batch, up to ``most`` for a fact, each as the fact and the way to it."""
+        """The facts and ways of the rows with the fewest inferred premises, up to ``most`` for each fact."""
         if not batch.size:
             return
         heads = tuple(map(batch.column, backward.head.terms))
@@ -177,7 +178,7 @@ class Ways:
         return Way(reason, premises)
 
     def _inferred(self, rule: CompiledRule, batch: Batch) -> Counts:
-        """How many of a row's premises are inferred, counted once an atom."""
+        """The number of inferred premises of each row. A fact that matches two atoms counts twice."""
         count = np.zeros(batch.size, np.uint16)
         for atom in rule.atoms:
             if is_virtual(atom.p):
@@ -193,7 +194,10 @@ class Ways:
         return count
 
     def _aggregated(self, backward: Backward, fact: Fact) -> Iterator[Way]:
-        """The ways to a fact by a rule with aggregates: what the fact tells goes into the rule first."""
+        """The ways to a fact by a rule with aggregates.
+
+        The fact's terms are substituted into the rule first, except for variables that the rule computes.
+        """
         rule, head = backward.rule, backward.head
         ends = _unified(head, fact)
         if ends is None:
@@ -211,7 +215,7 @@ class Ways:
             yield self._way(backward, Batch(1, columns), 0)
 
     def _group(self, rule: CompiledRule, grouping: Grouping, bindings: dict[str, int]) -> Group:
-        """What matches an aggregate's inner body in one group."""
+        """The matches of an aggregate's inner body in one group, those with few inferred premises first."""
         names = {rule.names[-1 - v] for v in grouping.group}
         constants = self._constants({name: bindings[name] for name in names})
         inner = tuple(substitute_element(element, constants) for element in grouping.element.body)
@@ -235,7 +239,7 @@ class Ways:
 
 
 def _least(heads: tuple[Column, ...], weights: Counts, most: int | None) -> Rows:
-    """The rows with the least weights, up to ``most`` for each head; all if it is None."""
+    """The rows with the least weights, up to ``most`` for each head; all rows if ``most`` is None."""
     varying = [column for column in heads if not _is_constant(column)]
     keys: list[Column | Counts] = [weights, *varying]
     order: Rows = np.lexsort(keys)
@@ -253,18 +257,18 @@ def _least(heads: tuple[Column, ...], weights: Counts, most: int | None) -> Rows
 
 
 def _differ(nodes: list[int]) -> bool:
-    """Whether a path goes over different things: no node comes twice, and none may have another's value."""
+    """Whether ``!=`` holds between all nodes of a path: no node occurs twice, and no node is a literal."""
     return len(set(nodes)) == len(nodes) and max(nodes) >> KIND_SHIFT < Kind.LITERAL
 
 
 def _along(reason: Application, fact: Fact, nodes: list[int]) -> Way:
-    """A closure's rule applied along a path instead of to two edges."""
+    """The way that applies a transitivity rule along a path."""
     edges = ((s, fact[1], o) for s, o in pairwise(nodes))
     return Way(reason, tuple(dict.fromkeys((*reason.guards(), *edges))))
 
 
 def _distinct(fact: Fact, ways: list[Way]) -> list[Way]:
-    """Without those that use the fact itself, and of those by one rule from the same facts the first."""
+    """The ways without the fact as a premise; of ways by one rule with the same premises, only the first."""
     found: dict[tuple[int, frozenset[Fact]], Way] = {}
     for way in ways:
         if fact not in way.premises:
@@ -274,7 +278,7 @@ def _distinct(fact: Fact, ways: list[Way]) -> list[Way]:
 
 
 def _unified(head: Atom, fact: Fact) -> dict[int, int] | None:
-    """What a head's variables stand for if it is the fact."""
+    """The bindings under which a head is the fact; None if there are none."""
     bindings: dict[int, int] = {}
     for term, value in zip(head.terms, fact, strict=True):
         if (bindings.setdefault(term, value) if term < 0 else term) != value:

@@ -1,4 +1,4 @@
-"""How facts, rules and what else a step needs are put into words."""
+"""The texts of facts, rules and conditions in explanations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ABOUT_LITERALS = {
 
 
 class Wording:
-    """The words of one explanation: terms shortened by its prefixes, rules as they were written."""
+    """The texts of one explanation: terms shortened by its prefixes, rules as they were written."""
 
     def __init__(self, explanation: Explained) -> None:
         self._decode = explanation.dictionary.decode
@@ -47,7 +47,7 @@ class Wording:
         self.term: Callable[[str], str] = lru_cache(maxsize=None)(self._term)
 
     def title(self, explanation: Explained) -> str:
-        """What is explained."""
+        """The fact, or the constraint of the inconsistency, that is explained."""
         return (
             f"inconsistency ({explanation.rule})"
             if explanation.fact is None
@@ -55,7 +55,7 @@ class Wording:
         )
 
     def verdict(self, explanation: Explained) -> str:
-        """What there is to say before the proofs."""
+        """The sentence before the proofs: whether the fact holds, and is explicit."""
         said = self.title(explanation)
         proved = bool(explanation.proofs)
         unsure = "" if explanation.is_complete else ", as far as the search went"
@@ -78,7 +78,7 @@ class Wording:
         return f"{said}: these facts contradict each other."
 
     def step(self, step: Step) -> str:
-        """The fact of a step."""
+        """The text of a step's fact; a virtual fact becomes a phrase."""
         subject, predicate, value = step.fact
         if step.fact == FALSE:
             return "false"
@@ -99,7 +99,7 @@ class Wording:
         return f"{self._id(value)} is an item of the list {items}{times}"
 
     def conditions(self, reason: Application) -> list[str]:
-        """What else the rule asked for: filters and bindings, absent facts, groups; with values put in."""
+        """One text for each filter, BIND, NOT and aggregate of the rule, with values instead of variables."""
         known: dict[Variable, Term] = {
             Variable(name): self._constant(term)
             for name, term in reason.bindings.items()
@@ -128,7 +128,7 @@ class Wording:
         return lines
 
     def _rule_text(self, rule: Rule) -> str:
-        """A rule on one line, list patterns as they were written."""
+        """A rule on one line, with its list patterns as they were written."""
         text = format_rule(self._written(rule), self._prefixes)
         return " ".join(line.strip() for line in text.splitlines())
 
@@ -158,7 +158,7 @@ class Wording:
 
 
 def premises_told(proof: Proof, step: Step) -> list[int]:
-    """The premises worth a line of their own: cells of a list only where they are inferred."""
+    """The premises that get a line of their own: cells of a list only if they are inferred."""
     if isinstance(step.reason, Reading):
         return [i for i in step.premises if not _is_plain(proof, i)]
     told = []
@@ -172,12 +172,12 @@ def premises_told(proof: Proof, step: Step) -> list[int]:
 
 
 def _says_list(fact: Fact, step: Step) -> bool:
-    """Whether a step tells a whole list: its premises are the rests of the cells too."""
+    """Whether a step is about a whole list: its premises include rdf:rest facts."""
     return isinstance(step.reason, Reading) and len(step.premises) > 1 and is_virtual(fact[1])
 
 
 def _is_plain(proof: Proof, number: int) -> bool:
-    """Whether a step is explicit, or all cells that it reads are."""
+    """Whether a step is explicit, or reads only explicit cells of a list."""
     step = proof.steps[number]
     if isinstance(step.reason, Reading):
         return all(_is_plain(proof, i) for i in step.premises)
@@ -185,7 +185,7 @@ def _is_plain(proof: Proof, number: int) -> bool:
 
 
 def is_written_out(rule: Rule, template: Rule) -> bool:
-    """Whether a rule is a template with its list patterns written out, for lists of some length."""
+    """Whether a rule is the template with its list patterns unrolled for some length."""
     if not has_list_pattern(template):
         return with_cells(template) == rule
     length = max(

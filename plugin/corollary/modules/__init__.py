@@ -1,7 +1,7 @@
-"""Algorithms that each close some rules of a program; together they compute its materialisation.
+"""Modules: each closes some rules of a program; together they compute its materialisation.
 
-A module takes in facts that are new to it and answers with what follows from them by its rules, in
-one step or closed. ``closed`` modules derive everything their rules make of their own conclusions
-at once, so these never come back to them (Hu, Motik, Horrocks, Modular Materialisation of Datalog
-Programs, 2019).
+A module receives the facts that are new to it, and returns conclusions of its rules from these facts. Some
+modules apply their rules once. Others return the whole closure in one step, so that the fixpoint need not
+hand them their own conclusions again (Hu, Motik, Horrocks, Modular Materialisation of Datalog Programs,
+2019).
 """

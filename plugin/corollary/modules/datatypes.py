@@ -1,20 +1,24 @@
 """The datatype module: what literals denote, as virtual relations.
 
-From the literals that occur in facts it derives
+From the literals that occur in facts the module derives
 
     VALUE(v, d)             v denotes a value of datatype d
     ILL_TYPED(v, d)         v's lexical form is not one of its own datatype d
     SAME_VALUE(v, w)        two literals that denote one value
     DIFFERENT_VALUE(v, w)   two literals that denote different values
 
-Every literal has many datatypes and differs from almost every other, so two of these relations are
-kept to what can show. VALUE is told for the datatypes that some fact is about (a datatype that is only
-the range of a property, or only what owl:allValuesFrom asks for, has no instances that anybody looks
-for), and for all datatypes of literals in owl:sameAs facts, since what is the same as a literal has
-its types. If anybody looks at types whatever they are of (a rule that reads facts of any property, or a
-fact about rdf:type itself), it is told for the literals' own datatypes too. DIFFERENT_VALUE is told
-among the literals in owl:sameAs facts. Literals of unsupported datatypes have no known value and occur
-in none of them.
+Every literal has values in many datatypes, and differs from almost every other literal. So two of these
+relations are restricted to the part that can have consequences:
+
+- VALUE has the *shown* datatypes: those that a rule names as a class, or that occur in facts of the
+  program's predicates and of MEMBER. Facts of rdfs:range and owl:allValuesFrom do not count: no rule looks
+  for instances of a datatype that occurs only there.
+- VALUE has all supported datatypes of literals in owl:sameAs facts: terms equal to a literal have its types.
+- If rules look for types of any class (a rule reads facts of any property, or a fact is about rdf:type),
+  VALUE also has the literals' own datatypes. The module is then *wide*.
+- DIFFERENT_VALUE relates only literals in owl:sameAs facts.
+
+Literals of unsupported datatypes have no known value, and occur in none of the relations.
 """
 
 from __future__ import annotations
@@ -62,11 +66,11 @@ from corollary.terms.values import contains as has_value
 RELATIONS = ("VALUE", "ILL_TYPED", "SAME_VALUE", "DIFFERENT_VALUE")
 
 ALL_STRINGS = frozenset((STRING, PLAIN_LITERAL, LITERAL))
-"""The datatypes that every plain literal is of."""
+"""The datatypes of every plain literal."""
 
 
 class Interest(Enum):
-    """Where types of literals are looked for."""
+    """For which datatypes rules look for VALUE facts."""
 
     IN_NAMED = "for datatypes that facts or rules name"
     IN_FACTS = "for others too if a fact is about rdf:type"
@@ -74,9 +78,10 @@ class Interest(Enum):
 
 
 def interest_in_types(compiled: CompiledProgram) -> Interest:
-    """Whose types rules look for, if they give types to literals of any datatype.
+    """For which datatypes the rules of a program look for VALUE facts.
 
-    A rule that replaces terms by equal ones passes types on, and does not look at them.
+    IN_NAMED unless a rule gives types to literals of any datatype. A rule that replaces terms by equal terms
+    copies types, and does not count as looking for types.
     """
     if not compiled.types_literals():
         return Interest.IN_NAMED
@@ -91,7 +96,7 @@ def interest_in_types(compiled: CompiledProgram) -> Interest:
 
 
 class Datatypes(Module):
-    """Values of the literals in the facts."""
+    """The module of literals' values: it has no rules of its own."""
 
     name = "datatypes"
     why = "values of literals"
@@ -105,7 +110,7 @@ class Datatypes(Module):
         classes: Iterable[int],
         interest: Interest,
     ) -> None:
-        """``predicates`` and ``classes`` are the constants of the program: where datatypes matter."""
+        """``predicates`` and ``classes`` are the constants of the program's body atoms."""
         self.rules: list[CompiledRule] = []
         self._dictionary = dictionary
         self._interest = interest
@@ -126,20 +131,20 @@ class Datatypes(Module):
         self._equated: Keys = np.empty(0, np.uint64)
         self._scanned = False
         self._is_started = False
-        self._is_wide = False  # whether types are looked at whatever they are of
+        self._is_wide = False  # whether VALUE has the literals' own datatypes
 
     @classmethod
     def is_needed(cls, program: CompiledProgram) -> bool:
-        """Whether rules mention the relations of values."""
+        """Whether rules use the virtual relations of values."""
         return program.uses(VALUE_BUILTINS)
 
     @classmethod
     def make(cls, program: CompiledProgram, context: ExecutionContext) -> Datatypes:
-        """For the datatypes that matter to a program."""
+        """A module for the constants of a program."""
         return cls(program.dictionary, program.predicates(), program.classes(), interest_in_types(program))
 
     def take_up(self, change: ProgramChange, facts: TripleIndex) -> None:
-        """``NewModules`` if other literals, or more of their types, are asked for."""
+        """Raises ``NewModules`` if the new program needs VALUE facts that this module has not derived."""
         was_asked, self._is_asked = self._is_asked, self.is_needed(change.program)
         if self._is_asked and not (
             was_asked
@@ -150,13 +155,13 @@ class Datatypes(Module):
 
     @property
     def _telling(self) -> list[int]:
-        """The predicates whose facts show datatypes."""
+        """The predicates whose facts show the datatypes that occur in them."""
         return [*sorted(self._predicates - self._silent), self._member]
 
     def widen(self, rules: Iterable[CompiledRule], facts: TripleIndex) -> bool:
-        """Let the constants of more rules matter too. False if that shows more of ``facts``, those so far.
+        """Add the constants of further rules. ``facts`` are all facts so far.
 
-        Then this module will not do any more.
+        Returns False if ``facts`` then show further datatypes: this module cannot serve the new program.
         """
         atoms = [atom for rule in rules for atom in rule.atoms if 0 <= atom.p < FIRST_VIRTUAL]
         news = TripleIndex({p: facts.relation(p) for p in {atom.p for atom in atoms} - self._predicates})
@@ -165,15 +170,15 @@ class Datatypes(Module):
         return self._shown_datatypes(news) <= self._shown and (self._is_wide or not self._looks_at_all(news))
 
     def reads(self, predicate: int) -> bool:
-        """Whether facts of that predicate can make a difference."""
+        """All ordinary predicates, and MEMBER."""
         return predicate < FIRST_VIRTUAL or predicate == self._member
 
     def feedback(self, predicate: int, new: Pairs) -> Pairs:
-        """Nothing of what it tells comes back to it."""
+        """None: virtual relations of values are no premises of the module."""
         return NO_PAIRS
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
-        """What the literals that are new in the facts denote, and new datatypes of all literals."""
+        """The four relations for new literals, and VALUE of all literals for newly shown datatypes."""
         found: dict[str, list[Keys]] = {}
         news = recent if self._is_started else facts
         self._is_started = True
@@ -183,9 +188,10 @@ class Datatypes(Module):
             shown |= self._own_datatypes(facts)
         elif self._is_wide:
             shown |= self._own_datatypes(news)
-        if self._dictionary.marked_literals or shown:  # as long as there are none, plain literals
+        # without marked literals and shown datatypes, plain literals denote themselves and have no VALUE
+        if self._dictionary.marked_literals or shown:
             literals = difference(_literals(recent if self._scanned else facts), self._used)
-            self._scanned = True  # denote themselves, and nobody asks for their datatypes
+            self._scanned = True
             if literals.size:
                 self._used = union(self._used, literals)
                 self._compare(literals, found)
@@ -197,7 +203,10 @@ class Datatypes(Module):
         return {self._dictionary.encode(name): keys for name, keys in found.items()}
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
-        """What was told of the literals in the gone facts, and of datatypes that those showed."""
+        """The virtual facts about literals in deleted facts.
+
+        All virtual facts if the module is wide, or if a deleted fact shows a datatype or is of owl:sameAs.
+        """
         predicates = map(self._dictionary.encode, RELATIONS)
         relations = {p: facts.relation(p) for p in predicates if len(facts.relation(p))}
         told: Candidates = {}
@@ -215,11 +224,11 @@ class Datatypes(Module):
         return told
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
-        """What is told of literals in ``facts`` among what is wanted."""
+        """The wanted facts about literals in ``facts``."""
         return self.rederive(wanted, facts)
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
-        """Those candidates whose literals occur in ``facts``, and whose datatypes these still show."""
+        """The candidates whose literals occur in ``facts``, and whose datatypes ``facts`` show."""
         found: Candidates = {}
         shown: Column | None = None
         for name in RELATIONS:
@@ -243,7 +252,7 @@ class Datatypes(Module):
         return found
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
-        """The facts that the candidates' literals occur in, and those that may show their datatypes."""
+        """The facts in which the candidates' literals occur, and facts that may show the datatypes."""
         told = [candidates.relation(self._dictionary.encode(name)) for name in RELATIONS]
         keys = np.concatenate([relation.pairs().keys for relation in told])
         if not keys.size:
@@ -261,7 +270,7 @@ class Datatypes(Module):
         return read
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
-        """Forget literals and datatypes of which nothing is told any more: they are new when they return."""
+        """Forget literals that no longer occur, and datatypes no longer shown: both may be new again."""
         if self._is_wide or self._shown_datatypes(deleted):
             self._shown &= self._all_shown(facts)
             self._is_wide = self._looks_at_all(facts)
@@ -279,13 +288,13 @@ class Datatypes(Module):
                 members.remove(literal)
 
     def _ends_of_same_as(self, facts: TripleIndex) -> Column:
-        """The literals in owl:sameAs facts, ascending."""
+        """The literals in owl:sameAs facts, ascending, as uint32."""
         keys = facts.relation(self._same_as).pairs().keys
         ends = distinct(np.concatenate((firsts(keys), seconds(keys))))
         return ends[ends >= FIRST_LITERAL]
 
     def value(self, literal: int) -> Value | None:
-        """The value of a literal; None if it is ill-typed or of an unsupported datatype."""
+        """The value of a literal; None if the literal is ill-typed or its datatype unsupported."""
         if literal not in self._values:
             constant = self._constant(literal)
             known = datatype_of(constant.datatype, constant.language) in SUPPORTED_DATATYPES
@@ -300,7 +309,7 @@ class Datatypes(Module):
         return constant
 
     def _compare(self, literals: Keys, found: dict[str, list[Keys]]) -> None:
-        """ILL_TYPED and SAME_VALUE for new literals. Plain ones differ from each other."""
+        """Add ILL_TYPED and SAME_VALUE facts of new literals. Plain literals differ from each other."""
         same: list[int] = []
         ill_typed: list[int] = []
         for literal in literals[contains(self._marked_literals(), literals)].tolist():
@@ -313,7 +322,7 @@ class Datatypes(Module):
             others = self._by_value.setdefault(value, [])
             same += [pair for other in others for pair in (literal << 32 | other, other << 32 | literal)]
             others.append(literal)
-        # a plain literal may be the value of a marked one
+        # a plain literal may have the value of a literal with a datatype or language
         for value, members in self._by_value.items():
             plain = self._plain_literal(value)
             if plain is None or plain in members or not contains(self._used, np.array([plain], np.uint64))[0]:
@@ -333,14 +342,14 @@ class Datatypes(Module):
         return self._dictionary.find(constant_text(Literal(value.key)))
 
     def _marked_literals(self) -> Keys:
-        """The literals that are not plain, ascending; those that have come are put to those known."""
+        """The dictionary's literals with a datatype or language, ascending. New ones are merged in."""
         marked = self._dictionary.marked_literals
         if len(marked) > self._marked.size:
             self._marked = union(self._marked, np.sort(np.array(marked[self._marked.size :], np.uint64)))
         return self._marked
 
     def _tell_datatypes(self, literals: Keys, datatypes: Set[str], found: dict[str, list[Keys]]) -> None:
-        """VALUE of some literals for some datatypes."""
+        """Add the VALUE facts of some literals (sorted) for some datatypes."""
         is_marked = contains(self._marked_literals(), literals)
         for datatype in sorted(datatypes):
             name = self._id(datatype)
@@ -358,8 +367,8 @@ class Datatypes(Module):
                 found.setdefault("VALUE", []).append(pack(column, np.full(column.size, name, np.uint32)))
 
     def _shown_datatypes(self, facts: TripleIndex) -> set[str]:
-        """The datatypes that facts of the program's predicates, or its rules, are about."""
-        if len(self._dictionary) > self._looked_up:  # a term keeps its id, and others may have come
+        """The supported datatypes in facts of the program's predicates, and those that its rules name."""
+        if len(self._dictionary) > self._looked_up:  # ids do not change, but terms may have been added
             self._looked_up = len(self._dictionary)
             found = {self._dictionary.find(f"<{name}>"): name for name in SUPPORTED_DATATYPES}
             self._datatypes = {number: name for number, name in found.items() if number is not None}
@@ -376,24 +385,27 @@ class Datatypes(Module):
         return shown
 
     def _looks_at_all(self, facts: TripleIndex) -> bool:
-        """Whether types are looked at whatever they are of."""
+        """Whether ``facts`` make the module wide."""
         if self._interest is not Interest.IN_FACTS:
             return self._interest is Interest.IN_ALL
         relations = (facts.relation(p) for p in facts.all_predicates() if p in self._predicates)
         return any(r.has_subject(self._rdf_type) or r.has_object(self._rdf_type) for r in relations)
 
     def _all_shown(self, facts: TripleIndex) -> set[str]:
-        """The datatypes that VALUE is told for, but of literals in owl:sameAs facts."""
+        """The datatypes of VALUE facts for literals that are not in owl:sameAs facts."""
         shown = self._shown_datatypes(facts)
         return shown | self._own_datatypes(facts) if self._looks_at_all(facts) else shown
 
     def _own_datatypes(self, facts: TripleIndex) -> set[str]:
-        """The supported ones among the datatypes of the literals in facts."""
+        """The supported datatypes of the literals in ``facts``."""
         constants = map(self._constant, _literals(facts).tolist())
         return {datatype_of(c.datatype, c.language) for c in constants} & SUPPORTED_DATATYPES
 
     def _tell_equated(self, facts: TripleIndex, found: dict[str, list[Keys]]) -> None:
-        """Of literals that some owl:sameAs fact mentions: all their datatypes, and DIFFERENT_VALUE."""
+        """Add VALUE for all datatypes, and DIFFERENT_VALUE, of literals that are new in owl:sameAs facts.
+
+        Cost: a comparison of every new literal with every literal in owl:sameAs facts.
+        """
         same_as = facts.relation(self._same_as)
         if not len(same_as):
             return
@@ -419,7 +431,7 @@ class Datatypes(Module):
 
 
 def _literals(facts: TripleIndex) -> Keys:
-    """The distinct literals that occur as objects (or, generalised, as subjects), as sorted uint64."""
+    """The distinct literals in facts (as subjects too, which RDF forbids), as sorted uint64."""
     parts: list[Column] = []
     for _, relation in facts.relations():
         keys = relation.pairs().keys
@@ -432,7 +444,7 @@ def _literals(facts: TripleIndex) -> Keys:
 
 
 def _occur(terms: Column, facts: TripleIndex) -> Mask:
-    """Which terms are an end of some fact; only literals are asked for, which are subjects of few."""
+    """For each term, whether it occurs in a fact. Precondition: ``terms`` are literals."""
     found = np.zeros(terms.size, np.bool_)
     for _, relation in facts.relations():
         found |= relation.object_counts(terms) > 0

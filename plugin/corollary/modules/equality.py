@@ -1,22 +1,22 @@
-"""The equality module: what holds of a term holds of all that are the same.
+"""The equality module: replaces terms in facts by equal terms (owl:sameAs).
 
-It takes the rules ``eq-rep-s``, ``eq-rep-p`` and ``eq-rep-o``, in the form
+The module takes the rules ``eq-rep-s``, ``eq-rep-p`` and ``eq-rep-o``, in the form
 
     [?y, ?p, ?o] :- [?x, Q, ?y], [?x, ?p, ?o]
 
-for the subject, likewise for predicate and object, over a constant relation Q that other rules make
-symmetric and transitive (owl:sameAs): its components are cliques. Semi-naive evaluation would replace
-one term at a time, and look at every replaced fact again, once for each other member of its cliques. Here
-a fact gets all its replacements in one step, and these never come back.
+for the subject, likewise for predicate and object. Other rules make the constant relation Q symmetric and
+transitive, so that the components of Q are cliques. Semi-naive evaluation would replace one term at a time,
+and join every conclusion again, once for each other member of its cliques. Here a fact gets all its
+replacements in one step, and these are not feedback.
 
-Virtual relations are no triples: nothing is replaced in them.
+Virtual relations are no triples: the module does not replace terms in them.
 
-Cliques are materialised. To keep only one representative of each (Motik, Nenov, Piro, Horrocks, Handling
-owl:sameAs via Rewriting, 2015) would be smaller, but every reader of the index would have to undo it:
-patterns, counts, FILTERs on IRIs, bag semantics of SPARQL, rules with built-ins, and explicit facts that
-have to be told from inferred ones. Here they all see plain facts.
+Cliques are materialised. One representative for each clique (Motik, Nenov, Piro, Horrocks, Handling
+owl:sameAs via Rewriting, 2015) would need less memory. But then every reader of the index would have to
+expand the cliques: patterns, counts, FILTERs on IRIs, SPARQL's bag semantics, rules with built-ins, and the
+distinction between explicit and inferred facts. Here all readers see plain facts.
 
-Invariant: after a turn, the facts are closed under replacement by the pairs of Q that were given.
+Invariant: after a turn, the facts are closed under replacement by the pairs of Q that the module received.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from corollary.program.shapes import closed_predicate, replaced_end, symmetric_p
 
 
 class Equality(Module):
-    """All replacement rules over one relation."""
+    """The module of all replacement rules over one relation Q. Places: 0 subject, 1 predicate, 2 object."""
 
     name = "equality"
     why = "facts about what is the same: told of whole cliques in one step"
@@ -60,7 +60,7 @@ class Equality(Module):
 
     @classmethod
     def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
-        """Rules that replace terms by a relation that others close and mirror."""
+        """The offered rules that replace terms by Q, if other rules make Q symmetric and transitive."""
         ends = [(rule, rules.recognised(replaced_end, rule)) for rule in offered]
         symmetric = {rules.recognised(symmetric_predicate, rule) for rule in rules.rules}
         closed = {rules.recognised(closed_predicate, rule) for rule in rules.rules}
@@ -69,16 +69,16 @@ class Equality(Module):
 
     @classmethod
     def minds(cls, rule: CompiledRule, rules: RuleSet) -> bool:
-        """Whether it replaces terms."""
+        """Whether the rule replaces terms."""
         return rules.recognised(replaced_end, rule) is not None
 
     @classmethod
     def make(cls, program: CompiledProgram, context: ExecutionContext) -> Equality:
-        """Without rules."""
+        """A module without rules."""
         return cls(context)
 
     def add_rule(self, rule: CompiledRule) -> None:
-        """Take in a rule for which ``replaced_end`` names the relation of the others."""
+        """Add a rule. Precondition: ``replaced_end`` finds the same relation Q as for the other rules."""
         end = replaced_end(rule)
         assert end is not None and (not self.rules or end[0] == self._same)
         self.rules.append(rule)
@@ -89,7 +89,7 @@ class Equality(Module):
         self._waiting = True
 
     def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
-        """Let go of rules; all that they derived in one step, given the facts."""
+        """Remove rules. Returns all conclusions of their instances over ``facts``."""
         derived = self._one_step.remove_rules(numbers, facts)
         self.rules = [rule for rule in self.rules if rule.number not in numbers]
         self._places = {end[1] for end in map(replaced_end, self.rules) if end is not None}
@@ -97,19 +97,19 @@ class Equality(Module):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there are rules that were not applied yet."""
+        """Whether some rules have not been applied yet."""
         return self._waiting
 
     def reads(self, predicate: int) -> bool:
-        """Whether facts of that predicate can make a difference."""
+        """Whether the predicate is not virtual, provided that there are rules."""
         return bool(self.rules) and not is_virtual(predicate)
 
     def feedback(self, predicate: int, new: Pairs) -> Pairs:
-        """Only what is the same comes back to it: a replaced fact has all its replacements beside it."""
+        """Only facts of Q: the replacements of a replaced fact are in the same answer."""
         return new if predicate == self._same else NO_PAIRS
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
-        """All replacements in recent facts, and by recent pairs in all facts."""
+        """All replacements in recent facts, and replacements by recent pairs of Q in all facts."""
         candidates: Candidates = {}
         if self._waiting:
             self._waiting = False
@@ -120,20 +120,21 @@ class Equality(Module):
         return candidates
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
-        """All replacements in gone facts, and by gone pairs in all facts."""
+        """All replacements in deleted facts, and replacements by deleted pairs of Q in all facts."""
         candidates: Candidates = {}
         self._replace(deleted, facts, candidates)
         self._replace_by(deleted.relation(self._same), facts, candidates)
         return candidates
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
-        """The wanted facts that replacements in ``facts`` lead to."""
+        """The wanted facts that are replacements of ``facts``."""
         return self.rederive(wanted, facts)
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
-        """The candidates that replacements in ``facts``, over what these say is the same, lead to.
+        """The candidates that are replacements of ``facts``, by the pairs of Q in ``facts``.
 
-        Candidates with the same cliques at all places are looked for together: any fact with these will do.
+        Candidates with the same cliques at all places are probed together: one fact of ``facts`` with these
+        cliques derives all of them. Example: for a = b, [a, p, c] derives the candidate [b, p, c].
         """
         derived: Candidates = {}
         cliques = self._cliques(candidates, facts)
@@ -143,22 +144,22 @@ class Equality(Module):
         return derived
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
-        """The facts in which one term is replaced, and what says that the terms are the same."""
+        """The facts from which replacing one term derives a candidate, and the pairs of Q used."""
         if not len(facts.relation(self._same)):
             return {}
         return self._one_step.premises(candidates, facts, proved)
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
-        """Nothing is kept."""
+        """Nothing to do: the module keeps no facts."""
 
     def _replace(self, recent: TripleIndex, facts: TripleIndex, candidates: Candidates) -> None:
-        """Replace in all recent facts."""
+        """Add the replacements in all recent facts to the candidates."""
         if self.rules and len(facts.relation(self._same)):
             for predicate in recent.predicates():
                 self._replace_in(predicate, recent.relation(predicate).pairs().keys, facts, candidates)
 
     def _replace_by(self, same: Relation, facts: TripleIndex, candidates: Candidates) -> None:
-        """Replace in all facts by some pairs, and then in what comes of that: it does not come back."""
+        """Replace one term in all facts by the pairs ``same``, then all terms in the results: no feedback."""
         if not len(same):
             return
         first = self._one_step.overdelete(facts, TripleIndex({self._same: same}), facts)
@@ -168,7 +169,7 @@ class Equality(Module):
             self._replace_in(predicate, pairs.keys, facts, candidates)
 
     def _replace_in(self, predicate: int, keys: Keys, facts: TripleIndex, candidates: Candidates) -> None:
-        """Replace at every place, by all members of the cliques; of Q itself only the predicate."""
+        """Replace at every place by all members of the cliques; in facts of Q, only the predicate."""
         at(f"{self.name}, in facts of {self._context.dictionary.decode(predicate)}")
         same = facts.relation(self._same)
         replaced = [keys]
@@ -187,7 +188,7 @@ class Equality(Module):
                 candidates.setdefault(other, []).extend([keys, *more])
 
     def _cliques(self, candidates: TripleIndex, facts: TripleIndex) -> Keys:
-        """Pairs (term, member of its clique, itself included), sorted, for the candidates' terms."""
+        """Packed pairs (term, member of its clique, the term included), sorted, for the candidates' terms."""
         same = facts.relation(self._same)
         if not self.rules or not len(same):
             return NO_KEYS
@@ -199,7 +200,7 @@ class Equality(Module):
         return Paths(same, symmetric=True).starting(distinct(np.concatenate(terms)))
 
     def _groups(self, candidates: TripleIndex, cliques: Keys) -> Iterator[list[int]]:
-        """The predicates of the candidates, those of a clique together."""
+        """The predicates of the candidates, grouped by clique."""
         groups: dict[int, list[int]] = {}
         for predicate in candidates.predicates():
             name = int(self._named(1, np.array([predicate], np.uint32), cliques)[0])
@@ -214,7 +215,7 @@ class Equality(Module):
         cliques: Keys,
         derived: Candidates,
     ) -> None:
-        """The derivable candidates of predicates that are the same."""
+        """Add the derivable candidates of a group of equal predicates to ``derived``."""
         parts = [candidates.relation(predicate).pairs().keys for predicate in group]
         keys = np.concatenate(parts)
         names = pack(self._named(0, firsts(keys), cliques), self._named(2, seconds(keys), cliques))
@@ -230,7 +231,7 @@ class Equality(Module):
                     np.concatenate(p) for p in zip((subjects, objects), inverse, strict=True)
                 )
         wanted = pack(subjects, objects)
-        order = np.argsort(wanted)  # ascending probes are found faster
+        order = np.argsort(wanted)  # ascending probes are faster
         wanted, rows = wanted[order], rows[order]
         found: Mask = np.zeros(first.size, np.bool_)
         predicates = [group[0]]
@@ -245,10 +246,10 @@ class Equality(Module):
             start += part.size
 
     def _named(self, place: int, terms: Column, cliques: Keys) -> Column:
-        """A name for each term's clique, the least member; the term itself where nothing is replaced."""
+        """The least member of each term's clique; the term itself if the place is not replaced."""
         if place not in self._places:
             return terms
         known = firsts(cliques)
-        rows = np.minimum(np.searchsorted(known, terms), known.size - 1)  # where the members of a term begin
+        rows = np.minimum(np.searchsorted(known, terms), known.size - 1)  # the first row of each term
         least = np.minimum(seconds(cliques[rows]), terms)
         return np.where(known[rows] == terms, least, terms).astype(np.uint32)

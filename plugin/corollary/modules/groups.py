@@ -1,9 +1,9 @@
-"""The groups that a change touches: only these are computed anew.
+"""The groups of an aggregate that a change touches. Only the aggregates of these groups are recomputed.
 
-A group's aggregate is another one only if the group gains or loses a match. Such a match has a fact that
-came or went, so joining these facts with the rest of the inner body finds the groups (as for GROUPBY in
-Gupta, Mumick, Subrahmanian, Maintaining Views Incrementally, 1993; but the aggregate of a touched group is
-not followed, it is computed from all its matches).
+The aggregate of a group changes only if the group gains or loses a match of the inner body. Such a match
+contains an added or removed fact. So the groups are found by joining the changed facts with the other inner
+atoms, as for GROUPBY in Gupta, Mumick, Subrahmanian, Maintaining Views Incrementally, 1993. Unlike there, the
+aggregate of a touched group is not updated: it is computed from all matches of the group.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from corollary.program.compile import Grouping
 
 
 def touched(grouping: Grouping, facts: TripleIndex, changed: TripleIndex) -> Batch:
-    """The values of the group variables in all matches over ``facts`` that have a changed fact.
+    """The values of the group variables in all matches over ``facts`` that contain a changed fact, each once.
 
-    ``facts`` are those before the change if the changed ones went, those after it if they came. Some groups
-    may be too many: conditions are not looked at, nor more atoms than it takes to bind the variables.
+    Precondition: ``facts`` are all facts before the change for removed facts, after the change for added
+    ones. The result may have further groups: conditions are ignored, and so are atoms that remain once all
+    group variables are bound.
     """
     parts = [_groups(grouping, position, facts, changed) for position in range(len(grouping.atoms))]
     found = concatenate([part for part in parts if part.size])
@@ -27,7 +28,7 @@ def touched(grouping: Grouping, facts: TripleIndex, changed: TripleIndex) -> Bat
 
 
 def _groups(grouping: Grouping, position: int, facts: TripleIndex, changed: TripleIndex) -> Batch:
-    """The groups in which the atom at a position matches a changed fact."""
+    """The groups with a match in which the atom at ``position`` is a changed fact. May contain duplicates."""
     rest = list(grouping.atoms)
     atom = rest.pop(position)
     if atom.p >= 0 and len(atom.variables) == 2 and grouping.group in ((atom.s,), (atom.o,)):

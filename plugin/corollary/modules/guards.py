@@ -1,4 +1,4 @@
-"""Which facts are guards of rules: they bring new rule instances."""
+"""Guards as a set of predicates and classes: facts that add instances to rules (``program.compile``)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from corollary.program.compile import Atom, CompiledRule
 
 
 class Guards:
-    """The guard predicates of some rules, and of rdf:type only the classes that guards name."""
+    """The guard predicates of some rules. For rdf:type: the classes that guards name, or any class."""
 
     def __init__(self, rdf_type: int) -> None:
         self._rdf_type = rdf_type
@@ -24,11 +24,11 @@ class Guards:
         self.has_any_class = False
 
     def add(self, rule: CompiledRule) -> None:
-        """Take in the guards of a rule."""
+        """Add the guards of a rule."""
         self.add_atoms(rule.atoms[i] for i in rule.guards)
 
     def add_atoms(self, atoms: Iterable[Atom]) -> None:
-        """Take in atoms with constant predicates."""
+        """Add atoms. Precondition: their predicates are constant."""
         for atom in atoms:
             if atom.p != self._rdf_type:
                 self.predicates.add(atom.p)
@@ -38,7 +38,7 @@ class Guards:
                 self.has_any_class = True
 
     def is_as(self, other: Guards) -> bool:
-        """Whether another has the same guards."""
+        """Whether both have the same guards."""
         return (
             self.predicates == other.predicates
             and self.has_any_class == other.has_any_class
@@ -46,7 +46,7 @@ class Guards:
         )
 
     def beyond(self, other: Guards) -> Guards:
-        """What guards there are that another does not know."""
+        """The guards that the other does not have."""
         more = Guards(self._rdf_type)
         more.predicates = self.predicates - other.predicates
         more._classes = np.setdiff1d(self._classes, other._classes)
@@ -60,7 +60,7 @@ class Guards:
         return self.has_any_class or (atom.o >= 0 and bool((self._classes == atom.o).any()))
 
     def are_among(self, recent: TripleIndex) -> bool:
-        """Whether any of the facts is a guard."""
+        """Whether any recent fact is a guard."""
         types = recent.relation(self._rdf_type)
         return (
             any(len(recent.relation(predicate)) for predicate in self.predicates)
@@ -81,7 +81,7 @@ class Guards:
         return Delta.of_relations(found)
 
     def mask(self, predicate: int, facts: Pairs) -> Mask:
-        """Which of a predicate's facts are guards."""
+        """For each fact of a predicate, whether it is a guard."""
         if predicate in self.predicates or (self.has_any_class and predicate == self._rdf_type):
             return np.ones(len(facts), np.bool_)
         found: Mask = np.zeros(len(facts), np.bool_)
@@ -92,6 +92,6 @@ class Guards:
         return found
 
     def part_of(self, predicate: int, facts: Pairs) -> Pairs:
-        """Those of a predicate's facts that are guards."""
+        """The facts of a predicate that are guards."""
         named = self.mask(predicate, facts)
         return facts if named.all() else Pairs(facts.keys[named]) if named.any() else NO_PAIRS

@@ -1,20 +1,20 @@
 """The inclusion module: chains of copy, inverse, domain and range rules, closed in one step.
 
-A rule with a single data atom and no condition says that one class or property is included in
-another, as it stands or turned round:
+A rule with a single data atom and no condition says that one class or property (the *source*) is included in
+another (the *target*), directly or with subject and object swapped:
 
     D[?x] :- C[?x]
     q[?x, ?y] :- p[?x, ?y]      q[?y, ?x] :- p[?x, ?y]
     D[?x] :- p[?x, ?y]          D[?y] :- p[?x, ?y]
 
-Class hierarchies, property hierarchies, inverses, domains and ranges are all made of such
-inclusions, and usually most of an ontology is. They form a graph over classes and properties, whose
-edges between properties carry one bit: whether subject and object change places. Its closure is
-computed on arrays, once for a state of the schema; a new fact then gets all its targets at once, and
-of what the module derives only new guards ever come back to it.
+Class hierarchies, property hierarchies, inverses, domains and ranges are such inclusions. Usually they are
+most of an ontology. The inclusions are the edges of a graph over classes and properties. An edge between
+properties carries one bit: whether subject and object are swapped. The closure of the graph is computed on
+arrays, once for each state of the schema, and applied to a new fact in one step. Of the own conclusions only
+guards are feedback.
 
-Invariant: ``_included`` is the closure of the inclusions of all rows of all its rules, and every
-fact ever handed in (or present when an inclusion arrived) has been given its targets.
+Invariant: ``_included`` is the closure of all rows of the own rules' families, and has been applied to every
+fact received, or present when an inclusion was added.
 """
 
 from __future__ import annotations
@@ -61,7 +61,10 @@ from corollary.program.shapes import InclusionShape, inclusion_shape
 
 @dataclass(slots=True)
 class Inclusions:
-    """What is included in what, closed: pairs (source, target), one set for every kind of inclusion."""
+    """Closed inclusions as pairs (source, target), one set for every kind.
+
+    ``inverses`` are inclusions between properties that swap subject and object.
+    """
 
     classes: Pairs = NO_PAIRS
     properties: Pairs = NO_PAIRS
@@ -74,7 +77,7 @@ class Inclusions:
         return self.classes, self.properties, self.inverses, self.domains, self.ranges
 
     def without(self, other: Inclusions) -> Inclusions:
-        """What is new against an earlier state."""
+        """The inclusions that ``other`` does not have."""
         return Inclusions(*(new.minus(old) for new, old in zip(self.kinds, other.kinds, strict=True)))
 
     def __len__(self) -> int:
@@ -82,7 +85,7 @@ class Inclusions:
 
 
 class Inclusion(Module):
-    """All inclusion rules of a program, evaluated together."""
+    """The module of all inclusion rules of a program."""
 
     name = "inclusion"
     why = "one atom, copied or turned round to a class or property: closed in one step"
@@ -100,30 +103,30 @@ class Inclusion(Module):
 
     @classmethod
     def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
-        """All inclusions."""
+        """All offered rules that are inclusions."""
         return [r for r in offered if rules.recognised(inclusion_shape, r, rules.rdf_type) is not None]
 
     @classmethod
     def make(cls, program: CompiledProgram, context: ExecutionContext) -> Inclusion:
-        """Without rules."""
+        """A module without rules."""
         return cls(context, program.rdf_type)
 
     def variants(self, rule: CompiledRule, program: CompiledProgram) -> Sequence[CompiledRule]:
-        """The rule with rdf:type for each of its open properties."""
+        """The rule with rdf:type in place of each variable property: such a rule is no inclusion."""
         shape = inclusion_shape(rule, self._rdf_type)
         assert shape is not None
         ends = [shape.source] * (not shape.from_class) + [shape.target] * (not shape.to_class)
         return program.about_rdf_type(rule, ends)
 
     def derives_at_least(self, rule: CompiledRule, facts: TripleIndex, explicit: TripleIndex) -> int:
-        """By what is included in each class or property."""
+        """From the sizes of the rule's sources: see ``_derived_at_least``."""
         shape = inclusion_shape(rule, self._rdf_type)
         assert shape is not None
         rows = family_rows(rule, facts, self._context)
         return _derived_at_least(shape, rows, self._rdf_type, facts, explicit)
 
     def add_rule(self, rule: CompiledRule) -> None:
-        """Take in an inclusion."""
+        """Add an inclusion."""
         shape = inclusion_shape(rule, self._rdf_type)
         assert shape is not None
         self.rules.append(rule)
@@ -133,7 +136,7 @@ class Inclusion(Module):
         self._waiting = True
 
     def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
-        """Let go of rules; all that they derived in one step, given the facts."""
+        """Remove rules. Returns all conclusions of their instances over ``facts``."""
         if not any(rule.number in numbers for rule in self.rules):
             return {}
         derived = self._by_guards.remove_rules(numbers, facts)
@@ -147,19 +150,19 @@ class Inclusion(Module):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there are rules that were not applied yet."""
+        """Whether some rules have not been applied yet."""
         return self._waiting
 
     def reads(self, predicate: int) -> bool:
-        """Whether facts of that predicate can make a difference."""
-        return bool(self.rules)  # which properties are included in others only the schema tells
+        """All predicates: any may be a source of an inclusion, depending on the schema."""
+        return bool(self.rules)
 
     def feedback(self, predicate: int, new: Pairs) -> Pairs:
-        """The guards among its own conclusions come back to it: they may bring new instances."""
+        """The guards among ``new``: they may add inclusions."""
         return self._guards.part_of(predicate, new)
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
-        """Everything that the inclusions make of the recent facts, and new inclusions of all facts."""
+        """Apply all inclusions to the recent facts, and inclusions that are new to all facts."""
         candidates: Candidates = {}
         if self._waiting or self._guards.are_among(recent):
             self._waiting = False
@@ -172,10 +175,11 @@ class Inclusion(Module):
         return candidates
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
-        """All targets of the gone facts, and of the facts that gone guards have included in others.
+        """Apply the closure to the deleted facts, and to the direct conclusions of inclusions that were lost.
 
-        Of an inclusion that is gone only the facts next to it need to be found: what they lead to over
-        inclusions that stay, the closure tells, and over others that are gone, these.
+        Deleted guards remove edges of the graph, but the closure still has all edges. So one application of
+        the closure to the direct conclusions is enough, whether the further edges stay or not. Example:
+        A ⊑ B ⊑ C and A[x]; without A ⊑ B, the join gives B[x], and the closure C[x].
         """
         candidates: Candidates = {}
         self._apply(self._included, deleted, candidates)
@@ -187,13 +191,13 @@ class Inclusion(Module):
         return candidates
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
-        """All targets of the recent facts; guards are taken for settled."""
+        """Apply the closure to the recent facts. No recent fact is a guard."""
         candidates: Candidates = {}
         self._apply(self._included, recent, candidates)
         return candidates
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
-        """The candidates that are targets of some fact; guards are taken for settled."""
+        """The candidates that the closure derives from some fact. The guards are as for the closure."""
         derived: Candidates = {}
         for target, source, inverse in self._copies(candidates, _has_facts(facts)):
             pairs = candidates.relation(target).pairs()
@@ -205,7 +209,7 @@ class Inclusion(Module):
         return derived
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
-        """The facts that have a candidate for a target, if not all facts of their predicate are certain."""
+        """The facts from which the closure derives a candidate, but for properties with only proved facts."""
 
         def is_open(predicate: int) -> bool:
             return len(facts.relation(predicate)) > len(proved.relation(predicate))
@@ -233,7 +237,7 @@ class Inclusion(Module):
         return read
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
-        """Take down the inclusions of guards that are gone; what is new, rules that wait will tell."""
+        """Remove the inclusions that deleted guards supported. New ones are applied later, by ``add``."""
         if self._guards.are_among(deleted):
             lost = self._included.without(self.closure(facts))
             self._included = self._included.without(lost)
@@ -241,7 +245,7 @@ class Inclusion(Module):
     def _copies(
         self, candidates: TripleIndex, is_read: Callable[[int], bool]
     ) -> Iterator[tuple[int, int, bool]]:
-        """The properties of candidates, with those included in them that are read, and whether turned."""
+        """(target, source, is inverse) for all candidates' properties, and the read sources of each."""
         for target in candidates.all_predicates():
             for included, inverse in ((self._included.properties, False), (self._included.inverses, True)):
                 for source in included.firsts_of(target):
@@ -249,7 +253,7 @@ class Inclusion(Module):
                         yield target, source, inverse
 
     def _supported(self, types: Keys, facts: TripleIndex) -> Keys:
-        """Those of some types (sorted) that follow from a fact: another type, or one with a property."""
+        """The rdf:type facts among ``types`` (sorted) that the closure derives from ``facts``."""
         rows, classes = facts.relation(self._rdf_type).objects_of(firsts(types))
         steps = pack(classes, seconds(types)[rows])
         left: Mask = np.ones(types.size, np.bool_)
@@ -267,9 +271,9 @@ class Inclusion(Module):
         return np.concatenate((by_class, swap(by_object[~left])))
 
     def _ends(self, types: Keys, is_read: Callable[[int], bool]) -> Iterator[tuple[int, bool, Rows]]:
-        """Properties whose subjects (``inverse``: objects) are of a class, and the rows to ask them for.
+        """The properties read with a domain or range (``inverse``) among the classes, and their rows.
 
-        ``types`` are pairs (class, subject), sorted.
+        Precondition: ``types`` are packed pairs (class, individual), sorted.
         """
         column = firsts(types)
         classes = distinct_of_sorted(column)
@@ -281,7 +285,7 @@ class Inclusion(Module):
                     yield source, inverse, spans(starts[part], starts[part + 1])
 
     def closure(self, facts: TripleIndex) -> Inclusions:
-        """The closed inclusions of the present schema, kind by kind."""
+        """The closure of all inclusions, given the guards among ``facts``."""
         rows: dict[tuple[bool, bool, bool], list[Keys]] = {}
         for rule, shape in zip(self.rules, self._shapes, strict=True):
             kind = (shape.from_class, shape.to_class, shape.is_inverse)
@@ -294,7 +298,7 @@ class Inclusion(Module):
         classes = classes[firsts(classes) != seconds(classes)]
         properties, inverses = _close_turning(given(False, False, False), given(False, False, True))
         domains, ranges = given(False, True, False), given(False, True, True)
-        # a property has the domains and ranges of those it is included in, and their superclasses
+        # a property has the domains and ranges of the properties that include it, and their superclasses
         within, turned_within = properties.by_object, inverses.by_object
         domains, ranges = (
             np.concatenate((domains, follow(within, domains), follow(turned_within, ranges))),
@@ -311,7 +315,7 @@ class Inclusion(Module):
         )
 
     def _rows(self, rule: CompiledRule, shape: InclusionShape, facts: TripleIndex) -> Keys:
-        """The rows of a rule's family as pairs source << 32 | target."""
+        """The rows of a rule's family as pairs source << 32 | target; rdf:type is no property here."""
         rows = family_rows(rule, facts, self._context)
         if not rows.size:
             return NO_KEYS
@@ -324,7 +328,7 @@ class Inclusion(Module):
         return pack(source[kept], target[kept])
 
     def _apply(self, included: Inclusions, facts: TripleIndex, candidates: Candidates) -> None:
-        """Give the facts their targets."""
+        """Add the conclusions from all ``facts`` to the candidates."""
         if not len(included):
             return
         for source in facts.all_predicates():
@@ -347,9 +351,9 @@ class Inclusion(Module):
 def _derived_at_least(
     shape: InclusionShape, rows: Batch, rdf_type: int, facts: TripleIndex, explicit: TripleIndex
 ) -> int:
-    """A lower bound of the facts that are not explicit and that a rule derives, given its family's rows.
+    """A lower bound on the number of non-explicit facts that a rule derives, given its family's rows.
 
-    Of all that is included in a class or property, the largest counts.
+    For each target: the size of its largest source, less its explicit facts.
     """
     if not rows.size:
         return 0
@@ -364,7 +368,7 @@ def _derived_at_least(
 
 
 def _derived(shape: InclusionShape, sources: Column, rdf_type: int, facts: TripleIndex) -> Rows:
-    """How many facts are derived from each source."""
+    """The number of distinct facts that the rule derives from each source."""
     if shape.from_class:
         return facts.relation(rdf_type).object_counts(sources)
     properties = distinct(sources)
@@ -382,14 +386,15 @@ def _sizes(predicates: Column, facts: TripleIndex) -> Rows:
 
 
 def _has_facts(facts: TripleIndex) -> Callable[[int], bool]:
-    """Whether predicates have facts."""
+    """The test whether a predicate has facts."""
     return lambda predicate: len(facts.relation(predicate)) > 0
 
 
 def _close_turning(straight: Keys, inverse: Keys) -> tuple[Pairs, Pairs]:
-    """The closure of inclusions between properties, as they stand and turned round: two of these cancel.
+    """The closure of direct and of inverse inclusions between properties; two inverses make a direct one.
 
-    Every property is two nodes of a graph, reached either way. That it is included in itself is left out.
+    Every property is two nodes of a graph: reached by an even or by an odd number of swaps. Direct inclusions
+    of a property in itself are left out.
     """
     edges = np.concatenate((straight, inverse))
     nodes = distinct(np.concatenate((firsts(edges), seconds(edges))))

@@ -1,19 +1,21 @@
 """The list module: RDF lists as virtual relations.
 
-From rdf:first and rdf:rest it derives, for the lists that rules ask for,
+From rdf:first and rdf:rest the module derives, for the lists that rules read:
 
     MEMBER(l, x)     x is an item of the list l
     REPEATED(l, x)   x is an item at two positions
     READING(l, k)    k is a reading of l
-    CELL(k, c)       c is a cell of the reading k: a position of the list
+    CELL(k, c)       c is a cell of the reading k
     LIST_n(l, k)     k is a reading of l, n items long (n >= 1)
     ITEM_i(k, x)     x is item number i of the reading k
 
-A list is well formed if it ends in rdf:nil; others have no reading. A reading is a way from cell to
-cell, and its items are all firsts of these cells: a cell has several where an item has several names
-(owl:sameAs infers that). Where a cell has several rests, ways whose cells have the same firsts count
-as one. Nearly all lists have one reading, and are their own; others are named by their cells, so that
-a reading stays what it was when further ones turn up.
+A list is well formed if it ends in rdf:nil; other lists have no reading. A *reading* is a path from cell to
+cell along rdf:rest. Its items are all rdf:first values of the cells. A cell has several values if owl:sameAs
+gives an item several names. A cell may also have several rests: then paths whose cells have the same values
+count as one reading. A reading never mixes paths: the readings (x a b) and (x c d) do not make (x a d).
+
+Nearly all lists have one reading, whose id is the list itself. The ids of further readings are made from
+their cells, so that the id of a reading does not change when others are added.
 """
 
 from __future__ import annotations
@@ -36,11 +38,11 @@ RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
 
 Kind = tuple[tuple[int, ...], ...]
-"""The firsts of a way's cells: what tells two ways apart."""
+"""The rdf:first values of a path's cells. Two paths of the same kind count as one reading."""
 
 
 class Lists(Module):
-    """Readings of all lists that hang on certain predicates."""
+    """The module of lists. ``lengths`` are the lengths of all readings so far."""
 
     name = "lists"
     why = "lists"
@@ -48,7 +50,7 @@ class Lists(Module):
     derives_schema = True
 
     def __init__(self, dictionary: TermDictionary, leading: Iterable[int] | None) -> None:
-        """``leading`` are the predicates whose objects are lists to read; None reads every cell."""
+        """``leading`` are the predicates whose objects are read as lists; None: every cell starts a list."""
         self._dictionary = dictionary
         self._first = dictionary.encode(f"<{RDF}first>")
         self._rest = dictionary.encode(f"<{RDF}rest>")
@@ -67,29 +69,29 @@ class Lists(Module):
 
     @classmethod
     def is_needed(cls, program: CompiledProgram) -> bool:
-        """Whether rules mention list patterns, or the relations of lists."""
+        """Whether rules use list patterns, or the virtual relations of lists."""
         return program.uses(LIST_BUILTINS)
 
     @classmethod
     def schema_predicates(cls, program: CompiledProgram) -> Collection[int]:
-        """What lists are made of, and what leads to them."""
+        """rdf:first, rdf:rest, and the predicates whose objects are read as lists."""
         if not cls.is_needed(program):
             return ()
         return cls(program.dictionary, program.list_predicates()).sources
 
     @classmethod
     def make(cls, program: CompiledProgram, context: ExecutionContext) -> Lists:
-        """For the lists that a program asks for."""
+        """A module for the lists that a program reads."""
         return cls(program.dictionary, program.list_predicates())
 
     def take_up(self, change: ProgramChange, facts: TripleIndex) -> None:
-        """``NewModules`` if other predicates lead to lists."""
+        """Raises ``NewModules`` if objects of other predicates have to be read as lists."""
         program = change.program
         if self.is_needed(program) and program.list_predicates() != self._leading:
             raise NewModules("the rules ask for other lists, and need other modules for that")
 
     def new_rules(self, program: CompiledProgram) -> Sequence[CompiledRule]:
-        """Rules over whole lists, for the lengths that there are."""
+        """The rules over lists of any length, unrolled for the lengths that occur."""
         return program.unroll(self.lengths)
 
     @property
@@ -99,33 +101,33 @@ class Lists(Module):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether cells are gone: other ways may stand for those that went over them."""
+        """Whether cells were deleted: another path of the same kind may now stand for a reading."""
         return self._waiting
 
     def reads(self, predicate: int) -> bool:
-        """Whether facts of that predicate can make a difference."""
+        """Whether facts of the predicate are cells of lists, or lead to lists."""
         return predicate in self.sources
 
     def feedback(self, predicate: int, new: Pairs) -> Pairs:
-        """Nothing of what it tells comes back to it."""
+        """None: virtual relations of lists are no premises of the module."""
         return NO_PAIRS
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
-        """All readings of all lists; ``lengths`` says how long they are, ``cells`` what each goes over."""
+        """All facts of all readings: every call reads all lists anew. Updates ``lengths`` and ``cells``."""
         self._waiting = False
         read = self._read(facts)
         self._told.update(read)
         return read
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
-        """Everything told of any list but for what certain facts tell: lists are short and few."""
+        """All facts of the virtual relations, except those that follow from proved facts. Lists are short."""
         told = {predicate: facts.relation(predicate).pairs().keys for predicate in self._told}
         kept = self._read(proved)
         return {p: [difference(keys, sorted_unique(kept[p][0])) if p in kept else keys]
                 for p, keys in told.items()}  # fmt: skip
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
-        """All readings of all lists in ``facts``, if anything of that kind is wanted."""
+        """The wanted facts among all readings of all lists in ``facts``."""
         return self.rederive(wanted, facts)
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
@@ -135,13 +137,13 @@ class Lists(Module):
         return {p: list(map(candidates.relation(p).common, told[p])) for p in asked & told.keys()}
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
-        """All that any reading is made of, if any candidate is of that kind."""
+        """All facts that the module reads, if any candidate is in a virtual relation of lists."""
         if not self._told & set(candidates.all_predicates()):
             return {}
         return {predicate: [facts.relation(predicate).pairs().keys] for predicate in self.sources}
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
-        """Read all lists again when cells are gone."""
+        """Let the next ``add`` read all lists again if facts that the module reads were deleted."""
         self._waiting = self._waiting or any(self.reads(predicate) for predicate in deleted.all_predicates())
 
     def _read(self, facts: TripleIndex) -> Candidates:
@@ -171,7 +173,7 @@ class Lists(Module):
         return {predicate: [np.array(keys, np.uint64)] for predicate, keys in found.items()}
 
     def _name(self, head: int, cells: tuple[int, ...]) -> int:
-        """The id of a reading: the list itself for the first. ``cells`` remembers which it goes over."""
+        """The id of a reading, which ``cells`` remembers. The first reading of a list has the list's id."""
         name = head
         if self._cells.setdefault(head, cells) != cells:
             name = self._dictionary.encode(f"READING_{'_'.join(map(str, cells))}")
@@ -189,7 +191,10 @@ class Lists(Module):
     def _readings(
         self, head: int, firsts: dict[int, list[int]], rests: dict[int, list[int]]
     ) -> list[tuple[int, ...]]:
-        """The ways from a head to rdf:nil over cells with firsts, told apart by their firsts."""
+        """The paths from a head to rdf:nil over cells with rdf:first, one path of each kind.
+
+        A path passes no cell twice.
+        """
         cells: list[int] = []
         cell = head
         while cell != self._nil and len(cells) < len(rests):
@@ -200,7 +205,7 @@ class Lists(Module):
             cell = further[0]
         if cell == self._nil:
             return [tuple(cells)]
-        # several rests: of the ways that meet at a cell, one of each kind goes on
+        # several rests: of the paths that meet at a cell, one of each kind continues
         complete: dict[Kind, tuple[int, ...]] = {}
         frontier: dict[int, dict[Kind, tuple[int, ...]]] = {head: {(): ()}}
         for _ in range(len(rests)):
@@ -213,7 +218,7 @@ class Lists(Module):
                     target = complete if rest == self._nil else following.setdefault(rest, {})
                     for kinds, way in ways.items():
                         if cell in way:
-                            continue  # going round in circles is no list
+                            continue  # a cycle is no list
                         target.setdefault((*kinds, kind), (*way, cell))
             frontier = following
             if not frontier:
@@ -222,7 +227,7 @@ class Lists(Module):
 
 
 def _successors(facts: TripleIndex, predicate: int) -> dict[int, list[int]]:
-    """Subject -> objects of a relation, as Python lists: lists are short and few."""
+    """Subject -> objects of a relation, as Python lists. Cost: O(facts of the predicate), in Python."""
     keys = facts.relation(predicate).pairs().keys
     found: dict[int, list[int]] = {}
     for key in keys.tolist():

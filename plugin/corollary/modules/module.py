@@ -1,16 +1,17 @@
-"""The protocol of modules: what the fixpoint and the maintenance ask of them.
+"""The protocol of modules: the methods that the fixpoint and the maintenance call.
 
-The functions are those of Hu, Motik, Horrocks, Modular Materialisation of Datalog Programs, 2019, section 4,
-and two that Backward/Forward needs. Where the protocol differs from the paper, the method says so.
-``tests/modules/test_obligations.py`` holds every module to it.
+The methods are the functions of Hu, Motik, Horrocks, Modular Materialisation of Datalog Programs, 2019,
+section 4, and two more for Backward/Forward. A method that differs from the paper says so.
+``tests/modules/test_obligations.py`` checks every module against this protocol.
 
 Words, for a module M:
-- the *own* rules of M are those that it claimed;
-- an *instance* is an own rule with terms for its variables; the facts of its body are its *premises*, those
-  of its head its *conclusions*;
-- a fact *follows* from facts by any number of instances;
-- a fact is *external* to M if it is explicit or another module derived it, and *internal* if only M did;
-- *guards* are facts that bring new instances (``program.compile``).
+- I is the materialisation: all facts that hold;
+- the *own* rules of M are the rules that M claimed;
+- an *instance* is an own rule with terms substituted for its variables; the facts of its body are its
+  *premises*, the facts of its head its *conclusions*;
+- a fact *follows* from a set of facts if finitely many instances derive it;
+- a fact is *external* to M if it is explicit or another module derived it, *internal* if only M derived it;
+- *guards* are facts that add instances to a rule (``program.compile``).
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from corollary.program.compiled_program import CompiledProgram, ProgramChange
 
 
 class NewModules(Exception):
-    """A changed program needs modules, or data for them, that are only made at the start."""
+    """A changed program needs modules, or state of modules, that can only be made by starting over."""
 
 
 class ModuleRejectsRule(Exception):
-    """The facts do not allow a module to take some rules: the program is to be assigned without it."""
+    """The facts do not allow a module to evaluate ``rules``: other modules must take these rules."""
 
     def __init__(self, module: str, rules: frozenset[Rule], why: str) -> None:
         super().__init__(f"{module}: {why}")
@@ -42,21 +43,21 @@ class ModuleRejectsRule(Exception):
 
 
 def feedback(module: Module, own: Delta) -> Delta:
-    """Which of a module's own conclusions come back to it."""
+    """The part of a module's own conclusions that the module must receive again."""
     found = {p: Relation(module.feedback(p, Pairs(keys))) for p, keys in own.items()}
     return Delta.of_relations(found)
 
 
 class Module(Protocol):
-    """An algorithm over its own rules.
+    """An algorithm that evaluates its own rules.
 
-    All answers are packed pairs by predicate, in any order, with duplicates. They may contain facts that are
-    known already and, except for ``rederive``, facts that were not asked for. No argument is changed.
-    ``add``, ``overdelete``, ``commit_deletions`` and the methods about rules change the module.
+    All answers are packed pairs by predicate, in any order, with duplicates. An answer may contain known
+    facts and, except for ``rederive``, facts that the caller did not ask about. No method changes its
+    arguments. ``add``, ``overdelete``, ``commit_deletions`` and the methods about rules change the module.
 
-    Negation and aggregates are the business of semi-naive evaluation alone, one stratum at a time: the
-    paper's datasets for negated atoms and its function Diff (definition 5) are
-    ``SemiNaive.deleted_by_negation``, ``inserted_by_negation`` and ``grouped``.
+    Only semi-naive evaluation handles negation and aggregates, one stratum at a time: the paper's datasets
+    for negated atoms and its function Diff (definition 5) are ``SemiNaive.deleted_by_negation``,
+    ``inserted_by_negation`` and ``grouped``.
 
     To add a module: a class with these members in a file of its own, and a line in ``modules.registry``.
     """
@@ -64,47 +65,53 @@ class Module(Protocol):
     # Which rules it takes
 
     name: str
-    """What reports and EXPLAIN call it."""
+    """The module's name in reports and in EXPLAIN."""
 
     why: ClassVar[str]
-    """EXPLAIN's reason why it takes the rules that it takes."""
+    """The reason that EXPLAIN prints for the module's rules."""
 
     turn: ClassVar[int]
-    """Its place among the modules: what is cheap, and what others build on, has a low number."""
+    """The module's position in the fixpoint: modules that are cheap, or that others build on, come first."""
 
     is_optional: ClassVar[bool] = True
-    """Whether semi-naive evaluation could take its rules."""
+    """Whether semi-naive evaluation could evaluate the module's rules instead."""
 
     has_one_rule: ClassVar[bool] = False
-    """Whether every rule gets a module of its own."""
+    """Whether every claimed rule gets a module of its own."""
 
     derives_schema: ClassVar[bool] = False
-    """Whether it derives schema facts from schema facts: it takes part when the schema is followed."""
+    """Whether the module derives schema facts from schema facts, and so takes part in the schema's layer."""
 
     keeps_state: ClassVar[bool] = True
-    """Whether it remembers facts: if not, rules may go from it to another such module as they are."""
+    """Whether the module remembers facts.
+
+    A rule can move between two modules without state as it is; otherwise it is applied to all facts again.
+    """
 
     rules: list[CompiledRule]
-    """Its own rules."""
+    """The module's own rules."""
 
     @classmethod
     def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
-        """The rules it takes, of those ``offered``: monotone ones that no module before it has taken."""
+        """The rules among ``offered`` that the module takes.
+
+        Precondition: ``offered`` are monotone, and no earlier module of the registry has claimed them.
+        """
         return ()
 
     @classmethod
     def minds(cls, rule: CompiledRule, rules: RuleSet) -> bool:
-        """Whether a rule may change what it claims of other rules."""
+        """Whether adding or removing ``rule`` may change which other rules the module claims."""
         return False
 
     @classmethod
     def is_needed(cls, program: CompiledProgram) -> bool:
-        """Whether it is needed even if it takes no rules: for relations that it derives itself."""
+        """Whether the program needs the module even without own rules: for the module's virtual relations."""
         return False
 
     @classmethod
     def schema_predicates(cls, program: CompiledProgram) -> Collection[int]:
-        """Predicates whose facts are schema because it needs them so."""
+        """Further predicates whose facts the module needs in the schema's layer."""
         return ()
 
     @classmethod
@@ -112,42 +119,48 @@ class Module(Protocol):
         """A module without rules."""
 
     def add_rule(self, rule: CompiledRule) -> None:
-        """Take in a rule that was claimed. It is applied to all facts in the next turn."""
+        """Add a claimed rule. The next ``add`` applies the rule to all facts."""
         self.rules.append(rule)
 
     def variants(self, rule: CompiledRule, program: CompiledProgram) -> Sequence[CompiledRule]:
-        """Parts of a rule that it leaves to semi-naive evaluation, as rules of the same number."""
+        """The parts of a rule that are left to semi-naive evaluation, as rules with the same number."""
         return ()
 
     def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
-        """Let go of rules, as far as it has them. At least what they derive from ``facts`` in one step."""
+        """Remove the own rules with these numbers; other numbers are ignored.
+
+        Returns at least the conclusions of the removed rules' instances over ``facts``.
+        """
         self.rules = [rule for rule in self.rules if rule.number not in numbers]
         return {}
 
     def take_up(self, change: ProgramChange, facts: TripleIndex) -> None:
-        """Another program takes the place of the one it was made for. ``NewModules`` if it will not do."""
+        """Replace the program by ``change.program``.
+
+        Raises ``NewModules`` if the module's state does not serve the new program.
+        """
         return
 
     def review(self, rules: RuleSet) -> None:
-        """Rules have come or gone, maybe of other modules."""
+        """Receive the program's rules, after rules of this or another module were added or removed."""
         return
 
     def new_rules(self, program: CompiledProgram) -> Sequence[CompiledRule]:
-        """Rules that the facts so far add to the program."""
+        """The rules that the facts received so far add to the program."""
         return ()
 
     def derives_at_least(self, rule: CompiledRule, facts: TripleIndex, explicit: TripleIndex) -> int:
-        """A lower bound of the facts that are lost if an own rule goes; 0 if nothing is known."""
+        """A lower bound on the number of non-explicit facts that an own rule derives; 0 if unknown."""
         return 0
 
     @property
     def closed_by_facts(self) -> Set[int]:
-        """Predicates for which facts, and not rules alone, make it derive something."""
+        """The predicates that the module closes because facts, and not rules alone, say so."""
         return frozenset()
 
     @property
     def cells(self) -> Mapping[int, tuple[int, ...]]:
-        """The cells of lists that it has read, by reading."""
+        """The cells of each reading of an RDF list, for a module that reads lists."""
         return {}
 
     # What it derives
@@ -156,50 +169,52 @@ class Module(Protocol):
     def is_waiting(self) -> bool:
         """Whether ``add`` would derive something without recent facts.
 
-        True while a rule was not applied yet, or after ``commit_deletions`` has found facts to be missing.
+        True if a rule has not been applied yet, or if ``commit_deletions`` found that facts are missing.
         """
 
     def reads(self, predicate: int) -> bool:
-        """Whether facts of a predicate may be premises. The module receives no other facts.
+        """Whether facts of a predicate may be premises. The module receives facts of these predicates only.
 
-        Where a new guard opens a predicate, the module looks up the earlier facts itself.
+        If a new guard makes the module read another predicate, the module looks up its earlier facts itself.
         """
 
     def feedback(self, predicate: int, new: Pairs) -> Pairs:
-        """Which of its own conclusions the module must receive again.
+        """The part of the module's own conclusions ``new`` that the module must receive again.
 
-        Asked about new facts in the answers of ``add`` and ``rederive`` (``add`` receives them), and about
-        deleted facts in the answers of ``overdelete`` (its next call receives them). In the paper modules
-        receive none (algorithms 2 and 3), since its functions close the rules. Here: everything after one
-        application of the rules; only guards after their closure; of deleted facts also those external to it.
+        ``new`` are either new facts from the answers of ``add`` and ``rederive``, which go to ``add``, or
+        deleted facts from the answers of ``overdelete``, which go to its next call. The paper needs no
+        feedback (algorithms 2 and 3), since its functions close the rules. Here a module that applies its
+        rules once returns all of ``new``. A module that closes its rules returns only the guards, and of
+        deleted facts also the external ones.
         """
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
-        """What recent facts lead to: definition 3.
+        """The conclusions from recent facts: definition 3.
 
         Preconditions: ``recent`` ⊆ ``facts``, and ``recent`` are the facts that the module reads and has not
-        received yet. Without these and without rules that wait, ``facts`` are closed under its rules.
+        received yet. Without ``recent``, and without rules not yet applied, ``facts`` are closed under the
+        own rules.
 
         Returns at least the conclusions of all instances over ``facts`` with a recent premise, and all
-        conclusions of rules that wait; at most what follows from ``facts``. Repeated calls with the feedback
-        of the answers close the facts.
+        conclusions of rules not yet applied; at most the facts that follow from ``facts``. Repeated calls
+        with the feedback of the answers close ``facts``.
         """
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
-        """What loses a derivation: definition 6, with proved facts in the place of its counters.
+        """The facts that lose a derivation: definition 6, with proved facts instead of counters.
 
-        Preconditions: ``facts`` are those before the transaction, in every call; ``deleted`` are the facts
-        that the module reads and that were deleted since the last call; ``proved`` facts stay, and grow from
-        call to call.
+        Preconditions: ``facts`` is I before the transaction, in every call. ``deleted`` are the facts that
+        the module reads and that were deleted since the last call. ``proved`` facts stay, and grow from call
+        to call.
 
         Returns, in all calls together, at least the conclusions of instances over ``facts`` with a deleted
-        premise that is external, or that is itself such a conclusion; except for conclusions that proved
-        facts prove, alone (the paper's lower bound) or with the other premises of the instance. There is no
-        upper bound: every fact of the answer will be proved, or deleted and derived again.
+        premise that is external, or that is itself such a conclusion. Conclusions that follow from
+        ``proved``, alone (the paper's lower bound) or with the other premises of the instance, may be left
+        out. There is no upper bound: the caller proves every returned fact, or deletes and rederives it.
         """
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
-        """What of the wanted facts follows from facts that were proved: the forward step of Backward/Forward.
+        """The wanted facts that follow from proved facts: the forward step of Backward/Forward.
 
         Preconditions: ``facts`` are proved and hold all guards; ``recent`` ⊆ ``facts``, without guards.
 
@@ -208,30 +223,32 @@ class Module(Protocol):
         """
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
-        """Which candidates have another derivation: definition 7.
+        """The candidates that have another derivation: definition 7.
 
-        Preconditions: no candidate is in ``facts``; all guards are. It is called after ``commit_deletions``,
-        or while no guards change.
+        Preconditions: ``facts`` contain no candidate and all guards. The call comes after
+        ``commit_deletions``, or while no guards change.
 
         Returns at least the candidates that are conclusions of instances over ``facts``, and at most the
-        candidates that follow from ``facts``. The paper asks for all steps among the candidates; here one
-        step is enough where its conclusions are feedback, so that ``add`` takes the next ones.
+        candidates that follow from ``facts``. The paper requires all steps among the candidates. Here one
+        step is enough if its conclusions are feedback: then ``add`` takes the further steps.
         """
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
-        """What proofs of the candidates start from: the backward step of Backward/Forward.
+        """The facts from which the candidates may be derived: the backward step of Backward/Forward.
 
-        Preconditions: ``facts`` are all that may still hold, ``proved`` ⊆ ``facts``, all guards are in them.
+        Preconditions: ``facts`` are all facts that may still hold; ``proved`` ⊆ ``facts``; ``facts`` contain
+        all guards.
 
-        Returns, if it is called again with its answers, enough facts: a candidate that follows from external
-        facts follows from those among the answers, the proved facts and the guards alone. Semi-naive
-        evaluation returns the premises of all instances. A module that closes its rules may leave out
-        internal facts. An internal fact may lose its proof here and keep one by another module; what it leads
-        to may then count as unproved, and the module returns it in the next ``add``.
+        The caller repeats the call with the answers. All answers together suffice for proofs: a candidate
+        that follows from external facts also follows from the external facts among the answers, the proved
+        facts and the guards. Semi-naive evaluation returns the premises of all instances. A module that
+        closes its rules may leave out internal facts. Such a fact may lose its proof here although another
+        module still proves it. Then its consequences may count as unproved, and the next ``add`` returns them
+        again.
         """
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
-        """The deletions are final; ``facts`` are what is left.
+        """Make the deletions final; ``facts`` are the remaining facts.
 
-        Afterwards the module behaves like one that received the external facts that are left, in one ``add``.
+        Afterwards the module behaves as if it had received the remaining external facts in one ``add``.
         """

@@ -1,4 +1,4 @@
-"""All modules: one line each. The order is that in which they are offered rules."""
+"""The registry of modules: one line each, in the order in which they claim rules."""
 
 from __future__ import annotations
 

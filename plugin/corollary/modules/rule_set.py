@@ -1,4 +1,4 @@
-"""The rules that modules choose from, seen together."""
+"""The rules of a program that modules may claim, and the shapes recognised in them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Recognised = TypeVar("Recognised")
 
 
 class RuleSet:
-    """The rules of a program that derive something and are monotone, and what single rules were found to be.
+    """The monotone rules of a program with a body and a head, and the recognised shapes of single rules.
 
-    ``schema`` are all guards, and what rules without guards derive them from.
+    ``schema`` has all guards, and the facts from which rules without guards derive guards.
     """
 
     def __init__(self, program: CompiledProgram, schema: Guards, before: RuleSet | None = None) -> None:
-        """What was recognised ``before`` is kept, for rules that are still there."""
+        """Shapes recognised by ``before`` are kept, for rules that both programs have."""
         self.program = program
         self.schema = schema
         self.rules = [rule for rule in program.rules if rule.heads and rule.source.body and rule.is_monotone]
         self._known: dict[int, dict[Callable[..., Any], Any]] = {}
-        if before is not None:  # a rule keeps its number, and no other one gets it
+        if before is not None:  # the number of a rule is never given to another rule
             numbers = {rule.number for rule in program.rules}
             self._known = {number: known for number, known in before._known.items() if number in numbers}
 
@@ -38,7 +38,7 @@ class RuleSet:
     def recognised(
         self, recognise: Callable[..., Recognised], rule: CompiledRule, *arguments: Any
     ) -> Recognised:
-        """What a function of ``program.shapes`` says of a rule; it is asked once."""
+        """The result of a function of ``program.shapes`` for a rule. It is computed once per rule."""
         known = self._known.setdefault(rule.number, {})
         if recognise not in known:
             known[recognise] = recognise(rule, *arguments)
@@ -46,7 +46,7 @@ class RuleSet:
         return found
 
     def is_schema(self, rule: CompiledRule) -> bool:
-        """Whether a rule leads from constant predicates to schema facts, and to nothing else."""
+        """Whether all body predicates of a rule are constant, and all its conclusions are schema facts."""
         return (
             not rule.guards
             and rule.is_monotone
@@ -56,13 +56,13 @@ class RuleSet:
 
     @cached_property
     def closed(self) -> frozenset[int]:
-        """The constant predicates that rules close, loops or not."""
+        """The constant predicates that a rule closes transitively, with or without ``FILTER(?x != ?z)``."""
         shapes = (closed_predicate, loopless_predicate)
         found = {self.recognised(shape, rule) for rule in self.rules for shape in shapes}
         return frozenset(p for p in found if p is not None and p >= 0)
 
     @cached_property
     def copied(self) -> frozenset[tuple[int, int]]:
-        """The constant predicates that rules copy into one another, as pairs (from, to)."""
+        """The pairs (p, q) of constant predicates with a rule ``q[?x, ?y] :- p[?x, ?y]``."""
         found = {self.recognised(copied_predicates, rule) for rule in self.rules}
         return frozenset(pair for pair in found if pair is not None)

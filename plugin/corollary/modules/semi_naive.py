@@ -1,7 +1,7 @@
-"""The semi-naive module: any rules, by joins, each way to satisfy a body considered once.
+"""The semi-naive module: evaluates any rules by joins, and every instance once.
 
-A run is one round. It keeps the index as it was after its last run (a snapshot: the old facts), so
-all = old + recent holds whatever other modules did in between.
+One call of ``add`` is one round. The module keeps a snapshot of the facts at the end of its last round, the
+old facts. So all facts = old + recent, whatever other modules did in between.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from corollary.program.compiled_program import CompiledProgram
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trigger:
-    """A body atom that recent facts may match."""
+    """A body atom that is matched with recent facts; ``needs`` are the other atoms that must have a match."""
 
     rule: CompiledRule
     position: int
@@ -38,7 +38,7 @@ class Trigger:
         object.__setattr__(self, "predicates", frozenset(atom.p for atom in self.needs))
 
     def is_viable(self, ages: Mapping[Age, TripleIndex]) -> bool:
-        """As ``viable``, for the rule: the atom reads the recent facts, all others read all facts."""
+        """As ``viable``, except that the trigger's own atom reads the recent facts."""
         facts = ages[Age.ALL]
         if not facts.has_predicates(self.predicates) or not all(_has_match(a, facts) for a in self.needs):
             return False
@@ -46,7 +46,11 @@ class Trigger:
 
 
 class SemiNaive(Module):
-    """Rules evaluated by delta plans, one for every positive body atom."""
+    """Evaluates rules by delta plans, one for every positive body atom.
+
+    ``_heads`` has rules with one head as the last body atom. ``_blocking`` has negated atoms, each with two
+    triggers that match it: for the rule without its negations, and with them.
+    """
 
     why = "negation or aggregates: after all that they depend on"
     turn = 90
@@ -55,7 +59,7 @@ class SemiNaive(Module):
 
     @classmethod
     def make(cls, program: CompiledProgram, context: ExecutionContext) -> SemiNaive:
-        """Without rules."""
+        """A module without rules."""
         return cls("semi-naive", context)
 
     def __init__(self, name: str, context: ExecutionContext) -> None:
@@ -69,12 +73,12 @@ class SemiNaive(Module):
         self._open_heads: list[Trigger] = []
         self._blocking: list[tuple[Atom, Trigger, Trigger]] = []
         self._unstarted: list[CompiledRule] = []
-        self._plans: dict[Trigger, DeltaPlan] = {}  # made when they are first needed
+        self._plans: dict[Trigger, DeltaPlan] = {}  # made at the first use
 
     def add_rule(self, rule: CompiledRule, positions: Collection[int] | None = None) -> None:
-        """Take in a rule. It is applied to all facts in the next run.
+        """Add a rule. The next ``add`` applies the rule to all facts.
 
-        With ``positions``, only recent facts that match these body atoms lead to anything.
+        With ``positions``, only the body atoms at these positions are matched with recent facts.
         """
         self.rules.append(rule)
         self._unstarted.append(rule)
@@ -96,13 +100,13 @@ class SemiNaive(Module):
                 )
 
     def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
-        """Let go of rules and their variants; all that they derive from the facts."""
+        """Remove rules and their variants. Returns all conclusions that they derive from ``facts``."""
         lost = self.conclusions(facts, numbers)
         self.drop_rules(numbers)
         return lost
 
     def drop_rules(self, numbers: Collection[int]) -> None:
-        """Let go of rules and their variants."""
+        """Remove rules and their variants."""
         if not any(rule.number in numbers for rule in self.rules):
             return
         self.rules = [rule for rule in self.rules if rule.number not in numbers]
@@ -118,16 +122,16 @@ class SemiNaive(Module):
         self._plans = {t: plan for t, plan in self._plans.items() if t.rule.number not in numbers}
 
     def unstarted(self) -> list[int]:
-        """The numbers of the rules that were not applied yet."""
+        """The numbers of the rules that have not been applied yet."""
         return [rule.number for rule in self._unstarted]
 
     def start(self, facts: TripleIndex) -> None:
-        """Take the rules for applied to all facts."""
+        """Mark all rules as applied to ``facts``."""
         self._unstarted = []
         self._old = facts.snapshot()
 
     def conclusions(self, facts: TripleIndex, numbers: Collection[int] | None = None) -> Candidates:
-        """All that its rules, or some of them and their variants, derive from the facts."""
+        """The conclusions from ``facts`` of all own rules, or of those with the given numbers."""
         candidates: Candidates = {}
         for rule in self.rules:
             if (numbers is None or rule.number in numbers) and viable(rule, facts):
@@ -135,20 +139,20 @@ class SemiNaive(Module):
         return candidates
 
     def reads(self, predicate: int) -> bool:
-        """Whether facts of that predicate can make a difference."""
+        """Whether a body atom may match facts of the predicate."""
         return predicate in self._triggers or bool(self._open_triggers)
 
     def feedback(self, predicate: int, new: Pairs) -> Pairs:
-        """All its own conclusions come back to it: they may lead to more of them."""
+        """All of ``new``: one round's conclusions may be premises in the next."""
         return new
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there are rules that were not applied yet."""
+        """Whether some rules have not been applied yet."""
         return bool(self._unstarted)
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
-        """What one application of the rules derives that needs a recent fact."""
+        """One round: the conclusions of instances with a recent premise, and all of rules not yet applied."""
         candidates: Candidates = {}
         ages = {Age.ALL: facts, Age.RECENT: recent, Age.OLD: self._old}
         started, self._unstarted = self._unstarted, []
@@ -163,23 +167,23 @@ class SemiNaive(Module):
         return candidates
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
-        """What one application of the rules over ``facts`` derives that needs a recent one."""
+        """One round over proved facts, by the rules that may conclude a wanted fact."""
         leading = (
             trigger
             for trigger in self._triggered(recent)
-            if facts.has_predicates(trigger.predicates)  # most have none, and are seen to at once
+            if facts.has_predicates(trigger.predicates)  # cheap, and False for most triggers
             and any(_has_match(head, wanted) for head in trigger.rule.heads)
         )
         return self._apply(leading, facts, recent)
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
-        """The conclusions of all instances over ``facts`` that need a gone fact."""
+        """The conclusions of all instances over ``facts`` with a deleted premise."""
         return self._apply(self._triggered(deleted), facts, deleted)
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
-        """The candidates that are the head of an instance over ``facts``.
+        """The candidates that are conclusions of instances over ``facts``.
 
-        Every rule has a form with its head as one more body atom, which the candidates match (the
+        Every rule has a form with its head as a further body atom, which is matched with the candidates (the
         rederivation rules of Gupta, Mumick, Subrahmanian, Maintaining Views Incrementally, 1993).
         """
         derived: Candidates = {}
@@ -188,42 +192,44 @@ class SemiNaive(Module):
         return derived
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
-        """The bodies of all instances over ``facts`` that have a candidate for a head."""
+        """The premises of all instances over ``facts`` whose conclusion is a candidate."""
         read: Candidates = {}
         for trigger, batch in self._backward(candidates, facts, whole=True):
             emit(trigger.rule.atoms[: trigger.position], batch, read)
         return read
 
     def nonmonotone_reads(self) -> set[int]:
-        """The predicates of what rules negate or aggregate over; a negative one if they leave one open."""
+        """The predicates of negated atoms, and of atoms in aggregates. A variable predicate is negative."""
         negated = (atom.p for atom, _, _ in self._blocking)
         inside = (atom.p for rule in self.rules for grouping in rule.groupings for atom in grouping.atoms)
         return {*negated, *inside}
 
     def deleted_by_negation(self, facts: TripleIndex, came: TripleIndex) -> Candidates:
-        """What may lose an instance because negated facts came (definition 5, for deletion).
+        """The conclusions of instances that added facts block (definition 5, for deletion).
 
-        ``facts`` are those before the change at least; what else is negated does not matter.
+        Precondition: ``facts`` contain all facts before the change. Other negated atoms are ignored: some of
+        these instances may not have existed. Example: ``p[?x, ?y] :- q[?x, ?y], NOT r[?x, ?y]``; adding
+        r[a, b] deletes p[a, b].
         """
         triggers = [trigger for atom, trigger, _ in self._blocking if _has_match(atom, came)]
         return self._apply(triggers, facts, came)
 
     def inserted_by_negation(self, facts: TripleIndex, went: TripleIndex) -> Candidates:
-        """What has an instance now that negated facts went (definition 5, for insertion)."""
+        """The conclusions of instances that removed facts blocked (definition 5, for insertion).
+
+        Precondition: ``facts`` are those after the change.
+        """
         triggers = [trigger for atom, _, trigger in self._blocking if _has_match(atom, went)]
         return self._apply(triggers, facts, went)
 
     def touched(self, facts: TripleIndex, changed: TripleIndex) -> list[tuple[CompiledRule, Batch]]:
-        """The groups that changed facts touch, with the rule whose aggregate they belong to.
-
-        ``facts`` are those before the change if the changed ones went, those after it if they came.
-        """
+        """The groups that changed facts touch, each with its rule. Precondition as for ``groups.touched``."""
         groupings = ((rule, grouping) for rule in self.rules for grouping in rule.groupings)
         found = ((rule, touched(grouping, facts, changed)) for rule, grouping in groupings)
         return [(rule, groups) for rule, groups in found if groups.size]
 
     def grouped(self, facts: TripleIndex, groups: Iterable[tuple[CompiledRule, Batch]]) -> Candidates:
-        """What the rules with aggregates conclude over the facts of some groups."""
+        """The conclusions over ``facts`` of rules with aggregates, for the given groups only."""
         candidates: Candidates = {}
         for rule, start in groups:
             if viable(rule, facts):
@@ -231,7 +237,7 @@ class SemiNaive(Module):
         return candidates
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
-        """Take the facts there are now for the old ones of the next run."""
+        """The remaining facts become the old facts of the next round."""
         self._old = facts.snapshot()
 
     def _apply(self, triggers: Iterable[Trigger], facts: TripleIndex, recent: TripleIndex) -> Candidates:
@@ -255,14 +261,14 @@ class SemiNaive(Module):
         candidates: Candidates,
         start: Batch | None = None,
     ) -> None:
-        """Add all that a rule derives to the candidates; with a ``start``, from these bindings."""
+        """Add all conclusions of a rule to the candidates. ``start`` restricts the bindings."""
         plan = full_plan(rule, sizes(ages[Age.ALL]))
         emit(rule.heads, run(plan, ages, rule, self._context, start, rule.concluded), candidates)
 
     def _run(
         self, triggers: Iterable[Trigger], ages: Mapping[Age, TripleIndex], *, whole: bool = False
     ) -> Iterator[tuple[Trigger, Batch]]:
-        """The bindings that each trigger leads to, if any: those of its heads, or of the ``whole`` rule."""
+        """The non-empty results of the triggers' delta plans: head variables, or all if ``whole``."""
         for trigger in triggers:
             if not trigger.is_viable(ages):
                 continue
@@ -282,7 +288,7 @@ class SemiNaive(Module):
 
 
 class SchemaRules(SemiNaive):
-    """Rules from constant predicates to schema facts."""
+    """The rules with constant body predicates whose conclusions are all schema facts."""
 
     name = "schema"
     why = "rules about constant predicates that lead to guards of others: closed first"
@@ -292,17 +298,17 @@ class SchemaRules(SemiNaive):
 
     @classmethod
     def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
-        """Rules that lead from constant predicates to schema facts, and to nothing else."""
+        """The offered rules that ``RuleSet.is_schema`` accepts."""
         return [rule for rule in offered if rules.is_schema(rule)]
 
     @classmethod
     def make(cls, program: CompiledProgram, context: ExecutionContext) -> SchemaRules:
-        """Without rules."""
+        """A module without rules."""
         return cls(cls.name, context)
 
 
 class OtherRules(SemiNaive):
-    """All rules that no other module takes."""
+    """The monotone rules that no other module takes."""
 
     name = "rules"
     why = "of no special shape: joined with what is recent, semi-naive"
@@ -310,19 +316,20 @@ class OtherRules(SemiNaive):
 
     @classmethod
     def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
-        """All."""
+        """All offered rules."""
         return offered
 
     @classmethod
     def make(cls, program: CompiledProgram, context: ExecutionContext) -> OtherRules:
-        """Without rules."""
+        """A module without rules."""
         return cls(cls.name, context)
 
 
 def needs(rule: CompiledRule, but: int | None = None) -> list[Atom]:
-    """Atoms that a rule needs a match for, ``but`` for the atom with that number.
+    """Atoms that must have a match if the rule concludes anything, without the body atom at ``but``.
 
-    Guards and facts stand for themselves, of other atoms only the predicate.
+    Guards and ground atoms stay as they are; every other constant predicate becomes one atom with two
+    variables.
     """
     found: dict[Atom, None] = {}
     for position, atom in enumerate(rule.atoms):
@@ -333,12 +340,12 @@ def needs(rule: CompiledRule, but: int | None = None) -> list[Atom]:
 
 
 def viable(rule: CompiledRule, facts: TripleIndex) -> bool:
-    """Whether no body atom rules itself out at a glance: by an empty relation, or an absent constant."""
+    """Whether all ``needs`` of a rule have a match. If not, the rule concludes nothing."""
     return all(_has_match(atom, facts) for atom in needs(rule))
 
 
 def _has_match(atom: Atom, facts: TripleIndex) -> bool:
-    """Whether an atom with a constant predicate matches anything; variables are taken for different."""
+    """Whether an atom may match a fact. Exact if the predicate is constant and no variable occurs twice."""
     if atom.p < 0:
         return True
     relation = facts.relation(atom.p)
@@ -354,5 +361,5 @@ def _has_match(atom: Atom, facts: TripleIndex) -> bool:
 
 
 def _apart(atom: Atom, shared: Collection[int], count: int) -> Atom:
-    """A negated atom with the variables that are its own renamed, beyond the rule's ``count`` names."""
+    """A negated atom whose unshared variables are renamed, to numbers beyond the rule's ``count`` names."""
     return Atom(*(term if term >= 0 or term in shared else term - count for term in atom.terms))

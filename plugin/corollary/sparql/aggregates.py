@@ -1,8 +1,8 @@
-"""GROUP BY and aggregates: groups are numbered, counts are arithmetic, the rest is rdflib's accumulators.
+"""GROUP BY and aggregates: COUNT and SAMPLE on columns, other functions by rdflib's accumulators.
 
-Counting what has an error leaves it out; for the other functions an error leaves the group without a
-result, and a variable without a value is passed over, as rdflib has it. So is, for GROUP_CONCAT alone, an
-expression that fails for want of a variable's value.
+Errors are handled as in rdflib. COUNT and SAMPLE leave out rows with an error. For other functions, the
+result of a group with an error is unbound; rows in which the aggregated variable is unbound are left out.
+GROUP_CONCAT also leaves out rows in which a variable of its expression is unbound.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def aggregate(
     numbers: dict[Node, int],
     exists: Exists,
 ) -> Batch:
-    """One row for every group of the rows of ``inner``; without GROUP BY they are one group, even of none."""
+    """One row for every group of ``inner``. Without GROUP BY there is one group, even of no rows."""
     keys = part.p.expr
     if keys is None:
         size, groups = 1, np.zeros(inner.size, np.int64)
@@ -63,11 +63,11 @@ def _aggregate(
     terms: QueryTerms,
     exists: Exists,
 ) -> Column:
-    """One aggregate's result for every group."""
+    """One aggregate's result for each of ``size`` groups. ``groups`` has the group number of each row."""
     if item.name == "Aggregate_Count" and item.vars == "*":
         if item.distinct:
             first = first_of_each(inner, tuple(inner.columns))
-            groups = groups[first]  # whole rows: equal ones are in the same group
+            groups = groups[first]  # equal rows are in the same group
         return _counts(np.bincount(groups, minlength=size), terms)
     values = expressions.values(item.vars, inner, exists)
     valued = values != UNBOUND
@@ -78,7 +78,7 @@ def _aggregate(
         return _counts(np.bincount(firsts(keys), minlength=size), terms)
     if item.name == "Aggregate_Sample":
         column = filled(size, UNBOUND)
-        column[groups[valued][::-1]] = values[valued][::-1]  # the first one is written last
+        column[groups[valued][::-1]] = values[valued][::-1]  # in reverse: the first value is written last
         return column
     failed = np.zeros(size, np.bool_)
     if not isinstance(item.vars, Variable):
@@ -112,7 +112,7 @@ def _aggregate(
 
 
 def _plain(item: CompValue) -> Any:
-    """The aggregate of one variable."""
+    """The same aggregate, of the variable ``ARGUMENT``."""
     parts = {"vars": ARGUMENT, "res": KEY, "distinct": item.distinct, "separator": item.separator}
     return CompValue(item.name, **parts)
 

@@ -1,13 +1,14 @@
-"""From a query's text to its result.
+"""Answers a query: from its text to its result.
 
-1. The text is parsed by rdflib; parsed queries are kept. What rdflib cannot parse is handed back: either
-   it is no SPARQL but meant for another processor, or rdflib says what is wrong with it.
-2. The query is evaluated at once, on what the store shows at this moment.
-3. Rows are decoded when they are looked at.
+1. rdflib parses the text; parsed queries are cached. A text that rdflib cannot parse is handed back: either
+it is
+   for another query processor, or rdflib raises the syntax error.
+2. The query is evaluated immediately, on a snapshot of the store.
+3. Rows are decoded when they are read.
 
-Handed back, by NotImplementedError: DESCRIBE and SERVICE, custom evaluation functions, the user's functions
-that look into rdflib's own evaluation, and arguments that are not known here. What goes wrong in a SELECT,
-in a user's function say, is raised where the rows are looked at, as in rdflib.
+NotImplementedError hands a query back to rdflib: DESCRIBE and SERVICE, custom evaluation functions, user
+functions that need rdflib's evaluation context, and unknown arguments. An error in a SELECT, for example in a
+user function, is raised when the rows are read, as in rdflib.
 """
 
 from __future__ import annotations
@@ -48,10 +49,12 @@ def answer(
     arguments: Mapping[str, Any],
     access: str = "all",
 ) -> Result:
-    """The result of a query, text or prepared, over a moment of a store.
+    """The result of a query, given as text or prepared, over a snapshot of a store.
 
-    ``home`` names the default graph, or is ``"__UNION__"``. NotImplementedError: rdflib shall answer.
-    ExternalAccessRefused, if an answer would need more ``access`` to files and the network. NestedTooDeep.
+    ``home`` names the default graph, or is ``"__UNION__"``. ``access``: see ``external.is_allowed``.
+
+    Raises NotImplementedError if rdflib has to answer, ``ExternalAccessRefused`` if the query needs files or
+    addresses that ``access`` excludes, and ``NestedTooDeep``.
     """
     translated = (
         query if isinstance(query, Query) else _translated_text(query, arguments.get("base"), prefixes)
@@ -61,10 +64,10 @@ def answer(
     try:
         return _answered(source, translated, bindings, home, arguments, silenced)
     except NotImplementedError as problem:
-        if silenced:  # rdflib would ask them
+        if silenced:  # rdflib would call these services
             refuse("SERVICE SILENT in a query that is rdflib's to answer", silenced[0].term, access)
         missing = source.missing(home, translated.algebra.datasetClause)
-        if missing:  # rdflib would follow anything
+        if missing:  # rdflib would read any address, whatever ``access`` says
             raise CorollaryError(
                 f"FROM {missing[0].n3()} in a query that is rdflib's to answer (DESCRIBE, SERVICE): load the "
                 "graph into the store first"
@@ -138,7 +141,7 @@ def _selected(evaluator: Evaluator, main: CompValue, context: QueryContext) -> R
 
 
 def _constructed(evaluator: Evaluator, main: CompValue) -> Graph:
-    """The template filled with every solution; its blank nodes are new ones in each."""
+    """The graph of the template under every solution. Each solution gets new blank nodes."""
     batch = evaluator.solve(main.p)
     graph = Graph()
     template = main.template or _pattern(main.p).triples
@@ -150,7 +153,7 @@ def _constructed(evaluator: Evaluator, main: CompValue) -> Graph:
         for i in range(end - start):
             check()
             blank: defaultdict[Node, Node] = defaultdict(BNode)
-            filled: Any  # the parser says which terms may stand where
+            filled: Any  # the parser has checked the kinds of terms
             for triple in template:
                 filled = [
                     terms[term][i] if term in terms else blank[term] if isinstance(term, BNode) else term
@@ -162,7 +165,7 @@ def _constructed(evaluator: Evaluator, main: CompValue) -> Graph:
 
 
 def _pattern(part: CompValue) -> CompValue:
-    """The pattern of CONSTRUCT WHERE, which is its template too."""
+    """The pattern of CONSTRUCT WHERE, which is also the template."""
     while part.name != "BGP":
         part = part.p
     return part

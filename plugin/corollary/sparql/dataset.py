@@ -1,7 +1,7 @@
-"""Which facts a query reads: its default graph, and the graphs that it can name.
+"""The RDF dataset of a query: its default graph and its named graphs, as triple indexes.
 
-A graph shows what its view shows, as a triple index: what RDF does not allow is in it if explicit,
-and left out if inferred. Invariant: an index never changes while a query reads it.
+The index of a graph has the facts that the graph's view shows. Facts that RDF forbids are included if
+explicit, and left out if inferred. Invariant: an index does not change while a query reads it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ UNION = "__UNION__"
 
 @dataclass(frozen=True)
 class Source:
-    """A moment of a store: its terms, what its graphs show, their names, and that of the default graph.
+    """A snapshot of a store.
 
-    A blank node that names the default graph of the query is not among the names.
-
-    ``known`` remembers for that moment what was worked out from it. ``load`` reads the default graph of a
-    document; ``read`` are graphs that the store has not, and that were read for one query.
+    ``view`` gives the view of a graph. ``graphs`` are the ids of the graphs' names, without a blank node that
+    names the query's default graph. ``default`` is the id of the default graph's name. ``known`` caches
+    results that depend on this snapshot only. ``load`` reads the default graph of a document. ``read`` has
+    the graphs that the store does not have and that were read for one query.
     """
 
     terms: Terms
@@ -44,34 +44,38 @@ class Source:
     read: Mapping[Node | None, TripleIndex] = field(default_factory=dict)
 
     def index(self, graph: Node | None) -> TripleIndex:
-        """What a graph shows; all graphs together for None."""
+        """The facts of a graph; the union of all graphs for None."""
         if graph in self.read:
             return self.read[graph]
         return self.view(graph).shown
 
     def has(self, graph: Node) -> bool:
-        """Whether there is a graph of that name, be it empty."""
+        """Whether there is a graph with this name; it may be empty."""
         if graph in (EXPLICIT, INFERRED):
             return True
         name = self.terms.find(graph)
         return name is not None and (name in self.graphs or name == self.default)
 
     def missing(self, home: Identifier, clauses: Iterable[Any] | None) -> list[URIRef]:
-        """The graphs that FROM and FROM NAMED name, and that have to be read from their addresses."""
+        """The graphs in FROM and FROM NAMED that the store does not have, and that have to be loaded.
+
+        Empty if rdflib's ``SPARQL_LOAD_GRAPHS`` is off, or if a named graph is queried: there rdflib ignores
+        FROM.
+        """
         if not settings.SPARQL_LOAD_GRAPHS or (home != UNION and self.terms.find(home) != self.default):
             return []
         names = [clause.default or clause.named for clause in clauses or ()]
         return [name for name in names if not self.has(name)]
 
     def nodes(self, index: TripleIndex) -> Column:
-        """The subjects and objects of an index, ascending."""
+        """The distinct subjects and objects of an index, ascending. Cached in ``known``."""
         key = ("nodes", id(index))
         if key not in self.known:
             parts = [column for _, relation in index.relations() for column in ends(relation)]
             column = np.sort(np.concatenate(parts or [np.empty(0, np.uint32)]))
             fresh = np.ones(column.size, np.bool_)
             np.not_equal(column[1:], column[:-1], out=fresh[1:])
-            self.known[key] = index, column[fresh]  # the index too, so that its identity is not used again
+            self.known[key] = index, column[fresh]  # the index is kept, so that no other gets its ``id``
         found: Column = self.known[key][1]
         return found
 
@@ -104,10 +108,9 @@ class QueryDataset:
 
     @staticmethod
     def of(source: Source, home: Identifier, clauses: Iterable[Any] | None) -> QueryDataset:
-        """The dataset of FROM and FROM NAMED; without them, the store's.
+        """The dataset of FROM and FROM NAMED; without clauses, the dataset of the store.
 
-        If a dataset is asked, and unless rdflib's ``SPARQL_LOAD_GRAPHS`` is off, graphs that the store has
-        not are read, for this query only. For a plain graph rdflib would ignore these clauses.
+        Graphs that ``source.missing`` finds are loaded, for this query only.
         """
         if not clauses:
             return QueryDataset(source, source.index(None if home == UNION else home), None, home)
@@ -115,12 +118,12 @@ class QueryDataset:
         named = [clause.named for clause in clauses if clause.named]
         missing = source.missing(home, clauses)
         parts = [source.load(graph) if graph in missing else source.index(graph) for graph in default]
-        # what both name is read twice: the default graph shares no blank nodes with others
+        # a graph in FROM and FROM NAMED is loaded twice: the default graph shares no blank nodes with others
         source = replace(source, read={graph: source.load(graph) for graph in named if graph in missing})
         return QueryDataset(source, parts[0] if len(parts) == 1 else merged(parts), tuple(named), home)
 
     def graphs(self) -> list[Node]:
-        """The graphs that ``GRAPH ?g`` ranges over: all named graphs, and never the default one."""
+        """The graphs that ``GRAPH ?g`` ranges over: all named graphs, without the default graph."""
         if self.named is not None:
             return list(self.named)
         terms = self.source.terms
@@ -131,7 +134,7 @@ class QueryDataset:
         return names
 
     def graph(self, name: Node) -> TripleIndex:
-        """What a named graph shows; nothing if FROM NAMED leaves it out."""
+        """The facts of a named graph; no facts if FROM NAMED clauses do not name it."""
         if self.named is not None and name not in self.named:
             return TripleIndex()
         return self.source.index(name)

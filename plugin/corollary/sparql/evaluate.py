@@ -1,10 +1,10 @@
-"""SPARQL's algebra, operator by operator, from the leaves up, on batches of bindings.
+"""Evaluation of SPARQL algebra, operator by operator, bottom up, on batches of bindings.
 
-Patterns are evaluated on their own and joined afterwards, as the specification defines it, with two
-short cuts that change no answer: a pattern next to solved ones starts from their rows, and with a
-limit it stops early. Evaluation starts from the seed: the values given with the query, or within
-EXISTS the rows that ask, each with its number. Invariant: every result carries the seed's columns,
-unless a subquery dropped them.
+As the specification defines, both sides of an operator are evaluated independently and then joined. There are
+two shortcuts with the same results: the join with a basic graph pattern starts from the rows of the other
+side, and a pattern under a limit stops early. Evaluation starts from the *seed*: the bindings given with the
+query, or within EXISTS the distinct rows to test, each with a row number. Invariant: every result has the
+seed's columns, unless a subquery projects them away.
 """
 
 from __future__ import annotations
@@ -54,21 +54,21 @@ KEYWORDS = {
     "Project": "SELECT",
     "Slice": "LIMIT",
 } | {name: name.upper() for name in ("Join", "Union", "Minus", "Graph", "Filter", "Distinct", "Reduced")}
-"""What operators of the algebra are called, for people."""
+"""The SPARQL keywords of algebra operators, for messages."""
 
 MOST_SHOWN = 120
-"""Characters of a pattern that a message shows."""
+"""Characters of a pattern in a message."""
 
 
 class Numbers(dict[Node, int]):
-    """Variables, and the blank nodes of patterns, as negative numbers."""
+    """The negative numbers of variables and blank nodes, assigned at the first look-up."""
 
     def __init__(self) -> None:
         super().__init__()
         self._next = count(1)
 
     def fresh(self) -> int:
-        """A number that no variable has."""
+        """An unused number."""
         return -next(self._next)
 
     def __missing__(self, term: Node) -> int:
@@ -78,7 +78,7 @@ class Numbers(dict[Node, int]):
 
 @dataclass(frozen=True)
 class Scope:
-    """Where a pattern is evaluated: the active graph, the seed, and the seed's columns of row numbers."""
+    """The context of a pattern: the active graph, the seed, and the seed's columns of row numbers."""
 
     index: TripleIndex
     seed: Batch
@@ -86,7 +86,7 @@ class Scope:
 
 
 class Operator:
-    """What is at work, for messages."""
+    """The operator under evaluation, for messages."""
 
     __slots__ = ("part",)
 
@@ -105,7 +105,10 @@ def _text(term: Any) -> str:
 
 
 class Evaluator:
-    """One query's evaluation over one dataset."""
+    """Evaluates one query over one dataset, by one method for each operator of the algebra.
+
+    A result with at least ``need`` rows may be incomplete (None: complete).
+    """
 
     def __init__(
         self,
@@ -114,7 +117,7 @@ class Evaluator:
         context: QueryContext,
         silenced: Sequence[CompValue] = (),
     ) -> None:
-        """The ``silenced`` SERVICE patterns are not asked, and have one solution that binds nothing."""
+        """The ``silenced`` SERVICE patterns are not called: each has one solution, which binds nothing."""
         self._silenced = silenced
         self.terms = terms
         self.numbers = Numbers()
@@ -161,7 +164,7 @@ class Evaluator:
         early: Change = lambda batch: batch,
         finish: Change | None = None,
     ) -> Batch:
-        """A basic graph pattern from the rows of ``start`` on; ``early`` and ``finish`` as in PatternJoin."""
+        """A basic graph pattern joined with ``start``; ``early`` are the ``filters`` of ``PatternJoin``."""
         patterns = [Pattern(self._term(s), self._predicate(p), self._term(o)) for s, p, o in part.triples]
         id_of = self.terms.id_of
         paths = PathJoin(scope.index, self._dataset.source.nodes, id_of, self.numbers.fresh)
@@ -187,7 +190,7 @@ class Evaluator:
         return self._joined(left, second, scope)
 
     def _joined(self, left: Batch, part: CompValue, scope: Scope) -> Batch:
-        """Solutions joined with those of a pattern, which starts from them if it can."""
+        """Solutions joined with ``part``. A BGP starts from them, if all rows bind the shared variables."""
         if part.name == "BGP":
             common = [v for v in map(self.numbers.__getitem__, mentioned(part.triples)) if v in left.columns]
             complete = scope.seed.columns.keys() <= left.columns.keys()
@@ -244,7 +247,7 @@ class Evaluator:
         return self._solve(part.p, self._inside(part.p, scope), need)
 
     def _inside(self, part: CompValue, scope: Scope) -> Scope:
-        """What a subquery sees of the seed: its own variables are others unless it shows them."""
+        """A subquery's scope: of the seed, only variables that it projects or that the query was given."""
         while part.name != "Project":
             part = part.p
         seen = {self.numbers[v] for v in [*part.PV, *self._given]}
@@ -295,7 +298,7 @@ class Evaluator:
         return Batch(batch.size, batch.columns | {number: values})
 
     def _exists(self, scope: Scope) -> Callable[[CompValue, Batch], Mask]:
-        """Answers for which rows of a batch a pattern has a solution in this scope."""
+        """A function that evaluates EXISTS in this scope, once for every distinct combination of values."""
 
         def exists(part: CompValue, batch: Batch) -> Mask:
             variables = [v for v in map(self.numbers.__getitem__, mentioned(part)) if v in batch.columns]
@@ -311,7 +314,7 @@ class Evaluator:
 
     def _have_solutions(self, part: CompValue, scope: Scope, seed: Batch) -> Mask:
         found: Mask = np.zeros(seed.size, np.bool_)
-        if has_subquery(part):  # which counts and cuts off for every row anew
+        if has_subquery(part):  # its aggregates and limits apply to each row separately
             for i in range(seed.size):
                 own = replace(scope, seed=seed.take(np.array([i])), rows=frozenset())
                 found[i] = self._solve(part, own, 1).size > 0
@@ -363,7 +366,7 @@ class Evaluator:
 
 
 def has_subquery(part: Any) -> bool:
-    """Whether a pattern holds a subquery."""
+    """Whether a pattern contains a subquery."""
     if isinstance(part, CompValue):
         if part.name == "Project":
             return True

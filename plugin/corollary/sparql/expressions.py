@@ -1,9 +1,9 @@
-"""FILTER and BIND expressions: rdflib computes, once for every distinct combination of values.
+"""FILTER and BIND expressions: evaluated by rdflib, once for every distinct combination of values.
 
-An expression is copied for the query that runs, since rdflib's expressions keep their context while
-they are evaluated, and parsed queries are shared between threads. EXISTS is answered for the whole
-batch beforehand, and stands in the copy as a hidden variable. What may differ from row to row with
-the same values (RAND, BNODE, the user's functions) is computed for every row.
+An expression is copied for each evaluation: rdflib's expressions keep their context while they are evaluated,
+and parsed queries are shared between threads. EXISTS is evaluated first, for the whole batch. The copy has a
+hidden variable in its place. Volatile expressions (RAND, BNODE, user functions), whose result may differ for
+equal values, are evaluated for every row. ``OWN`` has the functions that are not rdflib's.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ ROWS_AT_ONCE = 1 << 14
 """Rows whose terms are decoded at the same time."""
 
 Exists = Callable[[Any, Batch], Mask]
-"""For which rows of a batch a graph pattern has a solution."""
+"""For each row of a batch, whether a graph pattern has a solution."""
 
 
 def conjuncts(expression: Any) -> Iterator[Any]:
-    """The parts that must all be true for the expression to be."""
+    """The conjuncts: operands of ``&&`` at the top, or the expression itself. A trivial filter has none."""
     if isinstance(expression, Expr) and expression.name == AND and expression.other:
         others = expression.other
         yield from conjuncts(expression.expr)
@@ -72,7 +72,7 @@ def mentioned(node: Any) -> set[Variable]:
 
 
 def has_exists(node: Any) -> bool:
-    """Whether EXISTS occurs in an expression."""
+    """Whether EXISTS or NOT EXISTS occurs in an expression."""
     if is_exists(node):
         return True
     parts = node.values() if isinstance(node, dict) else node if isinstance(node, list | tuple) else ()
@@ -80,7 +80,7 @@ def has_exists(node: Any) -> bool:
 
 
 def both(conjunction: Expr, row: FrozenBindings) -> Literal:
-    """``&&`` as SPARQL has it: false if one side is, whatever error the other side makes."""
+    """``&&`` as SPARQL defines it: false if an operand is false, even if another operand is an error."""
     failure = None
     for part in (dict.__getitem__(conjunction, "expr"), *dict.__getitem__(conjunction, "other")):
         try:
@@ -94,7 +94,7 @@ def both(conjunction: Expr, row: FrozenBindings) -> Literal:
 
 
 def regex(call: Expr, _: FrozenBindings) -> Literal:
-    """``REGEX`` with XPath's patterns, where rdflib has Python's."""
+    """``REGEX`` with XPath's regular expressions; rdflib has Python's."""
     text, pattern = (operators.string(part) for part in (call.text, call.pattern))
     try:
         return Literal(bool(compiled(str(pattern), _flags(call)).matches([str(text)])[0]))
@@ -103,7 +103,7 @@ def regex(call: Expr, _: FrozenBindings) -> Literal:
 
 
 def replace(call: Expr, _: FrozenBindings) -> Literal:
-    """``REPLACE`` with XPath's patterns; the language tag and the datatype stay."""
+    """``REPLACE`` with XPath's regular expressions; keeps the language tag and the datatype."""
     text, pattern, replacement = (
         operators.string(part) for part in (call.arg, call.pattern, call.replacement)
     )
@@ -115,7 +115,7 @@ def replace(call: Expr, _: FrozenBindings) -> Literal:
 
 
 def concat(call: Expr, row: FrozenBindings) -> Literal:
-    """``CONCAT`` as rdflib computes it, if there is room for it. Each argument is evaluated once."""
+    """``CONCAT`` by rdflib, after memory for the text is reserved. Each argument is evaluated once."""
     parts = call.arg
     reserve_text(sum(len(part) for part in parts if isinstance(part, str)))
     return operators.Builtin_CONCAT(cast(Expr, SimpleNamespace(arg=parts)), row)
@@ -135,12 +135,15 @@ OWN: Mapping[str, Callable[[Expr, FrozenBindings], Literal]] = {
     REPLACE: replace,
     CONCAT: concat,
 }
-"""What is not computed as rdflib does it."""
+"""Functions that replace rdflib's, by rdflib's names."""
 
 
 @dataclass
 class _Copy:
-    """An expression's own copy, with what was noticed on the way."""
+    """Copies an expression. Collects its variables, and whether it is volatile.
+
+    ``hide`` gives the hidden variable for an EXISTS.
+    """
 
     hide: Callable[[Any], Variable]
     variables: set[Variable] = field(default_factory=set)
@@ -177,7 +180,7 @@ class _Copy:
 
 
 class Expressions:
-    """Evaluation of expressions over batches, for one query."""
+    """Evaluates expressions over batches, for one query."""
 
     def __init__(self, context: QueryContext, terms: QueryTerms, numbers: dict[Node, int]) -> None:
         self._context = context
@@ -185,14 +188,14 @@ class Expressions:
         self._numbers = numbers
 
     def true_rows(self, expression: Any, batch: Batch, exists: Exists) -> Mask:
-        """The rows for which the expression is true; an error is not."""
+        """For each row, whether the expression is true; an error counts as false."""
         true: Mask = np.ones(batch.size, np.bool_)
         for part in conjuncts(expression):
             true &= self._true_rows(part, batch, exists)
         return true
 
     def values(self, expression: Any, batch: Batch, exists: Exists) -> Column:
-        """The expression's value for every row, as ids; UNBOUND for errors."""
+        """The id of the expression's value for each row; UNBOUND for an error."""
         if isinstance(expression, Variable):
             return self.column(expression, batch)
         if isinstance(expression, Literal | URIRef):
@@ -214,7 +217,7 @@ class Expressions:
         return column
 
     def ranks(self, expression: Any, batch: Batch, exists: Exists) -> Rows:
-        """Numbers that order the rows as the expression's values do; errors come first, as unbound does."""
+        """Numbers that order the rows by the expression's values. Errors and unbound values come first."""
 
         def evaluate(own: Any, row: FrozenBindings) -> Any:
             try:
@@ -231,7 +234,7 @@ class Expressions:
         return ranks[numbers]
 
     def column(self, variable: Variable, batch: Batch) -> Column:
-        """A variable's values; those given with the query stand in for what has none."""
+        """A variable's column. Where the variable is unbound, the value given with the query, if any."""
         column = batch.columns.get(self._numbers.get(variable, 0))
         given = self._context.initBindings or {}
         if variable not in given:
@@ -257,7 +260,7 @@ class Expressions:
         return true
 
     def _by_ids(self, expression: Any, batch: Batch) -> Mask | None:
-        """``?x = <iri>`` and ``?x != <iri>``, which need no look at the terms."""
+        """``?x = <iri>`` and ``?x != <iri>``, decided on ids; None for other expressions."""
         if not isinstance(expression, Expr) or expression.name != "RelationalExpression":
             return None
         left, right = expression.expr, expression.other
@@ -274,7 +277,7 @@ class Expressions:
         return equal if expression.op == "=" else ~equal & (column != UNBOUND)
 
     def _by_pattern(self, expression: Any, batch: Batch) -> Mask | None:
-        """``REGEX(?x, "...")`` and ``REGEX(STR(?x), "...")``, all different texts at once."""
+        """``REGEX(?x, "...")`` and ``REGEX(STR(?x), "...")``, for all distinct texts together; else None."""
         if not isinstance(expression, Expr) or expression.name != REGEX:
             return None
         read, pattern, flags = expression.text, expression.pattern, expression.flags
@@ -306,7 +309,10 @@ class Expressions:
     def _over_rows(
         self, expression: Any, batch: Batch, exists: Exists, evaluate: Callable[[Any, FrozenBindings], Any]
     ) -> tuple[list[Any], Rows]:
-        """A result for every distinct combination of what the expression reads, and every row's."""
+        """The results for all distinct combinations of values that the expression reads.
+
+        Also returns the number of each row's result.
+        """
         hidden: dict[int, Column] = {}
         names: dict[Variable, int] = {}
 
@@ -315,7 +321,7 @@ class Expressions:
             if node.name != "Builtin_EXISTS":
                 found = ~found
             variable = Variable(f"__exists_{len(names)}")
-            names[variable] = 1 + len(names)  # no variable of the query has a positive number
+            names[variable] = 1 + len(names)  # variables of the query have negative numbers
             yes, no = (self._terms.id_of(Literal(answer)) for answer in (True, False))
             hidden[names[variable]] = np.where(found, np.uint32(yes), np.uint32(no))
             return variable

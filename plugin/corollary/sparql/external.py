@@ -1,10 +1,10 @@
-"""What a query or update may reach outside of the store: files, the network, or neither.
+"""Access of queries and updates to files and to the network.
 
-``SERVICE`` asks the network, ``LOAD`` reads a document, and ``FROM`` and ``FROM NAMED`` let rdflib read the
-graphs that the store has not. A stranger's query shall do none of that unless the store allows it. What is
-not allowed is refused before a file or socket is touched; ``SILENT`` changes the result, and not the access.
+``SERVICE`` calls an address, ``LOAD`` reads a document, and ``FROM`` and ``FROM NAMED`` let rdflib read
+graphs that the store does not have. An untrusted query must do none of these unless the store allows it.
+Access is refused before a file or socket is opened. ``SILENT`` changes the result, not the access.
 
-Redirects are followed to http and https alone: what may use the network is not led to a file.
+Redirects are followed to http and https only, so that access to the network does not give access to files.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from corollary.language.errors import Hint
 
 
 class ExternalAccessRefused(CorollaryError):
-    """A query or update asks for a file or an address, and the store does not allow that."""
+    """A query or update needs a file or an address that the store's ``access`` excludes."""
 
 
 def kind_of(address: str) -> str:
-    """``files`` or ``network``: what an IRI is read from. One without a scheme is a path for rdflib."""
+    """``files`` or ``network``: where an IRI is read from. For rdflib, an IRI without a scheme is a path."""
     scheme = urlsplit(address).scheme.lower()
     return "files" if scheme in ("", "file") or len(scheme) == 1 else "network"  # one letter is a drive
 
 
 def is_allowed(address: str, access: str) -> bool:
-    """Whether an IRI may be read."""
+    """Whether an IRI may be read. ``access`` is ``all``, ``files``, ``network`` or ``none``."""
     return access in ("all", kind_of(address))
 
 
@@ -49,7 +49,7 @@ def refuse(what: str, address: Node, access: str) -> None:
 
 
 def refuse_clauses(query: Query, has_graph: Callable[[Node], bool], access: str) -> None:
-    """Raise ``ExternalAccessRefused`` if FROM or FROM NAMED would let rdflib read what may not be read."""
+    """Raise ``ExternalAccessRefused`` if FROM or FROM NAMED has an unknown graph that may not be read."""
     if settings.SPARQL_LOAD_GRAPHS:
         for clause in query.algebra.datasetClause or ():
             graph = clause.default or clause.named
@@ -58,11 +58,11 @@ def refuse_clauses(query: Query, has_graph: Callable[[Node], bool], access: str)
 
 
 def refuse_services(part: object, access: str) -> list[CompValue]:
-    """Raise ``ExternalAccessRefused`` for a SERVICE that may not be asked; SILENT ones are the result."""
+    """The SILENT services that ``access`` excludes. ``ExternalAccessRefused`` for other excluded services."""
     silenced = []
     for service in services(part):
         address = service.term
-        if not isinstance(address, URIRef):  # a variable: rdflib asks none
+        if not isinstance(address, URIRef):  # a variable: rdflib calls no such service
             address = URIRef("http://?")
         if not is_allowed(str(address), access):
             if not service.silent:
@@ -74,7 +74,7 @@ def refuse_services(part: object, access: str) -> list[CompValue]:
 
 
 def services(part: object) -> Iterator[CompValue]:
-    """The SERVICE patterns in a query, wherever they stand."""
+    """The SERVICE patterns in a query, at any depth."""
     if isinstance(part, CompValue):
         if part.name == "ServiceGraphPattern":
             yield part
@@ -86,9 +86,10 @@ def services(part: object) -> Iterator[CompValue]:
 
 
 def guard_services() -> None:
-    """Let rdflib, which asks services with ``urlopen``, follow redirects to http and https only.
+    """Make rdflib's SERVICE follow redirects to http and https only.
 
-    rdflib has no argument for that. Its name for ``urlopen`` is replaced, when a query first needs it.
+    rdflib calls services with ``urlopen`` and has no argument for redirects. So the name ``urlopen`` in
+    rdflib's module is replaced, before the first query that calls a service.
     """
     from corollary.loaders.fetching import RedirectRefused, opened
 

@@ -1,8 +1,9 @@
-"""Queries that rdflib's own evaluator answers, within the limits of the call that they were put to.
+"""Queries that rdflib's own evaluator answers, within the limits of the store's call.
 
-rdflib's ``Graph.query`` asks the store, and evaluates the query itself if that raises NotImplementedError.
-Then the call of the store is over, and so are its limits. So where it is ``Graph.query`` that asks, it is
-asked to evaluate from here, and the rows are looked at before the call ends.
+rdflib's ``Graph.query`` calls the store, and evaluates the query itself if the store raises
+NotImplementedError. By then the store's call has ended, and so have its limits of time and memory. So if the
+caller is ``Graph.query``, rdflib's evaluation is started from here, and all rows are computed before the
+store's call ends.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from corollary.sparql.result import FailedResult
 
 
 def answered(ask: Callable[[], Result], caller: FrameType) -> Result:
-    """What ``ask`` returns; what rdflib returns, if it is ``Graph.query`` that calls and shall answer itself.
+    """The result of ``ask``, or of rdflib's own evaluation if ``ask`` raises NotImplementedError.
 
-    NotImplementedError if it is not ``Graph.query``.
+    ``caller`` is the frame that called the store; if not of ``Graph.query``, the error is raised again.
     """
     try:
         return ask()
     except NotImplementedError:
         result: Result = _by_rdflib(Graph.query, caller)
     try:
-        result.bindings  # noqa: B018 (rdflib evaluates when it is asked)
+        result.bindings  # noqa: B018 (rdflib evaluates when bindings are read)
     except (LimitExceeded, Cancelled):
         raise
-    except Exception as problem:  # raised where the rows are looked at, as in rdflib
+    except Exception as problem:  # raised when the rows are read, as in rdflib
         return FailedResult(list(result.vars or ()), problem)
     return result
 
@@ -45,7 +46,10 @@ def changed(carry_out: Callable[[], None], caller: FrameType) -> None:
 
 
 def _by_rdflib(method: Callable[..., Any], caller: FrameType) -> Any:
-    """What rdflib itself returns for the caller's call. If that is not ``method``, the error in hand."""
+    """Repeat the caller's call of ``method`` with rdflib's own evaluator.
+
+    Precondition: an exception is handled. It is raised again if the caller is not ``method``.
+    """
     code = cast(FunctionType, method).__code__
     if caller.f_code is not code:
         raise

@@ -1,4 +1,4 @@
-"""Terms as people read them: N-Triples, with a prefix where one fits."""
+"""Terms as readable text: N-Triples, or a prefixed name if a prefix fits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LOCAL_NAME = re.compile(r"[^\W\d][\w-]*")
 
 
 def printer(prefixes: Iterable[tuple[str, str]]) -> Callable[[Node], str]:
-    """What prints a term, by the longest namespace that it begins with."""
+    """A function that prints a term, with the prefix of the longest namespace that fits."""
     longest_first = sorted(prefixes, key=lambda bound: len(bound[1]), reverse=True)
 
     def text(term: Node) -> str:

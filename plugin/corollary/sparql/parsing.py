@@ -1,8 +1,8 @@
-"""SPARQL texts to rdflib's parse trees, one at a time.
+"""SPARQL texts to rdflib's parse trees, one text at a time.
 
-rdflib's SPARQL parser is not thread-safe. The parser finds out at a parse action's first call how many
-arguments the action takes. Two threads that find out together leave the grammar broken for good, so every
-text goes through one lock.
+rdflib's SPARQL parser is not thread-safe: at the first call of a parse action, the parser determines how many
+arguments the action takes. Two threads that do so at the same time leave the grammar broken for the rest of
+the process. So every text is parsed under one lock.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Result = TypeVar("Result")
 
 
 class NestedTooDeep(CorollaryError, RecursionError):
-    """A query or update has more within each other than can be parsed or evaluated."""
+    """A query or update is nested deeper than the parser or the evaluation can recurse."""
 
 
 def refuses_deep_nesting(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Decorator: raise ``NestedTooDeep`` where Python's stack ends."""
+    """Decorator: raise ``NestedTooDeep`` instead of RecursionError."""
 
     @wraps(function)
     def refusing(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:

@@ -1,9 +1,9 @@
-"""Property paths: the pairs of nodes that a path connects, found from whichever end is known.
+"""Property paths: joins of a batch with the pairs of nodes that a path connects.
 
-A path extends a batch as a triple pattern does. Inverse, sequence, alternative and negated sets come
-down to joins; what repeats (``*``, ``+``, ``?``) is searched breadth first from all known ends at once,
-as pairs of origin and node reached, so that cycles end. SPARQL counts the ways through sequences and
-alternatives, and counts a pair of a repeated path once.
+A path extends a batch as a triple pattern does. Inverse paths, sequences, alternatives and negated sets
+become joins. A repeated path (``*``, ``+``, ``?``) is searched breadth first from all values of a bound end
+together, as pairs (origin, reached node), so that cycles terminate. Semantics: sequences and alternatives
+have bag semantics, the pairs of a repeated path have set semantics.
 """
 
 from __future__ import annotations
@@ -37,11 +37,14 @@ from corollary.program.compile import Atom
 from corollary.sparql.solutions import stacked
 
 CONNECTED = 0
-"""The predicate under which a repeated path's pairs are joined."""
+"""The predicate of a repeated path's pairs, in the temporary index that joins them."""
 
 
 class PathJoin:
-    """Joins with paths over one index. ``nodes`` gives all nodes of the graph, ascending."""
+    """Joins with paths over one index.
+
+    ``nodes`` gives the nodes of the graph, ascending; ``fresh`` gives unused variable numbers.
+    """
 
     def __init__(
         self,
@@ -56,10 +59,10 @@ class PathJoin:
         self._fresh = fresh
 
     def extend(self, batch: Batch, start: int, path: Any, end: int, given: frozenset[int]) -> Batch:
-        """Every row by every pair (start, end) that the path connects; it may be just a predicate.
+        """Every row joined with every pair (start, end) that ``path`` connects; ``path`` may be a predicate.
 
-        Variables in ``given`` were put in place of constants: a path of no steps leads from them to
-        themselves even if they are no nodes of the graph.
+        Variables in ``given`` stand for constants: a path of length zero connects their values to themselves,
+        even if these are no nodes of the graph.
         """
         if not batch.size:
             return Batch.none()
@@ -83,13 +86,16 @@ class PathJoin:
         steps = list(zip(ends, parts, ends[1:], strict=False))
         if batch.knows(end) and not batch.knows(start):
             steps.reverse()
-        given |= frozenset(ends[1:-1])  # if no nodes of the graph, then reached from what was given
+        given |= frozenset(ends[1:-1])  # nodes of the graph, or reached by zero steps from a given value
         for s, part, o in steps:
             batch = self.extend(batch, s, part, o, given)
         return Batch(batch.size, {v: c for v, c in batch.columns.items() if v not in ends[1:-1]})
 
     def _negated(self, batch: Batch, start: int, path: NegatedPath, end: int) -> Batch:
-        """A triple with another predicate than those; with inverse ones among them, also read backwards."""
+        """Join with all predicates but the negated ones.
+
+        Also backward if inverse predicates are negated; only backward if no others are.
+        """
         if not all(isinstance(part, URIRef | InvPath) for part in path.args):
             raise NotImplementedError("rdflib's parser loses which predicate is negated backwards")
         inverse = {
@@ -136,7 +142,7 @@ class PathJoin:
         return union(closed, pack(nodes, nodes)) if path.zero else closed
 
     def _reached(self, origins: Column, path: MulPath, *, backwards: bool) -> Keys:
-        """All pairs (origin, node) that the path connects, sorted."""
+        """All pairs (origin, node) that the path connects (``backwards``: from node to origin), sorted."""
         origin, node, following = self._fresh(), self._fresh(), self._fresh()
         s, o = (following, node) if backwards else (node, following)
         found = pack(origins, origins) if path.zero else np.empty(0, np.uint64)

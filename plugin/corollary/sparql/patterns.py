@@ -1,9 +1,9 @@
-"""Basic graph patterns: triple patterns and paths, joined in an order found on the way.
+"""Basic graph patterns: joins of triple patterns and paths, in a join order chosen during evaluation.
 
-Next is the pattern that is expected to leave the fewest rows, given what is bound by now: counted
-exactly where constants settle it, else the size of the relation spread over the distinct ends that
-the rows come with. A pattern that shares no variable comes last. Rows are taken through the remaining
-joins a chunk at a time; with a limit, until there are enough.
+The next pattern is the one with the least *growth*: the expected number of result rows for each row. Growth
+is exact if a pattern has a constant end and a free end. Otherwise it is the relation's size, divided by the
+number of distinct values of a bound end. A pattern that shares no variable with the rows comes last. Rows
+pass through the remaining joins in chunks; with a limit, until there are enough rows.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from corollary.sparql.paths import PathJoin
 from corollary.sparql.solutions import stacked
 
 ROWS = 1 << 20
-"""Joins work on so many rows at a time: a product of patterns that a filter thins out needs no more room."""
+"""Expected rows of a join's result in one chunk: a bound on memory for products that a filter reduces."""
 
 CHUNK = 1 << 12
-"""With a limit they work on so many."""
+"""As ``ROWS``, for queries with a limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +45,15 @@ class Pattern:
 
 Extend = Callable[[Batch, Pattern], Batch]
 Change = Callable[[Batch], Batch]
-"""Takes rows away, or columns."""
+"""Removes rows or columns of a batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class PatternJoin:
     """Joins of patterns over one index.
 
-    ``filters`` is applied to the rows before they are multiplied with an unconnected pattern; it must
-    leave what it cannot judge yet.
+    ``filters`` is applied to the rows before a Cartesian product with an unconnected pattern. It must keep
+    rows for which it still lacks bindings.
     """
 
     index: TripleIndex
@@ -63,9 +63,10 @@ class PatternJoin:
     filters: Change
 
     def solve(self, start: Batch, patterns: list[Pattern], need: int | None, finish: Change | None) -> Batch:
-        """All rows of ``start`` extended by all patterns, finished; at least ``need`` if so many suffice.
+        """All rows of ``start`` joined with all patterns, after ``finish``; with ``need``, the first ones.
 
-        Without ``finish`` and ``need`` all rows stay: a product that is too large is refused beforehand.
+        Without ``finish`` and ``need`` all rows are kept: then a product that exceeds a limit is refused
+        before it is computed.
         """
         parts, found, work = [], 0, current()
         all_stay = need is None and finish is None
@@ -79,7 +80,7 @@ class PatternJoin:
         return stacked(parts)
 
     def _chunks(self, batch: Batch, patterns: list[Pattern], limit: int, all_stay: bool) -> Iterator[Batch]:
-        """The solutions in parts, that are expected to have at most ``limit`` rows at every step."""
+        """The solutions in chunks with at most ``limit`` expected rows after every join."""
         if not batch.size:
             return
         if not patterns:
@@ -108,7 +109,7 @@ class PatternJoin:
         return batch, following
 
     def _is_product(self, batch: Batch, pattern: Pattern) -> bool:
-        """Whether every row is joined with all facts of a predicate, so that their growth is known."""
+        """Whether every row is joined with all facts of a constant predicate: then the growth is exact."""
         s, p, o = pattern.s, pattern.p, pattern.o
         ends = not (batch.knows(s) or batch.knows(o)) and s != o
         return isinstance(p, int) and p >= 0 and ends
@@ -117,13 +118,13 @@ class PatternJoin:
         return self.paths.extend(batch, pattern.s, pattern.p, pattern.o, self.given)
 
     def _cost(self, batch: Batch, pattern: Pattern) -> tuple[bool, float, bool]:
-        """Unconnected ones last; then by expected rows; a check before a join."""
+        """The sort key of the join order: connected patterns first, then small growth, then checks."""
         variables = pattern.variables
         connected = not batch.columns or not variables or any(v in batch.columns for v in variables)
         return not connected, self._growth(batch, pattern), bool(variables - batch.columns.keys())
 
     def _growth(self, batch: Batch, pattern: Pattern) -> float:
-        """How many rows a row is expected to become."""
+        """The expected number of result rows for each row of the batch."""
         s, p, o = pattern.s, pattern.p, pattern.o
         if isinstance(p, Path):
             return self._path_growth(batch, s, p, o)
@@ -174,5 +175,5 @@ class PatternJoin:
 
 
 def beside(keys: Keys, half: int) -> int:
-    """How many pairs have that first half."""
+    """The number of pairs with this first half. Precondition: ``keys`` are sorted."""
     return int(slice_of(keys, half).size)

@@ -1,8 +1,8 @@
-"""Ids for the terms of a query, without leaving a trace in the store's dictionary.
+"""Ids for the terms of a query, without additions to the store's dictionary.
 
-A query mentions and computes terms that no fact mentions. They get ids of kind reserved, far above
-the engine's own names, that live as long as the query's result. Invariant: within a query a term has
-one id, so that equality of ids is equality of terms.
+A query mentions and computes terms that occur in no fact. Such a term gets a local id of kind reserved, above
+``FIRST_LOCAL`` and so above the ids of the engine's own names. Local ids live as long as the query's result.
+Invariant: within a query a term has one id, so that equality of ids is equality of terms.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from corollary.sparql.rdf_terms import Terms
 from corollary.terms.dictionary import KIND_SHIFT, Kind
 
 UNBOUND = (1 << 32) - 1
-"""What stands in a column where a variable has no value."""
+"""The id in a column for an unbound variable."""
 
 FIRST_LOCAL = (Kind.RESERVED << KIND_SHIFT) | 1 << (KIND_SHIFT - 1)
 
 
 class QueryTerms:
-    """The store's terms, and those that only this query knows."""
+    """The store's terms, and the local terms of one query."""
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
@@ -29,7 +29,7 @@ class QueryTerms:
         self._own: list[Node] = []
 
     def id_of(self, term: Node) -> int:
-        """The id of a term; TypeError for what is no term."""
+        """The id of a term, local if the store has none. Raises TypeError if ``term`` is no RDF term."""
         key = (type(term), term)
         term_id = self._ids.get(key)
         if term_id is None:
@@ -46,7 +46,7 @@ class QueryTerms:
         return self._own[term_id - FIRST_LOCAL]
 
     def decode(self, column: Column) -> list[Node | None]:
-        """The terms of a column, None where there is no value."""
+        """The terms of a column, None for UNBOUND."""
         if column.size and int(column.max()) >= FIRST_LOCAL:
             return [None if i == UNBOUND else self[i] for i in column.tolist()]
         terms = self._terms
@@ -54,5 +54,5 @@ class QueryTerms:
 
 
 def filled(size: int, term_id: int) -> Column:
-    """A column that repeats one id."""
+    """A column with one id in every row."""
     return np.full(size, term_id, np.uint32)

@@ -1,9 +1,9 @@
-"""rdflib's terms and the dictionary's ids: the only place where the two meet.
+"""Translation between rdflib's terms and the dictionary's ids. No other file translates them.
 
-Terms are told apart as rdflib does: literals by lexical form, datatype and lower-cased language, so
-that ``"a"`` and ``"a"^^xsd:string`` are two; nothing is normalised on the way in or out. A graph's
-identifier is a term like any other. What N3 adds (variables, formulas) gets ids of kind blank node,
-and comes back as the object it was.
+Terms are distinct if they are distinct in rdflib. Literals differ by lexical form, datatype and lower-case
+language: so ``"a"`` and ``"a"^^xsd:string`` are two terms. Lexical forms are not normalised. The identifier
+of a graph is an ordinary term. The variables and formulas of N3 get ids of kind blank node, and are
+translated back to the same objects.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
 
 EXPLICIT = URIRef("urn:x-corollary:explicit")
 INFERRED = URIRef("urn:x-corollary:inferred")
-"""The graphs that show one side of all others."""
+"""The virtual graphs with the explicit, or the inferred, facts of all graphs."""
 
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@(\S+)|\^\^<(.*)>)?', re.DOTALL)
 
 
 class Terms(dict[int, Node]):
-    """Ids to rdflib terms, each made once; ``id_of`` and ``find`` go the other way.
+    """A cache of rdflib terms by id; ``id_of`` and ``find`` give the ids of terms.
 
-    ``default``, ``explicit`` and ``inferred`` are the ids of the graphs that every store has, ``handles`` the
-    ``Graph`` objects by which users know graphs.
+    ``default``, ``explicit`` and ``inferred`` are the ids of the graphs that every store has. ``handles`` are
+    the users' ``Graph`` objects, by the id of the graph.
     """
 
     def __init__(self, dictionary: TermDictionary) -> None:
@@ -41,15 +41,15 @@ class Terms(dict[int, Node]):
         self.explicit, self.inferred = self.id_of(EXPLICIT), self.id_of(INFERRED)
 
     def copied(self) -> Terms:
-        """The terms of this moment, to which no other thread adds any; without handles."""
+        """A snapshot that other threads do not change; without handles."""
         copy = Terms(self.dictionary.copied())
-        copy.update(dict.copy(self))  # in one step of the interpreter's
+        copy.update(dict.copy(self))  # ``dict.copy`` is atomic in the interpreter
         return copy
 
     def renumbered(self, dictionary: TermDictionary, ids: Mapping[int, int]) -> Terms:
-        """The same terms and handles over another dictionary, which gave these ids (old to new) to them."""
+        """The same terms and handles over another dictionary. ``ids`` maps old ids to new ids."""
         terms = Terms(dictionary)
-        known = dict.copy(self)  # in one step of the interpreter's
+        known = dict.copy(self)  # atomic in the interpreter
         terms.update((ids[term], known[term]) for term in ids.keys() & known.keys())
         handles = self.handles.copy()
         terms.handles.update((ids[graph], handles[graph]) for graph in ids.keys() & handles.keys())
@@ -60,7 +60,7 @@ class Terms(dict[int, Node]):
         return self.default, self.explicit, self.inferred
 
     def of_text(self, text: str) -> Node:
-        """The term of an N-Triples text."""
+        """The rdflib term of an N-Triples text."""
         return _term(text)
 
     def printer(self, namespaces: Iterable[tuple[str, str]]) -> Callable[[Node], str]:
@@ -72,18 +72,18 @@ class Terms(dict[int, Node]):
         return term
 
     def id_of(self, term: Node) -> int:
-        """The id of a term, a new one if it is new. TypeError for what is no term."""
+        """The id of a term; an unknown term gets a new id. Raises TypeError if ``term`` is no RDF term."""
         text = _text(term)
         term_id = self.dictionary.encode(text)
         if not isinstance(term, URIRef | BNode):
-            self.setdefault(term_id, term)  # to the letter, and not converted again
+            self.setdefault(term_id, term)  # decoding then returns this object
         return term_id
 
     def revive(self, formula: Callable[[Node], Graph]) -> None:
-        """Give variables and formulas their objects, after their texts have been read back."""
+        """Restore the objects of N3 variables and formulas, after the dictionary was read from a folder."""
         table = self.dictionary.tables()[Kind.BLANK_NODE]
         offsets = table.offsets()
-        longer = np.flatnonzero(np.diff(offsets) > 2)  # than _:
+        longer = np.flatnonzero(np.diff(offsets) > 2)  # longer than "_:"
         marks = table.content()[offsets[longer] + 2]
         for number in longer[(marks == ord("?")) | (marks == ord("{"))].tolist():
             text = table.text(number)
@@ -91,7 +91,7 @@ class Terms(dict[int, Node]):
             self[Kind.BLANK_NODE << KIND_SHIFT | number] = term
 
     def find(self, term: Node) -> int | None:
-        """The id of a term, None if it has none, or is no term: then no fact mentions it."""
+        """The id of a term. None if the term has no id, or is no RDF term: then it occurs in no fact."""
         return self.dictionary.find(_text(term)) if isinstance(term, Node) else None
 
 
@@ -114,9 +114,9 @@ def _text(term: Node) -> str:
 
 
 def _term(text: str) -> Node:
-    """The rdflib term of a key."""
+    """The rdflib term of a dictionary key."""
     if text[0] == "<":
-        return str.__new__(URIRef, text[1:-1])  # whoever brought it has heard if it is no good IRI
+        return str.__new__(URIRef, text[1:-1])  # no second warning about an invalid IRI
     if text[0] == "_":
         return BNode(text[2:])
     match = _LITERAL.fullmatch(text)

@@ -1,4 +1,4 @@
-"""A query's result as columns; rows become rdflib terms when they are looked at."""
+"""A query's result as columns. Rows are decoded to rdflib terms when they are read."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from rdflib.term import Node, Variable
 DECODED_AT_ONCE = 1 << 10
 
 Columns = Callable[[int, int], list[list[Node | None]]]
-"""The terms of the rows from one number to another, column by column."""
+"""``columns(start, end)``: the terms of the rows [start, end), column by column; None for unbound."""
 
 
 class SelectResult(Result):
-    """A SELECT result over columns. A solution that binds nothing counts, and is no row, as in rdflib."""
+    """A SELECT result over columns. As in rdflib, ``len`` counts solutions that bind nothing, and iteration
+    leaves them out."""
 
     def __init__(
         self, variables: list[Variable], size: int, columns: Columns, solution: Callable[..., Any]
@@ -51,7 +52,7 @@ class SelectResult(Result):
 
     @property
     def bindings(self) -> Any:
-        """The solutions as mappings from variables to terms."""
+        """The solutions as mappings from variables to terms, decoded at the first call."""
         if self._bindings is None:
             variables = self.vars or []
             self._bindings = [
@@ -68,7 +69,7 @@ class SelectResult(Result):
 
 
 class FailedResult(Result):
-    """A SELECT result that there is not: whoever looks at it gets the error that the evaluation ended in."""
+    """The result of a SELECT whose evaluation failed: reading it raises the error."""
 
     def __init__(self, variables: list[Variable], problem: Exception) -> None:
         super().__init__("SELECT")

@@ -1,9 +1,9 @@
-"""SPARQL's operators on bags of solutions, where a variable may have no value in some of the rows.
+"""SPARQL's operators on bags of solutions, in which a variable may be unbound in some rows.
 
-A column holds ``UNBOUND`` where a variable has no value; a column that is missing has none at all.
-Two solutions are compatible if they agree where both have a value. Rows are therefore grouped by
-which of the shared variables they bind: within a pair of groups, compatible means equal on what both
-bind, and that is an ordinary join. Invariant: without optional variables there is one group a side.
+A column has ``UNBOUND`` where its variable is unbound. A variable without a column is unbound in all rows.
+Two solutions are compatible if they agree on all variables that both bind. So the rows of each side are
+grouped by the set of shared variables that they bind. For a pair of groups, compatible means equal on the
+variables that both bind: an ordinary join. If no shared variable is partly unbound, each side is one group.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from corollary.sparql.query_terms import UNBOUND, filled
 
 
 def stacked(parts: Iterable[Batch]) -> Batch:
-    """All rows of batches over any variables."""
+    """The bag union of batches over any variables."""
     kept = [part for part in parts if part.size]
     if not kept:
         return Batch.none()
@@ -39,12 +39,15 @@ def stacked(parts: Iterable[Batch]) -> Batch:
 
 
 def is_bound(batch: Batch, variables: Iterable[int]) -> bool:
-    """Whether all of the variables have a value in every row."""
+    """Whether all of the variables are bound in every row."""
     return all(v in batch.columns and not (batch.columns[v] == UNBOUND).any() for v in variables)
 
 
 def groups(batch: Batch, variables: Sequence[int]) -> Iterator[tuple[Rows, Batch]]:
-    """The rows that bind the same of the variables: their numbers, and a batch without what is unbound."""
+    """The rows grouped by the set of ``variables`` that they bind: row numbers, and a batch.
+
+    The batch has no columns for the unbound variables.
+    """
     bound = {v: (batch.columns[v] != UNBOUND).astype(np.uint32) for v in variables if v in batch.columns}
     partial = [v for v, column in bound.items() if not column.all()]
     everything: Rows = np.arange(batch.size)
@@ -62,12 +65,12 @@ def groups(batch: Batch, variables: Sequence[int]) -> Iterator[tuple[Rows, Batch
 
 
 def shared(left: Batch, right: Batch) -> list[int]:
-    """The variables that both have columns for."""
+    """The variables that have columns in both batches."""
     return [v for v in left.columns if v in right.columns]
 
 
 def join(left: Batch, right: Batch) -> Batch:
-    """Every pair of compatible solutions, merged."""
+    """The join: every pair of compatible solutions, merged."""
     if not left.size or not right.size:
         return Batch.none()
     if right.size == 1 and not right.columns:
@@ -80,7 +83,10 @@ def join(left: Batch, right: Batch) -> Batch:
 
 
 def without(left: Batch, right: Batch, ignored: Iterable[int] = ()) -> Batch:
-    """The solutions on the left that agree with none on the right in all that both bind, if they bind any."""
+    """MINUS: the left solutions for which no right solution is compatible and shares a bound variable.
+
+    Variables in ``ignored`` do not count.
+    """
     if not left.size or not right.size:
         return left
     common = [v for v in shared(left, right) if v not in ignored]
@@ -95,7 +101,7 @@ def without(left: Batch, right: Batch, ignored: Iterable[int] = ()) -> Batch:
 
 
 def matches(left: Batch, right: Batch, variables: Sequence[int]) -> Mask:
-    """Which rows on the left have an equal on the right, as to some variables."""
+    """For each left row, whether a right row has equal values of all ``variables``."""
     reserve(4 * len(variables) * (left.size + right.size))
     both = {v: np.concatenate((left.columns[v], right.columns[v])) for v in variables}
     _, numbers = number_rows(Batch(left.size + right.size, both), variables)
@@ -106,12 +112,12 @@ def matches(left: Batch, right: Batch, variables: Sequence[int]) -> Mask:
 
 
 def projected(batch: Batch, variables: Iterable[int]) -> Batch:
-    """The batch with only these variables."""
+    """The batch with the columns of these variables only."""
     return Batch(batch.size, {v: batch.columns[v] for v in variables if v in batch.columns})
 
 
 def distinct(batch: Batch) -> Batch:
-    """Every solution once, in the order of first arrival."""
+    """Every distinct solution once, in the order of first occurrence."""
     first_rows = first_of_each(batch, tuple(batch.columns))
     return batch.take(np.sort(first_rows))
 
@@ -120,12 +126,12 @@ def first_of_each(batch: Batch, variables: Sequence[int]) -> Rows:
     """The number of the first row of every distinct combination of values."""
     rows, numbers = number_rows(batch, variables)
     first: Rows = np.empty(rows.size, np.int64)
-    first[numbers[::-1]] = np.arange(batch.size)[::-1]  # the first of each is written last
+    first[numbers[::-1]] = np.arange(batch.size)[::-1]  # in reverse: the first row of each is written last
     return first
 
 
 def reduced(batch: Batch) -> Batch:
-    """Without the solutions that equal the one before."""
+    """The solutions that differ from the one before."""
     fresh = np.zeros(batch.size, np.bool_)
     fresh[:1] = True
     for column in batch.columns.values():
