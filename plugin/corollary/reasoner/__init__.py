@@ -1,26 +1,30 @@
-"""Reasoning without rdflib: facts in graphs, rules, transactions, and what follows.
+"""Reasoning without rdflib: facts in graphs, rules, transactions and the materialisation.
 
-Callers: programs, the rdflib store (``corollary.store``), which has a ``Reasoner``. Nothing here imports
+Symbols in this folder: E are the explicit facts, I is the materialisation (E and all inferred facts).
+
+Callers: programs, and the rdflib store (``corollary.store``), which has a ``Reasoner``. No file here imports
 rdflib.
 
-    reasoner.py        Reasoner, the public class: everything below is behind it
-    snapshot.py        one moment to read from
-    version.py         one moment as a value: E by graph, pending changes, options; its derived State
-    versions.py        the state machine: who sees which version, transactions, rollbacks
-    quads.py           E, graph by graph, as a value
-    pending.py         the log of single changes that are not yet in E
-    deriving.py        version -> State, on demand, one thread at a time, by maintenance of the last State
-    state.py           what a reader sees: views of E, of I, and of their difference
-    options.py         rules, limits; rule_sources.py: how users name rules
-    terms.py           TermView: terms as the reasoner's owner writes them (N-Triples texts, rdflib's terms)
-    documents.py       loading files; datasets.py: encoded data sets
-    persistence.py     the protocol of storage; folder.py, contents.py: a folder with an SQLite database;
-                       opening.py: putting what it holds in place of what is here
-    explaining.py, inconsistency.py, suspension.py, invention.py, statistics.py, summary.py, verification.py,
-    compacting.py      one report or one chore each
+    reasoner.py          Reasoner: the public class, the entry to all files below
+    snapshot.py          Snapshot: a reader's view of one version
+    version.py           Version: E by graph, pending changes, options, the derived State; a value
+    versions.py          Versions: which thread sees which version; transactions, rollbacks
+    quads.py             Quads: E by graph, as an immutable value
+    pending.py           Pending: the log of single changes that are not in E yet
+    deriving.py          Deriver: version -> State on demand, by maintenance of the last State
+    state.py             State, View: what a reader sees of E, of I, and of I - E; subjects.py: I by subject
+    options.py           rules, limits, visibility of inferred facts; rule_sources.py: how users name rules
+    namespaces.py        the table of prefixes
+    term_format.py       TermView: ids <-> terms of the reasoner's owner (N-Triples texts, rdflib's terms)
+    parsed_documents.py  loading of documents; datasets.py: encoded data sets
+    persistence.py       the protocol of storage; folder.py, contents.py: a folder with an SQLite database;
+                         opening.py: replaces the version in memory by the stored one
+    explaining.py, readable_inconsistency.py, suspension_warnings.py, invention_warnings.py, statistics.py,
+    summary.py, verification.py, compacting.py
+                         one report or one maintenance task each
 
-The direction: ``reasoner`` uses everything of a version through ``versions``; a version knows E, options,
-terms and its persistence; nothing here knows who calls it.
+Dependencies: ``reasoner.py`` uses a version only through ``versions.py``. A version knows E, its options, its
+terms and its persistence. No file here knows its callers.
 """
 
 from corollary.kernels.limits import Cancelled, LimitExceeded, Limits

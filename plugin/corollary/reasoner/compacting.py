@@ -1,11 +1,11 @@
-"""Dropping the terms that nothing uses any more: ``Reasoner.compact()``.
+"""Garbage collection of terms: ``Reasoner.compact()``.
 
-A dictionary only grows, and versions that readers hold need the ids that they know. So a version is made over
-a new dictionary, which has the terms of its explicit facts, formulas and graphs, and takes the place of the
-one there is, as any change does. What follows is derived anew: that brings the terms of rules, and those that
-they compute.
+A dictionary never removes a term, because versions that readers hold refer to its ids. Compaction makes a new
+version over a new dictionary. The new dictionary has the terms of the explicit facts, formulas and graphs.
+The new version is published as any change is. The materialisation is derived from scratch, which encodes the
+terms of the rules and the terms that rules compute.
 
-Invariant: new ids are in the order of the old ones, so that sorted facts stay sorted.
+Invariant: renumbering is monotone in each kind, so sorted keys stay sorted.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from corollary.terms.texts import TextTable
 
 
 def compact(versions: Versions, derive: Callable[[], object], forget: Callable[[], None]) -> int:
-    """See ``Reasoner.compact``. ``derive`` derives what follows; ``forget`` drops what refers to old ids."""
+    """See ``Reasoner.compact``. ``derive`` materialises; ``forget`` drops references to old ids."""
     gone = 0
     for _ in versions.steps(derive):
         versions.current().to_be_written()
-        derive()  # so that both dictionaries have what is derived
+        derive()  # so that both dictionaries have the terms of the materialisation
         before = versions.current().terms.dictionary
         forget()
         versions.change(compacted)
@@ -40,12 +40,12 @@ def compact(versions: Versions, derive: Callable[[], object], forget: Callable[[
     persistence = versions.persistence()
     if persistence is not None:
         persistence.shrink()
-    gc.collect()  # modules refer to each other: Python would keep them, and the old terms, until it looks
+    gc.collect()  # modules form reference cycles, which keep the old dictionary alive until a collection
     return gone
 
 
 def compacted(version: Version) -> Version:
-    """The version over a dictionary that has only the terms it uses. Precondition: it is applied."""
+    """The version over a dictionary of only its used terms. Precondition: ``version`` is applied."""
     used = distinct(np.concatenate([np.array(column, np.uint32) for column in _ids(version)]))
     dictionary = version.terms.dictionary
     new = _Renumbering(used)
@@ -60,7 +60,7 @@ def compacted(version: Version) -> Version:
 
 
 def _ids(version: Version) -> Iterator[Iterable[int]]:
-    """The terms that a version uses, in parts."""
+    """The ids that a version uses, in chunks, with duplicates."""
     terms, quads = version.terms, version.quads
     yield [*terms.used(), *version.named]
     for indexes in (quads.graphs, quads.formulas):
@@ -70,7 +70,7 @@ def _ids(version: Version) -> Iterator[Iterable[int]]:
 
 
 def _table(dictionary: TermDictionary, used: Column, kind: Kind) -> TextTable:
-    """The texts of the used terms of one kind."""
+    """The texts of the used terms of one kind, in the order of their old ids."""
     numbers = used[kinds(used) == kind] & np.uint32(INDEX_MASK)
     content, lengths = dictionary.texts_between(kind, 0, dictionary.count(kind))
     stays = np.zeros(lengths.size, np.bool_)
@@ -79,17 +79,17 @@ def _table(dictionary: TermDictionary, used: Column, kind: Kind) -> TextTable:
 
 
 class _Renumbering:
-    """From the ids that are used to those that have no gaps, kind by kind."""
+    """Maps the used ids to consecutive ids of the same kind. Precondition: ``used`` is sorted and unique."""
 
     def __init__(self, used: Column) -> None:
         kind = kinds(used)
-        first = np.searchsorted(kind, kind)  # of the same kind
+        first = np.searchsorted(kind, kind)  # position of the first used id of the same kind
         self._used = used
         self._new: Column = kind << np.uint32(KIND_SHIFT) | (np.arange(used.size) - first).astype(np.uint32)
         self.ids = dict(zip(used.tolist(), self._new.tolist(), strict=True))
 
     def indexes(self, indexes: Mapping[int, TripleIndex]) -> dict[int, dict[int, Keys]]:
-        """The facts of graphs, by graph and predicate."""
+        """The renumbered facts by graph and predicate: packed, sorted, unique."""
         return {
             self.ids[graph]: {
                 self.ids[p]: self._facts(relation.pairs().keys) for p, relation in index.relations()

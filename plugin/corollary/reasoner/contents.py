@@ -1,6 +1,7 @@
-"""What a folder keeps beside terms and facts: names of graphs, formulas, prefixes.
+"""What a folder stores beside terms and facts: names of graphs, formulas, prefixes.
 
-Graphs go by their ids, as little-endian uint32; formulas as rows of subject, predicate, object, formula.
+A graph is stored as its id, a little-endian uint32; a fact of a formula as a row of four ids: subject,
+predicate, object, formula. Prefixes are JSON.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ NAMES = ("named", "empty", "formulas", "quoted", "prefixes")
 
 
 def others_of(version: Version) -> dict[str, bytes]:
-    """The contents, by name. Precondition: the version is applied."""
+    """Encode the contents, by name as in ``NAMES``. Precondition: ``version`` is applied."""
     quads, default = version.quads, version.terms.default
     empty = {graph for graph, index in quads.graphs.items() if not index.fact_count()}
     quoted = [np.empty((0, 4), np.uint32)]
@@ -38,7 +39,7 @@ def others_of(version: Version) -> dict[str, bytes]:
 
 
 def with_others(version: Version, others: Mapping[str, bytes]) -> Version:
-    """A version of terms and facts, with all else that was kept beside them; nothing of a new folder."""
+    """Add the stored contents to a version of terms and facts. Of a new folder, ``others`` is empty."""
     if not others:
         return version
     quads = version.quads.with_graphs(_unpacked(others["empty"]))

@@ -1,8 +1,7 @@
-"""The facts of a reasoner to an encoded data set, and from one into a reasoner.
+"""Writing the facts of a reasoner to an encoded data set, and loading the facts of a data set.
 
-A reasoner without facts takes over the terms of a data set as they are; another one gives them ids of its
-own, and the facts are translated. Blank nodes get new labels either way, as with every document: two data
-sets never mean the same one.
+A reasoner without facts adopts the dictionary of the data set. Any other reasoner translates the ids of the
+facts to its own. In both cases blank nodes get new labels: two data sets never share a blank node.
 
 Invariant: a data set that cannot be read changes nothing.
 """
@@ -21,13 +20,13 @@ from corollary.reasoner.versions import Versions
 from corollary.terms.dictionary import Kind, TermDictionary
 
 _UNNAMED = -1
-"""Stands for the only graph of a data set."""
+"""Stands for the graph of a data set without named graphs; no graph has this id."""
 
 
 def save(version: Version, path: str | os.PathLike[str], home: int) -> None:
-    """E and what follows from it, as a data set; facts of the graph ``home`` go to its default graph.
+    """Write E and I as a data set. If the default graph is empty, ``home`` takes its place.
 
-    Precondition: what follows has been derived.
+    Precondition: ``version.state`` is derived. Raises CorollaryError if the version has formulas.
     """
     from corollary.loaders.encoded import save_encoded
     from corollary.loaders.encoded_format import EncodedDataSet
@@ -51,7 +50,7 @@ def save(version: Version, path: str | os.PathLike[str], home: int) -> None:
 
 
 def load(versions: Versions, path: str | os.PathLike[str], receiver: Receiver) -> int:
-    """Add the explicit facts of a data set. Returns how many are new."""
+    """Add the explicit facts of a data set. Returns the number of new facts."""
     from corollary.loaders.encoded import load_encoded
     from corollary.loaders.translating import Translation, new_labels
 
@@ -76,7 +75,7 @@ def load(versions: Versions, path: str | os.PathLike[str], receiver: Receiver) -
                 pairs = relation.pairs()
                 if translated is not None:
                     predicate, pairs = translated.id(predicate), translated.pairs(pairs)
-                known = facts.get((to, predicate), NO_PAIRS)  # two graphs may go to the same one
+                known = facts.get((to, predicate), NO_PAIRS)  # two source graphs may have the same target
                 facts[to, predicate] = known.plus(pairs)
         count = receiver.add(facts)
         receiver.bind([data.prefixes])
@@ -84,13 +83,13 @@ def load(versions: Versions, path: str | os.PathLike[str], receiver: Receiver) -
 
 
 def _is_new(version: Version) -> bool:
-    """Whether nothing in memory has an id yet but graphs without facts."""
+    """Whether the dictionary can be replaced: in memory, nothing derived, no graphs but ``named`` ones."""
     quads = version.quads
     return version.persistence is None and not (version.derived.state or quads.graphs or quads.formulas)
 
 
 def _with_terms(version: Version, dictionary: TermDictionary) -> Version:
-    """A version without facts, over the terms of a data set."""
+    """The version over the dictionary of a data set. Precondition: ``_is_new(version)``."""
     terms = type(version.terms)(dictionary)
     named = frozenset(terms.id_of(version.terms[graph]) for graph in version.named)
     return version.changed(terms=terms, named=named, quads=Quads())

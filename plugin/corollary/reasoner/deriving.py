@@ -1,16 +1,14 @@
-"""Deriving on demand: the materialisation of a version, brought up to date by the next read.
+"""Derivation on demand: the next read brings the materialisation of a version up to date.
 
-1. A read works the pending changes into the facts, in one batch, and then brings the materialisation up to
-   date with them, at the cost of what the batch changes.
-2. Readers hold a ``State``, which no later change reaches.
+1. A read applies the pending changes to E in one batch, and then maintains I, at the cost of the batch.
+2. A reader holds a ``State``. No later change modifies a ``State``.
 
-The modules of the engine stand at one set of facts, those of ``latest``. Whatever facts and rules are asked
-for, after a change, inside a transaction or after a rollback, are reached from there, by the facts that
-differ. An interruption makes the modules worthless, which they tell by their version: the next read starts
-over.
+The engine's modules have one state, that of the facts of ``latest``. Any other version (after a change,
+inside a transaction, after a rollback) is derived from there, by the Δ⁻ and Δ⁺ between the two. After an
+interruption the modules are unusable; ``Materialisation.version`` shows this, and the next read starts over.
 
-One thread derives at a time. A transaction derives what it is based on first: so while it is open, all others
-find what they read derived, and never wait for what it derives.
+One thread derives at a time. An open transaction derives the shared version before its own. So the other
+threads find their version derived, and never wait for the derivations of the transaction.
 """
 
 from __future__ import annotations
@@ -35,10 +33,14 @@ Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
 SECONDS_BETWEEN_CHECKS = 0.002
+"""Seconds that a thread sleeps between two checks of its limits while another thread derives."""
 
 
 class Deriver:
-    """Derives what follows from the versions of one reasoner."""
+    """Derives the states of the versions of one reasoner.
+
+    ``latest`` is the state at which the modules stand. ``warned_of`` is what reads have been warned of last.
+    """
 
     def __init__(self, versions: Versions) -> None:
         self.versions = versions
@@ -54,7 +56,7 @@ class Deriver:
     def limited(
         self, limits: Limits | None, function: Callable[[*Arguments], Result], *args: *Arguments
     ) -> Result:
-        """What the function returns, called within limits: by default those of the options."""
+        """Call the function within limits, by default those of the options, and return its result."""
         if limits is None:
             if current().cancellation is self.cancellation:
                 return function(*args)
@@ -76,18 +78,18 @@ class Deriver:
         return version
 
     def forget(self) -> None:
-        """Drop what refers to the ids of the present dictionary, or to a version that is closed."""
+        """Drop the references to states, before the dictionary is replaced."""
         self.latest = self.warned_of = None
 
     def _examine(self, version: Version) -> None:
-        """Warn of rules that may have no end, before they are applied."""
+        """Warn of rules that may not terminate, before they are first applied."""
         options = version.options
         if options is not self._examined and options.program is not None:
             warn_of_unending(options.program, self._warned_unending)
         self._examined = options
 
     def _warn(self, version: Version) -> None:
-        """Warn of rules that are suspended, once each. For reads: where warnings are errors it raises."""
+        """Warn of each suspended rule once. Only for reads: raises where warnings are errors."""
         result = version.state.materialisation
         if result is not None and (result.strata.suspended or self._warned):
             from corollary.reasoner.suspension_warnings import warn_of
@@ -96,8 +98,8 @@ class Deriver:
         self.warned_of = version.derived
 
     def _derive_in_turn(self, version: Version) -> None:
-        """``_derive``, one thread at a time. LimitExceeded or Cancelled also while this one waits."""
-        if self._reasoning._is_owned():  # type: ignore[attr-defined]  # a handler, in the middle of it
+        """``_derive``, in one thread at a time. Raises LimitExceeded or Cancelled also while it waits."""
+        if self._reasoning._is_owned():  # type: ignore[attr-defined]  # a signal handler interrupted _derive
             return self._derive(version)
         while self._deriving.locked():
             check()
@@ -106,7 +108,7 @@ class Deriver:
         return None
 
     def _derive(self, version: Version) -> None:
-        """Work out what follows from a version, unless another thread just has."""
+        """Set ``version.derived.state``, unless another thread has set it."""
         if version.derived.state is None:
             state = self._follow(version)
             if state.materialisation is not None or self.versions.own() is None:
@@ -114,7 +116,7 @@ class Deriver:
             version.derived.state = state
 
     def _follow(self, version: Version) -> State:
-        """What follows from a version, found from what was derived last."""
+        """The state of a version: by maintenance of ``latest`` where possible, else from scratch."""
         facts, options, dictionary = version.quads, version.options, version.terms.dictionary
         program, latest, is_apart = options.program, self.latest, options.inferred == "apart"
         if program is None:
@@ -131,7 +133,7 @@ class Deriver:
         return State(facts, result, is_apart, perf_counter() - started, report)
 
     def change_options(self, change: Callable[[Options], Options]) -> None:
-        """Follow other options now; with rules that cannot be evaluated all is as before."""
+        """Change the options and derive now. With rules that cannot be evaluated nothing has changed."""
 
         def step(version: Version) -> Version:
             return version.changed(options=change(version.options))
@@ -147,7 +149,7 @@ class Deriver:
         self.limited(None, follow)
 
     def _refuse_suspended(self, result: Materialisation, before: Version) -> None:
-        """Raise ``UnstratifiableError`` if rules are suspended that were not so by the options before."""
+        """Raise UnstratifiableError if ``result`` suspends rules that the options before did not."""
         from corollary.reasoner.suspension_warnings import refuse
 
         program, facts = before.options.program, self.versions.current().quads.union

@@ -1,4 +1,4 @@
-"""From the terms of the reasoner's owner to explanations."""
+"""Explanations for goals in the terms of the reasoner's owner."""
 
 from __future__ import annotations
 

@@ -1,19 +1,22 @@
-"""A folder that persists a reasoner: one SQLite database of columns, which a commit makes longer by what it
-changes.
+"""A folder that persists a reasoner: one SQLite database of columns. A commit appends what it changes.
 
-1. ``terms`` are the dictionary's texts, kind by kind, in the order of their ids.
-2. ``changes`` are facts that came to, or went from, one relation of one graph. Read in order, the last word
-   on a fact counts.
-3. ``others`` is what is small, and written whole when it differs: names of graphs, prefixes, formulas; and
-   the ``manifest``: how many rows there are, what their checksums are, and which commit is the last.
+Tables:
 
-A commit is one transaction of SQLite, forced to the disk, so a crash at any moment leaves a whole number of
-commits. The plain rollback journal is used and not the write-ahead log: what we write is appended, which the
-former does once and the latter twice. SQLite finds damage to its own structure; checksums and the manifest
-find the rest: bits that flipped, and rows that are missing, swapped or from another store.
+1. ``terms``: the texts of the dictionary, kind by kind, in the order of their ids.
+2. ``changes``: facts added to, or removed from, one relation of one graph. Of the rows on one fact, the last
+   one decides.
+3. ``others``: small values, rewritten when they differ: names of graphs, prefixes, formulas; and the
+   ``manifest``: the number of rows, the checksums over their checksums, the number of the last commit.
 
-Invariant: what is there is what was read or written last. Writers lock the database from opening to closing,
-and readers keep writers out. Whether an interrupted commit took place is read from the manifest.
+A commit is one SQLite transaction, forced to the disk. So a crash at any moment leaves a whole number of
+commits. The database uses the rollback journal and not SQLite's write-ahead log, because commits append: the
+rollback journal writes appended pages once, the write-ahead log twice. SQLite detects damage to its own
+structure. Checksums and the manifest detect flipped bits, and rows that are missing, swapped or from another
+store.
+
+Invariant: the database contains what this process read or wrote last. A writer locks the database from
+opening to closing; readers exclude writers. After an interrupted commit, the manifest shows whether the
+commit took place.
 """
 
 from __future__ import annotations
@@ -47,7 +50,7 @@ from corollary.terms.texts import TextTable
 
 try:
     import fcntl
-except ImportError:  # Windows, where a process keeps its locks
+except ImportError:  # Windows, where closing a copy of the file does not release locks
     fcntl = None  # type: ignore[assignment]
 
 DATABASE = "corollary.sqlite"
@@ -56,16 +59,16 @@ APPLICATION = int.from_bytes(b"Coro")
 FORMAT_VERSION = 2
 
 MAX_BYTES_PER_ROW = 1 << 26
-"""The largest blob in one row; SQLite takes a billion bytes at most."""
+"""Bytes of the largest blob in one row. SQLite's own limit is a billion bytes."""
 
 ROW_COST_IN_FACTS = 16
-"""The fixed cost of a row, in facts (or terms) that would cost as much."""
+"""The fixed cost of one row, in the unit "cost of one fact (or term) in a row"."""
 
 MIN_ROWS_TO_REWRITE = 1 << 10
-"""A table with fewer rows is never written anew."""
+"""Rows. A table with fewer rows is not rewritten (``changes``: with a weight below their fixed cost)."""
 
 MAX_JOURNAL_BYTES = 1 << 20
-"""The part of SQLite's rollback journal that stays on the disk for the next commit."""
+"""Bytes of SQLite's rollback journal that stay allocated on the disk between commits."""
 
 MANIFEST = "manifest"
 
@@ -79,20 +82,20 @@ _TABLES = (
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 NONSENSE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What rows raise that no store has written."""
+"""Exceptions that decoding may raise for rows that no store has written."""
 
 _NOTHING = TripleIndex()
 
 _opened_last: WeakValueDictionary[int, Folder] = WeakValueDictionary()
-"""What each thread has opened last."""
+"""The folder that each thread opened last, by thread id."""
 
 _Change = tuple[int, int, bool, Keys]
-"""Graph, predicate, whether facts were added or removed, and the facts."""
+"""Graph, predicate, whether the facts are added (else removed), packed facts (sorted, unique)."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """How many rows a table has, and the checksum of their checksums in order."""
+    """The number of rows of a table, and the checksum of their checksums in order."""
 
     count: int = 0
     checksum: int = 0
@@ -103,7 +106,11 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """What a folder holds after a commit. ``weight`` is how much its changes take, in facts."""
+    """The contents of a folder after a commit.
+
+    ``counts`` are the stored terms by kind, ``weight`` the size of ``changes``, in facts: the facts of its
+    rows plus ``ROW_COST_IN_FACTS`` for each row.
+    """
 
     commit: int = 0
     version: Version | None = None
@@ -131,11 +138,11 @@ class _Written:
 
 
 class DamagedFolder(CorollaryError):
-    """A folder does not hold what was written there."""
+    """The contents of a folder are not what was written there."""
 
 
 class Folder:
-    """The folder of an open store. Its errors are ``CorollaryError``, with the place and a remedy."""
+    """The folder of an open store. Its errors are ``CorollaryError``, which name the place and a remedy."""
 
     def __init__(
         self,
@@ -145,10 +152,11 @@ class Folder:
         read_only: bool = False,
         is_used: Callable[[Folder], bool] = lambda folder: True,
     ) -> None:
-        """Open it for one writer, or ``read_only`` for any number of readers and no writer.
+        """Open a folder for one writer, or ``read_only`` for any number of readers and no writer.
 
-        FileNotFoundError if there is no store, unless told to ``create`` it. If the thread is interrupted
-        before a store ``is_used`` to hold the folder, the thread's next opening closes what was left open.
+        Raises FileNotFoundError if there is no store and ``create`` is false. ``is_used`` reports whether a
+        reasoner holds the folder. If an interruption leaves a folder open that no reasoner holds, the next
+        opening by the same thread closes that folder.
         """
         left = _opened_last.get(get_ident())
         if left is not None and not left._is_used(left):
@@ -177,7 +185,7 @@ class Folder:
             self._lock = _locked(place, is_shared=read_only, create=create and not read_only)
             finalize(self, _unlock, self._lock, self._process)
             self._database = _connection(place)
-            finalize(self, self._database.close)  # a connection refers to itself, so it would stay for long
+            finalize(self, self._database.close)  # a connection is a reference cycle: only gc would close it
             try:
                 self._begin(create)
             except BaseException:
@@ -185,17 +193,17 @@ class Folder:
                 raise
 
     def _begin(self, create: bool) -> None:
-        """Lock the database, and see that it is ours."""
+        """Lock the database, check that it is a store of this format, create its tables if it is new."""
         run = self._database.execute
         if self.read_only:
             run("PRAGMA query_only = ON")
-            run("BEGIN")  # stays open: the database is locked for writers while readers read
+            run("BEGIN")  # stays open: a read transaction locks writers out
         else:
             run("PRAGMA locking_mode = EXCLUSIVE")
             run("PRAGMA synchronous = FULL")
             run(f"PRAGMA journal_size_limit = {MAX_JOURNAL_BYTES}")
             run("BEGIN EXCLUSIVE")
-        if not self._pragma("schema_version"):  # SQLite takes the remains of a database for a new one
+        if not self._pragma("schema_version"):  # new; or truncated, which SQLite reads as new
             if (self.place / DATABASE).stat().st_size:
                 raise _damage(self.place, "it is cut off")
             if not create:
@@ -219,8 +227,8 @@ class Folder:
         return self._database.execute(f"PRAGMA {name}").fetchone()[0]
 
     def close(self) -> None:
-        """Let others open it. May be called again."""
-        database = getattr(self, "_database", None)  # not there if opening was interrupted
+        """Release the folder for others. Idempotent."""
+        database = getattr(self, "_database", None)  # missing if opening was interrupted
         if database is not None:
             database.close()
         lock = getattr(self, "_lock", None)
@@ -230,9 +238,9 @@ class Folder:
     # Reading
 
     def read(self, version_of: Callable[[TermDictionary, Quads, dict[str, bytes]], Version]) -> Version:
-        """What ``version_of`` makes of the terms, with the ids they had; of the facts; and of the others.
+        """Read the stored version: ``version_of`` makes it from terms (with their ids), facts and others.
 
-        CorollaryError if anything is not as the manifest says.
+        Raises CorollaryError if the contents differ from the manifest.
         """
         try:
             with self._complaints():
@@ -244,7 +252,7 @@ class Folder:
         return version
 
     def _read(self) -> tuple[_Written, list[TextTable], Quads]:
-        """What is there, compared with the manifest."""
+        """Read all rows and compare them with the manifest. Raises DamagedFolder if they differ."""
         contents: list[list[Bytes]] = [[] for _ in BULK_KINDS]
         lengths: list[list[Places]] = [[] for _ in BULK_KINDS]
         terms = changed = _Rows()
@@ -285,7 +293,7 @@ class Folder:
         return written, tables, Quads.of(graphs)
 
     def _rows(self, table: str, columns: str, key: str = "sequence") -> Iterator[tuple[Any, ...]]:
-        """The rows of a table in order: key, checksum, and the columns."""
+        """The rows of a table in the order of their key: key, checksum, columns. Verifies the checksums."""
         for name, checksum, *values in self._database.execute(
             f"SELECT {key}, checksum, {columns} FROM {table} ORDER BY {key}"
         ):
@@ -299,7 +307,7 @@ class Folder:
         return rows.with_row(checksum)
 
     def _refuse_unknown(self, ids: Keys, keys: Keys, counts: tuple[int, ...]) -> None:
-        """See that all ids are those of terms."""
+        """Raise DamagedFolder if an id, or one half of a packed key, is not the id of a stored term."""
         for column in (ids, keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF)):
             kinds = column >> np.uint64(KIND_SHIFT)
             known = np.array([*counts, 0], np.uint64)[kinds]
@@ -307,7 +315,7 @@ class Folder:
                 raise _damage(self.place, "it mentions terms that it does not have")
 
     def findings(self) -> list[str]:
-        """What is wrong with what is there, read once more and compared with what was written last."""
+        """Read the folder again. Returns what is damaged, or differs from the last commit or from memory."""
         return held(self._busy, self._findings)
 
     def _findings(self) -> list[str]:
@@ -338,15 +346,15 @@ class Folder:
     # Writing
 
     def has_written(self, version: Version) -> bool:
-        """Whether a version was committed last, however its ``write`` ended."""
+        """Whether ``version`` is the last commit, even if its ``write`` was interrupted."""
         held(self._busy, self._catch_up)
         return self._written.version is version
 
     def write(self, version: Version) -> None:
-        """Commit a version. If that raises an error of the folder's, nothing is written.
+        """Commit a version. After a CorollaryError nothing is written.
 
-        Precondition: the version is applied. If its terms are not those of the version that was written last,
-        everything is written anew. Whatever else is raised, an interruption say, ``has_written`` tells.
+        Precondition: ``version`` is applied. If its dictionary is not that of the last commit, all rows are
+        rewritten. After any other exception, such as an interruption, ``has_written`` reports the outcome.
         """
         held(self._busy, self._write_once, version)
 
@@ -360,11 +368,11 @@ class Folder:
         self._catch_up()
         written, dictionary = self._written, version.terms.dictionary
         if written.version is not None and written.version.terms.dictionary is not dictionary:
-            written = _Written(written.commit)  # other ids: none of its rows counts
+            written = _Written(written.commit)  # other ids: no stored row is valid any more
         others = others_of(version)
         counts = tuple(map(dictionary.count, BULK_KINDS))
         changes = list(_changes(written.quads, version.quads))
-        if not changes and others == (written.others or {}):  # terms without facts can wait
+        if not changes and others == (written.others or {}):  # new terms without facts are written later
             self._written = replace(written, version=version)
             return
         with self._complaints():
@@ -404,7 +412,7 @@ class Folder:
         self._written, self._proposed = after, None
 
     def shrink(self) -> None:
-        """Give the space of rows that are gone back to the file system. What is kept does not change."""
+        """Return the space of deleted rows to the file system. The contents do not change."""
         try:
             held(self._busy, self._database.execute, "VACUUM")
         except sqlite3.Error as error:
@@ -414,7 +422,7 @@ class Folder:
             ) from error
 
     def _catch_up(self) -> None:
-        """After an interrupted commit: give it up if it has not happened, and else know that it has."""
+        """Settle an interrupted commit: roll it back if it is incomplete, else record that it took place."""
         if self.read_only:
             return
         with self._complaints():
@@ -427,12 +435,12 @@ class Folder:
                 self._proposed = None
 
     def _manifest(self) -> bytes:
-        """The manifest that is there."""
+        """The stored manifest."""
         found = self._database.execute("SELECT content FROM others WHERE name = ?", (MANIFEST,)).fetchone()
         return bytes(found[0]) if found and isinstance(found[0], bytes) else b""
 
     def _refuse_other_file(self) -> None:
-        """Raise CorollaryError if the database that is open is not the one in its place any more."""
+        """Raise CorollaryError if the open file is no longer the database at ``place``."""
         if not _is_file_of(self._lock, self.place):
             raise CorollaryError(
                 f"{self.place}: what was opened there has been removed or replaced, and nothing is kept any "
@@ -440,7 +448,7 @@ class Folder:
             )
 
     def _write_terms(self, written: _Written, dictionary: TermDictionary, counts: tuple[int, ...]) -> _Rows:
-        """Write the terms that are new, or all if there are many small rows."""
+        """Append the new terms. Rewrites all terms if there are many small rows."""
         starts, rows = written.counts, written.terms
         if rows.count > MIN_ROWS_TO_REWRITE + sum(counts) // ROW_COST_IN_FACTS:
             self._database.execute("DELETE FROM terms")
@@ -458,7 +466,10 @@ class Folder:
         return rows
 
     def _write_changes(self, written: _Written, quads: Quads, changes: list[_Change]) -> tuple[int, _Rows]:
-        """Write the changes, or all facts if more than half of what is there is out of date. Its weight."""
+        """Append the changes. Returns the new weight and rows of ``changes``.
+
+        Rewrites all facts if more than half of the weight is obsolete: amortised, a commit costs its changes.
+        """
         rows, weight = written.changes, written.weight
         live = sum(
             ROW_COST_IN_FACTS + len(relation)
@@ -484,11 +495,11 @@ class Folder:
         return weight, rows
 
     def _append(self, table: str, rows: _Rows, *values: int | bytes) -> _Rows:
-        """Put a row behind the others."""
+        """Append a row."""
         return rows.with_row(self._insert(table, rows.count + 1, *values))
 
     def _insert(self, table: str, *values: int | str | bytes) -> int:
-        """Put a row in, in place of one with the same key. Its checksum."""
+        """Insert a row, or replace the row of the same key. Returns its checksum."""
         marks = ", ".join("?" * (len(values) + 1))
         checksum = _checksum(*values)
         self._database.execute(f"REPLACE INTO {table} VALUES ({marks})", (*values, checksum))
@@ -496,7 +507,7 @@ class Folder:
 
     @contextmanager
     def _complaints(self) -> Iterator[None]:
-        """What SQLite and the file system say, in terms of the store."""
+        """Translate errors of SQLite and of the file system to ``CorollaryError``."""
         try:
             yield
         except sqlite3.Error as error:
@@ -511,7 +522,7 @@ class Folder:
             if code in _DAMAGE:
                 raise _damage(self.place, str(error)) from error
             raise CorollaryError(f"{self.place}: {error}; nothing was changed there") from error
-        except UnicodeDecodeError as error:  # of the schema, which SQLite quotes
+        except UnicodeDecodeError as error:  # in a message of SQLite that quotes a damaged schema
             raise _damage(self.place, "its own text is not UTF-8") from error
         except FileNotFoundError:
             raise
@@ -520,7 +531,7 @@ class Folder:
 
 
 def destroy(place: Path) -> None:
-    """Remove a store, and its folder if nothing else is in it. CorollaryError if it is open."""
+    """Remove a store, and its folder if nothing else is in it. Raises CorollaryError if it is open."""
     try:
         if not (place / DATABASE).is_file():
             return
@@ -546,7 +557,7 @@ def destroy(place: Path) -> None:
 
 
 def _connection(place: Path) -> sqlite3.Connection:
-    """A connection that does not wait for others."""
+    """A connection that raises at once, without waiting, where the database is locked."""
     return sqlite3.connect(place / DATABASE, timeout=0, isolation_level=None, check_same_thread=False)
 
 
@@ -555,12 +566,12 @@ def _is_other_than_folder(place: Path) -> bool:
         return not stat.S_ISDIR(place.stat().st_mode)
     except FileNotFoundError:
         return False
-    except ValueError as error:  # a character that no path has
+    except ValueError as error:  # a character that is not allowed in paths
         raise _unusable(place, error) from error
 
 
 def _is_file_of(file: IO[bytes], place: Path) -> bool:
-    """Whether an open file is the database in a place."""
+    """Whether an open file is the database at ``place``."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(place / DATABASE))
     except FileNotFoundError:
@@ -568,11 +579,11 @@ def _is_file_of(file: IO[bytes], place: Path) -> bool:
 
 
 def _locked(place: Path, *, is_shared: bool, create: bool) -> IO[bytes]:
-    """The database's file, locked beside SQLite's own locks, until it is closed.
+    """Open the database file and lock it with ``flock``, beside SQLite's own locks, until it is closed.
 
-    A process loses SQLite's locks when it closes the file anywhere, as it does after it made a copy of it.
-    CorollaryError if another store has it. With ``create`` the file is made if need be, and its folder; again
-    if another process destroys it before it is locked.
+    SQLite's locks are not enough: a process loses them when it closes any descriptor of the file, for example
+    after copying the file. ``create`` makes the file and its folder if they are missing, and makes them again
+    if another process destroys them before the lock is taken. Raises CorollaryError if the lock is taken.
     """
     while True:
         if create and not (place / DATABASE).is_file():
@@ -590,16 +601,16 @@ def _locked(place: Path, *, is_shared: bool, create: bool) -> IO[bytes]:
             file.close()
             raise _in_use(place) from error
         except OSError:
-            pass  # not every file system has such locks: SQLite's own remain
+            pass  # the file system does not support flock: SQLite's own locks remain
         if _is_file_of(file, place):
             return file
         file.close()
 
 
 def _unlock(file: IO[bytes], process: int) -> None:
-    """Give the lock back in the process that took it: also where a fork has a copy of it.
+    """Release the lock if this process has taken it; a forked process only closes its descriptor. Idempotent.
 
-    A fork only closes its copy. May be called again.
+    The explicit unlock is needed because a fork's descriptor would keep the lock.
     """
     if not file.closed:
         if fcntl is not None and os.getpid() == process:
@@ -609,13 +620,13 @@ def _unlock(file: IO[bytes], process: int) -> None:
 
 
 def _make_folder(place: Path) -> None:
-    """Make a folder and those it lies in, and force to the disk that they are there.
+    """Make a folder and its parents, and force their directory entries to the disk.
 
-    All of them: an earlier attempt may have made some, and ended before that.
+    All parents are synced, because an interrupted earlier attempt may have made some without syncing them.
     """
     place.mkdir(parents=True, exist_ok=True)
     for folder in (place, *place.absolute().parents):
-        with suppress(OSError):  # not every system can do that with a folder
+        with suppress(OSError):  # some systems cannot sync a directory
             descriptor = os.open(folder.parent, os.O_RDONLY)
             try:
                 os.fsync(descriptor)
@@ -646,7 +657,7 @@ def _checksum(*values: int | str | bytes) -> int:
 
 
 def _changes(before: Quads, after: Quads) -> Iterator[_Change]:
-    """What came to and went from the graphs, relation by relation; formulas aside."""
+    """The facts removed from and added to the graphs, by graph and predicate; without formulas."""
     for graph in dict.fromkeys((*before.graphs, *after.graphs)):
         then, now = before.graphs.get(graph, _NOTHING), after.graphs.get(graph, _NOTHING)
         for predicate, removed, added in differences(then, now):
@@ -657,14 +668,17 @@ def _changes(before: Quads, after: Quads) -> Iterator[_Change]:
 
 
 def _last_words(changes: list[_Change]) -> Iterator[tuple[int, int, Keys, Mask]]:
-    """By graph and predicate: the facts that changes speak of, sorted; and which of them are there now."""
+    """Replay changes. Yields graph, predicate, all mentioned facts (sorted, unique), mask of those present.
+
+    The last change of a fact decides: ``+a, -a, +a`` leaves ``a`` present.
+    """
     places: dict[tuple[int, int], list[tuple[bool, Keys]]] = {}
     for graph, predicate, is_added, keys in changes:
         places.setdefault((graph, predicate), []).append((is_added, keys))
     for (graph, predicate), entries in places.items():
         together = np.concatenate([keys for _, keys in entries])
         added = np.repeat([is_added for is_added, _ in entries], [keys.size for _, keys in entries])
-        order = np.argsort(together, kind="stable")  # fast, as there are few sorted runs
+        order = np.argsort(together, kind="stable")  # a merge of few sorted runs
         together, added = together[order], added[order]
         is_last = np.append(together[1:] != together[:-1], True)
         yield graph, predicate, together[is_last], added[is_last]

@@ -1,4 +1,4 @@
-"""Rules that may compute terms without end: warned of before they are first applied."""
+"""Warnings of rules that may compute new terms without end, before these rules are first applied."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from corollary.reasoner.suspension_warnings import callers_level
 
 
 class UnendingRuleWarning(UserWarning):
-    """A rule computes values from what may follow from these values: perhaps without end."""
+    """A rule computes values from facts that may follow from these values: perhaps without end."""
 
 
 def warn_of(program: Program, known: set[Rule]) -> None:
-    """Warn of the rules that are not ``known`` yet, and know them."""
+    """Warn of the possibly unending rules that are not in ``known``, and add them to ``known``."""
     new = [rule for rule in unending(program) if rule not in known]
     known.update(new)
     for rule in new:

@@ -1,4 +1,4 @@
-"""Prefixes and namespaces, always inverse to each other."""
+"""The table of prefixes and namespaces."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 
 class Namespaces:
-    """A one-to-one table of prefixes and namespaces; a value. Namespaces may be of a subclass of ``str``."""
+    """An immutable one-to-one mapping of prefixes to namespaces, which may be of a subclass of ``str``."""
 
     __slots__ = ("_namespaces", "_prefixes")
 
@@ -15,8 +15,10 @@ class Namespaces:
         self._prefixes: dict[str, str] = {}
 
     def bound(self, prefix: str, namespace: str, override: bool = True) -> Namespaces:
-        """The table in which the two are bound. If either is bound to another already, ``override`` unbinds
-        that one; otherwise the table itself is the answer, as it is if nothing changes.
+        """The table in which ``prefix`` and ``namespace`` are bound to each other.
+
+        If one of the two has another binding, ``override`` removes that binding; without ``override``, and
+        if nothing changes, the result is ``self``.
         """
         former, old = self._prefixes.get(namespace), self._namespaces.get(prefix)
         if old == namespace or (not override and (former is not None or old is not None)):
@@ -29,7 +31,7 @@ class Namespaces:
         return table
 
     def of_type(self, kind: type[str]) -> Namespaces:
-        """The same table, with namespaces of a subclass of ``str``."""
+        """The same table, its namespaces converted to ``kind``."""
         table = Namespaces()
         table._namespaces = {prefix: kind(namespace) for prefix, namespace in self}
         table._prefixes = {namespace: prefix for prefix, namespace in table}

@@ -1,7 +1,8 @@
-"""Opening a folder in the place of what a reasoner holds.
+"""Opening a folder: the stored version replaces the reasoner's version.
 
-Invariant: whatever is raised, wherever, the reasoner holds what it held, or all that the folder does; and a
-folder that no reasoner holds is closed, at the latest when its thread opens the next (``Folder``).
+Invariants, whatever exception is raised at whichever line: the reasoner has its former version, or the whole
+stored one. A folder that no reasoner holds is closed, at the latest when its thread opens the next folder
+(``Folder``).
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from corollary.reasoner.versions import Closed, Versions
 from corollary.terms.dictionary import TermDictionary
 
 Revive = Callable[[Version], Version]
-"""Restores what texts do not contain in a version that was read."""
+"""Restores, in a version that was read, what stored texts do not contain."""
 
 Adopt = Callable[[Version | Closed, Version], Version]
-"""Makes of the version before, and of the one that was read, the one that is published."""
+"""Maps the version before and the version read to the version that is published."""
 
 
 def open_folder(
@@ -59,7 +60,7 @@ def open_folder(
 def _version_in(
     folder: Folder, options: Options, terms_over: Callable[[TermDictionary], TermView], revive: Revive
 ) -> Version:
-    """What a folder holds."""
+    """Read the version that a folder contains."""
 
     def version(dictionary: TermDictionary, quads: Quads, others: dict[str, bytes]) -> Version:
         read = Version(terms_over(dictionary), options, quads, persistence=folder)
@@ -69,7 +70,7 @@ def _version_in(
 
 
 def _use(versions: Versions) -> Callable[[Folder], bool]:
-    """Whether a reasoner has a folder open; it may be gone by then."""
+    """A test whether the reasoner holds a folder; a weak reference, false when the reasoner is collected."""
     of_reasoner = ref(versions)
 
     def is_used(folder: Folder) -> bool:
@@ -80,7 +81,7 @@ def _use(versions: Versions) -> Callable[[Folder], bool]:
 
 
 def _refuse_to_replace(version: Version) -> None:
-    """Raise ``CorollaryError`` if a folder cannot be opened in the place of a version."""
+    """Raise CorollaryError if a folder must not replace ``version``."""
     if version.persistence is not None:
         raise CorollaryError(f"the store is open already, in {version.persistence.place}: close it first")
     quads = version.applied().quads
@@ -89,7 +90,7 @@ def _refuse_to_replace(version: Version) -> None:
 
 
 def _replaced(before: Version, version: Version, adopt: Adopt) -> Version:
-    """What a folder holds, with the names of a version without facts."""
+    """The stored version, with the prefixes and named graphs of ``before``, which has no facts."""
     named: set[int] = set()
     if not isinstance(before, Closed):
         _refuse_to_replace(before)

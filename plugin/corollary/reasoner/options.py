@@ -1,4 +1,4 @@
-"""The options of a reasoner: its rules, its limits, and which views show what follows."""
+"""The options of a reasoner: its rules, its limits, and which views show inferred facts."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ Rules = Rule | Sequence[Rule]
 """A profile name, a rule file, a program, a list of these, or ``none``."""
 
 POLICIES = ("show", "apart")
+"""The values of ``inferred``."""
 
 LIMITS = "COROLLARY_LIMITS"
-"""The variable of the environment for limits, such as ``seconds=10,bytes=2GB``."""
+"""The environment variable with the default limits, such as ``seconds=10,bytes=2GB``."""
 
 
 @dataclass(frozen=True)
 class Options:
     """The options of a reasoner.
 
-    ``inferred`` is ``show``: the default graph and the union show what follows; or ``apart``: only the view
-    of inferred facts shows it. CorollaryError for anything else. ``read_only`` says how a folder is to be
-    opened. ``limits`` are what one call may take, by default what COROLLARY_LIMITS says: ``Limits``, or a
-    text.
+    ``inferred`` is ``show``: the default graph and the union show inferred facts; or ``apart``: only the view
+    of inferred facts shows them. ``read_only``: folders are opened for reading only. ``limits`` bound one
+    call: ``Limits``, or a text; the default is the value of COROLLARY_LIMITS. Raises CorollaryError for an
+    unknown ``inferred`` or bad limits.
     """
 
     rules: Rules
@@ -49,34 +50,34 @@ class Options:
 
     @property
     def limit(self) -> Limits:
-        """What one call may take."""
+        """The limits of one call."""
         return cast(Limits, self.limits)
 
     @cached_property
     def program(self) -> Program | None:
-        """All rules together; None if there are none. UnknownProfileError or RuleError as ``load_rules``."""
+        """All rules as one program; None without rules. Raises what ``load_rules`` does."""
         programs = [
             rule if isinstance(rule, Program) else load_rules(os.fspath(rule)) for rule in self._all()
         ]
         return reduce(add, programs) if programs else None
 
     def refuse_unknown_rules(self) -> None:
-        """Raise UnknownProfileError or InputError for a profile or rule file that there is not."""
+        """Raise UnknownProfileError or InputError for a profile or rule file that does not exist."""
         for rule in self._all():
             if not isinstance(rule, Program):
                 refuse_unknown(os.fspath(rule))
 
     @property
     def has_rules(self) -> bool:
-        """Whether anything may follow."""
+        """Whether any rules are given."""
         return bool(self._all())
 
     def with_rules(self, more: Sequence[Program]) -> Self:
-        """The options with more rules."""
+        """The options with ``more`` rules appended."""
         return replace(self, rules=[*self._all(), *more])
 
     def without_rules(self, program: Program) -> Self:
-        """The options without some of their rules."""
+        """The options without the rules of ``program``; parts that lose all their rules are dropped."""
         parts: list[Rule] = []
         for part in self._all():
             rules = part if isinstance(part, Program) else load_rules(os.fspath(part))
@@ -89,7 +90,7 @@ class Options:
         return replace(self, rules=parts or "none")
 
     def title(self) -> str:
-        """The names of the rules, for people; nothing is read for it."""
+        """The names of the rules, to be displayed. Reads no rule file."""
         return "+".join(map(_title, self._all())) or "no rules"
 
     def _all(self) -> list[Rule]:
@@ -104,5 +105,5 @@ def _title(rule: Rule) -> str:
 
 
 def _less(name: str) -> str:
-    """What a program is called that lacks some of its rules."""
+    """The name of a program that has lost some of its rules: ``rdfs in part``."""
     return name if not name or name.endswith(" in part") else f"{name} in part"

@@ -1,10 +1,10 @@
-"""Documents on their way into a reasoner: parsed to ids, whole, before anything is changed.
+"""Loading documents: each document is parsed to ids completely before the reasoner changes.
 
-``corollary.loaders`` parses what it can; the owner of the reasoner may bring parsers for other formats. The
-import of the loaders goes against the direction of all others. It is inside functions: who loads nothing does
-not need the loaders.
+``corollary.loaders`` parses the formats it knows. The owner of the reasoner may supply parsers for other
+formats. The imports of the loaders go against the direction of all other imports. So they are inside
+functions: a program that loads nothing does not need the loaders.
 
-Invariant: a document that fails has left nothing but unused terms in the dictionary.
+Invariant: a document that fails leaves only unused terms in the dictionary.
 """
 
 from __future__ import annotations
@@ -33,47 +33,47 @@ if TYPE_CHECKING:
     __all__ = ["BadLine", "Document", "Progress", "Source"]  # for annotations elsewhere
 
 Facts = Mapping[tuple[int, int], Pairs]
-"""Facts by graph and predicate."""
+"""Facts by graph and predicate: packed pairs (subject, object)."""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """What was in some documents: facts by graph and predicate, and the prefixes of each document."""
+    """The contents of documents: facts by graph and predicate, and the prefixes of each document."""
 
     facts: dict[tuple[int, int], Pairs]
     prefixes: list[dict[str, str]]
 
     def graphs(self) -> set[int]:
-        """The graphs that they put something into."""
+        """The graphs that get facts."""
         return {graph for graph, _ in self.facts}
 
 
 @dataclass(frozen=True)
 class Destination:
-    """Where facts go: terms, and the graph of what is in none."""
+    """Where facts go: the terms to encode with, and the graph for triples that are in no graph."""
 
     terms: TermView
     graph: int
 
 
 class Receiver(Protocol):
-    """What the owner of a reasoner decides about loaded facts. ``add`` and ``bind`` run in a transaction."""
+    """The owner's decisions about loaded facts. ``add`` and ``bind`` run inside a transaction."""
 
     def target(self, version: Version) -> int:
-        """The graph of what is in no graph."""
+        """The graph for triples that are in no graph."""
 
     def refuse(self, graph: str) -> None:
-        """Raise CorollaryError if a graph, given as N-Triples text, cannot be changed."""
+        """Raise CorollaryError if a graph, given as N-Triples text, must not be changed."""
 
     def add(self, facts: Facts) -> int:
-        """Add facts by graph and predicate. Returns how many are new."""
+        """Add facts by graph and predicate. Returns the number of new facts."""
 
     def bind(self, prefixes: Iterable[Mapping[str, str]]) -> None:
-        """Bind the prefixes of documents, as far as prefix and namespace are free."""
+        """Bind the prefixes of documents, where prefix and namespace are free."""
 
 
 class PlainReceiver:
-    """Where a reasoner puts what is loaded. Prefixes are bound if they and their namespaces are free."""
+    """The receiver of a reasoner without an adapter. ``graph`` is the target, None the default graph."""
 
     def __init__(self, versions: Versions, graph: str | None) -> None:
         self._versions = versions
@@ -84,7 +84,7 @@ class PlainReceiver:
         return graph
 
     def refuse(self, graph: str) -> None:
-        """Every graph may be changed."""
+        """Accepts every graph."""
 
     def add(self, facts: Facts) -> int:
         before = self._versions.current().quads.fact_count()
@@ -101,20 +101,20 @@ class Parsed(Protocol):
     """A document in memory."""
 
     def prefixes(self) -> Mapping[str, str]:
-        """The prefixes that it declares."""
+        """The prefixes that the document declares."""
 
     def rows(self, to: Destination) -> Ids:
-        """Subject, predicate, object, graph: shape (quads, 4)."""
+        """The quads as ids, shape (quads, 4), uint32: subject, predicate, object, graph."""
 
 
 class OtherParsers(Protocol):
     """Parsers for formats that ``corollary.loaders`` does not know."""
 
     def parses(self, name: str, format: str | None) -> bool:
-        """Whether a document of that name and format is for these parsers."""
+        """Whether these parsers read a document of that name and format."""
 
     def parsed(self, document: Document, format: str | None) -> Parsed:
-        """The document. InputError if it is not of its format."""
+        """Parse a document. Raises InputError if the document is not of its format."""
 
 
 def load(
@@ -127,7 +127,11 @@ def load(
     progress: Progress | None = None,
     others: OtherParsers | None = None,
 ) -> int:
-    """Add documents in one transaction. Returns how many facts are new. ``skips`` leaves bad lines out."""
+    """Add documents in one transaction. Returns the number of new facts. ``skips`` leaves bad lines out.
+
+    The documents are parsed outside of the transaction, and again if another thread has replaced the
+    dictionary in the meantime.
+    """
     while True:
         bad: list[BadLine] = []
         version = versions.current().to_be_written()
@@ -137,7 +141,7 @@ def load(
             receiver.refuse(version.terms.dictionary.decode(graph))
         count = None
         for _ in versions.steps():
-            if versions.current().terms is version.terms:  # else others have taken their place
+            if versions.current().terms is version.terms:  # else the ids are those of a replaced dictionary
                 count = receiver.add(loaded.facts)
                 receiver.bind(loaded.prefixes)
                 versions.change(Version.with_bad_lines, tuple(bad))
@@ -146,7 +150,7 @@ def load(
 
 
 def add_facts(versions: Versions, facts: Facts) -> None:
-    """Inside a transaction, add facts by graph and predicate."""
+    """Add facts by graph and predicate. Precondition: called inside a transaction."""
     versions.change(Version.with_changes, [Change(*place, NO_KEYS, new) for place, new in facts.items()])
 
 
@@ -158,9 +162,9 @@ def read_documents(
     skipped: list[BadLine] | None = None,
     others: OtherParsers | None = None,
 ) -> Loaded:
-    """The contents of files, addresses and folders. InputError if something is bad.
+    """Parse files, addresses and folders. Raises InputError if a document is bad.
 
-    If ``skipped`` is given, bad lines of N-Triples and N-Quads are put there, and are no reason to stop.
+    If ``skipped`` is given, bad lines of N-Triples and N-Quads are appended to ``skipped`` instead.
     """
     from corollary.loaders.gathering import Gathering
     from corollary.loaders.reading import document_rows, in_turn
@@ -196,14 +200,14 @@ def read_documents(
 
 
 def _new_label() -> str:
-    """A label that is unique everywhere: graphs of two stores may be put together."""
+    """A globally unique label, because graphs of two stores may be merged."""
     return f"_:N{uuid4().hex}"
 
 
 def _documents(
     source: Source, format: str | None, is_for_others: Callable[[str], bool]
 ) -> Iterator[Document]:
-    """The documents that a source stands for: more than one if it is a folder."""
+    """The documents of a source: one, or those in a folder."""
     from corollary.loaders.documents import Document
     from corollary.loaders.fetching import document_at
     from corollary.loaders.files import files_in
@@ -212,12 +216,12 @@ def _documents(
         yield source
         return
     for name in files_in([source]):
-        # of the others' formats, only the bytes are wanted here
+        # "nt" is a placeholder: for the formats of other parsers only the bytes are read here
         yield document_at(name, "nt" if is_for_others(name) else format)
 
 
 def write(path: str | os.PathLike[str], columns: Columns, dictionary: TermDictionary) -> None:
-    """Write facts to a file, in the format of its suffix. InputError if that cannot be done."""
+    """Write facts to a file, in the format of its suffix. Raises InputError if that is not possible."""
     from corollary.loaders.writing import write as write_columns
 
     write_columns(path, columns, dictionary)

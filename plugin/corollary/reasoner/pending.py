@@ -1,11 +1,11 @@
-"""Single changes that wait to be worked off: a log of rows, of which a length is what has happened.
+"""The log of single changes that are not yet applied to E.
 
-``add`` and ``remove`` of one triple are a row each: graph, subject, predicate, object, and whether the fact
-comes or goes. Twenty bytes a row; the last row on a fact counts.
+``add`` and ``remove`` of one triple append one row of 20 bytes: graph, subject, predicate, object, and
+whether the fact is added or removed. The last row of a fact decides.
 
-Invariant: rows behind the length that a ``Version`` has are nothing. Whoever appends drops them first. So a
-change has happened when the new length is assigned, a transaction begins with a copy of the length, and a
-rollback is the old one.
+A ``Version`` refers to a prefix of the log, by ``length``. Invariant: rows beyond the length are not valid;
+``append`` truncates them first. So a change takes effect when the new length is assigned, a transaction
+begins with a copy of the length, and a rollback restores the old length.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from corollary.kernels.sorted import Keys, Mask
 from corollary.reasoner.quads import Change
 
 FIELDS = 5
+"""Numbers in a row."""
 
 Row = tuple[int, int, int, int, int]
 """Graph, subject, predicate, object; 1 if the fact is added, 0 if it is removed."""
 
 
 class Pending:
-    """Rows of changes. A length counts numbers, not rows: it is a multiple of ``FIELDS``."""
+    """A log of changes. A length counts numbers, not rows: it is a multiple of ``FIELDS``."""
 
     __slots__ = ("_rows", "_words")
 
@@ -35,30 +36,30 @@ class Pending:
         self._words: tuple[int, dict[tuple[int, int], dict[int, bool]]] = 0, {}
 
     def append(self, length: int, rows: Iterable[int]) -> int:
-        """Put rows, end to end, behind a length. The length after that."""
+        """Append concatenated rows behind ``length``. Returns the new length."""
         mine = self._rows
         if len(mine) != length:
-            self._words = 0, {}  # they may be about what is dropped
+            self._words = 0, {}  # the cache may contain truncated rows
             del mine[length:]
         mine.extend(rows)
         return len(mine)
 
     def holds(self, length: int, graph: int, subject: int, predicate: int, value: int) -> bool | None:
-        """Whether a fact comes or goes by these changes; None if they do not mention it."""
+        """True if these changes add a fact, False if they remove it, None if they do not mention it."""
         changes = self._last_words(length).get((graph, predicate))
         return None if changes is None else changes.get(subject << 32 | value)
 
     def graphs(self, length: int) -> set[int]:
-        """The graphs that are mentioned."""
+        """The graphs that the rows mention."""
         return {graph for graph, _ in self._last_words(length)}
 
     def _last_words(self, length: int) -> dict[tuple[int, int], dict[int, bool]]:
-        """By graph and predicate, by fact: whether it comes. Each row is looked at once."""
+        """By (graph, predicate), by packed key: whether the fact is added. Cached: each row is read once."""
         seen, words = self._words
         if seen > length:
             seen, words = 0, {}
         if seen < length:
-            self._words = 0, {}  # until these are whole
+            self._words = 0, {}  # an interruption must not leave a partial cache
             numbers = iter(self._rows[seen:length])
             for graph, subject, predicate, value, added in zip(*[numbers] * FIELDS, strict=True):
                 words.setdefault((graph, predicate), {})[subject << 32 | value] = bool(added)
@@ -66,8 +67,11 @@ class Pending:
         return words
 
     def changes(self, length: int) -> list[Change]:
-        """What the rows come to, for each relation of a graph."""
-        if length == FIELDS:  # as below, at less cost
+        """The net effect of the rows: one ``Change`` for each relation of a graph.
+
+        Example: ``+a, -a, +b`` in one relation gives removed ``a``, added ``b``. Cost: O(n log n).
+        """
+        if length == FIELDS:  # a shortcut for one row
             graph, subject, predicate, value, is_added = self._rows[:length]
             key = np.array([subject << 32 | value], np.uint64)
             return [
@@ -76,7 +80,7 @@ class Pending:
         rows = np.array(self._rows[:length], np.uint32).reshape(-1, FIELDS)
         places, keys = pack(rows[:, 0], rows[:, 2]), pack(rows[:, 1], rows[:, 3])
         added = rows[:, 4].astype(np.bool_)
-        order = np.lexsort((keys, places))  # stable: the last word on a fact comes last
+        order = np.lexsort((keys, places))  # stable: the last row of a fact comes last
         places, keys, added = places[order], keys[order], added[order]
         other_place = places[1:] != places[:-1]
         is_last = np.append(other_place | (keys[1:] != keys[:-1]), True)

@@ -1,7 +1,7 @@
-"""What persists the versions of a reasoner: the seam between transactions and storage.
+"""The protocol between transactions and storage.
 
-``Folder`` (SQLite) is the present implementation. What is stored is E, the explicit facts, with terms, graph
-names and prefixes. I, the materialisation, is derived again after opening.
+``Folder`` (SQLite) is the present implementation. Stored are E, the explicit facts, with terms, graph names
+and prefixes. I, the materialisation, is not stored: it is derived after opening.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from corollary.reasoner.version import Version
 
 Reading = Callable[[TermDictionary, Quads, dict[str, bytes]], "Version"]
-"""Makes a version of what was stored: terms with their ids, facts by graph, all else by name."""
+"""Makes a version of the stored terms (with their ids), facts by graph, and other contents by name."""
 
 
 class Persistence(Protocol):
-    """An open place of storage. Its errors are ``CorollaryError``, with the place and a remedy.
+    """An open place of storage. Its errors are ``CorollaryError``, which name the place and a remedy.
 
     A commit is atomic and durable: after a crash at any moment the place contains a whole number of commits.
     """
@@ -30,23 +30,23 @@ class Persistence(Protocol):
     read_only: bool
 
     def read(self, version_of: Reading) -> Version:
-        """The stored version. CorollaryError if what is stored is damaged."""
+        """Read the stored version. Raises CorollaryError if the stored data are damaged."""
 
     def write(self, version: Version) -> None:
-        """Commit a version. If this raises an error of the place itself, nothing is stored.
+        """Commit a version. After a CorollaryError nothing is stored.
 
-        Precondition: the version is applied. After any other exception (an interruption), ``has_written``
-        tells.
+        Precondition: ``version`` is applied. After any other exception (an interruption), ``has_written``
+        reports the outcome.
         """
 
     def has_written(self, version: Version) -> bool:
-        """Whether a version was committed last, however its ``write`` ended."""
+        """Whether ``version`` is the last commit, even if its ``write`` was interrupted."""
 
     def shrink(self) -> None:
         """Return unused space to the file system."""
 
     def findings(self) -> list[str]:
-        """What is wrong with what is stored, read once more and compared with the last commit."""
+        """Read the stored data again, and return how they differ from the last commit."""
 
     def close(self) -> None:
-        """Release the place for others. May be called again."""
+        """Release the place for others. Idempotent."""

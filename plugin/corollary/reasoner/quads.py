@@ -1,12 +1,13 @@
-"""Explicit facts, graph by graph: a value, which a change makes anew.
+"""E, the explicit facts, graph by graph: an immutable value.
 
-``changed`` answers with other ``Quads`` that share all relations which the change leaves alone. What it was
-asked of stays as it is, so a reader, a transaction and a rollback each hold the facts of their moment by a
-reference, and an exception in the middle of a change changes nothing.
+``changed`` returns new ``Quads``, which share all relations that the change does not touch. A reader, a
+transaction and a rollback each hold a snapshot by one reference. An exception in the middle of a change
+changes nothing.
 
-Invariant: ``union`` holds the facts of all graphs, ``shared`` those that are in two graphs or more: a fact
-that goes from one graph goes from the union without a look at the others, unless it is shared. Formulas (N3)
-are kept apart, and are in no union.
+Invariants: ``union`` holds the facts of all graphs, ``shared`` the facts that are in two or more graphs. So
+removing a fact from a graph removes it from the union without a probe of the other graphs, unless the fact is
+shared. Example: ``a`` in graphs g and h, remove ``a`` from g: ``a`` stays in ``union``, leaves ``shared``.
+Formulas (N3) are separate, and in no union.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ _NOTHING = TripleIndex()
 
 
 class Change(NamedTuple):
-    """Facts that come to and go from one relation of one graph; some may be there, or gone, already.
+    """Δ⁻ and Δ⁺ of one relation of one graph. Removed facts may be absent, added ones may be present.
 
-    ``removed`` are sorted and unique, and none of them is among ``added``.
+    ``removed`` is packed, sorted, unique, and disjoint from ``added``.
     """
 
     graph: int
@@ -40,7 +41,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Quads:
-    """The facts of every graph, and of all graphs together; ``formulas`` are graphs beside them."""
+    """The facts of every graph, their union, their shared facts; ``formulas`` are not in the union."""
 
     graphs: Mapping[int, TripleIndex] = field(default_factory=dict)
     union: TripleIndex = field(default_factory=TripleIndex)
@@ -48,13 +49,13 @@ class Quads:
     shared: TripleIndex = field(default_factory=TripleIndex)
     _moment: object = field(default_factory=object)
     _step: tuple[object, Delta, Delta] | None = None
-    """The moment before the last change, and what the union lost and gained by it."""
+    """The ``_moment`` before the last change, and the Δ⁻ and Δ⁺ of the union by the change."""
 
     @staticmethod
     def of(
         graphs: Mapping[int, Mapping[int, Keys]], formulas: Mapping[int, Mapping[int, Keys]] | None = None
     ) -> Quads:
-        """The facts (sorted, unique) of every graph and predicate."""
+        """Build from packed facts (sorted, unique) by graph and predicate."""
         indexes = {graph: _index_of(facts) for graph, facts in graphs.items()}
         parts: dict[int, list[Relation]] = {}
         for index in indexes.values():
@@ -72,26 +73,26 @@ class Quads:
         return Quads(indexes, TripleIndex(union), beside, TripleIndex(shared))
 
     def index(self, graph: int) -> TripleIndex | None:
-        """The facts of a graph or formula, None if there is none."""
+        """The facts of a graph or formula; None if it does not exist."""
         return self.formulas[graph] if graph in self.formulas else self.graphs.get(graph)
 
     def fact_count(self) -> int:
-        """How many facts the graphs hold, each counted in each of its graphs."""
+        """The number of quads: a fact counts once for each of its graphs. Without formulas."""
         return sum(index.fact_count() for index in self.graphs.values())
 
     def with_formula(self, graph: int) -> Quads:
-        """With a formula, empty if it is new."""
+        """The value with a formula, empty if it is new."""
         if graph in self.formulas:
             return self
         return self._beside(formulas={**self.formulas, graph: TripleIndex()})
 
     def with_graphs(self, graphs: Iterable[int]) -> Quads:
-        """With these graphs, empty where they are new."""
+        """The value with these graphs, empty where they are new."""
         new = {graph: TripleIndex() for graph in graphs if graph not in self.graphs}
         return self._beside(graphs={**self.graphs, **new}) if new else self
 
     def without_graph(self, graph: int) -> Quads:
-        """Without a graph or formula and its facts."""
+        """The value without a graph or formula and its facts."""
         index = self.index(graph)
         if index is None:
             return self
@@ -105,7 +106,7 @@ class Quads:
         graphs: Mapping[int, TripleIndex] | None = None,
         formulas: Mapping[int, TripleIndex] | None = None,
     ) -> Quads:
-        """With other graphs or formulas, and the same facts in the union."""
+        """The value with other graphs or formulas. Precondition: the union stays the same."""
         return replace(
             self,
             graphs=self.graphs if graphs is None else graphs,
@@ -115,22 +116,27 @@ class Quads:
         )
 
     def changed(self, changes: Iterable[Change]) -> Quads:
-        """The facts after changes, at most one for each relation of a graph. Costs what they change."""
+        """Apply changes. Precondition: at most one ``Change`` for each relation of a graph.
+
+        Cost: the changed facts, a copy of references for each touched graph, and for a removed shared fact
+        one probe in each graph.
+        """
         draft = _Draft(self)
         for graph, predicate, removed, added in changes:
             if removed.size:
                 draft.remove(graph, predicate, removed)
             if len(added):
                 draft.add(graph, predicate, added)
-        # a fact that moved between graphs is neither lost nor gained
+        # a fact that moved between graphs is neither in Δ⁻ nor in Δ⁺
         lost, gained = _net(draft.lost, draft.gained), _net(draft.gained, draft.lost)
         step = self._moment, lost, gained
         return Quads(draft.graphs, draft.union, draft.formulas, draft.shared, object(), step)
 
     def since(self, before: Quads) -> tuple[Delta, Delta]:
-        """What the union has lost and gained since it was as in ``before``, whichever was earlier.
+        """Δ⁻ and Δ⁺ of the union from ``before`` to this value. ``before`` may be an earlier or later value.
 
-        Costs nothing if one change lies between, and else what changed, and a look at each predicate.
+        Cost: O(1) if ``before`` is the value before the last change; else one comparison for each predicate,
+        and ``Relation.since`` for those that differ.
         """
         if self._step is not None and self._step[0] is before._moment:
             return self._step[1], self._step[2]
@@ -145,7 +151,7 @@ class Quads:
 
 
 def differences(before: TripleIndex, after: TripleIndex) -> Iterator[tuple[int, Keys, Keys]]:
-    """Predicate by predicate, what was removed and what was added between two indexes; sorted, unique."""
+    """Yields predicate, removed facts, added facts (packed, sorted, unique) where two indexes differ."""
     if before is after:
         return
     for predicate in dict.fromkeys((*before.all_predicates(), *after.all_predicates())):
@@ -159,7 +165,7 @@ def _index_of(facts: Mapping[int, Keys]) -> TripleIndex:
 
 
 class _Draft:
-    """Facts in the making: copies of what changes, and references to the rest."""
+    """The mutable state of ``Quads.changed``: copies of touched indexes, references to the others."""
 
     def __init__(self, quads: Quads) -> None:
         self.graphs, self.formulas = dict(quads.graphs), dict(quads.formulas)
@@ -175,7 +181,7 @@ class _Draft:
         index.add(predicate, new)
         if graph in self.formulas:
             return
-        fresh = new  # the same object if nothing is shared: both indexes hold it
+        fresh = new  # the same object if nothing is shared: graph and union then share the arrays
         if len(held):
             shared = held.common(new.keys)
             fresh = new.minus(Pairs(shared))
@@ -185,7 +191,7 @@ class _Draft:
         self.gained.setdefault(predicate, []).append(fresh.keys)
 
     def remove(self, graph: int, predicate: int, keys: Keys) -> None:
-        index = self._index(graph)  # a graph that a fact came to, and went from at once, stays
+        index = self._index(graph)  # creates the graph: after +a, -a in one batch an empty graph stays
         gone = keys[index.relation(predicate).contains(keys)]
         index.remove(predicate, gone)
         if graph in self.formulas:
@@ -202,7 +208,7 @@ class _Draft:
             self.shared.remove(predicate, shared[np.asarray(holders) < 2])
 
     def _index(self, graph: int) -> TripleIndex:
-        """The facts of a graph, to be changed; an empty graph if there was none."""
+        """A mutable copy of the index of a graph or formula, made once; of an empty one if it is new."""
         index = self._own.get(graph)
         if index is None:
             place = self.formulas if graph in self.formulas else self.graphs
@@ -211,13 +217,13 @@ class _Draft:
 
 
 def _net(changes: Candidates, opposite: Candidates) -> Delta:
-    """Changes by predicate, without those that were undone in the same batch."""
+    """``changes - opposite``: the changes that were not undone in the same batch."""
     undone = {predicate: parts for predicate, parts in opposite.items() if predicate in changes}
     return Delta.gathered(changes) - Delta.gathered(undone)
 
 
 def matching(index: TripleIndex, s: int | None, p: int | None, o: int | None) -> Iterator[tuple[int, Keys]]:
-    """The facts that match a pattern (None matches anything), by predicate, sorted and unique."""
+    """Yields the matches of a pattern by predicate: packed, sorted, unique. None matches any term."""
     if p is not None:
         predicates = [p]
     elif s is not None:

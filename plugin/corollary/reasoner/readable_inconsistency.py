@@ -1,4 +1,4 @@
-"""Inconsistencies, in the terms of the reasoner's owner: triples that contradict each other by a rule."""
+"""Inconsistencies in the terms of the reasoner's owner."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from corollary.reasoner.term_format import TermView
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Inconsistency:
-    """Triples that contradict each other by a rule.
+    """Triples that satisfy the body of a constraint, and so contradict each other.
 
-    ``conditions`` are what lists and literals' values add: ``PAIR(list, item, item)`` and the like, as the
-    rule language has them, in N-Triples terms.
+    ``rule`` is the constraint's name. ``conditions`` are the body atoms that are not triples, such as
+    ``PAIR(list, item, item)``, in the syntax of the rule language with N-Triples terms.
     """
 
     rule: str
@@ -34,7 +34,7 @@ class Inconsistency:
 def inconsistencies(
     result: Materialisation, terms: TermView, text: Callable[[Any], str]
 ) -> Iterator[Inconsistency]:
-    """The inconsistencies of a materialisation; ``text`` prints a term."""
+    """Yields the inconsistencies of a materialisation. ``text`` formats a term for display."""
     for found in result.inconsistencies:
         triples = tuple((terms[s], terms[p], terms[o]) for s, p, o in found.facts if not is_virtual(p))
         conditions = tuple(found.conditions(terms.dictionary))

@@ -1,19 +1,20 @@
-"""The public face of reasoning without rdflib: facts, rules, and what follows from them.
+"""The public class for reasoning without rdflib: facts, rules, and the materialisation.
 
-Words: E are the explicit facts, I is the materialisation (all facts that hold), P the rules.
+Symbols: E are the explicit facts, I is the materialisation (E and all inferred facts), P are the rules.
 
 1. ``add`` and ``remove`` append to a log of pending changes; nothing is derived.
-2. The next read applies what is pending to E and maintains I, in one batch (``corollary.reasoner.deriving``).
+2. The next read applies the pending changes to E and maintains I, in one batch
+   (``corollary.reasoner.deriving``).
 3. A read sees one version. Any number of threads may read while one writes; ``snapshot`` keeps a version.
-4. Every method leaves the reasoner as it was or as it should be, wherever it is interrupted
+4. Every method is atomic: an interruption at any point leaves the state before or after the call
    (``corollary.reasoner.versions``).
 
 Two kinds of callers use a ``Reasoner``:
 
-* Programs without rdflib use triples of N-Triples texts, and this class alone.
-* An adapter, as the rdflib store is one, brings terms of its own (a ``TermView``) and begins with
-  ``Reasoner.of(version)``. It reads with ``settled``, changes with ``versions.change`` and
-  ``versions.steps``, and calls within ``limited``.
+* Programs without rdflib use triples of N-Triples texts, and only this class.
+* An adapter, such as the rdflib store, supplies its own terms (a ``TermView``) and begins with
+  ``Reasoner.of(version)``. An adapter reads with ``settled``, changes with ``versions.change`` and
+  ``versions.steps``, and runs its work within ``limited``.
 """
 
 from __future__ import annotations
@@ -62,11 +63,11 @@ Triple = tuple[str, str, str]
 
 
 class Reasoner:
-    """Facts and rules, and what follows from them, kept up to date while both change.
+    """Facts, rules and the materialisation, which is maintained while facts and rules change.
 
-    ``rules`` is a profile name, a rule file, a ``Program``, a list of these, or ``"none"``. ``limits`` are
-    what one call may take: ``Limits``, or a text such as ``seconds=10,bytes=2GB``; the default is what
-    COROLLARY_LIMITS says. Terms are N-Triples texts: ``<http://example.org/a>``, ``_:b``, ``"text"@en``.
+    ``rules`` is a profile name, a rule file, a ``Program``, a list of these, or ``"none"``. ``limits`` bound
+    one call: ``Limits``, or a text such as ``seconds=10,bytes=2GB``; the default is the value of
+    COROLLARY_LIMITS. Terms are N-Triples texts: ``<http://example.org/a>``, ``_:b``, ``"text"@en``.
 
         reasoner = Reasoner("rdfs")
         reasoner.add(("<urn:rex>", RDF_TYPE, "<urn:Dog>"), ("<urn:Dog>", RDFS_SUBCLASS_OF, "<urn:Animal>"))
@@ -80,19 +81,19 @@ class Reasoner:
 
     @classmethod
     def of(cls, version: Version) -> Reasoner:
-        """A reasoner that begins with a version: for adapters, which have a ``TermView`` of their own."""
+        """A reasoner with an initial version: for adapters, which have their own ``TermView``."""
         reasoner = cls.__new__(cls)
         reasoner._begin(version.as_committed())
         return reasoner
 
     def _begin(self, version: Version) -> None:
         self.versions = Versions(version)
-        """Who sees which version, and who may change it."""
+        """Which thread sees which version, and may change it."""
         self._deriver = Deriver(self.versions)
         self._terms_over: Callable[[TermDictionary], TermView] = type(version.terms)
 
     def __getstate__(self) -> Version:
-        """A copy is in memory, and has what all threads see: a transaction that is open has not happened."""
+        """The shared version, as a copy in memory: changes of an open transaction are not in it."""
         return self.versions.shared().applied().copied()
 
     def __setstate__(self, version: Version) -> None:
@@ -101,14 +102,18 @@ class Reasoner:
     # Facts
 
     def add(self, *triples: Triple, graph: str | None = None) -> None:
-        """Add explicit facts, to the default graph or to a named one; all of them, or none after an error.
+        """Add explicit facts to the default graph or to a named one: all of them, or none after an error.
 
-        Nothing is derived until somebody reads. CorollaryError for what RDF does not allow.
+        Nothing is derived until the next read or commit. Raises CorollaryError for a text that is no term,
+        and for a triple that RDF does not allow.
         """
         self._record(triples, graph, added=1)
 
     def remove(self, *triples: Triple, graph: str | None = None) -> None:
-        """Remove explicit facts from one graph. What follows from others stays; unknown facts are ignored."""
+        """Remove explicit facts from one graph. Absent facts are ignored.
+
+        A removed fact that is also inferred stays in I.
+        """
         self._record(triples, graph, added=0)
 
     def _record(self, triples: Iterable[Triple], graph: str | None, added: int) -> None:
@@ -141,13 +146,14 @@ class Reasoner:
         on_error: Literal["stop", "skip"] = "stop",
         progress: Progress | None = None,
     ) -> int:
-        """Add documents: files, folders or addresses, maybe compressed. Returns how many facts are new.
+        """Add documents: files, folders or addresses, maybe compressed. Returns the number of new facts.
 
-        ``format`` goes before suffixes and media types. What a document puts into no graph goes into
-        ``graph``, by default the default graph. Of the limits only that of memory applies.
+        ``format`` overrides suffixes and media types. Triples that a document puts into no graph go into
+        ``graph``, by default the default graph. Of the limits only ``bytes`` applies.
 
-        If one document is bad nothing has changed: InputError says which, where, and what to do. With
-        ``on_error="skip"`` bad lines of N-Triples and N-Quads are left out; ``bad_lines`` lists them.
+        Atomic: if one document is bad nothing has changed, and InputError names the document, the place and
+        a remedy. With ``on_error="skip"`` bad lines of N-Triples and N-Quads are left out; ``bad_lines``
+        lists them.
         """
         from corollary.reasoner.parsed_documents import PlainReceiver, load
 
@@ -156,13 +162,13 @@ class Reasoner:
         return self.limited(self.limits_of_loading(), read, self.versions, sources, format)
 
     def bad_lines(self) -> tuple[BadLine, ...]:
-        """The lines that the last ``load`` left out: file name, line, column, reason, text."""
+        """The lines that the last ``load`` skipped: file name, line, column, reason, text."""
         return self.versions.current().bad_lines
 
     def load_encoded(self, path: str | os.PathLike[str], *, graph: str | None = None) -> int:
-        """Add the explicit facts of an encoded data set. Returns how many are new.
+        """Add the explicit facts of an encoded data set. Returns the number of new facts.
 
-        InputError if there is no whole data set: then nothing has changed.
+        Raises InputError if the data set is missing or incomplete; then nothing has changed.
         """
         from corollary.reasoner.datasets import load
         from corollary.reasoner.parsed_documents import PlainReceiver
@@ -170,9 +176,10 @@ class Reasoner:
         return load(self.versions, path, PlainReceiver(self.versions, graph))
 
     def save_encoded(self, path: str | os.PathLike[str]) -> None:
-        """Write E and what follows as an encoded data set: a folder for Parquet readers.
+        """Write E and I as an encoded data set: a folder for Parquet readers.
 
-        It appears whole or not at all, in place of an older one. InputError if it cannot be written.
+        The folder appears completely or not at all, and replaces an older one. Raises InputError if it
+        cannot be written.
         """
         from corollary.reasoner.datasets import save
 
@@ -180,20 +187,20 @@ class Reasoner:
         save(version, path, version.terms.default)
 
     def bind(self, prefix: str, namespace: str) -> None:
-        """Print the IRIs of a namespace with a prefix, in explanations and reports."""
+        """Bind a prefix: explanations and reports print the IRIs of the namespace with it."""
         self.versions.change_beside(Version.bound, prefix, namespace, True)
 
     # Reading
 
     def snapshot(self) -> Snapshot:
-        """What holds now, as a value that no later change reaches: for several reads of one moment."""
+        """The present version as an immutable value: for several reads of one state."""
         version = self.settled()
         return Snapshot(version, version.state.everything)
 
     def match(
         self, subject: str | None = None, predicate: str | None = None, object: str | None = None
     ) -> Iterator[Triple]:
-        """The facts of I that match a pattern; None matches anything. One moment, each fact once."""
+        """The facts of I that match a pattern; None matches any term. One version; each fact once."""
         return self.snapshot().match(subject, predicate, object)
 
     def __contains__(self, triple: Triple) -> bool:
@@ -209,15 +216,15 @@ class Reasoner:
         return self.match()
 
     def materialise(self) -> Materialisation | None:
-        """Apply all changes now, and return the materialisation; None without rules."""
+        """Apply the pending changes now, and return the materialisation; None without rules."""
         return self.settled().state.materialisation
 
     def derive(self) -> None:
-        """Apply all changes up to now, as this thread sees them, without the warnings of a read."""
+        """Apply the pending changes and derive, without the warnings of a read."""
         self.settled(is_read=False)
 
     def settled(self, *, is_read: bool = True) -> Version:
-        """The version with every change up to now, as this thread sees it, and with what follows.
+        """The version that this thread sees, with all changes applied and its state derived.
 
         A read warns of suspended rules, once each. Cost if nothing has changed: a few attribute look-ups.
         """
@@ -231,7 +238,7 @@ class Reasoner:
         return version
 
     def derived_last(self) -> State | None:
-        """The ``State`` that was derived last, of whatever version; None before there was any."""
+        """The ``State`` that was derived last, of any version; None before the first derivation."""
         return self._deriver.latest
 
     # Rules
@@ -241,15 +248,15 @@ class Reasoner:
         return self.versions.current().options.program
 
     def rules(self) -> Program:
-        """The rules in force, as a program that may have none."""
+        """The rules in force, as a program that may be empty."""
         return self.program() or Program(())
 
     def add_rules(self, *rules: RuleSource) -> Program:
-        """Add rules, and derive what is new by them, in one transaction with the pending changes.
+        """Add rules and derive, in one transaction with the pending changes.
 
-        Each of ``rules`` is a program, a profile or rule file as in ``rules=``, or the text of rules. Returns
-        those that were not there. RuleError, UnsafeRuleError or UnstratifiableError if they are no rules, or
-        cannot be evaluated with the others: then nothing has changed.
+        Each of ``rules`` is a program, a profile or rule file as in ``rules=``, or rule text. Returns the
+        rules that are new. Raises RuleError, UnsafeRuleError or UnstratifiableError if a source is not valid,
+        or cannot be evaluated with the other rules; then nothing has changed.
         """
         known = set(self.rules())
         given = [rules_from(source) for source in rules]
@@ -259,10 +266,10 @@ class Reasoner:
         return reduce(add, new, Program(()))
 
     def remove_rules(self, *rules: RuleSource) -> Program:
-        """Remove rules, and what only they derived, in one transaction with the pending changes.
+        """Remove rules, and the facts that only they derived, in one transaction with the pending changes.
 
-        Each of ``rules`` is the name of one or more rules, or what ``add_rules`` takes. Returns those that
-        were there. CorollaryError if a name is neither a rule's nor a profile's.
+        Each of ``rules`` is the name of one or more rules, or a source as for ``add_rules``. Returns the
+        removed rules. Raises CorollaryError if a name is neither a rule's nor a profile's.
         """
         present = self.rules()
         wanted = {rule for source in rules for rule in named_rules(source, present)}
@@ -273,14 +280,14 @@ class Reasoner:
     def use_rules(self, *rules: RuleSource) -> None:
         """Replace all rules, in one transaction with the pending changes.
 
-        ``rules`` are what ``add_rules`` takes; without any, or with ``"none"``, nothing follows. Only what
-        differs is derived or deleted. Raises what ``add_rules`` does, and then nothing has changed.
+        ``rules`` are sources as for ``add_rules``; without any, or with ``"none"``, nothing is inferred. I is
+        maintained by the rules that differ. Raises what ``add_rules`` does; then nothing has changed.
         """
         programs = [rules_from(source) for source in rules if source != "none"]
         self.change_options(lambda options: replace(options, rules=programs))
 
     def change_options(self, change: Callable[[Any], Options]) -> None:
-        """Follow other options now; with rules that cannot be evaluated nothing has changed."""
+        """Change the options and derive now. With rules that cannot be evaluated nothing has changed."""
         self._deriver.change_options(change)
 
     # Reports
@@ -295,13 +302,13 @@ class Reasoner:
         return self.limited(None, statistics, version.state, version.terms, title, suspended)
 
     def last_maintenance(self) -> Report | None:
-        """How the last change was followed: print it, or take ``as_dict()``; None if there was none yet."""
+        """The report of the last maintenance: print it, or take ``as_dict()``; None before the first one."""
         return self.settled().state.maintenance
 
     def components(self) -> Components:
-        """The strongly connected components: what is derived, by which module, and what depends on what.
+        """The strongly connected components of the rules: derived predicates, modules, dependencies.
 
-        Print it, or take ``as_dict()`` or ``dot()``. Without rules there are none.
+        Print them, or take ``as_dict()`` or ``dot()``. Without rules there are none.
         """
         from corollary.program.components import Components
 
@@ -312,14 +319,14 @@ class Reasoner:
         return result.components([(prefix, str(namespace)) for prefix, namespace in namespaces])
 
     def explain_plan(self) -> str:
-        """How the rules are evaluated over what is here: modules, components, strata and plans, as text."""
+        """EXPLAIN of the rules over the present facts: modules, components, strata and plans, as text."""
         from corollary.plan.explain import explanation_text
 
         result = self.materialise()
         return "no rules\n" if result is None else explanation_text(result.explain_plan())
 
     def inconsistencies(self) -> list[Inconsistency]:
-        """What contradicts what, by which rule; of each rule's clashes the first thousand."""
+        """The inconsistencies: triples that satisfy a constraint. At most a thousand for each constraint."""
         from corollary.reasoner.readable_inconsistency import inconsistencies
 
         version = self.settled()
@@ -330,16 +337,17 @@ class Reasoner:
         return self.limited(None, lambda: list(found()))
 
     def suspended_rules(self) -> list[SuspendedRule]:
-        """The rules that are not applied, as the triples at hand let them negate what follows from them.
+        """The suspended rules: by the present triples they would negate, or count, their own consequences.
 
-        With the cycle, and the triples that close it: when these go, the rule is applied again.
+        Each with the cycle, and the triples that close it. When these are removed, the rule is applied again.
         """
         return _suspended(self.settled())
 
     def explain(self, goal: Goal, *, limit: int = 1) -> Explanation:
-        """Why a triple holds, or what makes an inconsistency: up to ``limit`` proofs, the shortest first.
+        """Proofs of a triple or of an inconsistency: up to ``limit`` proofs, the shortest first.
 
-        Print it, or take ``as_dict()``, ``dot()``, ``html()``. CorollaryError for a past inconsistency.
+        Print them, or take ``as_dict()``, ``dot()``, ``html()``. Raises CorollaryError for an inconsistency
+        that no longer exists.
         """
         from corollary.reasoner.explaining import explanation
 
@@ -348,16 +356,16 @@ class Reasoner:
         return self.limited(None, explanation, version.state, version.terms, names, goal, limit)
 
     def verify(self) -> Verification:
-        """Look at everything: indexes, terms, and the folder against what was committed. Print the result.
+        """Check indexes, terms, and the folder against the last commit. Print the result.
 
-        Nothing is changed. It costs as much as opening the folder and sorting all facts.
+        Changes nothing. Cost: that of opening the folder and sorting all facts.
         """
         from corollary.reasoner.verification import verification
 
         return verification(self.settled())
 
     def summary(self, owner: str = "Reasoner") -> StoreSummary | Closed:
-        """What is known without any work; the closed version of a closed reasoner."""
+        """The counts that are known without derivation; of a closed reasoner, its ``Closed`` version."""
         version = self.versions.current()
         return version if isinstance(version, Closed) else _summary(version, owner)
 
@@ -370,54 +378,54 @@ class Reasoner:
     def limited(
         self, limits: Limits | None, function: Callable[[*Arguments], Result], *args: *Arguments
     ) -> Result:
-        """What the function returns, called within limits: by default those of the options."""
+        """Call the function within limits, by default those of the options, and return its result."""
         return self._deriver.limited(limits, function, *args)
 
     def limits_of_loading(self) -> Limits:
-        """The limits of a load: that of memory."""
+        """The limits of a load: of those of the options, only ``bytes``."""
         return Limits(bytes=self.versions.current().options.limit.bytes)
 
     def cancel(self) -> None:
-        """End all reasoning, queries, updates and loads that run, or wait, in other threads.
+        """End all derivations, queries, updates and loads that run or wait in other threads.
 
-        Each raises ``Cancelled`` within a second, mostly at once, and leaves the state before it. What begins
-        later is not concerned.
+        Each raises ``Cancelled`` within a second, mostly at once, and leaves the state before it. Calls that
+        begin later are not cancelled.
         """
         self._deriver.cancellation.cancel()
 
     # Transactions
 
     def transaction(self) -> AbstractContextManager[None]:
-        """All that this thread does in a ``with`` statement, committed at its end; all of it or nothing.
+        """A transaction for a ``with`` statement, committed at its end. An exception rolls it back.
 
-        An exception rolls it back. This thread sees its changes, all others see the state at the beginning,
-        and wait with changes of their own. Inside another transaction it is a savepoint.
+        This thread sees its own changes. All other threads see the state at the beginning, and wait before
+        they change anything. A transaction inside another one is a savepoint.
         """
         return self.versions.transaction(self.derive)
 
     def commit(self) -> None:
-        """Apply all changes now, and persist them if the reasoner is kept in a folder.
+        """Apply the pending changes now, and write them to the folder if one is open.
 
-        What was committed is what ``rollback`` brings back. CorollaryError inside a transaction.
+        ``rollback`` restores the last commit. Raises CorollaryError inside a transaction.
         """
         self.refuse_inside("commit")
         for _ in self.versions.steps(self.derive):
             pass
 
     def rollback(self) -> None:
-        """Bring back everything as of the last commit: triples, what follows, graphs, prefixes, rules.
+        """Restore the last commit: triples, inferred triples, graphs, prefixes, rules.
 
-        Inside a transaction, as of its beginning; it goes on. What follows from what is brought back is known
-        already; the next change is followed at a cost that depends on what was rolled back.
+        Inside a transaction, restore its beginning; the transaction stays open. The restored I is known
+        already. The next maintenance starts from the rolled back facts, and so also costs their difference.
         """
         self.versions.roll_back()
 
     def compact(self) -> int:
-        """Commit, and drop the terms that no fact, graph or rule uses any more. Returns how many.
+        """Commit, and drop the terms that no fact, graph or rule uses. Returns the number of dropped terms.
 
-        What follows is derived anew. In a folder all rows are written anew, and the file becomes smaller.
-        Readers of earlier moments keep theirs. CorollaryError inside a transaction, and if the folder was
-        opened to be read only.
+        I is materialised from scratch, all rows of a folder are rewritten, and its file becomes smaller.
+        Readers of earlier versions keep their terms. Raises CorollaryError inside a transaction, and if the
+        folder is read-only.
         """
         from corollary.reasoner.compacting import compact
 
@@ -434,10 +442,10 @@ class Reasoner:
     # Persistence
 
     def open(self, place: str | os.PathLike[str], *, create: bool = False, read_only: bool = False) -> None:
-        """Hold from now on what a folder holds, and persist there what is committed.
+        """Open a folder: load its facts, and write later commits to it.
 
-        With ``create`` a folder is made where there is none; else FileNotFoundError. CorollaryError if the
-        folder is in use or damaged, if facts are here already, and inside a transaction.
+        ``create`` makes a folder where there is none; without ``create``, raises FileNotFoundError. Raises
+        CorollaryError if the folder is in use or damaged, if the reasoner has facts, or in a transaction.
         """
         self.refuse_inside("open")
         options = replace(self.versions.current().options, read_only=read_only)
@@ -453,20 +461,21 @@ class Reasoner:
         revive: Revive = lambda read: read,
         adopt: Adopt = lambda _, read: read,
     ) -> bool:
-        """Put what a folder holds in place of what is here; False if there is no store.
+        """Replace the version by that of a folder. Returns False if there is no store.
 
-        For adapters: ``revive`` restores what texts do not contain in a version that was read. ``adopt``
-        makes of the version before, and of the one read, the one that is published.
+        For adapters: ``revive`` restores, in the version read, what stored texts do not contain. ``adopt``
+        maps the version before and the version read to the version that is published.
         """
         from corollary.reasoner.opening import open_folder
 
         return open_folder(self.versions, place, options, self._terms_over, create, revive, adopt)
 
     def close(self, *, discard: bool = False) -> None:
-        """Commit, and let go of the folder: the reasoner cannot be used until it is opened again.
+        """Commit and release the folder. The reasoner cannot be used until it is opened again.
 
-        With ``discard`` nothing is written, and what was not committed is gone. In memory everything stays as
-        it is, or is rolled back. Nothing is derived. CorollaryError inside a transaction.
+        With ``discard`` nothing is written, and uncommitted changes are lost. Without a folder ``close`` does
+        nothing, and with ``discard`` rolls back. Nothing is derived. Raises CorollaryError inside a
+        transaction.
         """
         version = self.versions.current()
         if isinstance(version, Closed):
@@ -481,9 +490,9 @@ class Reasoner:
             self.rollback()
 
     def destroy(self, place: str | os.PathLike[str]) -> None:
-        """Remove what is kept in a folder, and the folder if nothing else is in it.
+        """Remove the store in a folder, and the folder if nothing else is in it.
 
-        If it is this reasoner's, it is closed first. CorollaryError if others have it open.
+        If it is this reasoner's folder, it is closed first. Raises CorollaryError if another one has it open.
         """
         from corollary.reasoner.folder import destroy
 
@@ -498,7 +507,7 @@ class Reasoner:
         destroy(Path(place))
 
     def _shut(self, closed: Closed, *, discard: bool) -> None:
-        """Close, after what is not committed was written or discarded."""
+        """Write or discard the uncommitted changes, then publish ``closed``."""
         if discard:
             self.versions.change(lambda version: cast(Version, closed))
         else:
@@ -509,14 +518,14 @@ class Reasoner:
 
 
 def skips_bad_lines(on_error: str) -> bool:
-    """Whether bad lines are to be left out. CorollaryError if the argument says neither."""
+    """Whether ``on_error`` is "skip". Raises CorollaryError if it is neither "skip" nor "stop"."""
     if on_error not in ("stop", "skip"):
         raise CorollaryError(f"on_error is 'stop' or 'skip', not {on_error!r}")
     return on_error == "skip"
 
 
 def _suspended(version: Version) -> list[SuspendedRule]:
-    """The suspended rules. Precondition: what follows has been derived."""
+    """The suspended rules. Precondition: ``version.state`` is derived."""
     from corollary.reasoner.suspension_warnings import suspended_rules
 
     result = version.state.materialisation

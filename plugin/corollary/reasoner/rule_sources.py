@@ -1,4 +1,4 @@
-"""Rules as users name them: a program, a profile, a file, the text of rules, or the names of some."""
+"""The ways in which users name rules: a program, a profile, a file, rule text, names of rules."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ RuleSource = str | os.PathLike[str] | Program
 
 
 def rules_from(source: RuleSource) -> Program:
-    """A program, the rules of a profile or of a file, or those of a text: that has ``:-`` or ends in a stop.
+    """The program that ``source`` names.
 
-    A text with ``=>`` and braces is N3. Raises what ``load_rules``, ``parse_program`` and ``n3_rules`` do.
+    A string with ``:-``, or with a full stop at its end, is rule text; without ``:-``, but with ``=>`` and
+    ``{``, N3. Any other is a profile or file. Raises what ``load_rules``, ``parse_program``, ``n3_rules`` do.
     """
     if isinstance(source, Program):
         return source
@@ -29,9 +30,9 @@ def rules_from(source: RuleSource) -> Program:
 
 
 def named_rules(source: RuleSource, present: Program) -> list[Rule]:
-    """The rules that are called so among those present, or that the source holds.
+    """The rules of ``present`` with the name ``source``; if there are none, the rules that ``source`` names.
 
-    CorollaryError for a name that no rule and no profile has.
+    Raises CorollaryError for a name that is neither a rule's nor a profile's.
     """
     if isinstance(source, str):
         called = [rule for rule in present if rule.name == source]

@@ -1,4 +1,4 @@
-"""A moment of a reasoner to read from, in N-Triples texts and in ids."""
+"""A snapshot of a reasoner: read access to one version, in terms and in ids."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Triple = tuple[Any, Any, Any]
 
 
 class Snapshot:
-    """What held at one moment. A value: no later change reaches it, and any number of threads may read it.
+    """The facts of one version. Immutable: no later change modifies it. Any number of threads may read it.
 
-    ``explicit`` and ``inferred`` are the snapshots of one side, ``graph`` that of one graph's explicit facts.
+    ``explicit`` and ``inferred`` are snapshots of E and of I - E, ``graph`` is one of a graph's own facts.
     """
 
     def __init__(self, version: Version, view: View) -> None:
-        """Precondition: what follows from the version has been derived."""
+        """Precondition: ``version.state`` is derived."""
         self._version = version
         self._view = view
 
@@ -33,11 +33,11 @@ class Snapshot:
 
     @property
     def inferred(self) -> Snapshot:
-        """What follows and is not explicit."""
+        """The inferred facts: I - E."""
         return Snapshot(self._version, self._version.state.inferred)
 
     def graph(self, name: str) -> Snapshot:
-        """The explicit facts of a graph; none if there is no such graph."""
+        """The explicit facts of a graph; an empty snapshot if the graph does not exist."""
         graph = self._version.terms.find(name)
         return Snapshot(self._version, self._version.state.graph(-1 if graph is None else graph))
 
@@ -51,7 +51,7 @@ class Snapshot:
         return self.match()
 
     def match(self, subject: Any = None, predicate: Any = None, object: Any = None) -> Iterator[Triple]:
-        """The facts that match a pattern; None matches anything. Lazy, each fact once."""
+        """The facts that match a pattern; None matches any term. Lazy; each fact once."""
         terms = self._version.terms
         ids = []
         for term in (subject, predicate, object):
@@ -62,25 +62,25 @@ class Snapshot:
         return ((terms[s], terms[p], terms[o]) for s, p, o in self.match_ids(*ids))
 
     def match_ids(self, s: int | None = None, p: int | None = None, o: int | None = None) -> Iterator[Fact]:
-        """The same over the ids of ``dictionary``."""
+        """``match`` over the ids of ``dictionary``."""
         return self._view.match(s, p, o)
 
     @property
     def dictionary(self) -> TermDictionary:
-        """The ids of terms."""
+        """The dictionary: ids to N-Triples texts and back."""
         return self._version.terms.dictionary  # type: ignore[no-any-return]
 
     @property
     def index(self) -> TripleIndex:
-        """The facts as sorted columns of ids."""
+        """The facts as an index: one sorted relation for each predicate."""
         return self._view.shown
 
     def columns(self) -> Columns:
-        """Subjects, predicates and objects, as columns of ids."""
+        """Subjects, predicates and objects: three uint32 arrays of ids, of equal length."""
         return self.index.columns()
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the facts to a file, in the format of its suffix: ``.nt``, ``.ttl``, maybe with ``.gz``."""
+        """Write the facts to a file. The suffix gives the format and compression: ``.nt``, ``.ttl.gz``."""
         from corollary.reasoner.parsed_documents import write
 
         write(path, self.columns(), self.dictionary)

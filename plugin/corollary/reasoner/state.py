@@ -1,8 +1,8 @@
-"""What a reader sees: one consistent moment, which no later change reaches.
+"""What a reader sees: an immutable state of E and I, and the facts that each graph shows.
 
-Which facts a graph shows: a named graph what was put into it; a home graph (a Dataset's default
-graph, or a plain Graph) also what is inferred and not explicit in other graphs; and two names select one
-side: ``urn:x-corollary:explicit`` and ``urn:x-corollary:inferred``.
+A named graph shows its explicit facts. A home graph (a Dataset's default graph, or a plain Graph) shows its
+explicit facts and the inferred facts, I - E. The graph ``urn:x-corollary:explicit`` shows E, the graph
+``urn:x-corollary:inferred`` shows I - E.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from corollary.reasoner.subjects import FACTS_SORTED_PER_LOOK_UP, BySubject
 from corollary.terms.dictionary import FIRST_LITERAL, KIND_SHIFT, Kind
 
 FACTS_PER_CHUNK = 1 << 14
-"""How many facts of a scan are decoded at a time."""
+"""Facts of a scan that are unpacked at a time; limits are checked between chunks."""
 
 _NOTHING = TripleIndex()
 
@@ -34,14 +34,15 @@ Fact = tuple[int, int, int]
 
 
 class View:
-    """Facts to read. What RDF does not allow is shown if it is explicit, and hidden if it is inferred.
+    """Read access to the facts that a graph shows.
 
-    ``explicit`` are the explicit facts that are shown, and ``union`` those of all graphs: what is in
-    ``index`` and explicit in other graphs only is hidden. Nothing is copied for that: each read leaves such
-    facts out.
+    ``index`` are all facts, ``explicit`` the graph's explicit facts, ``union`` the explicit facts of all
+    graphs. Hidden are: facts of ``index`` that are explicit in other graphs only; facts that RDF does not
+    allow (a literal subject, a predicate that is no IRI) unless they are in ``explicit``. Reads filter hidden
+    facts out; no facts are copied.
 
-    A subject is looked up in one relation after the other; when a view has answered many such questions,
-    it arranges its facts by subject, once.
+    A look-up by subject alone probes one relation after the other. After many such look-ups the view sorts
+    its facts by subject, once (``BySubject``).
     """
 
     def __init__(self, index: TripleIndex, explicit: TripleIndex, union: TripleIndex | None = None) -> None:
@@ -62,7 +63,7 @@ class View:
 
     @cached_property
     def shown(self) -> TripleIndex:
-        """An index of just the facts that are shown; it shares the relations that hide nothing."""
+        """An index of the shown facts. It shares the relations that have no hidden facts."""
         if self.index is self.explicit:
             return self.index
         relations = {predicate: self._shown(predicate, r) for predicate, r in self.index.relations()}
@@ -71,7 +72,7 @@ class View:
         return TripleIndex(relations)
 
     def match(self, s: int | None, p: int | None, o: int | None) -> Iterator[Fact]:
-        """The facts that match a pattern; None matches anything. Lazy, each fact once."""
+        """The shown facts that match a pattern; None matches any term. Lazy; each fact once."""
         if p is not None:
             return iter(self._match(s, p, o))
         if s is not None:
@@ -86,7 +87,7 @@ class View:
         return chain.from_iterable(self._match(s, predicate, o) for predicate in predicates)
 
     def _match(self, s: int | None, p: int, o: int | None) -> Iterable[Fact]:
-        """The facts of one predicate."""
+        """``match`` for one predicate."""
         relation = self.index.relation(p)
         if s is not None and o is not None:
             return [(s, p, o)] if relation.has(s, o) and self._shows(s, p, o) else []
@@ -111,7 +112,7 @@ class View:
             yield from zip(firsts(chunk).tolist(), repeat(p), seconds(chunk).tolist())
 
     def _is_arranged(self) -> bool:
-        """Whether the facts are there by subject; asked at every look-up, which it counts."""
+        """Whether ``_by_subject`` exists. Counts its calls, and sorts when the look-ups amortise the sort."""
         if self._by_subject is None:
             self._looked_up += 1
             if self._looked_up * FACTS_SORTED_PER_LOOK_UP > self._size:
@@ -119,7 +120,7 @@ class View:
         return self._by_subject is not None
 
     def _may_hide(self, subject: int, predicate: int) -> bool:
-        """Whether facts of a subject, or of smaller ones, may be hidden."""
+        """Whether facts of this predicate and of any subject id up to ``subject`` may be hidden."""
         if self.index is self.explicit:
             return False
         return not _is_legal(subject, predicate) or self._is_elsewhere(predicate)
@@ -131,13 +132,13 @@ class View:
         return len(self.union.relation(predicate)) > len(self.explicit.relation(predicate))
 
     def _shows(self, s: int, p: int, o: int) -> bool:
-        """Whether a fact that holds is shown."""
+        """Whether a fact of ``index`` is shown."""
         if not self._may_hide(s, p) or self.explicit.relation(p).has(s, o):
             return True
         return _is_legal(s, p) and not self.union.relation(p).has(s, o)
 
     def _shown_of(self, predicate: int, keys: Keys) -> Keys:
-        """Those of some facts that hold that are shown: as ``_shows``, many at a time."""
+        """The shown ones among packed facts of ``index``: ``_shows`` on arrays."""
         own = self.explicit.relation(predicate).contains(keys)
         if predicate >> KIND_SHIFT != Kind.IRI:
             return keys[own]
@@ -145,7 +146,7 @@ class View:
         return keys[own | ~elsewhere & (keys < FIRST_LITERAL_KEY)]
 
     def _shown(self, predicate: int, relation: Relation) -> Relation:
-        """The facts of a relation that are shown."""
+        """The shown facts of a relation; the relation itself if none is hidden."""
         if self.index is self.explicit:
             return relation
         if self._is_elsewhere(predicate):
@@ -161,16 +162,16 @@ class View:
 
 
 def _is_legal(subject: int, predicate: int) -> bool:
-    """Whether RDF allows the facts of a subject and a predicate."""
+    """Whether RDF allows facts of this subject and predicate: no literal subject, an IRI as predicate."""
     return subject < FIRST_LITERAL and predicate >> KIND_SHIFT == Kind.IRI
 
 
 @dataclass(frozen=True)
 class State:
-    """The explicit facts of all graphs, and what follows from them; no materialisation, no inference.
+    """E (``facts``) and I (``materialisation``; None without rules), and the views of both.
 
-    If what follows is kept apart, only ``inferred`` shows it. ``seconds`` is what the last reasoning took,
-    ``maintenance`` how it followed the last change; None before there was one.
+    With ``is_apart`` only the view ``inferred`` shows inferred facts. ``seconds`` is the time of the last
+    derivation, ``maintenance`` its report; None for a first materialisation.
     """
 
     facts: Quads
@@ -183,12 +184,12 @@ class State:
 
     @property
     def index(self) -> TripleIndex:
-        """All facts that hold."""
+        """I; without rules E."""
         return self.facts.union if self.materialisation is None else self.materialisation.index
 
     @cached_property
     def everything(self) -> View:
-        """All facts of all graphs, and what follows."""
+        """The union of all graphs and the inferred facts; without these if ``is_apart``."""
         return self.explicit if self.is_apart else View(self.index, self.facts.union)
 
     @cached_property
@@ -198,17 +199,17 @@ class State:
 
     @cached_property
     def inferred(self) -> View:
-        """What follows and is not explicit."""
+        """The inferred facts: I - E, without facts that RDF does not allow."""
         index = TripleIndex() if self.materialisation is None else self.materialisation.inferred()
         return View(index, index)
 
     @property
     def inferred_count(self) -> int:
-        """How many facts ``inferred`` shows."""
+        """The number of facts that ``inferred`` shows."""
         return 0 if self.materialisation is None else self.materialisation.inferred_count
 
     def graph(self, graph: int) -> View:
-        """What was put into a graph."""
+        """The explicit facts of a graph."""
         view = self._graphs.get(graph)
         if view is None:
             index = self.facts.graphs.get(graph, _NOTHING)
@@ -216,7 +217,7 @@ class State:
         return view
 
     def home(self, graph: int) -> View:
-        """What was put into a graph, and what follows from all graphs and is explicit in none."""
+        """The explicit facts of a graph, and the inferred facts, which are explicit in no graph."""
         view = self._homes.get(graph)
         if view is None:
             view = self._homes[graph] = self._home(self.graph(graph))

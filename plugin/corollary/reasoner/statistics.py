@@ -1,4 +1,4 @@
-"""What a reasoner holds, in numbers: for people to print, and for programs as JSON."""
+"""Counts of triples, terms and inconsistencies of a reasoner, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from corollary.reasoner.term_format import TermView
 from corollary.terms.dictionary import Kind, kinds
 
 MAX_LINES_PRINTED = 10
-"""How many predicates, and how many graphs, are printed; ``as_dict`` has them all."""
+"""Lines: at most this many predicates, and as many graphs, are printed. ``as_dict`` has all of them."""
 
 _KINDS = {Kind.IRI: "IRIs", Kind.BLANK_NODE: "blank nodes", Kind.LITERAL: "literals"}
 
 
 @dataclass(frozen=True)
 class PredicateCount:
-    """How many triples have a predicate."""
+    """The number of triples of one predicate, explicit and inferred."""
 
     explicit: int
     inferred: int
@@ -29,12 +29,11 @@ class PredicateCount:
 
 @dataclass(frozen=True)
 class Statistics:
-    """Numbers of triples, by side, graph and predicate; of terms in them, by kind; of inconsistencies.
+    """Counts of triples, by graph and predicate; of the terms in them, by kind; of inconsistencies.
 
-    ``suspended`` are the rules that the triples suspend, a sentence each (see ``suspended_rules``).
-
-    Graphs and predicates go by their N-Triples text, the largest first. ``seconds`` is what the last
-    reasoning took: all of it, or the last extension.
+    ``graphs`` (explicit triples) and ``predicates`` have N-Triples texts as keys, the largest count first.
+    ``seconds`` is the time of the last derivation: from scratch, or maintenance. ``suspended`` has one
+    sentence for each suspended rule (see ``suspended_rules``).
     """
 
     rules: str
@@ -49,7 +48,7 @@ class Statistics:
     suspended: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The same in plain JSON types."""
+        """The statistics in plain JSON types."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -75,7 +74,7 @@ def _listed(title: str, counts: dict[str, Any], text: Callable[[Any], str]) -> l
 
 
 def statistics(state: State, terms: TermView, rules: str, suspended: Sequence[str]) -> Statistics:
-    """The numbers of a moment; ``suspended`` are the rules that are so, a sentence each."""
+    """The statistics of a state. ``suspended``: one sentence for each suspended rule."""
     explicit, index = state.facts.union, state.index
     text = terms.dictionary.decode
     graphs = {text(graph): facts.fact_count() for graph, facts in state.facts.graphs.items()}

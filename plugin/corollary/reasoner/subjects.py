@@ -1,8 +1,8 @@
-"""All facts of one moment by subject: what "everything about x" reads, at one binary search a question.
+"""The facts of one state sorted by subject: the pattern (s, ?, ?) costs one binary search.
 
-The index keeps a relation a predicate, so a subject has to be looked up in each of its relations. That
-is right for a store that changes between questions; these arrays are for one that is asked many in a
-row. They are made in one sort, for one moment, and never changed.
+The triple index has one relation for each predicate, so a subject is probed in several relations. The index
+is right for a store that changes between look-ups. ``BySubject`` is for many look-ups in one state: it is
+built by one sort, and immutable.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from corollary.columns.pairs import LOW_HALF, NO_KEYS, distinct_of_sorted, first
 from corollary.columns.triples import TripleIndex
 
 FACTS_SORTED_PER_LOOK_UP = 256
-"""How many facts are sorted by subject in the time of one look-up in the index."""
+"""Facts that can be sorted by subject in the time of one look-up in the index."""
 
 
 class BySubject:
-    """Predicates and objects in the order of their subjects."""
+    """The facts of an index as columns, sorted by subject. Cost: one sort of all facts."""
 
     def __init__(self, index: TripleIndex) -> None:
         relations = list(index.relations())
         keys = np.concatenate([NO_KEYS, *(relation.pairs().keys for _, relation in relations)])
         predicates = np.array([predicate for predicate, _ in relations], np.uint32)
         by_subject = keys & ~LOW_HALF
-        by_subject |= np.arange(keys.size, dtype=np.uint64)  # where the rest of the fact stands
+        by_subject |= np.arange(keys.size, dtype=np.uint64)  # the row of the fact
         by_subject = sort_keys(by_subject)
         order, subjects = seconds(by_subject), firsts(by_subject)
         distinct = distinct_of_sorted(subjects)
@@ -38,7 +38,7 @@ class BySubject:
         self._objects = seconds(keys)[order].data
 
     def facts_of(self, subject: int) -> Iterator[tuple[int, int, int]]:
-        """The facts of a subject."""
+        """The facts of a subject. Cost: O(log subjects), and the result."""
         place = bisect_left(self._subjects, subject)
         if place == len(self._subjects) or self._subjects[place] != subject:
             return iter(())

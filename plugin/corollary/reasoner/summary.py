@@ -1,4 +1,4 @@
-"""A summary of a reasoner, as text and as HTML: its rules and counts, and whether reasoning is due."""
+"""A summary of a reasoner, as text and as HTML: its rules, its counts, whether a derivation is pending."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from html import escape
 
 @dataclass(frozen=True, slots=True)
 class StoreSummary:
-    """What is known without any work; ``inferred`` is None if it has to be derived.
+    """The counts that are known without derivation; ``inferred`` is None if it would have to be derived.
 
-    ``owner`` is the class that people know: ``CorollaryStore`` or ``Reasoner``.
+    ``owner`` is the displayed class name: ``CorollaryStore`` or ``Reasoner``. ``waiting``: pending changes.
     """
 
     owner: str
@@ -31,7 +31,7 @@ class StoreSummary:
         return f"<{self.owner} {self.rules}: {self.explicit:,} explicit, {rest}>"
 
     def html(self) -> str:
-        """The same as a small table."""
+        """The summary as an HTML table."""
         rows = {
             "rules": self.rules,
             "explicit": f"{self.explicit:,}",

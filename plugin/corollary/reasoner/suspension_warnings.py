@@ -1,4 +1,4 @@
-"""Rules that the facts suspend: warned of once, and listed as long as they are suspended."""
+"""Suspended rules: warned of once, and listed as long as they are suspended."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _IRI = re.compile("<([^>]*)>")
 
 
 class SuspendedRuleWarning(UserWarning):
-    """A rule is not applied, as the triples at hand let it negate, or count, what follows from it."""
+    """A rule is not applied: by the present triples it would negate, or count, its own consequences."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SuspendedRule:
-    """A rule that is not applied for as long as certain triples are there.
+    """A rule that is not applied as long as certain triples are present.
 
-    ``cycle`` leads from what it negates or aggregates over, by way of its conclusion, back to that: N-Triples
-    terms, classes with ``[?x]`` behind them. ``triples`` close the cycle, in the terms of the reasoner's
-    owner. If there is no cycle in the rules themselves, as when a computed literal is equal to another,
-    ``triples`` are what follows from the rule and is what it reads.
+    ``cycle`` leads from a predicate or class that the rule negates or aggregates over, by way of the rule's
+    conclusion, back to it: N-Triples terms, classes as ``<urn:C>[?x]``. ``triples`` close the cycle, in the
+    terms of the reasoner's owner. If the rules have no cycle (for example, because a computed literal equals
+    another one), ``triples`` follow from the rule and match what the rule negates or aggregates over.
     """
 
     rule: Rule
@@ -47,7 +47,7 @@ class SuspendedRule:
 def suspended_rules(
     result: Materialisation, terms: TermView, text: Callable[[Any], str]
 ) -> Iterator[SuspendedRule]:
-    """The suspended rules of a materialisation; ``text`` prints a term."""
+    """Yields the suspended rules of a materialisation. ``text`` formats a term for display."""
     for found in result.suspended:
         triples = tuple((terms[s], terms[p], terms[o]) for s, p, o in found.facts)
         cycle = [_IRI.sub(lambda iri: text(terms.of_text(iri[0])), node) for node in found.cycle]
@@ -56,7 +56,7 @@ def suspended_rules(
 
 
 def warn_of(result: Materialisation, terms: TermView, text: Callable[[Any], str], known: set[Rule]) -> None:
-    """Warn of the suspended rules that are not ``known`` yet, and know them; forget those that are back."""
+    """Warn of the suspended rules that are not in ``known``. Updates ``known`` to the suspended rules."""
     known &= {found.rule for found in result.suspended}
     for rule in suspended_rules(result, terms, text):
         if rule.rule not in known:
@@ -69,7 +69,7 @@ def warn_of(result: Materialisation, terms: TermView, text: Callable[[Any], str]
 
 
 def callers_level() -> int:
-    """How many frames above the caller of this the user's own code begins: not in here, and not in rdflib."""
+    """The ``stacklevel``, for the calling function, of the first frame outside of Corollary and rdflib."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
         ("corollary.", "rdflib")
@@ -79,7 +79,7 @@ def callers_level() -> int:
 
 
 def refuse(result: Materialisation, known: Sequence[Suspended]) -> None:
-    """Raise ``UnstratifiableError`` if rules are suspended that are not among those known."""
+    """Raise UnstratifiableError if ``result`` suspends rules that are not in ``known``."""
     rules = {found.rule for found in known}
     complaints = [
         Diagnostic(

@@ -1,7 +1,7 @@
-"""Terms as the owner of a reasoner writes them: a protocol, and N-Triples texts as the plain implementation.
+"""The terms of the reasoner's owner: the protocol ``TermView``, and N-Triples texts as one implementation.
 
-The reasoner itself computes with the ids of a ``TermDictionary``. A ``TermView`` turns ids into the term
-objects of one caller: ``NTriplesTerms`` into texts, the rdflib store's ``Terms`` into rdflib's terms.
+The reasoner computes with the ids of a ``TermDictionary``. A ``TermView`` translates between ids and the term
+objects of one caller: ``NTriplesTerms`` uses texts, the rdflib store's ``Terms`` uses rdflib's terms.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from corollary.language.constants import parse_constant
 from corollary.terms.dictionary import TermDictionary
 
 DEFAULT_GRAPH = "<urn:x-rdflib:default>"
-"""The text of the default graph's name: rdflib's name for it, which folders and data sets contain."""
+"""The name of the default graph as N-Triples text: rdflib's name. Folders and data sets contain it."""
 
 _LOCAL_NAME = re.compile(r"[^\W\d][\w-]*")
 _FORBIDDEN_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
@@ -23,10 +23,10 @@ _LABEL = re.compile(r"_:[^\s<>\"]+")
 
 
 class TermView(Protocol):
-    """Ids to term objects and back, over one dictionary. ``default`` is the id of the default graph.
+    """Translates ids to term objects and back, over one dictionary. ``default`` is the default graph's id.
 
-    Any number of threads may use it. Two views of one dictionary are not interchangeable: a version of the
-    facts is bound to the view that it was made with.
+    Thread-safe. Two views of one dictionary are not interchangeable: a version is bound to the view that it
+    was made with.
     """
 
     dictionary: TermDictionary
@@ -38,25 +38,25 @@ class TermView(Protocol):
         """The term of an id."""
 
     def id_of(self, term: Any) -> int:
-        """The id of a term, a new one if it is new."""
+        """The id of a term. A new term gets a new id."""
 
     def find(self, term: Any) -> int | None:
-        """The id of a term, None if it has none."""
+        """The id of a term; None if it has none."""
 
     def of_text(self, text: str) -> Any:
-        """The term of an N-Triples text that the dictionary may not contain."""
+        """The term of an N-Triples text, which need not be in the dictionary."""
 
     def printer(self, namespaces: Iterable[tuple[str, str]]) -> Callable[[Any], str]:
-        """A function that prints a term for people, with the prefix of the longest namespace that fits."""
+        """A function that formats a term for display, with the prefix of the longest matching namespace."""
 
     def copied(self) -> Self:
-        """A view with a dictionary of its own, which has the terms of this moment, with their ids."""
+        """A view over a copy of the dictionary: the same terms with the same ids."""
 
     def renumbered(self, dictionary: TermDictionary, ids: Mapping[int, int]) -> Self:
-        """The view of another dictionary that gave these ids (old to new) to the terms that it took over."""
+        """The view over another dictionary. ``ids`` maps old to new ids of the terms that it contains."""
 
     def used(self) -> Iterable[int]:
-        """The ids that the view itself needs, whatever the facts are."""
+        """The ids that the view itself needs, independent of the facts."""
 
 
 class NTriplesTerms:
@@ -70,11 +70,11 @@ class NTriplesTerms:
         return self.dictionary.decode(term_id)
 
     def id_of(self, term: str) -> int:
-        """The id of a text, a new one if it is new. CorollaryError if it is no N-Triples term."""
+        """The id of a text. A new one gets a new id. Raises CorollaryError if it is no N-Triples term."""
         return self.dictionary.encode(canonical(term))
 
     def find(self, term: str) -> int | None:
-        """The id of a text, None if it has none. CorollaryError if it is no N-Triples term."""
+        """The id of a text; None if it has none. Raises CorollaryError if it is no N-Triples term."""
         return self.dictionary.find(canonical(term))
 
     def of_text(self, text: str) -> str:
@@ -104,7 +104,7 @@ class NTriplesTerms:
 def canonical(text: str) -> str:
     """The dictionary's key of an N-Triples term: ``"a"^^xsd:string`` is ``"a"``, languages are lower case.
 
-    CorollaryError if the text is no N-Triples term.
+    Raises CorollaryError if the text is no N-Triples term.
     """
     try:
         term = constant_text(parse_constant(text))

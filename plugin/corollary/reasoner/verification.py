@@ -1,4 +1,4 @@
-"""Looking at everything a reasoner holds: whether its indexes, terms, facts and folder agree."""
+"""Consistency checks of a reasoner's data: indexes, terms, facts by graph, folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from corollary.terms.texts import ABSENT, Texts
 
 @dataclass(frozen=True)
 class Verification:
-    """What was looked at, and what is wrong: nothing if ``is_sound``. Print it, or take ``as_dict()``."""
+    """The counts of checked facts and terms, and the problems found. Print it, or take ``as_dict()``."""
 
     explicit: int
     inferred: int
@@ -30,11 +30,11 @@ class Verification:
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether no problems were found."""
         return not self.problems
 
     def as_dict(self) -> dict[str, Any]:
-        """The same in plain JSON types."""
+        """The verification in plain JSON types."""
         return {**asdict(self), "problems": list(self.problems), "is_sound": self.is_sound}
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class Verification:
 
 
 def verification(version: Version) -> Verification:
-    """Look at a version and at what persists it. Precondition: what follows has been worked out."""
+    """Check a version and its storage. Precondition: ``version.state`` is derived."""
     state, quads, dictionary = version.state, version.quads, version.terms.dictionary
     problems = [*_of_facts(quads), *_of_terms(dictionary)]
     for name, index in _indexes(quads, state.index):
@@ -80,7 +80,7 @@ def _indexes(quads: Quads, index: TripleIndex) -> Iterator[tuple[str, TripleInde
 
 
 def _of_facts(quads: Quads) -> Iterator[str]:
-    """Whether the union is that of the graphs, and what is shared is in two of them or more."""
+    """Problems of the invariants of ``Quads``: ``union`` and ``shared`` against the graphs."""
     graphs = {
         number: {predicate: relation.pairs().keys for predicate, relation in index.relations()}
         for number, index in quads.graphs.items()
@@ -95,7 +95,7 @@ def _of_facts(quads: Quads) -> Iterator[str]:
 
 
 def _of_relation(relation: Relation) -> Iterator[str]:
-    """Whether both orders are sorted and the same, and an overlay fits its base."""
+    """Problems of a relation: keys not sorted, orders that differ, an overlay that does not fit its base."""
     base, added, removed = relation.parts
     for name, part in (("base", base), ("added", added), ("removed", removed)):
         if not _ascends(part.keys):
@@ -117,7 +117,7 @@ def _are_same(pairs: Pairs) -> bool:
 
 
 def _are_known(dictionary: TermDictionary, predicate: int, keys: Keys) -> bool:
-    """Whether all ids are those of terms."""
+    """Whether all ids are in the dictionary."""
     counts = np.array([dictionary.count(kind) for kind in Kind], np.uint64)
     ids = (np.array([predicate], np.uint64), keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF))
     return all(
@@ -127,7 +127,7 @@ def _are_known(dictionary: TermDictionary, predicate: int, keys: Keys) -> bool:
 
 
 def _of_terms(dictionary: TermDictionary) -> Iterator[str]:
-    """Whether each text finds its own id."""
+    """Problems of the term tables: each text must be found under its own id."""
     for kind, table in zip(BULK_KINDS, dictionary.tables(), strict=True):
         offsets = table.offsets()
         texts = Texts.of(table.content().copy(), offsets[:-1].copy(), np.diff(offsets))

@@ -1,11 +1,11 @@
-"""Everything that a reasoner holds at one moment, as a value: what transactions and rollbacks are made of.
+"""The complete contents of a reasoner as a value, the unit of transactions and rollbacks.
 
-A change makes another ``Version``, which shares what it leaves alone, and publishes it by one assignment
-(``corollary.reasoner.versions``). One thing happens in place: a single change is appended to ``pending``, and
-``length`` then says that it has happened. So a version that is to stay as it is, is a ``copy``.
+A change makes a new ``Version``, which shares everything unchanged, and is published by one assignment
+(``corollary.reasoner.versions``). One exception: a single change is appended to ``pending`` in place, and
+takes effect by the assignment of ``length``. So a version that must not change is a copy (``changed()``).
 
-What follows from a version is worked out when it is read. ``derived`` keeps that, for all versions with the
-same facts and options.
+The state of a version is derived on demand. ``derived`` caches the state, for all versions with the same
+facts and options.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Derived:
-    """What follows from some facts by some options: None until it is worked out."""
+    """The derived state of versions with the same facts and options: None until it is derived."""
 
     __slots__ = ("state",)
 
@@ -38,12 +38,12 @@ class Derived:
 
 @dataclass
 class Version:
-    """The facts, names and options of a reasoner, and what persists them.
+    """The facts, names and options of a reasoner, and their storage.
 
-    ``terms`` is a ``TermView``: the view of the reasoner's owner. ``named`` are the graphs that are kept even
-    if they are empty. ``adapter_state`` is a value of the owner, which the reasoner does not look at; it is
-    committed and rolled back with the rest. ``committed`` is what a rollback brings back; only that itself
-    has none.
+    ``terms`` is the owner's ``TermView``. ``named`` are the ids of graphs that exist even if they are empty.
+    ``adapter_state`` is an opaque value of the owner; it is committed and rolled back with the rest.
+    ``committed`` is the version that a rollback restores; None in that version itself. ``pending`` up to
+    ``length`` are the changes that are not yet in ``quads``; without such changes the version is *applied*.
     """
 
     terms: Any
@@ -60,22 +60,22 @@ class Version:
     derived: Derived = field(default_factory=Derived)
 
     def changed(self, **changes: Any) -> Version:
-        """A version with other facts, options or names; without ``changes`` a copy of this one, for good."""
+        """A copy with other field values. Other facts or options drop the derived state."""
         version = object.__new__(Version)
-        version.__dict__.update(self.__dict__, **changes)  # as dataclasses.replace, at less cost
+        version.__dict__.update(self.__dict__, **changes)  # as dataclasses.replace, but cheaper
         if "quads" in changes or "options" in changes:
             version.derived = Derived()
         return version
 
     def applied(self) -> Version:
-        """The version with its single changes worked into the facts."""
+        """The version with the pending changes applied to its facts, in one batch."""
         if not self.length:
             return self
         quads = self.quads.changed(self.pending.changes(self.length))
         return self.changed(quads=quads, pending=Pending(), length=0)
 
     def to_be_written(self) -> Version:
-        """The version itself; CorollaryError if its folder must not be changed."""
+        """Return ``self``. Raises CorollaryError if the folder is read-only."""
         if self.persistence is not None and self.persistence.read_only:
             raise CorollaryError(
                 f"{self.persistence.place} was opened to be read only: open it without read_only to change it"
@@ -85,7 +85,7 @@ class Version:
     # Small changes
 
     def recorded(self, terms: TermView, rows: Iterable[int]) -> Version:
-        """With rows of ``Pending`` behind the others, in place. StaleTerms if their ids are others' ids."""
+        """Append rows to ``pending``, in place. Raises StaleTerms if their ids are not of ``self.terms``."""
         if self.terms is not terms:
             raise StaleTerms
         self.to_be_written()
@@ -93,7 +93,7 @@ class Version:
         return self
 
     def with_quoted(self, terms: TermView, row: Row) -> Version:
-        """With a fact of a formula."""
+        """With a pending fact of a formula, which is created if it is new."""
         version = self.changed()
         if row[0] not in self.quads.formulas:
             version = version.applied()
@@ -103,7 +103,10 @@ class Version:
     def without(
         self, terms: TermView, wanted: Iterable[tuple[int | None, int, int, int]], missed: list[Fact]
     ) -> Version:
-        """Without some facts of graphs, or of all (None), in place. ``missed`` gets those not there."""
+        """Append removals to ``pending``, in place. ``wanted``: graph (None: every graph), s, p, o.
+
+        Appends to ``missed`` the facts that were in none of their graphs.
+        """
         if self.terms is not terms:
             raise StaleTerms
         self.to_be_written()
@@ -131,21 +134,21 @@ class Version:
         return index is not None and index.relation(predicate).has(subject, value)
 
     def with_created(self, graph: int) -> Version:
-        """With a graph, empty if it is new, that no Dataset has asked for."""
+        """With a graph, empty if it is new, that does not count as added by a Dataset (``named``)."""
         quads = self.to_be_written().quads.with_graphs([graph])
         return self if quads is self.quads else self.changed(quads=quads)
 
     def without_graph(self, graph: int) -> Version:
-        """Without a graph or formula and its facts; of the default graph, without its facts."""
+        """Without a graph or formula and its facts. The default graph, which always exists, is emptied."""
         version = self.to_be_written().applied()
         return version.changed(quads=version.quads.without_graph(graph), named=version.named - {graph})
 
     def with_bad_lines(self, lines: tuple[BadLine, ...]) -> Version:
-        """With the lines that were left out of what was loaded."""
+        """With the lines that a load skipped."""
         return self.changed(bad_lines=lines)
 
     def bound(self, prefix: str, namespace: str, override: bool) -> Version:
-        """With a prefix. In a reasoner that holds nothing yet there is nothing to bring back but that."""
+        """With a prefix bound. In an untouched reasoner this counts as committed: no rollback removes it."""
         namespaces = self.namespaces.bound(prefix, namespace, override)
         if namespaces is self.namespaces:
             return self
@@ -153,7 +156,7 @@ class Version:
         return bound.as_committed() if self.is_untouched() else bound
 
     def is_untouched(self) -> bool:
-        """Whether nothing but prefixes was put here, and nothing is kept in a folder."""
+        """Whether the version, in memory, has nothing but prefixes, and so has the commit before it."""
         before = self.committed
         has_facts = self.length or self.quads.graphs or self.quads.formulas or self.named or self.persistence
         return not has_facts and (
@@ -163,7 +166,7 @@ class Version:
     # The whole
 
     def copied(self) -> Version:
-        """A version in memory that shares no term with this one. Precondition: it is applied."""
+        """A copy in memory with its own dictionary. Precondition: the version is applied."""
         return replace(
             self,
             terms=self.terms.copied(),
@@ -174,18 +177,19 @@ class Version:
         )
 
     def as_committed(self) -> Version:
-        """The version, as what a rollback brings back."""
+        """The version with itself as the target of rollbacks."""
         return self.changed(committed=self.changed(committed=None))
 
     def rolled_back(self) -> Version:
-        """What was committed last."""
+        """The last commit."""
         assert self.committed is not None
         return self.committed.changed(committed=self.committed)
 
     def with_prefixes_of(self, other: Version, since: Namespaces | None = None) -> Version:
-        """With the prefixes of another version, as far as prefix and namespace are free.
+        """With the prefixes of another version, where prefix and namespace are free.
 
-        If both have come from one table (``since``): also those that only the other has bound anew.
+        If both versions descend from one table (``since``), a binding of ``other`` also wins where this
+        version has not changed the bindings of ``since``.
         """
         namespaces = self.namespaces
         for prefix, namespace in other.namespaces:
@@ -198,23 +202,23 @@ class Version:
 
     @property
     def state(self) -> State:
-        """What follows. Precondition: it has been worked out."""
+        """The derived state. Precondition: it has been derived."""
         assert self.derived.state is not None
         return self.derived.state
 
     def waiting(self) -> int:
-        """How many single changes wait to be worked off."""
+        """The number of pending changes."""
         return self.length // FIELDS
 
     def graph_ids(self) -> set[int]:
-        """The graphs that there are, or that a waiting change mentions; formulas among them."""
+        """All graphs and formulas, including those that pending changes mention."""
         graphs = {*self.quads.graphs, *self.quads.formulas}
         return graphs | self.pending.graphs(self.length) if self.length else graphs
 
     def with_changes(self, changes: Iterable[Change]) -> Version:
-        """The version after changes to its facts. Precondition: it is ``applied``."""
+        """With changes made to its facts. Precondition: the version is applied."""
         return self.to_be_written().changed(quads=self.quads.changed(changes))
 
 
 class StaleTerms(Exception):
-    """Another data set has taken the place of a reasoner's terms while ids were looked up: look again."""
+    """The dictionary was replaced while ids were looked up: look up again, and retry."""

@@ -1,18 +1,18 @@
-"""Who sees which version of a reasoner, and who may change it.
+"""Concurrency control: which thread sees which version of a reasoner, and which one may change it.
 
-1. All threads see the *shared* version, but for the one that has a transaction open: it sees that
-   transaction's, and all others wait with their changes, not with their reads, until it has ended.
-2. A change is a function from a version to the next one, published by one assignment.
-3. A transaction works on a version of its own, and publishes that at its end. So to roll back is to publish
-   nothing, and needs no code that could be interrupted.
+1. All threads see the *shared* version, except the thread that has a transaction open: this one sees the
+   version of its transaction. Until the transaction ends, changes of other threads wait; reads do not wait.
+2. A change is a function from a version to the next one. The result is published by one assignment.
+3. A transaction works on its own version, and publishes this version at its end. A rollback publishes
+   nothing, and so needs no code that could be interrupted.
 
-Invariant: a transaction runs as long as its generator does. The ``with`` or ``for`` statement that is in it
-has the only reference to that, on the interpreter's stack, which no traceback keeps. So whatever is raised,
-wherever, no transaction outlives its statement; what is left of one is found and dropped at the next step.
+Invariant: a transaction runs as long as its generator exists. The only reference to the generator is that of
+the ``with`` or ``for`` statement, on the interpreter's stack, which no traceback keeps. So whatever exception
+is raised at whichever line, no transaction outlives its statement. The next step finds and drops the
+remainder of an ended transaction.
 
-A commit to a place of storage (``Persistence``) is the one step that takes effect in two places. The
-transaction notes what it is about to commit before the storage does. After an interruption between the two,
-the storage is asked (``in_doubt``).
+Only a commit to storage (``Persistence``) takes effect in two places. The transaction records the version in
+``in_doubt`` before the storage writes it. After an interruption between the two, the storage decides.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 Arguments = TypeVarTuple("Arguments")
 
 SECONDS_TO_LOOK_AGAIN = 0.1
-"""How long a change waits for another thread's transaction before it sees whether that one still runs."""
+"""Seconds that a change waits for another thread's transaction before it checks whether that still runs."""
 
 
 class Closed:
-    """Stands for the version of a closed reasoner: every use raises CorollaryError with the reason.
+    """Takes the place of the version of a closed reasoner: every use raises CorollaryError with ``reason``.
 
-    ``finish`` releases what the reasoner had open; it may be called again. The options stay.
+    ``finish`` releases the folder; it is idempotent. ``options`` can still be read.
     """
 
     def __init__(self, reason: str, options: Options, finish: Callable[[], None]) -> None:
@@ -58,12 +58,12 @@ class Closed:
 
 
 Steps = Generator[None, None, None]
-"""A transaction: it begins with the first step and is published with the second, or given up."""
+"""The generator of a transaction: the first ``next`` begins it, the second publishes, ``close`` drops it."""
 
 
 def _here() -> tuple[Thread, object]:
-    """The thread, and if it runs coroutines the one that it is in: what has a transaction open."""
-    current_task = getattr(sys.modules.get("asyncio"), "current_task", None)  # it may be half imported
+    """The owner of transactions begun here: the current thread, and its asyncio task if there is one."""
+    current_task = getattr(sys.modules.get("asyncio"), "current_task", None)  # asyncio may be half imported
     try:
         return current_thread(), None if current_task is None else current_task()
     except RuntimeError:
@@ -71,35 +71,39 @@ def _here() -> tuple[Thread, object]:
 
 
 class Transaction:
-    """A transaction at work: its version, the transaction around it, and who has it open."""
+    """A running transaction: its version, its owner, the transaction around it (``parent``).
+
+    ``prefixes`` is the shared table at the beginning, ``in_doubt`` the version whose commit may have taken
+    place. For ``becomes`` and ``keeps_base`` see ``Versions.steps``.
+    """
 
     def __init__(self) -> None:
         self.version: Version
         self.prefixes: Namespaces
         self.owner: tuple[Thread, object]
         self.parent: Transaction | None = None
-        self.ended = Lock()  # held while it runs, so that others can wait for it
+        self.ended = Lock()  # held while the transaction runs: other threads wait for it
         self.in_doubt: Version | None = None
         self.becomes: Closed | None = None
         self.keeps_base = False
         self.is_ending = False
-        self.steps: Callable[[], Steps | None] = lambda: None  # no variable holds what it returns
+        self.steps: Callable[[], Steps | None] = lambda: None  # a weak reference: see the invariant
 
     @property
     def is_running(self) -> bool:
-        """Whether it has not ended yet, in whatever way; with its thread it ends, too."""
-        thread = self.owner[0]  # at the end of the process the main thread is not "alive", and goes on
+        """Whether the transaction has not ended. It also ends with its thread."""
+        thread = self.owner[0]  # at the end of the process the main thread runs, and is not "alive"
         is_alive = thread is current_thread() or thread.is_alive()
         return is_alive and getattr(self.steps(), "gi_frame", None) is not None
 
 
 class _Leaving:
-    """``__exit__`` of a ``Block``: what it returns holds the steps, and ``with`` holds what it returns."""
+    """``__exit__`` of a ``Block``: a function that holds the generator, and that only ``with`` holds."""
 
     def __get__(self, block: Block | None, _: type[Block]) -> Callable[..., bool]:
-        if block is None:  # contextlib.ExitStack asks the class
+        if block is None:  # contextlib.ExitStack looks __exit__ up on the class
             return lambda block, *raised: _leave(block.begin_and_keep(), *raised)
-        if block.steps is not None:  # it has begun without a with statement
+        if block.steps is not None:  # entered without a with statement
             return partial(_leave, block.steps)
         steps = block.make()
         block.steps = ref(steps)
@@ -114,7 +118,7 @@ def _leave(
     error: BaseException | None,
     trace: TracebackType | None,
 ) -> bool:
-    """Publish, or give up after an exception. No variable holds the steps: a traceback would keep it."""
+    """Publish; after an exception, drop. No variable holds the generator: a traceback would keep it alive."""
     if kind is None:
         next(steps(), None)  # type: ignore[arg-type]
     else:
@@ -123,7 +127,7 @@ def _leave(
 
 
 class Block:
-    """What ``with reasoner.transaction():`` enters."""
+    """The context manager of ``with reasoner.transaction():``. It can be entered once."""
 
     def __init__(self, make: Callable[[], Steps]) -> None:
         self.make = make
@@ -131,7 +135,7 @@ class Block:
         self.has_begun = False
 
     def begin_and_keep(self) -> Callable[[], Steps | None]:
-        """The steps, held here if no ``with`` statement holds them."""
+        """The generator, held by this object if no ``with`` statement holds it."""
         if self.steps is None:
             kept = self.make()
             self.steps = lambda: kept
@@ -157,7 +161,7 @@ class Versions:
     # Reading
 
     def current(self) -> Version:
-        """What this thread sees."""
+        """The version that this thread sees."""
         return self._shared if self._innermost is None else self._seen()
 
     def _seen(self) -> Version:
@@ -165,17 +169,17 @@ class Versions:
         return self._shared if own is None else own.version
 
     def shared(self) -> Version:
-        """What all threads see that have no transaction open."""
+        """The version that threads without an open transaction see."""
         self._running()
         return self._shared
 
     def persistence(self) -> Persistence | None:
-        """What persists the shared version; None if it is in memory only."""
+        """The storage of the shared version; None if it is in memory only."""
         shared = self._shared
         return None if isinstance(shared, Closed) else shared.persistence
 
     def base(self) -> Version | None:
-        """What all others see while this thread has a transaction open that ``keeps_base``; else None."""
+        """The shared version if this thread's outermost transaction ``keeps_base``; else None."""
         own = self.own()
         while own is not None and own.parent is not None:
             own = own.parent
@@ -187,7 +191,7 @@ class Versions:
         return running if running is not None and running.owner == _here() else None
 
     def _running(self) -> Transaction | None:
-        """The innermost transaction; those that have ended are dropped."""
+        """The innermost running transaction of any thread. Drops ended ones."""
         innermost = self._innermost
         while innermost is not None and not innermost.is_running:
             innermost = held(self._mutex, self._end, innermost)
@@ -205,29 +209,30 @@ class Versions:
     # Changing
 
     def change(self, step: Callable[[Version, *Arguments], Version], *args: *Arguments) -> None:
-        """Make one step, with the mutex held; wait before it while another thread has a transaction open.
+        """Apply ``step`` to the version that this thread sees, and publish the result, holding the mutex.
 
-        CorollaryError if this thread is in the middle of a step: a handler of signals was called there.
+        Waits first while another thread has a transaction open. Raises CorollaryError if this thread is in
+        the middle of a step already, as in a signal handler.
         """
         self._refuse_at_end()
         while not alone(self._mutex, self._step, step, args):
             self._wait()
 
     def change_beside(self, step: Callable[[Version, *Arguments], Version], *args: *Arguments) -> None:
-        """As ``change``, but never wait: the shared version may change while a transaction is open.
+        """As ``change``, but without waiting: the shared version may change while a transaction is open.
 
-        Only for what all versions have alike: to apply what waits, or to bind a prefix.
+        Only for steps that commute with every transaction: applying pending changes, binding a prefix.
         """
         held(self._mutex, self._step_beside, step, args)
 
     def _refuse_at_end(self) -> None:
-        """Raise CorollaryError if this thread's transaction is at its end, as in a handler of signals."""
+        """Raise CorollaryError if this thread's transaction is being published, as in a signal handler."""
         last = self._innermost
         if last is not None and last.is_ending and last.is_running and last.owner == _here():
             raise CorollaryError(IN_THE_MIDDLE)
 
     def _step(self, step: Callable[..., Version], args: tuple[Any, ...]) -> bool:
-        if self._innermost is None:  # as _step_beside does, at less cost
+        if self._innermost is None:  # a shortcut for _step_beside
             self._shared = step(self._shared, *args)
             return True
         running = self._running()
@@ -244,7 +249,7 @@ class Versions:
             own.version = step(own.version, *args)
 
     def _wait(self) -> None:
-        """Wait for the transaction of another thread. CorollaryError if it is this thread's own."""
+        """Wait for another thread's transaction. Raises CorollaryError if another coroutine here has it."""
         running = self._running()
         if running is None:
             return
@@ -265,13 +270,13 @@ class Versions:
         *,
         keeps_base: bool = False,
     ) -> Steps:
-        """All that is done between the first step and the second happens together, or not at all.
+        """A transaction: the changes between the first and the second step happen together, or not at all.
 
-        To be used as ``for _ in versions.steps():``, which no ``return`` or ``break`` may leave: that gives
-        it up. Inside another transaction it is a savepoint. With ``commit``, called before the end, the
-        outermost is persisted, if the reasoner is, and is what a later rollback brings back. The
-        reasoner ``becomes`` closed at the end, if that is given. One that ``keeps_base`` may stay open for
-        long: what others read meanwhile is derived before anything else.
+        Use it as ``for _ in versions.steps():``. A ``return`` or ``break`` out of the loop rolls back. Inside
+        another transaction it is a savepoint. ``commit`` is called before the end of an outermost
+        transaction; its version is then written to the storage, if there is one, and becomes the target of
+        later rollbacks. ``becomes`` replaces the shared version at the end. ``keeps_base``: the transaction
+        may stay open for long, so the shared version, which other threads read, is derived first.
         """
         transaction = Transaction()
         transaction.becomes, transaction.keeps_base = becomes, keeps_base
@@ -280,7 +285,7 @@ class Versions:
         return steps
 
     def transaction(self, commit: Callable[[], object]) -> AbstractContextManager[None]:
-        """A transaction for a ``with`` statement. It commits, and ``keeps_base``."""
+        """A transaction for a ``with`` statement, with ``commit`` and ``keeps_base``."""
         return cast(AbstractContextManager[None], Block(lambda: self.steps(commit, keeps_base=True)))
 
     def _steps(self, transaction: Transaction, commit: Callable[[], object] | None) -> Steps:
@@ -318,7 +323,7 @@ class Versions:
         held(self._mutex, self._publish, transaction, version)
 
     def _refuse_disorder(self, transaction: Transaction) -> None:
-        """Raise CorollaryError if a transaction does not end before the one around it."""
+        """Raise CorollaryError unless the transaction is the innermost one and its parent still runs."""
         parent = transaction.parent
         if self._running() is not transaction or not (parent is None or parent.is_running):
             raise CorollaryError(
@@ -335,7 +340,7 @@ class Versions:
         self._innermost = transaction.parent
 
     def _share(self, transaction: Transaction, version: Version) -> None:
-        """Let all threads see what a transaction ends with, and the prefixes that others bound meanwhile."""
+        """Publish a version to all threads, with the prefixes that other threads have bound meanwhile."""
         if transaction.becomes is not None:
             self._shared = cast(Version, transaction.becomes)
         elif self._shared.namespaces is transaction.prefixes:
@@ -344,7 +349,7 @@ class Versions:
             self._shared = version.with_prefixes_of(self._shared, since=transaction.prefixes)
 
     def roll_back(self) -> None:
-        """Bring back what this thread's innermost transaction began with; outside, the last commit."""
+        """Restore the beginning of this thread's innermost transaction; outside of one, the last commit."""
         self.change(self._rolled_back)
 
     def _rolled_back(self, version: Version) -> Version:

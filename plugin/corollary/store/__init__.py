@@ -1,4 +1,4 @@
-"""The rdflib store."""
+"""The rdflib store, an adapter of ``Reasoner``."""
 
 from corollary.kernels.limits import Cancelled, LimitExceeded, Limits
 from corollary.reasoner.invention_warnings import UnendingRuleWarning

@@ -1,4 +1,4 @@
-"""Methods of the store that are methods of its reasoner."""
+"""Delegation of methods of the store to its reasoner."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 def of_reasoner(
     method: Callable[Concatenate[Reasoner, Parameters], Result],
 ) -> Callable[Concatenate[Any, Parameters], Result]:
-    """A method that hands the call on to ``self.reasoner``, with the name and documentation it has there."""
+    """A method that delegates to ``self.reasoner``, with the name and docstring of the original."""
 
     @wraps(method)
     def handed_on(store: Any, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:

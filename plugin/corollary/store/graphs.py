@@ -1,6 +1,6 @@
-"""Which graph shows what: rdflib's graphs, names and formulas over one version of the reasoner.
+"""The facts that rdflib's graphs show: graphs, names and formulas over one version of the reasoner.
 
-Functions of a version, and steps from one version to the next. None of them changes a store.
+Functions of a version, and steps from a version to the next one. None of them changes a store.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from rdflib.graph import _ContextType, _TriplePatternType
 
 Pattern = tuple[int | None, int | None, int | None]
-"""A pattern over ids; None matches anything."""
+"""Subject, predicate, object as ids; None matches any term."""
 
 _UNKNOWN = -1
-"""No graph's id."""
+"""An id that no graph has."""
 
 
 def pattern_of(version: Version, triple: _TriplePatternType) -> Pattern | None:
-    """A pattern over ids; None if a term is not known, so that nothing matches."""
+    """A pattern over ids; None if a term is not in the dictionary, so that nothing matches."""
     ids: list[int | None] = []
     for term in triple:
         term_id = None if term is None else version.terms.find(term)
@@ -41,7 +41,7 @@ def pattern_of(version: Version, triple: _TriplePatternType) -> Pattern | None:
 
 
 def formula_of(version: Version, context: _ContextType | Node) -> TripleIndex | None:
-    """The facts of a formula; None if it is a graph."""
+    """The facts of a formula; None if ``context`` is an ordinary graph."""
     formulas = version.quads.formulas
     if not formulas and not isinstance(context, QuotedGraph):
         return None
@@ -52,19 +52,19 @@ def formula_of(version: Version, context: _ContextType | Node) -> TripleIndex | 
 
 
 def view_of(version: Version, state: State, context: _ContextType | Node | None) -> View:
-    """What a graph shows."""
+    """The view that a graph shows; for None the view of the union."""
     if context is None:
         return state.everything
     terms: Terms = version.terms
     alias: DefaultGraphAlias = version.adapter_state
     identifier = alias.meet(identifier_of(context))
-    known = terms.find(identifier)  # readers give no new ids
+    known = terms.find(identifier)  # reads encode no new terms
     name = _UNKNOWN if known is None else known
     if name == terms.explicit:
         return state.explicit
     if name == terms.inferred:
         return state.inferred
-    # inferred triples show in the default graph; in a plain store in the nameless ones, or in one alone
+    # home graphs: the default graph; in a plain store also nameless graphs, and the only graph
     is_home = name == terms.default or (
         is_plain(version) and (alias.is_nameless(identifier) or state.facts.graphs.keys() <= {name})
     )
@@ -72,7 +72,7 @@ def view_of(version: Version, state: State, context: _ContextType | Node | None)
 
 
 def adopted(before: Version | Closed, read: Version, opener: Graph | None) -> Version:
-    """What a folder holds, for the graphs that know the store already."""
+    """The version ``read`` from a folder, with the alias for ``opener``, else for the first graph before."""
     first = None if isinstance(before, Closed) else before.adapter_state.first
     if opener is not None:
         first = (opener._default_context if isinstance(opener, ConjunctiveGraph) else opener).identifier
@@ -81,22 +81,22 @@ def adopted(before: Version | Closed, read: Version, opener: Graph | None) -> Ve
 
 
 def is_plain(version: Version) -> bool:
-    """Whether no Dataset has added a graph; the default one, which rdflib adds to list all, is none."""
+    """Whether no Dataset has added a graph. The default graph, which rdflib adds for listing, is ignored."""
     return version.named <= {version.terms.default}
 
 
 def with_graph(version: Version, terms: Terms, graph: int) -> Version:
-    """With a graph that is remembered."""
+    """With a graph added by a Dataset. Raises StaleTerms if ``terms`` is not ``version.terms``."""
     if version.terms is not terms:
         raise StaleTerms
-    if graph != terms.default:  # the default graph is always there: to look at it changes nothing
+    if graph != terms.default:  # the default graph always exists: adding it changes nothing
         version.to_be_written()
     alias = version.adapter_state.of_a_dataset()
     return version.changed(named=version.named | {graph}, adapter_state=alias)
 
 
 def with_alias(version: Version) -> Version:
-    """After something was loaded into the graph of those who name none."""
+    """The version after a load without a named target: see ``DefaultGraphAlias.filled``."""
     blank = (graph for graph in version.quads.graphs if graph >> KIND_SHIFT == Kind.BLANK_NODE)
     return version.changed(
         adapter_state=version.adapter_state.filled(version.terms[graph] for graph in blank)
@@ -104,7 +104,7 @@ def with_alias(version: Version) -> Version:
 
 
 def refuse_side(terms: Terms, graph: int) -> None:
-    """Raise ``CorollaryError`` if a graph cannot be changed: it shows one side of all graphs."""
+    """Raise CorollaryError for the two read-only graphs, which show E and I - E."""
     if graph == terms.explicit or graph == terms.inferred:
         side = "explicit" if graph == terms.explicit else "inferred"
         raise CorollaryError(
@@ -114,5 +114,5 @@ def refuse_side(terms: Terms, graph: int) -> None:
 
 
 def identifier_of(context: _ContextType | Node) -> Node:
-    """The name of a graph, given by its name or as an object."""
+    """The name of a graph, given as its name or as a ``Graph``."""
     return context.identifier if isinstance(context, Graph) else context

@@ -1,4 +1,4 @@
-"""rdflib's part in loading: formats that only rdflib parses, and documents that queries and updates name."""
+"""Loading with rdflib: formats that only rdflib parses, and documents that queries and updates name."""
 
 from __future__ import annotations
 
@@ -31,16 +31,19 @@ if TYPE_CHECKING:
     from corollary.store.store import CorollaryStore
 
 _ONLY_RDFLIB = ("trix", "hext")
-"""Suffixes of formats that only rdflib knows."""
+"""Suffixes of the formats that only rdflib parses."""
 
 
 class UnreadableDocument(CorollaryError):
-    """A document that a query or update names cannot be read. Nothing of it is quoted, here or in causes."""
+    """A document that a query or update names cannot be read.
+
+    Neither the message nor a cause quotes the document, which may be secret.
+    """
 
 
 @dataclass(frozen=True)
 class StoreReceiver:
-    """Where a store puts what is loaded; without a ``graph``, where a nameless graph will look."""
+    """The store as ``Receiver``. ``graph`` is the target; None is the graph that a nameless graph shows."""
 
     store: CorollaryStore
     graph: Graph | Node | str | None
@@ -56,7 +59,7 @@ class StoreReceiver:
         return self.store.add_facts(facts, is_default=self.graph is None)
 
     def bind(self, prefixes: Iterable[Mapping[str, str]]) -> None:
-        """Bind the prefixes. What is bound already stays; a prefix that is taken gets a number."""
+        """Bind the prefixes. Existing bindings stay; a prefix that is in use gets a number."""
         manager = NamespaceManager(Graph(self.store), "none")
         for table in prefixes:
             for prefix, namespace in table.items():
@@ -105,7 +108,7 @@ class RdflibParsers:
         try:
             with document.streamed() as (_, stream):
                 parsed.parse(file=stream, format=chosen, publicID=document.base)
-        except Exception as error:  # rdflib's parsers have no common class
+        except Exception as error:  # rdflib's parsers have no common exception class
             span = None
             if isinstance(error, SAXParseException):
                 span = Span(document.name, error.getLineNumber() or 1, (error.getColumnNumber() or 0) + 1)
@@ -118,9 +121,10 @@ PARSERS = RdflibParsers()
 
 
 def read_iri(clause: str, iri: URIRef, terms: Terms) -> tuple[TripleIndex, dict[str, str]]:
-    """The default graph of a document that a query or update names, and its prefixes.
+    """Read the document at ``iri``. Returns the triples of its default graph, and its prefixes.
 
-    UnreadableDocument if it cannot be read; ExternalAccessRefused if it redirects to anything but http.
+    Raises UnreadableDocument if it cannot be read, ExternalAccessRefused if it redirects to another scheme
+    than http or https.
     """
     from corollary.loaders.fetching import RedirectRefused, document_at, fetched
 
@@ -137,4 +141,4 @@ def read_iri(clause: str, iri: URIRef, terms: Terms) -> tuple[TripleIndex, dict[
     else:
         found = {p: facts for (graph, p), facts in loaded.facts.items() if graph == terms.default}
         return TripleIndex({p: Relation(facts) for p, facts in found.items()}), loaded.prefixes[0]
-    raise refusal(f"{clause} {iri.n3()} failed: {complaint}")  # out here, so that no cause is kept
+    raise refusal(f"{clause} {iri.n3()} failed: {complaint}")  # outside of except: the error has no cause

@@ -1,9 +1,9 @@
-"""What rdflib does otherwise than one would expect, and what the store does about it.
+"""Workarounds for unexpected behaviour of rdflib.
 
-rdflib calls ``store.open`` and ``store.update`` without saying which ``Graph`` asks. The graph is found in
+rdflib calls ``store.open`` and ``store.update`` without passing the calling ``Graph``. The graph is found in
 the caller's frame (``graph_that_calls``, ``default_graph_of_caller``).
 
-Elsewhere: the parser (``sparql.parsing``), services (``sparql.external``), graphs without a name
+Other workarounds: the parser (``sparql.parsing``), services (``sparql.external``), nameless graphs
 (``default_graph``), queries that rdflib evaluates (``sparql.handing_on``).
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def graph_that_calls(store: CorollaryStore, frame: FrameType) -> Graph | None:
-    """The graph of a store whose method a frame runs; None if it is another's."""
+    """The graph of ``store`` one of whose methods runs in ``frame``; None if there is none."""
     caller = frame.f_locals.get("self")
     return caller if isinstance(caller, Graph) and caller.store is store else None
 
@@ -28,7 +28,7 @@ def graph_that_calls(store: CorollaryStore, frame: FrameType) -> Graph | None:
 def default_graph_of_caller(store: CorollaryStore, frame: FrameType | None) -> IdentifiedNode:
     """The default graph of the Dataset or ConjunctiveGraph whose ``update`` was called.
 
-    A union is asked for without its name, and a ConjunctiveGraph's default graph is a blank node of its own.
+    rdflib passes ``"__UNION__"`` without this name, and a ConjunctiveGraph's default graph is a blank node.
     """
     for _ in range(2):
         if frame is None:

@@ -1,11 +1,10 @@
-"""The rdflib store: explicit facts in graphs, and what follows from them, seen by every read.
+"""The rdflib store: explicit facts E in graphs, and the materialisation I, which every read sees.
 
-1. ``add`` and ``remove`` of one triple append to a log of changes; what changes many triples at once makes
-   other facts of those there are. Nothing is reasoned.
-2. The next read (or ``materialise``) works off what waits in one batch: see ``corollary.reasoner``.
-3. Readers hold a ``State`` and are never disturbed; any number of them may read while one writes.
-4. Every method leaves the store as it was or as it should be, whatever is raised in it, wherever: see
-   ``corollary.reasoner.versions``.
+1. ``add`` and ``remove`` of one triple append to a log of pending changes; changes of many triples at once
+   make a new version of E. Nothing is derived.
+2. The next read (or ``materialise``) applies the pending changes in one batch: see ``corollary.reasoner``.
+3. Readers hold an immutable ``State``. Any number of threads may read while one writes.
+4. Every method is atomic, whatever exception is raised at any line: see ``corollary.reasoner.versions``.
 """
 
 from __future__ import annotations
@@ -66,18 +65,20 @@ Contexts = Iterator["_ContextType | None"]
 
 
 class InferredTripleWarning(UserWarning):
-    """A triple was to be removed that is not explicit: it follows from others, and stays."""
+    """The triple of a ``remove`` is not explicit but inferred, and so stays."""
 
 
 class CorollaryStore(Store):
-    """A store that keeps what follows from its triples: ``Graph(store="Corollary")``.
+    """An rdflib store that also shows the triples inferred from its triples: ``Graph(store="Corollary")``.
 
     ``rules`` is a profile name, a rule file, a ``Program``, a list of these, or ``"none"``. The default is
     ``default_rules``, which the environment variable ``COROLLARY_RULES`` sets. ``inferred`` is ``"show"``:
-    the default graph, the union and a plain graph show what follows; or ``"apart"``: only the graph
-    ``urn:x-corollary:inferred`` does. Both may also be given in the configuration string, as ``rules=rdfs``;
-    so may the folder of a store, see ``open``. ``limits`` are what one call may take: ``Limits``, or a text
-    such as ``seconds=10,bytes=2GB``; the default is what COROLLARY_LIMITS says.
+    the default graph, the union and a plain graph show inferred triples; or ``"apart"``: only the graph
+    ``urn:x-corollary:inferred`` does. ``limits`` bound one call: ``Limits``, or a text such as
+    ``seconds=10,bytes=2GB``; the default is the value of COROLLARY_LIMITS. ``external`` is what queries and
+    updates may access: ``"none"``, ``"files"``, ``"network"`` or ``"all"``; the default is the value of
+    COROLLARY_EXTERNAL. All options may also be given in the configuration string, as ``rules=rdfs``; so may
+    the folder of a store, see ``open``.
     """
 
     context_aware = True
@@ -103,11 +104,11 @@ class CorollaryStore(Store):
         self.reasoner = Reasoner.of(
             Version(Terms(TermDictionary()), options, adapter_state=DefaultGraphAlias())
         )
-        """What this store presents to rdflib."""
+        """The reasoner that this store adapts to rdflib."""
         super().__init__(configuration)
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy is in memory, and has what all threads see: a transaction that is open has not happened."""
+        """The shared version, as a copy in memory: changes of an open transaction are not in it."""
         kept = self.__dict__.copy()
         del kept["reasoner"]
         shared = self.reasoner.versions.shared().applied()
@@ -121,7 +122,7 @@ class CorollaryStore(Store):
         handles.update((key, Graph(self, cast(IdentifiedNode, name))) for key, name in names.items())
         self.reasoner = Reasoner.of(version)
 
-    # What the reasoner does
+    # Methods of the reasoner
 
     program = of_reasoner(Reasoner.program)
     rules = of_reasoner(Reasoner.rules)
@@ -149,13 +150,15 @@ class CorollaryStore(Store):
     def open(
         self, configuration: str | tuple[str, str], create: bool = False, *, read_only: bool = False
     ) -> int | None:
-        """Open a folder, take options, or both: ``pets``, ``rules=rdfs;inferred=apart``, ``pets;rules=rdfs``.
+        """Open a folder, set options, or both: ``pets``, ``rules=rdfs;inferred=apart``, ``pets;rules=rdfs``.
 
-        From then on the store holds what the folder does, and no other store can open it; unless it is opened
-        ``read_only`` (or by ``pets;read_only=yes``): any number of stores may read a folder that none writes.
-        With ``create`` a store is made where there is none; without, the answer is NO_STORE, with a warning:
-        the store is as it was, in memory. CorollaryError for an option that does not exist; if the folder is
-        in use, damaged, or of another program; if the store holds triples already; and inside a transaction.
+        From then on the store shows the triples of the folder, and no other store can open the folder. With
+        ``read_only`` (or ``pets;read_only=yes``) any number of stores may read a folder that none writes.
+        ``create`` makes a store where there is none. Without ``create``, a missing store gives a warning and
+        the result NO_STORE; this store then stays in memory, unchanged. Else the result is VALID_STORE.
+
+        Raises CorollaryError for an unknown option; if the folder is in use, damaged, or of another program;
+        if this store has triples; and for a folder inside a transaction.
         """
         options, place = self.options.configured(str(configuration))
         options = replace(options, read_only=options.read_only or read_only)
@@ -177,24 +180,24 @@ class CorollaryStore(Store):
         return VALID_STORE
 
     def _revived(self, read: Version) -> Version:
-        """A version that was read, with rdflib's objects in it."""
+        """Restores rdflib's objects in a version that was read. Modifies and returns ``read``."""
         read.terms.revive(self._formula)
         read.namespaces = read.namespaces.of_type(URIRef)
         return read
 
     def close(self, commit_pending_transaction: bool = False, *, discard: bool = False) -> None:
-        """Commit, and let go of the folder: the store cannot be used until it is opened again.
+        """Commit and release the folder. The store cannot be used until it is opened again.
 
-        With ``discard`` nothing is written, and what was not committed is gone. A store in memory stays as it
-        is, or is rolled back. Nothing is reasoned. rdflib's own argument is not looked at, as ``Graph.close``
-        never sets it. CorollaryError inside a transaction.
+        With ``discard`` nothing is written, and uncommitted changes are lost. Without a folder ``close`` does
+        nothing, and with ``discard`` rolls back. Nothing is derived. ``commit_pending_transaction`` is
+        ignored, because ``Graph.close`` never sets it. Raises CorollaryError inside a transaction.
         """
         self.reasoner.close(discard=discard)
 
     def destroy(self, configuration: str) -> None:
         """Remove the store in a folder, and the folder if nothing else is in it.
 
-        If it is this store's, it is closed first. CorollaryError if others have it open.
+        If it is this store's folder, it is closed first. Raises CorollaryError if another store has it open.
         """
         _, place = self.options.configured(str(configuration))
         if place is not None:
@@ -211,7 +214,7 @@ class CorollaryStore(Store):
     # Writing
 
     def add(self, triple: _TripleType, context: _ContextType, quoted: bool = False) -> None:
-        """Put a triple into a graph. The next read derives what follows from it."""
+        """Add a triple to a graph. Nothing is derived until the next read or commit."""
         if self._has_listeners():
             self.reasoner.versions.current().to_be_written()
             super().add(triple, context, quoted)
@@ -231,7 +234,7 @@ class CorollaryStore(Store):
             return
 
     def addN(self, quads: Iterable[_QuadType]) -> None:
-        """Put triples into graphs: all of them, or none if the iterable raises half-way."""
+        """Add triples to graphs: all of them, or none if the iterable raises an exception."""
         given = list(quads)
         if self._has_listeners() or any(isinstance(quad[3], QuotedGraph) for quad in given):
             for _ in self.reasoner.versions.steps():
@@ -251,10 +254,11 @@ class CorollaryStore(Store):
             return
 
     def remove(self, triple: _TriplePatternType, context: _ContextType | None = None) -> None:
-        """Take the matching triples out of a graph, or of all graphs.
+        """Remove the matching explicit triples from a graph, or from all graphs.
 
-        What follows from other triples stays, with an ``InferredTripleWarning`` if the pattern names
-        just that triple.
+        A triple that is only inferred stays; a pattern without wildcard then gives an
+        ``InferredTripleWarning``. To decide this, the first removal of an absent triple derives if no state
+        has been derived yet.
         """
         if self._has_listeners():
             self.reasoner.versions.current().to_be_written()
@@ -279,7 +283,7 @@ class CorollaryStore(Store):
                 self.reasoner.versions.change(Version.with_changes, found)
 
     def removeN(self, quads: Iterable[tuple[Node, Node, Node, Graph | None]]) -> None:
-        """Take triples out of graphs, out of all where the graph is None; one warning for all together."""
+        """Remove triples from graphs; None stands for all graphs. At most one ``InferredTripleWarning``."""
         given = list(quads)
         if self._has_listeners():
             self.reasoner.versions.current().to_be_written()
@@ -288,7 +292,7 @@ class CorollaryStore(Store):
         self._warn_of_inferred(self._remove(given))
 
     def _remove(self, quads: Sequence[tuple[Node, Node, Node, Graph | None]]) -> list[Fact]:
-        """Take triples out of graphs. Those that were in none of the graphs that they were to leave."""
+        """Remove triples from graphs. Returns the triples that were in none of their graphs."""
         while True:
             version = self.reasoner.versions.current()
             find = version.terms.find
@@ -306,7 +310,7 @@ class CorollaryStore(Store):
             return missed
 
     def _warn_of_inferred(self, missed: Sequence[Fact]) -> None:
-        """Warn if some of the triples that were to go, and are not explicit, are inferred."""
+        """Warn if some of the ``missed`` triples, which no removal has found, are inferred."""
         if not missed:
             return
         version = self.reasoner.versions.current()
@@ -332,7 +336,7 @@ class CorollaryStore(Store):
             )
 
     def _has_listeners(self) -> bool:
-        """Whether rdflib's events are listened to."""
+        """Whether rdflib's event dispatcher has subscribers."""
         return bool(self.dispatcher.get_map())  # type: ignore[no-untyped-call]
 
     # Reading
@@ -340,8 +344,8 @@ class CorollaryStore(Store):
     def triples(
         self, triple: _TriplePatternType, context: _ContextType | None = None
     ) -> Iterator[tuple[_TripleType, Contexts]]:
-        """The matching triples, each once, with the graphs it is in."""
-        version = self.reasoner.settled()  # before the terms are looked up: what follows may bring new ones
+        """Yields the matching triples, each once, with its graphs."""
+        version = self.reasoner.settled()  # before terms are looked up: rules may have computed new terms
         state = version.state
         pattern = pattern_of(version, triple)
         if pattern is None:
@@ -357,14 +361,17 @@ class CorollaryStore(Store):
             yield (terms[s], terms[p], terms[o]), self._contexts_of(version, state, s, p, o)
 
     def __len__(self, context: _ContextType | None = None) -> int:
-        """How many triples the graph shows, or the store; in constant time once what waits is worked off."""
+        """The number of triples that a graph, or the union, shows. Cost after derivation: O(1)."""
         version = self.reasoner.settled()
         state = version.state
         formula = None if context is None else formula_of(version, context)
         return len(view_of(version, state, context)) if formula is None else formula.fact_count()
 
     def contexts(self, triple: _TripleType | None = None) -> Generator[_ContextType, None, None]:
-        """The graphs, or those that a triple is in."""
+        """The graphs and formulas of the store; for a triple, the graphs that contain it.
+
+        An inferred triple that is explicit in no graph is in ``urn:x-corollary:inferred``.
+        """
         version = self.reasoner.settled()
         state = version.state
         pattern = None if triple is None else pattern_of(version, triple)
@@ -396,13 +403,13 @@ class CorollaryStore(Store):
         queryGraph: str,
         **kwargs: Any,
     ) -> Result:
-        """A SPARQL query's result, over what the store shows now; bound prefixes need no declaration.
+        """Evaluate a SPARQL query over the present facts. Bound prefixes need no declaration.
 
-        ``limits`` may be given beside what rdflib knows: what this query may take, with all that is derived
-        for it. What rdflib's own evaluator answers goes by ``seconds`` and memory only.
+        ``limits`` (an addition to rdflib's arguments) bound the query and the derivation before it. Queries
+        that rdflib's own evaluator answers are bounded by ``seconds`` and memory only.
 
-        NotImplementedError, when called: rdflib's own evaluator shall answer. ExternalAccessRefused, if that
-        would reach files or the network, and the store's ``external`` does not allow it. LimitExceeded,
+        Raises NotImplementedError to hand a query on to rdflib's evaluator; ExternalAccessRefused if the
+        evaluator would access files or the network without permission by ``external``; LimitExceeded;
         Cancelled.
         """
         from corollary.sparql.answer import answer
@@ -416,13 +423,13 @@ class CorollaryStore(Store):
             source = self._source(version, home)
             prefixes = {**dict(version.namespaces), **initNs}
             if formula_of(version, home) is not None:
-                kwargs["formula"] = home  # rdflib's to answer
+                kwargs["formula"] = home  # queries over formulas are answered by rdflib
             return answer(source, query, prefixes, initBindings, home, kwargs, self.external)
 
         return self.reasoner.limited(limits, answered, asked, sys._getframe(1))
 
     def _source(self, version: Version, home: Node) -> QuerySource:
-        """What a query on a graph reads."""
+        """The facts that a query on the graph ``home`` reads."""
         from corollary.sparql.dataset import Source as QuerySource
 
         own = version.terms.find(version.adapter_state.meet(home)) if isinstance(home, BNode) else None
@@ -438,12 +445,12 @@ class CorollaryStore(Store):
 
     @property
     def external(self) -> str:
-        """What queries and updates may reach: ``none``, ``files``, ``network`` or ``all``."""
+        """What queries and updates may access: ``none``, ``files``, ``network`` or ``all``."""
         return self.options.access
 
     @property
     def options(self) -> StoreOptions:
-        """The options, as this thread sees them; also of a closed store."""
+        """The options that this thread sees; available also for a closed store."""
         return cast(StoreOptions, self.reasoner.versions.current().options)
 
     def update(
@@ -454,7 +461,7 @@ class CorollaryStore(Store):
         queryGraph: str,
         **kwargs: Any,
     ) -> None:
-        """Carry out a SPARQL Update request, all of it or nothing: see ``corollary.store.update``.
+        """Carry out a SPARQL Update request, atomically: see ``corollary.store.update``.
 
         ``limits`` may be given as for ``query``.
         """
@@ -476,7 +483,7 @@ class CorollaryStore(Store):
         self.reasoner.limited(limits, changed, carry_out, sys._getframe(1))
 
     def explicit_triples(self, graph: Node) -> Iterator[_TripleType]:
-        """What was put into a graph."""
+        """The explicit triples of a graph. Derives nothing."""
         self.reasoner.versions.change_beside(Version.applied)
         version = self.reasoner.versions.current()
         index = version.quads.graphs.get(version.terms.id_of(version.adapter_state.meet(graph)))
@@ -493,17 +500,17 @@ class CorollaryStore(Store):
         on_error: Literal["stop", "skip"] = "stop",
         progress: Progress | None = None,
     ) -> int:
-        """Add documents: files, folders or addresses, maybe compressed. How many triples were new.
+        """Add documents: files, folders or addresses, maybe compressed. Returns the number of new triples.
 
-        Nothing is cleared. ``format`` goes before suffixes and media types. What a document puts into no
-        graph goes into ``graph``; without one, into the default graph, or into the plain graph that the
-        store is of. Prefixes are bound, as far as they and their namespaces are free. ``progress`` is told
-        what is being read, the triples so far, and the share of all bytes (None: not known).
+        Clears nothing. ``format`` overrides suffixes and media types. Triples that a document puts into no
+        graph go into ``graph``; by default into the default graph, or into the plain graph of the store.
+        Prefixes are bound; existing bindings stay, and a prefix that is in use gets a number. ``progress`` is
+        called with a message, the number of triples so far, and the fraction of all bytes (None: not known).
+        Of the store's limits only ``bytes`` applies.
 
-        It takes as long as it takes: of the store's limits only that of memory concerns it.
-
-        If one document is bad nothing has changed: InputError says which, where, and what to do. With
-        ``on_error="skip"`` bad lines of N-Triples and N-Quads are left out; ``bad_lines`` lists them.
+        Atomic: if one document is bad nothing has changed, and InputError names the document, the place and
+        a remedy. With ``on_error="skip"`` bad lines of N-Triples and N-Quads are left out; ``bad_lines``
+        lists them.
         """
         from corollary.reasoner.parsed_documents import load
         from corollary.store.loading import PARSERS, StoreReceiver
@@ -515,10 +522,10 @@ class CorollaryStore(Store):
         return reasoner.limited(reasoner.limits_of_loading(), read, reasoner.versions, sources, format)
 
     def load_encoded(self, path: str | os.PathLike[str], *, graph: Graph | Node | str | None = None) -> int:
-        """Add the explicit triples of an encoded data set. How many were new.
+        """Add the explicit triples of an encoded data set. Returns the number of new triples.
 
-        What follows from them is derived by the store's rules at the next read, whatever the data set has
-        been closed under. Graphs and prefixes are as in ``load``. InputError if there is no whole data set:
+        The next read derives by the store's rules; the inferred triples of the data set are not used. Graphs
+        and prefixes are treated as in ``load``. Raises InputError if the data set is missing or incomplete;
         then nothing has changed.
         """
         from corollary.reasoner.datasets import load
@@ -527,9 +534,10 @@ class CorollaryStore(Store):
         return load(self.reasoner.versions, path, StoreReceiver(self, graph))
 
     def save_encoded(self, path: str | os.PathLike[str]) -> None:
-        """Write the triples, explicit and inferred, as an encoded data set: a folder for Parquet readers.
+        """Write the explicit and inferred triples as an encoded data set: a folder for Parquet readers.
 
-        It appears whole or not at all, in place of an older one. InputError if it cannot be written.
+        The folder appears completely or not at all, and replaces an older one. Raises InputError if it
+        cannot be written.
         """
         from corollary.reasoner.datasets import save
 
@@ -537,16 +545,17 @@ class CorollaryStore(Store):
         save(version, path, self.target(version, None))
 
     def target(self, version: Version, graph: Graph | Node | str | None) -> int:
-        """The graph to load into; without a name the default graph, or the plain graph of the store."""
+        """The id of the graph to load into: ``graph``, else the default graph or the store's plain graph."""
         if graph is not None:
             return self._graph_id(version, graph if isinstance(graph, Node | Graph) else URIRef(graph))
         terms: Terms = version.terms
         return terms.id_of(version.adapter_state.target()) if is_plain(version) else terms.default
 
     def add_facts(self, facts: Mapping[tuple[int, int], Pairs], *, is_default: bool) -> int:
-        """Inside a transaction, add facts by graph and predicate. How many were new.
+        """Add facts by graph and predicate. Returns the number of new facts.
 
-        ``is_default``: what has no other graph goes where a nameless graph will look.
+        Precondition: called inside a transaction. ``is_default``: the load has no named target, so a later
+        nameless graph becomes an alias of the target (``DefaultGraphAlias``).
         """
         before = self.reasoner.versions.current()
         self.reasoner.versions.change(
@@ -562,7 +571,7 @@ class CorollaryStore(Store):
         return after.quads.fact_count() - before.quads.fact_count()
 
     def _notify(self, version: Version, graph: int, predicate: int, added: Sequence[int]) -> None:
-        """Tell those who listen to the store of facts that were added to a graph."""
+        """Dispatch rdflib's event for each fact added to a graph."""
         terms, context = version.terms, self._context(version, graph)
         for key in added:
             super().add((terms[key >> 32], terms[predicate], terms[key & 0xFFFFFFFF]), context)
@@ -570,15 +579,15 @@ class CorollaryStore(Store):
     # Graphs
 
     def explicit(self) -> Graph:
-        """A graph of the explicit triples of all graphs."""
+        """A read-only graph of the explicit triples of all graphs."""
         return Graph(self, EXPLICIT)
 
     def inferred(self) -> Graph:
-        """A graph of the triples that follow and are not explicit."""
+        """A read-only graph of the inferred triples, those that are explicit in no graph."""
         return Graph(self, INFERRED)
 
     def add_graph(self, graph: Graph) -> None:
-        """Remember a graph even if it is empty; the store is a Dataset's from then on."""
+        """Add a graph, which exists even if it is empty. The store is then no longer a plain store."""
         while True:
             version = self.reasoner.versions.current()
             name = self._graph_id(version, graph, is_used=False)
@@ -591,18 +600,18 @@ class CorollaryStore(Store):
             return
 
     def create_graph(self, graph: Graph) -> None:
-        """Inside a transaction, remember a graph, and leave a plain store a plain one."""
+        """Add a graph; a plain store stays a plain store. Precondition: called inside a transaction."""
         self.reasoner.versions.change(
             Version.with_created, self._graph_id(self.reasoner.versions.current(), graph)
         )
 
     def remove_graph(self, graph: Graph) -> None:
-        """Forget a graph and its triples; the default graph is emptied."""
+        """Remove a graph and its triples. The default graph, which always exists, is emptied."""
         for _ in self.reasoner.versions.steps():
             if self._has_listeners():
                 super().remove((None, None, None), graph)
             version = self.reasoner.versions.current()
-            # not used by that: rdflib's parsers of quads remove the default graph of plain stores, too
+            # is_used=False: rdflib's parsers of quads also remove the default graph of plain stores
             name = self._graph_id(version, graph, is_used=False)
             self.reasoner.versions.change(Version.without_graph, name)
 
@@ -624,7 +633,10 @@ class CorollaryStore(Store):
     # Names and handles
 
     def _graph_id(self, version: Version, context: _ContextType | Node, *, is_used: bool = True) -> int:
-        """The id of a graph that is to be changed. CorollaryError if it is one side of all graphs."""
+        """The id of a graph that is to be changed; ``is_used`` records it as a used graph for the alias.
+
+        Raises CorollaryError for the read-only graphs.
+        """
         alias: DefaultGraphAlias = version.adapter_state
         identifier = (alias.meet if is_used else alias.meant)(identifier_of(context))
         terms: Terms = version.terms
@@ -636,7 +648,7 @@ class CorollaryStore(Store):
         return name
 
     def refuse_side(self, name: Node) -> None:
-        """Raise ``CorollaryError`` if a graph cannot be changed: it shows one side of all graphs."""
+        """Raise CorollaryError for the two read-only graphs, which show E and I - E."""
         terms: Terms = self.reasoner.versions.current().terms
         graph = terms.find(name)
         if graph is not None:
@@ -653,7 +665,7 @@ class CorollaryStore(Store):
 
 
 def _read_from(terms: Terms, iri: URIRef) -> TripleIndex:
-    """The default graph of the document that FROM names."""
+    """The facts of the default graph of the document that FROM names."""
     from corollary.store.loading import read_iri
 
     return read_iri("FROM", iri, terms)[0]

@@ -1,4 +1,4 @@
-"""The options of a store: those of its reasoner, and what queries and updates may reach."""
+"""The options of a store: those of its reasoner, and the external access of queries and updates."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from corollary.language import CorollaryError
 from corollary.reasoner.options import Options, Rule
 
 ACCESS = ("none", "files", "network", "all")
+"""The values of ``external``."""
 
 EXTERNAL = "COROLLARY_EXTERNAL"
-"""The environment variable with the default of ``external``."""
+"""The environment variable with the default value of ``external``."""
 
 
 def known_access(text: str, name: str) -> str:
-    """The text, if it says what may be reached; else CorollaryError."""
+    """Return ``text`` if it is in ``ACCESS``. Raises CorollaryError, which names the option, if not."""
     if text not in ACCESS:
         raise CorollaryError(f"{name}={text}: queries and updates may reach {', '.join(ACCESS[:-1])} or all")
     return text
@@ -25,8 +26,8 @@ def known_access(text: str, name: str) -> str:
 class StoreOptions(Options):
     """The options of a store.
 
-    ``external`` is what queries and updates may reach: ``none``, ``files``, ``network`` or ``all``; if it is
-    None the environment variable COROLLARY_EXTERNAL says it.
+    ``external`` is what queries and updates may access outside of the store: ``none``, ``files``, ``network``
+    or ``all``. None stands for the value of the environment variable COROLLARY_EXTERNAL.
     """
 
     external: str | None = None
@@ -38,16 +39,16 @@ class StoreOptions(Options):
 
     @property
     def access(self) -> str:
-        """What queries and updates may reach. CorollaryError if the environment says something else."""
+        """The access of queries and updates. Raises CorollaryError for a bad value in the environment."""
         if self.external is not None:
             return self.external
         return known_access(os.environ.get(EXTERNAL) or "none", EXTERNAL)
 
     def configured(self, text: str) -> tuple[StoreOptions, str | None]:
-        """The options after a string such as ``rules=rdfs;rules=family.dlog;inferred=apart``.
+        """Parse a configuration string such as ``pets;rules=rdfs;rules=family.dlog;inferred=apart``.
 
-        The other result is what is no option: the place of a store, or None. CorollaryError for an option
-        that does not exist, and for a second place.
+        Returns the changed options, and the part that is no option: the place of a store (``pets``), or None.
+        Raises CorollaryError for an unknown option, and for a second place.
         """
         options, place = replace(self, read_only=False), None
         rules: list[Rule] = []

@@ -1,12 +1,11 @@
-"""SPARQL 1.1 Update: what an operation changes is found first, and applied in one go.
+"""SPARQL 1.1 Update: the changes of an operation are computed first, then applied together.
 
-1. rdflib parses the request. ``_change`` says what one operation removes and adds, without a change
-   to the store.
-2. ``_Change.apply`` writes it through the store, a row a fact; nothing is reasoned.
-3. A request is a transaction: what fails, wherever, takes all of it back.
+1. rdflib parses the request. ``_change`` computes what one operation removes and adds, and changes nothing.
+2. ``_Change.apply`` writes the changes through the store, one pending row for each fact; nothing is derived.
+3. A request is one transaction: an error in any operation rolls back the whole request.
 
-Invariant: a request that fails has changed nothing, and nobody sees one half done. Operations read
-what is inferred, too (WHERE), but change and copy what is explicit.
+Invariant: a request that fails has changed nothing, and no other thread sees a part of a request. WHERE reads
+explicit and inferred facts. Only explicit facts are changed and copied.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ Quad = tuple[Node, Node, Node, Node | None]
 
 
 class UpdateError(CorollaryError):
-    """An operation cannot be carried out on these graphs: what SILENT is silent about."""
+    """An operation cannot be carried out on its graphs. SILENT suppresses this error."""
 
 
 @refuses_deep_nesting
@@ -54,12 +53,12 @@ def run_update(
     caller: FrameType | None,
     base: str | None = None,
 ) -> None:
-    """Carry out a request; if one of its operations fails, none has happened.
+    """Carry out a request. If one of its operations fails, none takes effect.
 
-    ``query_graph`` names the default graph; the other graphs of the store are the named graphs.
-    ``"__UNION__"`` means that the default graph shows all graphs: facts go into the caller's default graph,
-    and are deleted from every graph; ``caller`` is the frame in whose place that is looked for.
-    NotImplementedError hands a text that does not parse back to rdflib.
+    ``query_graph`` names the default graph; the other graphs of the store are the named graphs. With
+    ``"__UNION__"`` the default graph shows all graphs: INSERT adds to the caller's default graph, DELETE
+    removes from every graph. ``caller`` is the frame in which this default graph is looked up. Raises
+    NotImplementedError for a text that does not parse, so that rdflib tries it.
     """
     if not isinstance(request, Update):
         bound = {**dict(store.namespaces()), **prefixes}
@@ -67,7 +66,7 @@ def run_update(
             request = translateUpdate(parse_update(request), base, bound)
         except RecursionError:
             raise
-        except Exception as error:  # rdflib has no common class; perhaps another processor knows the text
+        except Exception as error:  # no common exception class; another processor may know the text
             raise NotImplementedError(f"rdflib has to judge this update: {error}") from error
     operations: list[CompValue] = getattr(request, "algebra", [])
     for name, value in bindings.items():
@@ -84,7 +83,7 @@ def run_update(
             except (UpdateError, UnreadableDocument, ExternalAccessRefused):
                 if not operation.silent:
                     raise
-            except NotImplementedError as error:  # rdflib would take that for an invitation to try it itself
+            except NotImplementedError as error:  # rdflib would evaluate the request again by itself
                 raise CorollaryError(f"{operation.name} cannot be carried out: {error}") from error
             else:
                 change.apply(store)
@@ -96,7 +95,7 @@ def _name(text: str) -> IdentifiedNode:
 
 @dataclass
 class _Change:
-    """What an operation does, in the order in which it is done."""
+    """The changes of one operation. ``apply`` makes them in the order of the fields."""
 
     cleared: list[IdentifiedNode] = field(default_factory=list)
     removed: Sequence[Quad] = ()
@@ -127,14 +126,18 @@ class _Change:
             store.create_graph(handle(name))
 
     def _graphs(self) -> set[Node]:
-        """The graphs that change, but for the default one."""
+        """The names of the graphs that change. None (every graph) is left out."""
         quads = (*self.removed, *self.added)
         names = {*self.cleared, *self.dropped, *self.created, *(graph for *_, graph in quads)}
         return {name for name in names if name is not None}
 
 
 def _change(store: CorollaryStore, operation: CompValue, scope: Scope, initial: Row) -> _Change:
-    """What an operation changes."""
+    """Compute what an operation changes. Does not change the store.
+
+    Raises UpdateError, UnreadableDocument or ExternalAccessRefused, which SILENT suppresses; other
+    ``CorollaryError`` for what SPARQL forbids in templates.
+    """
     match operation.name:
         case "InsertData":
             quads = _quads(operation, scope.default)
@@ -173,7 +176,7 @@ def _change(store: CorollaryStore, operation: CompValue, scope: Scope, initial: 
 
 
 def _quads(template: CompValue | None, default: Node | None) -> list[Quad]:
-    """The quads of a template or a block of data."""
+    """The quads of a template or data block; ``default`` is the graph of triples outside of GRAPH."""
     if template is None:
         return []
     quads: list[Quad] = [(s, p, o, default) for s, p, o in template.triples]
@@ -202,7 +205,7 @@ def _refuse_variables(quads: list[Quad], initial: Row, where: str) -> None:
 
 
 def _filled(template: list[Quad], rows: Iterable[Row]) -> Iterator[Quad]:
-    """A template's quads for every row; blank nodes are new in each. What is not bound is left out."""
+    """Instantiate a template for every row, with new blank nodes. Quads with unbound terms are left out."""
     for row in rows:
         check()
         blank: defaultdict[Node, BNode] = defaultdict(BNode)
@@ -220,13 +223,13 @@ def _filled(template: list[Quad], rows: Iterable[Row]) -> Iterator[Quad]:
 
 
 def _is_legal(quad: Quad) -> bool:
-    """Whether RDF allows it: no literal subject, an IRI for a predicate, and a name for the graph."""
+    """Whether RDF allows a quad: no literal as subject or graph, an IRI as predicate."""
     s, p, _, graph = quad
     return isinstance(s, IdentifiedNode) and isinstance(p, URIRef) and isinstance(graph, IdentifiedNode)
 
 
 def _modification(store: CorollaryStore, operation: CompValue, scope: Scope, initial: Row) -> _Change:
-    """DELETE and INSERT by WHERE: all that is deleted goes before the first is inserted."""
+    """DELETE / INSERT WHERE. All deletions come before the first insertion."""
     given = operation.withClause
     deleted = _quads(operation.delete or None, given or scope.deleted_from)
     inserted = _quads(operation.insert or None, given or scope.default)
@@ -242,7 +245,7 @@ def _modification(store: CorollaryStore, operation: CompValue, scope: Scope, ini
 
 
 def _graphs(store: CorollaryStore, which: str, scope: Scope) -> list[IdentifiedNode]:
-    """The graphs that DEFAULT, NAMED, ALL or an IRI stand for."""
+    """The names of the graphs that DEFAULT, NAMED, ALL or an IRI denotes."""
     if which == "DEFAULT":
         return [scope.default]
     if which not in ("NAMED", "ALL"):
@@ -256,7 +259,7 @@ def _is_there(store: CorollaryStore, name: Node) -> bool:
 
 
 def _transfer(store: CorollaryStore, operation: CompValue, scope: Scope) -> _Change:
-    """ADD, COPY or MOVE: the explicit facts of one graph go into another."""
+    """ADD, COPY or MOVE of the explicit facts of one graph into another."""
     source, target = (scope.default if end == "DEFAULT" else _name(end) for end in operation.graph)
     if source != scope.default and not _is_there(store, source):
         raise UpdateError(
@@ -273,7 +276,7 @@ def _transfer(store: CorollaryStore, operation: CompValue, scope: Scope) -> _Cha
 
 
 def _loading(store: CorollaryStore, operation: CompValue, scope: Scope) -> _Change:
-    """LOAD: the default graph of a document; without ``SPARQL_LOAD_GRAPHS`` a graph we have."""
+    """LOAD of a document's default graph; without ``SPARQL_LOAD_GRAPHS``, of a graph of the store."""
     source: URIRef = operation.iri
     target = operation.graphiri or scope.default
     if not sparql.SPARQL_LOAD_GRAPHS:

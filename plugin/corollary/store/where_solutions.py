@@ -1,7 +1,7 @@
-"""The solutions of an update's WHERE clause, by the store's own queries where they can, else by rdflib.
+"""The solutions of an update's WHERE clause, by the store's query evaluator or else by rdflib's.
 
-A WHERE clause is a SELECT over the variables that the templates need, over the dataset that WITH or
-USING describe. USING never asks the network: its graphs are those of the store.
+A WHERE clause is evaluated as a SELECT of the variables in the templates, over the dataset that WITH or USING
+describe. USING does not access the network: its graphs are graphs of the store.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ if TYPE_CHECKING:
     from corollary.store.store import CorollaryStore
 
 Row = Mapping[str, Identifier]
-"""What variables are bound to; a variable is a string."""
+"""One solution: the bindings of variables, which are strings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The dataset of a request: its default graph, and whether that shows all graphs."""
+    """The dataset of a request: its default graph. ``union``: the default graph shows all graphs."""
 
     default: IdentifiedNode
     union: bool
 
     @property
     def deleted_from(self) -> Node | None:
-        """Where facts of the default graph are deleted; None is everywhere."""
+        """The graph from which DELETE without GRAPH removes facts; None stands for every graph."""
         return None if self.union else self.default
 
 
 def solutions(
     store: CorollaryStore, operation: CompValue, scope: Scope, initial: Row, variables: list[Variable]
 ) -> list[Row]:
-    """What a DELETE WHERE or a DELETE / INSERT WHERE finds, the initial bindings included."""
+    """The solutions of a DELETE WHERE or a DELETE / INSERT WHERE, with the initial bindings added."""
     where = operation.where if operation.name == "Modify" else _pattern(operation)
     using = operation.using or None
     given = None if using else operation.withClause
@@ -68,7 +68,7 @@ def solutions(
             result = store.query(query, {}, initial, default)
             return [{**initial, **cast(Row, row)} for row in result.bindings]
         except NotImplementedError:
-            pass  # the store hands it on to rdflib
+            pass  # a query that only rdflib evaluates
     if silenced:
         refuse("SERVICE SILENT in an update that is rdflib's to answer", silenced[0].term, store.external)
     query.algebra["datasetClause"] = None
@@ -82,7 +82,7 @@ def solutions(
 
 
 def _pattern(operation: CompValue) -> CompValue:
-    """DELETE WHERE: its template is its pattern."""
+    """The pattern of a DELETE WHERE, which is its template."""
     pattern = BGP(operation.triples)
     for graph, triples in operation.quads.items():
         pattern = Join(pattern, GraphPattern(graph, BGP(triples)))
@@ -90,7 +90,7 @@ def _pattern(operation: CompValue) -> CompValue:
 
 
 def _select(where: CompValue, variables: list[Variable], using: Any, prologue: Any) -> Query:
-    """A WHERE clause as a query, made ready as rdflib does it."""
+    """A WHERE clause as a SELECT, translated as rdflib translates queries."""
     projected = Project(where, variables)
     select = CompValue("SelectQuery", p=projected, datasetClause=using, PV=variables)
     select = traverse(select, visitPost=simplify)
@@ -100,19 +100,19 @@ def _select(where: CompValue, variables: list[Variable], using: Any, prologue: A
 
 
 def _has_graph_pattern(part: object) -> bool:
-    """Whether a pattern looks into named graphs."""
+    """Whether a pattern contains GRAPH."""
     if isinstance(part, CompValue):
         return part.name == "Graph" or any(map(_has_graph_pattern, part.values()))
     return isinstance(part, list | tuple) and any(map(_has_graph_pattern, part))
 
 
 def _is_there(store: CorollaryStore, name: Node) -> bool:
-    """Whether the store has a graph."""
+    """Whether the store has a graph of this name."""
     return any(graph.identifier == name for graph in store.contexts())
 
 
 class _StoreDataset(Dataset):
-    """A store as a dataset with any default graph. Looking does not create graphs, as rdflib's would."""
+    """A store as a dataset with any default graph. Unlike rdflib's Dataset, reading creates no graphs."""
 
     def __init__(self, store: CorollaryStore, scope: Scope) -> None:
         super().__init__(store, default_union=scope.union)
@@ -123,7 +123,7 @@ class _StoreDataset(Dataset):
 
 
 def _dataset_of(store: CorollaryStore, using: list[CompValue]) -> Dataset:
-    """The dataset that USING and USING NAMED describe, as a copy."""
+    """A copy in memory of the dataset that USING and USING NAMED describe."""
     dataset = Dataset(Memory())
     for clause in using:
         name = clause.default or clause.named
