@@ -1,7 +1,7 @@
-"""Changes as tasks: some facts are taken away and added back, and the materialisation follows.
+"""Changes of facts as tasks: facts are removed and added back, and the materialisation is maintained.
 
-The idea: a *track* is one materialisation under one strategy. A task that removes facts and one that adds
-the same ones back take turns on it; the facts of every turn are drawn anew, the same for all tracks.
+A *track* is one materialisation under one strategy. Its two tasks alternate: one removes facts, the other
+adds the same facts back. The facts of every turn are drawn at random, and are the same for all tracks.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ METHODS = {
     DRED: f"{ENGINE}, DRed",
     START_OVER: f"{ENGINE}, starting over",
 }
-"""What the tables call a strategy."""
+"""The names of the strategies in the tables."""
 
 
 def drawn(columns: Columns, number: int, times: int, seed: int = 1) -> list[Delta]:
-    """So many facts at random, so many times."""
+    """Draw ``number`` facts at random, ``times`` times."""
     random = np.random.default_rng(seed)
     return [rows_of(columns, random.choice(columns[0].size, number, replace=False)) for _ in range(times)]
 
 
 def rows_of(columns: Columns, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Delta:
-    """Some facts as a transaction takes them: sorted by predicate."""
+    """The facts in the given rows, as a ``Delta``."""
     subjects, predicates, objects = (column[rows] for column in columns)
     keys = pack(subjects, objects)
     return Delta.gathered({predicate: [part] for predicate, part in grouped(predicates, keys)})
 
 
 def without(explicit: TripleIndex, change: Delta) -> TripleIndex:
-    """The explicit facts that are left."""
+    """The explicit facts without those of ``change``."""
     left = explicit.snapshot()
     for predicate, keys in change.items():
         left.remove(predicate, keys)
@@ -56,7 +56,7 @@ def without(explicit: TripleIndex, change: Delta) -> TripleIndex:
 
 
 class Track:
-    """A materialisation that follows changes, and which of them it has followed."""
+    """A materialisation that is maintained under a sequence of changes."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Track:
         *,
         modular: bool = True,
     ) -> None:
-        self._used: list[str] = []  # the strategies of removals, as they turned out
+        self._used: list[str] = []  # the strategy that each removal actually used
         self._facts = facts
         self._program = program
         self._changes = changes
@@ -80,7 +80,7 @@ class Track:
 
     @property
     def engine(self) -> str:
-        """What the tables call it."""
+        """The name of the track in the tables."""
         return (
             METHODS[self._strategy]
             if self._modular
@@ -88,9 +88,10 @@ class Track:
         )
 
     def tasks(self, size: str, number: str) -> list[Task]:
-        """Removing and adding back; ``number`` says how many facts.
+        """The tasks that remove facts and add them back; ``number`` is the number of facts, as a text.
 
-        There is but one way to follow additions, so where that for removals is forced they just go.
+        Additions are the same for every strategy, so tracks with a forced deletion strategy measure removals
+        only.
         """
         warm_up = self._modular
         remove = Task(self.engine, f"{REMOVE} {number}", self._before_removal, self._remove, size, warm_up)
@@ -99,13 +100,13 @@ class Track:
         return [remove, Task(self.engine, f"{ADD} {number}", self._before_addition, self._add, size, warm_up)]
 
     def note(self) -> str:
-        """How often another strategy was used than asked for, if ever."""
+        """How often another strategy than the requested one was used; empty if never."""
         others = Counter(used for used in self._used if used != self._strategy)
         told = ", ".join(f"{used} {count} times" for used, count in others.items())
         return f"{self.engine} used {told}, in {len(self._used)} turns." if told else ""
 
     def _before_removal(self) -> tuple[Delta, TripleIndex]:
-        """What goes this time, and what is left."""
+        """The facts to remove in this turn, and the explicit facts that remain."""
         if self._result is None:
             self._result = materialise(
                 self._all, self._program, self._facts.dictionary, modular=self._modular
@@ -125,7 +126,7 @@ class Track:
         return Outcome(len(self._result.index))
 
     def _before_addition(self) -> Delta:
-        """What comes back."""
+        """The facts to add back, which are removed first if necessary."""
         if self._gone is None:
             self._remove(self._before_removal())
         assert self._gone is not None

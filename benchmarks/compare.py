@@ -1,8 +1,8 @@
 """Compare two runs: ``python benchmarks/compare.py OLD.json NEW.json [--band 0.15]``.
 
-A measurement has changed if its median moved out of the noise band *and* the two runs' ranges do not
-overlap on that side: the best new time is worse than the old median, or the worst is better. Exit code
-1 if Corollary has become slower anywhere, or a demand that held fails now; peers are only shown.
+A measurement has changed if its median moved out of the noise band *and* all new times are on the same side
+of the old median: even the least is slower, or even the most is faster. The exit code is 1 if Corollary has
+become slower anywhere, or a demand that held fails now. Changes of peers are only shown.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Change:
 
 
 def changes(old: dict[str, Any], new: dict[str, Any], band: float) -> list[Change]:
-    """What both runs measured, in the order of the new one."""
+    """The measurements that are in both runs, in the order of the new run."""
     before = {_key(entry): entry for entry in old["measurements"]}
     return [
         Change(key, before[key]["median"], entry["median"], verdict(before[key], entry, band))
@@ -55,7 +55,7 @@ def verdict(old: dict[str, Any], new: dict[str, Any], band: float) -> str:
 
 
 def broken(old: dict[str, Any], new: dict[str, Any]) -> list[dict[str, Any]]:
-    """Demands that held in the old run and fail in the new one. They are known by workload and place."""
+    """Demands that held in the old run and fail in the new one, matched by workload and text."""
     held = {_demand_key(entry) for entry in old["demands"] if entry["holds"]}
     return [entry for entry in new["demands"] if not entry["holds"] and _demand_key(entry) in held]
 

@@ -1,4 +1,4 @@
-"""Corollary as a task: explicit facts as columns of ids in, the materialisation out."""
+"""Corollary as a task: from explicit facts, as columns of ids, to the materialisation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SORT = "np.sort"
 
 @dataclass(slots=True)
 class Facts:
-    """Facts as they come from a loader: a dictionary, and columns of its ids."""
+    """Facts as a loader returns them: a dictionary, and columns of its ids."""
 
     dictionary: TermDictionary
     columns: Columns
@@ -38,16 +38,16 @@ class Facts:
         return Facts(dictionary, read(paths, dictionary))
 
     def index(self) -> TripleIndex:
-        """A fresh index, which nobody has asked for a second order yet."""
+        """A new index; its facts are in one order only, because the second order is computed lazily."""
         return TripleIndex.from_columns(*self.columns)
 
     def close(self, program: Program | None = None) -> Materialisation:
-        """The materialisation, under ``owl2rl`` unless told otherwise."""
+        """The materialisation under ``program``, by default ``owl2rl``."""
         return materialise(self.index(), program or load_profile("owl2rl"), self.dictionary)
 
 
 def reason_task(facts: Facts, size: str, program: Program | None = None) -> Task:
-    """From loaded ids to the fixpoint, warm: kernels are compiled, nothing else is there."""
+    """From loaded ids to the fixpoint. Kernels are compiled; no other state is kept between runs."""
     rules = program or load_profile("owl2rl")
 
     def run(index: TripleIndex) -> Outcome:
@@ -58,7 +58,7 @@ def reason_task(facts: Facts, size: str, program: Program | None = None) -> Task
 
 
 def build_task(facts: Facts, size: str) -> Task:
-    """From columns of ids in any order to an index."""
+    """From unsorted columns of ids to an index."""
 
     def run(columns: Columns) -> Outcome:
         return Outcome(len(TripleIndex.from_columns(*columns)))
@@ -67,7 +67,7 @@ def build_task(facts: Facts, size: str) -> Task:
 
 
 def sort_task(result: TripleIndex, size: str) -> Task:
-    """The physical bar: NumPy sorts the facts of a result, as packed pairs in random order."""
+    """The lower bound for comparison: NumPy sorts the packed facts of a result from random order."""
     keys = shuffled_pairs(result)
 
     def run(shuffled: Keys) -> Outcome:
@@ -77,6 +77,6 @@ def sort_task(result: TripleIndex, size: str) -> Task:
 
 
 def shuffled_pairs(index: TripleIndex) -> Keys:
-    """All facts as subject << 32 | object, in random order."""
+    """All facts as packed keys (subject << 32 | object), in random order."""
     subjects, _, objects = index.columns()
     return np.random.default_rng(0).permutation(pack(subjects, objects))

@@ -1,4 +1,4 @@
-"""Made-up graphs that programs close: categories, places in cliques, and a chain of them."""
+"""Synthetic graphs for programs that close relations: categories, places in cliques, a chain of places."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PREFIX : <{PREFIX}>
 [?x, :broaderTransitive, ?z] :- [?x, :broaderTransitive, ?y], [?y, :broaderTransitive, ?z] .
 [?x, :narrowerTransitive, ?z] :- [?x, :narrowerTransitive, ?y], [?y, :narrowerTransitive, ?z] .
 """
-"""What SKOS says of broader and narrower concepts."""
+"""The rules of SKOS for broader and narrower concepts."""
 
 PLACES = f"""
 PREFIX : <{PREFIX}>
@@ -30,18 +30,19 @@ PREFIX : <{PREFIX}>
 [?y, :near, ?x] :- [?x, :near, ?y] .
 [?x, :near, ?z] :- [?x, :near, ?y], [?y, :near, ?z] .
 """
-"""Places that are near each other are so in cliques."""
+"""The symmetric-transitive closure of nearness, which consists of cliques."""
 
 CATEGORIES_A_SCHEME = 100
 STEPS = 6
-"""A category is below each of so many that come before it in its chain, most of the time."""
+"""A category is below most of this many categories before it in its chain."""
 
 
 def categories(lengths: Sequence[int], seed: int = 0) -> Facts:
-    """Categories in chains of these lengths, the first one on top; and the scheme and the type of each.
+    """Categories in chains of the given lengths, and the scheme and the type of each category.
 
-    Most are below each of the six before them. In every chain longer than 50, each fiftieth category has the
-    one ten places further down above it, so there are cycles.
+    A category is below the category before it, and with probability 0.9 below each of the five before that.
+    Every fiftieth category of a chain is also below the category ten places after it, so chains longer than
+    59 have cycles.
     """
     random = np.random.default_rng(seed)
     first = np.repeat(np.cumsum([0, *lengths[:-1]]), lengths)
@@ -69,7 +70,7 @@ def categories(lengths: Sequence[int], seed: int = 0) -> Facts:
 
 
 def cliques(sizes: Sequence[int], seed: int = 0) -> Facts:
-    """Places in connected groups: a random tree, and half as many edges more; by either of two properties."""
+    """Places in connected groups: random trees, and half as many edges more; two properties alternate."""
     random = np.random.default_rng(seed)
     first = np.repeat(np.cumsum([0, *sizes[:-1]]), sizes)
     nodes = np.arange(first.size)
@@ -82,18 +83,18 @@ def cliques(sizes: Sequence[int], seed: int = 0) -> Facts:
 
 
 def chain_of_places(length: int) -> Facts:
-    """A path."""
+    """A path of ``length`` places."""
     nodes = np.arange(length)
     return _edges(length, nodes[:-1], nodes[1:], ["near"])
 
 
 def named(dictionary: TermDictionary, kind: str, count: int) -> Column:
-    """So many new terms."""
+    """The ids of ``count`` terms with numbered names."""
     return np.array([dictionary.encode(f"<{PREFIX}{kind}{i}>") for i in range(count)], np.uint32)
 
 
 def _edges(size: int, sources: Rows, targets: Rows, properties: Sequence[str]) -> Facts:
-    """Edges between nodes, each by one of the properties in turn."""
+    """Edges between ``size`` nodes; the properties alternate."""
     dictionary = TermDictionary()
     nodes = named(dictionary, "Node", size)
     ids = np.array([dictionary.encode(f"<{PREFIX}{name}>") for name in properties], np.uint32)

@@ -1,8 +1,8 @@
-"""Where and when numbers were measured: without that they say nothing.
+"""Describes the machine, the versions and the date of a run, and makes the C library keep freed memory.
 
-And the one thing about a machine that a run changes. Large arrays are made of pages that the system
-hands out untouched; on a virtual machine the first touch of a page can cost more than all work on it,
-and how much depends on what the host does meanwhile. So a run asks the C library to keep freed memory.
+Large arrays are allocated as fresh pages. On a virtual machine the first access to a fresh page can cost more
+than all work on it, and the cost depends on the load of the host. So a run asks the C library to keep freed
+memory.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any
 
 PROJECT = Path(__file__).resolve().parents[1]
 KEEPING = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "1000000000000", "MALLOC_TOP_PAD_": "268435456"}
-"""What tells glibc to keep freed memory; other C libraries ignore it."""
+"""Settings of glibc to keep freed memory. Other C libraries ignore them."""
 
 PACKAGES = ("corollary", "numpy", "numba", "pyoxigraph", "rdflib", "reasonable", "owlrl")
 
 
 def keep_memory() -> None:
-    """Start the program over, freed memory kept: the C library reads its settings at the start only."""
+    """Restart the program with ``KEEPING`` set: the C library reads its settings at the start only."""
     if not KEEPING.items() <= os.environ.items():
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], os.environ | KEEPING)
 

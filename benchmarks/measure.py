@@ -1,10 +1,10 @@
-"""What a benchmark is made of: tasks that are timed in turns, measurements, and demands on them.
+"""The parts of a benchmark: tasks that are timed in turns, measurements, and demands on measurements.
 
-The idea: only ratios within one run mean anything on a machine that others use too. So the tasks of a
-group (engines on the same facts, or one engine on two sizes) take turns, run by run, and what the
-machine does meanwhile meets all of them; medians are compared, least and most are kept beside them.
+On a shared machine only ratios within one run are meaningful. So the tasks of a group (several engines on the
+same facts, or one engine on two sizes) take turns, run by run, and other load affects all of them. Medians
+are compared; least and most are reported, too.
 
-Invariant: a task's preparation (reading, building what it consumes) is never part of its time.
+Invariant: the preparation of a task (reading and building its input) is never part of its time.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from time import perf_counter
 from typing import Any
 
 ENOUGH_SECONDS = 10.0
-"""A task that has taken so long in all is not repeated any more."""
+"""A task is not repeated any more when its runs have taken this many seconds in total."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a run of the benchmarks was asked for.
+    """The settings of a run of the benchmarks.
 
-    ``peers`` are the other reasoners, ``slow`` those among them that take minutes; ``small`` shrinks
-    made-up workloads to what a test can afford. ``minutes`` is how long a soak takes.
+    ``peers``: measure other reasoners, too. ``slow``: also those that take minutes. ``small``: shrink
+    synthetic workloads to the size of a test. ``minutes``: the duration of each shape of the soak.
     """
 
     repeat: int = 5
@@ -39,7 +39,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a timed run gives back: how many facts there are in the end, and seconds by stage if known."""
+    """The result of a timed run: the number of facts at the end, and the seconds by stage, if known."""
 
     facts: int | None = None
     stages: Mapping[str, float] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Something to time. ``prepare`` makes anew, untimed, what ``run`` is given each time."""
+    """Work to time. Before each timed ``run``, the untimed ``prepare`` makes its argument."""
 
     engine: str
     what: str
@@ -71,7 +71,7 @@ class Measurement:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What makes measurements of two runs comparable."""
+        """The identity by which measurements of two runs are compared."""
         return self.workload, self.size, self.engine, self.what
 
     @property
@@ -87,13 +87,13 @@ class Measurement:
         return max(self.seconds)
 
     def as_json(self) -> dict[str, Any]:
-        """All fields, and the three numbers that people look at."""
+        """All fields, and median, least and most."""
         return asdict(self) | {"median": self.median, "least": self.least, "most": self.most}
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """A number that must be reached: ``value`` at least, or else at most, ``bound``."""
+    """A bound on a value: ``value`` must be at least ``bound`` if ``at_least``, else at most."""
 
     workload: str
     text: str
@@ -112,24 +112,24 @@ class Demand:
 
 @dataclass(slots=True)
 class Results:
-    """What a workload, or a whole run, came to. Notes say what a reader must know to trust the numbers."""
+    """The results of a workload or a whole run. Notes are what a reader needs to interpret the numbers."""
 
     measurements: list[Measurement] = field(default_factory=list)
     demands: list[Demand] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def add(self, other: Results) -> None:
-        """Take in the results of another workload."""
+        """Append the results of another workload."""
         self.measurements += other.measurements
         self.demands += other.demands
         self.notes += other.notes
 
 
 def measure(workload: str, tasks: Sequence[Task], repeat: int) -> list[Measurement]:
-    """Time the tasks in turns: one measurement a task, in order.
+    """Time the tasks in turns. Returns one measurement per task, in order.
 
-    A task with ``warm_up`` runs once more, untimed, before its first turn. A task that has taken more
-    than ``ENOUGH_SECONDS`` in all has no further turns.
+    A task with ``warm_up`` runs once, untimed, before its first turn. A task that has taken more than
+    ``ENOUGH_SECONDS`` in total has no further turns.
     """
     for task in tasks:
         if task.warm_up:

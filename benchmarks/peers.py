@@ -1,10 +1,10 @@
-"""Other people's reasoners on the same files, as tasks.
+"""Other reasoners on the same files, as tasks.
 
-``reasonable`` (Rust, datafrog) answers ``reason()`` with a Python list of rdflib terms, and making
-these takes most of its time. There is no other way to its results, so that call is what Corollary is
-compared with; but two more tasks show what is inside: the same call while rdflib's classes are
-replaced by functions that hand the text through (*no terms*), and once more with nothing left to infer
-(*hand out*: the list alone). The difference of these two is near to what its engine needs.
+``reasonable`` (Rust, datafrog) returns the result of ``reason()`` as a Python list of rdflib terms, and
+creating the terms takes most of the time. There is no other access to the result, so Corollary is compared
+with this call. Two more tasks measure its parts: the same call while rdflib's classes are replaced by
+functions that return the text (*no terms*), and another such call with nothing left to infer (*hand out*: the
+list alone). The difference of the two is close to the time of the engine.
 
 ``owlrl`` (pure Python) works on an rdflib graph in place.
 """
@@ -33,7 +33,7 @@ HAND_OUT = "hand out, no terms"
 
 
 def reasonable_tasks(paths: Sequence[Path], size: str) -> list[Task]:
-    """Loading and reasoning, in this order; N-Triples files only."""
+    """Loading and reasoning, in this order. Precondition: all paths are N-Triples files."""
     loaded: list[Any] = []
 
     def load() -> Any:
@@ -99,7 +99,7 @@ def content(path: Path) -> bytes:
 
 @contextmanager
 def as_turtle(paths: Sequence[Path]) -> Iterator[str]:
-    """The name of a temporary file that holds some N-Triples files; reasonable takes no others."""
+    """The name of a temporary Turtle file with the content of the N-Triples files, as reasonable needs it."""
     with NamedTemporaryFile(suffix=".ttl") as stream:
         for path in paths:
             stream.write(content(path))
@@ -109,7 +109,7 @@ def as_turtle(paths: Sequence[Path]) -> Iterator[str]:
 
 @contextmanager
 def no_terms() -> Iterator[None]:
-    """rdflib's classes hand their first argument through."""
+    """Replace rdflib's term classes by functions that return their first argument."""
 
     def through(text: str, *_: object) -> str:
         return text

@@ -1,7 +1,7 @@
-"""Other rules as tasks: some leave a program and come back, and the materialisation follows.
+"""Changes of rules as tasks: rules are removed and added back, and the materialisation is maintained.
 
-The idea: one materialisation, two programs, the *whole* and a *part* of it. Going from either to the other
-takes turns with materialising the other from scratch.
+There are one materialisation and two programs, the *whole* and a *part* of it. The tasks that change from
+either program to the other take turns with the tasks that materialise the other from scratch.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ADD, REMOVE = "add", "remove"
 
 
 def without(program: Program, names: Iterable[str]) -> Program:
-    """The program without the rules of these names. AssertionError if none has one of the names."""
+    """The program without the rules of these names. Raises AssertionError for a name that no rule has."""
     gone = set(names)
     assert gone <= {rule.name for rule in program}, gone
     return Program(tuple(rule for rule in program if rule.name not in gone))
@@ -31,7 +31,7 @@ def without(program: Program, names: Iterable[str]) -> Program:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Some rules that come and go: following that, and from scratch."""
+    """A change of rules: the measurements (add, remove) of maintenance, and of materialising from scratch."""
 
     followed: tuple[Measurement, Measurement]
     scratch: tuple[Measurement, Measurement]
@@ -43,13 +43,13 @@ class Case:
 
     @property
     def gains(self) -> tuple[float, float]:
-        """How many times as long it takes from scratch: when rules come, and when they go."""
+        """The time from scratch over the time of maintenance, for adding and for removing the rules."""
         add, remove = (s.median / f.median for f, s in zip(self.followed, self.scratch, strict=True))
         return add, remove
 
 
 class RuleTrack:
-    """A materialisation that goes from a program to another one and back."""
+    """A materialisation that changes from one program to another and back."""
 
     def __init__(self, facts: Facts, whole: Program, part: Program) -> None:
         self._facts = facts
@@ -60,7 +60,7 @@ class RuleTrack:
         self._used: list[str] = []
 
     def case(self, workload: str, size: str, rules: str, repeat: int) -> Case:
-        """``repeat`` turns each; ``rules`` says which ones come and go."""
+        """Measure ``repeat`` turns of each task. ``rules`` names the changing rules in tables."""
         pairs = list(zip((f"{ADD} {rules}", f"{REMOVE} {rules}"), self._programs, strict=True))
         tasks = [Task(ENGINE, what, partial(self.before, p), self.follow, size, True) for what, p in pairs]
         tasks += [Task(SCRATCH, what, partial(_same, p), self._close, size, True) for what, p in pairs]
@@ -70,20 +70,20 @@ class RuleTrack:
         return Case((add, remove), (whole, part), note)
 
     def before(self, program: Program) -> Program:
-        """Have the other program's materialisation; the program."""
+        """Make sure that the materialisation is that of the other program. Returns ``program``."""
         if self._result.program == program:
             self.follow(self._other[program])
         return program
 
     def follow(self, program: Program) -> Outcome:
-        """Go on to a program."""
+        """Change to ``program`` by maintenance."""
         self._result, report = maintain(self._result, self._explicit, NOTHING, NOTHING, program=program)
         self._used.append(report.strategy)
         return Outcome(self._result.index.fact_count())
 
     @property
     def result(self) -> Materialisation:
-        """The materialisation at present."""
+        """The present materialisation."""
         return self._result
 
     def _close(self, program: Program) -> Outcome:

@@ -1,5 +1,6 @@
-"""Results as tables for people, on the terminal or, from a JSON file, as Markdown for the docs:
-``python benchmarks/report.py results.json``.
+"""Results as tables: on the terminal, or as Markdown for the docs.
+
+``python benchmarks/report.py results.json`` prints the Markdown of a JSON file.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from benchmarks.measure import Demand, Measurement, Results
 
 
 def print_results(console: Console, results: Results) -> None:
-    """All measurements, then every demand beside what was reached."""
+    """Print all measurements, then every demand with the reached value, then the notes."""
     if results.measurements:
         console.print(measurement_table(results.measurements))
     if results.demands:
@@ -29,7 +30,7 @@ def print_results(console: Console, results: Results) -> None:
 
 
 def measurement_table(measurements: list[Measurement]) -> Table:
-    """One row a measurement."""
+    """One row per measurement."""
     table = Table(title="Seconds", title_justify="left")
     for name in ("workload", "size", "engine", "what"):
         table.add_column(name)
@@ -43,7 +44,7 @@ def measurement_table(measurements: list[Measurement]) -> Table:
 
 
 def demand_table(demands: list[Demand]) -> Table:
-    """One row a demand: what was reached, what was asked."""
+    """One row per demand: the reached value and the bound."""
     table = Table(title="Demands", title_justify="left")
     table.add_column("workload")
     table.add_column("demand")
@@ -60,7 +61,7 @@ def demand_table(demands: list[Demand]) -> Table:
 
 
 def markdown(data: dict[str, Any]) -> Iterator[str]:
-    """The lines of a JSON file's results: where and when, demands, measurements, notes."""
+    """Yield the lines for the results of a JSON file: machine and date, demands, measurements, notes."""
     machine, versions = data["machine"], data["versions"]
     yield f"Measured {data['date'][:10]}, commit {data['commit']}, with `python {data['command']}`, on"
     memory = f"{machine['memory_gb']} GB" + ("" if machine["keeps_memory"] else " (fresh)")
@@ -88,7 +89,7 @@ def markdown(data: dict[str, Any]) -> Iterator[str]:
 
 
 def seconds(value: float) -> str:
-    """Four digits after the point below a second, else two."""
+    """A time in seconds with four decimals below one second, else two."""
     return f"{value:.4f}" if value < 1 else f"{value:.2f}"
 
 

@@ -1,7 +1,7 @@
 """Run the benchmarks: ``python benchmarks/run.py [NAME ...] [--out results.json]``.
 
-Every demand of the project on speed is a row of the last table, beside what this run reached; the exit
-code is 1 if one fails. What the numbers mean stands in docs/benchmarks.md.
+Every performance demand of the project is a row of the last table, with the value that this run reached. The
+exit code is 1 if a demand fails. docs/benchmarks.md explains the numbers.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ WORKLOADS: dict[str, ModuleType] = {
         soak,
     )
 }
-"""Every workload module has NAME, TITLE and run(settings)."""
+"""The workloads by name. Every workload module has ``NAME``, ``TITLE`` and ``run(settings)``."""
 
 
 @click.command()
@@ -84,7 +84,7 @@ def main(
     fresh_memory: bool,
     only_list: bool,
 ) -> None:
-    """Run the workloads NAME... (all if none are named), print tables, maybe write JSON."""
+    """Run the workloads NAME... (all if none are named), print tables, and with --out write JSON."""
     if only_list:
         for name, module in WORKLOADS.items():
             click.echo(f"{name:<12}{module.TITLE}")
@@ -111,7 +111,7 @@ def main(
 
 
 def yardstick(settings: Settings) -> list[Measurement]:
-    """How fast the machine itself is just now: NumPy sorts ten million keys."""
+    """The present speed of the machine: NumPy sorts ten million keys."""
     size = 10_000 if settings.small else 10_000_000
     keys = np.random.default_rng(0).integers(0, 1 << 62, size, np.uint64)
     task = Task("numpy", SORT, lambda: keys, lambda keys: Outcome(np.sort(keys).size), f"{size:,} keys", True)
@@ -119,7 +119,7 @@ def yardstick(settings: Settings) -> list[Measurement]:
 
 
 def find_corpus() -> Path | None:
-    """The folder of benchmark data: what CORPUS says, else shared/data beside the project."""
+    """The folder of benchmark data: the environment variable CORPUS, else ../shared/data; None if missing."""
     folder = Path(os.environ.get("CORPUS") or PROJECT.parent / "shared" / "data")
     return folder if folder.is_dir() else None
 

@@ -1,7 +1,7 @@
 """Wind turbines in chains, and the rule sets about them, after ZodiacEdge.
 
-Xu and Curé, ZodiacEdge: a Datalog Engine With Incremental Rule Set Maintenance (2023). The rules say what
-those of its appendices A, B and C say, and the data have the shape that its section 6 tells of.
+Xu and Curé, ZodiacEdge: a Datalog Engine With Incremental Rule Set Maintenance (2023). The rules are
+equivalent to those of its appendices A, B and C. The data have the shape described in its section 6.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from corollary.language import parse_program
 from corollary.terms.dictionary import TermDictionary
 
 CHAINS = (216, 200, 200, 184)
-"""How many of 800 turbines have p1, p2, p3 and p4 to the next one."""
+"""The lengths of the chains of p1, p2, p3 and p4: 800 turbines in total."""
 
 OUTLIERS = 20
-"""One in so many turbines measures another temperature."""
+"""One in 20 turbines measures a temperature that is 10 degrees higher."""
 
 RULE_SET_1 = parse_program(f"""
 PREFIX : <{PREFIX}>
@@ -59,11 +59,11 @@ RULE_SET_2 = parse_program(_BOTH + "@name r10 [?x, :p20, ?y] :- [?x, :p12, ?y] .
 RULE_SET_3 = parse_program(_BOTH + "@name r10 [?x, :p20, ?y] :- [?x, :p12, ?y], NOT [?y, :p13, ?z] .")
 
 RULE_SETS = {"RS1": RULE_SET_1, "RS2": RULE_SET_2, "RS3": RULE_SET_3}
-"""The programs, by the names that tables call them."""
+"""The programs by their names in tables."""
 
 
 def chain(length: int, seed: int = 0) -> Facts:
-    """Neighbours in a row (data set 1), and the air temperature that each measures, in degrees Celsius."""
+    """A chain of neighbours (data set 1), and the air temperature at each, in degrees Celsius."""
     random = np.random.default_rng(seed)
     dictionary = TermDictionary()
     turbines = named(dictionary, "Turbine", length)
@@ -77,7 +77,7 @@ def chain(length: int, seed: int = 0) -> Facts:
 
 
 def chains(lengths: Sequence[int] = CHAINS) -> Facts:
-    """Four rows, of p1 to p4, that share ends, and a fact of p5 where the first one ends (data set 2)."""
+    """Four consecutive chains, of p1 to p4, and one p5 fact at the end of the first (data set 2)."""
     dictionary = TermDictionary()
     turbines = named(dictionary, "Turbine", sum(lengths) + 1)
     properties = _properties(dictionary, *(f"p{number}" for number in range(1, 6)))

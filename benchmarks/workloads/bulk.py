@@ -1,7 +1,7 @@
-"""Bulk loading: N-Triples from disk to a sorted index, beside pyoxigraph; encoded data sets; memory.
+"""Bulk loading: N-Triples from disk to a sorted index, compared with pyoxigraph; encoded data sets; memory.
 
-*Load* is from files on disk (in the system's cache) to what can be asked: terms in the dictionary, and all
-facts by subject and by object. For pyoxigraph that is ``Store().bulk_load``.
+*Load* is the time from files on disk (in the system's cache) to a queryable state: terms in the dictionary,
+all facts in both orders, by subject and by object. For pyoxigraph it is the time of ``Store().bulk_load``.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ LEAST_ENCODED_RATE = 5.0
 
 UNIVERSITIES = 10
 MANY, FEW = 88, 9
-"""Universities of ten million triples, and of one million."""
+"""Numbers of universities with about ten million triples, and with about one million."""
 
 VOLUMES = 10
 
 
 def run(settings: Settings) -> Results:
-    """Ten universities of the corpus, then one and ten million triples of our own, then an encyclopaedia."""
+    """Ten universities of the corpus, then one and ten million generated triples, then an encyclopaedia."""
     results = Results()
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -72,7 +72,7 @@ def _universities(settings: Settings, folder: Path, results: Results) -> None:
 
 
 def _growth(settings: Settings, folder: Path, results: Results) -> None:
-    """The same shape at two sizes, the larger one as an encoded data set too."""
+    """Universities at two sizes; the larger one also as an encoded data set."""
     few, many = (1, 2) if settings.small else (FEW, MANY)
     _, *paths = generate(many, folder / "many")
     sizes = [f"{few} universities", f"{many} universities"]
@@ -101,7 +101,7 @@ def _encyclopaedia(settings: Settings, folder: Path, results: Results) -> None:
 
 
 def load_task(paths: Sequence[Path], size: str) -> Task:
-    """From files to a dictionary and an index in both orders."""
+    """From files to a dictionary and an index with both orders."""
 
     def run(_: None) -> Outcome:
         index = read_index(paths, TermDictionary())
@@ -124,7 +124,7 @@ def store_task(paths: Sequence[Path], size: str) -> Task:
 
 
 def pyoxigraph_task(paths: Sequence[Path], size: str) -> Task:
-    """From files to pyoxigraph's store in memory."""
+    """From files to pyoxigraph's in-memory store."""
 
     def run(_: None) -> Outcome:
         store = pyoxigraph.Store()
@@ -136,7 +136,7 @@ def pyoxigraph_task(paths: Sequence[Path], size: str) -> Task:
 
 
 def encoded_tasks(paths: Sequence[Path], place: Path, size: str) -> list[Task]:
-    """To an encoded data set, and from it into an rdflib store."""
+    """Writing an encoded data set, and loading it into an rdflib store."""
     dictionary = TermDictionary()
     index = read_index(paths, dictionary)
     data, facts = EncodedDataSet(dictionary, index), index.fact_count()
@@ -179,11 +179,11 @@ pairs = [relation.pairs() for _, relation in index.relations()]
 kept = dictionary.memory() + sum(one.keys.nbytes + one.by_object.nbytes for one in pairs)
 print(json.dumps([index.fact_count(), kept, before, memory("VmHWM")]))
 """
-"""Loads files in a fresh process: triples, bytes kept, bytes of the process before and at its peak."""
+"""Loads files in a new process. Prints triples, bytes kept, and bytes of the process before and at peak."""
 
 
 def memory_demands(paths: Sequence[Path], size: str) -> list[Demand]:
-    """Bytes a triple that are kept, and by which a process grows at most while it loads files; Linux only."""
+    """Bytes per triple: kept at the end, and the largest growth of the process while loading. Linux only."""
     with TemporaryDirectory() as folder:
         command = [sys.executable, "-c", MEASURE_MEMORY, *map(str, paths)]
         done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)

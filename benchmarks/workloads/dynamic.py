@@ -1,10 +1,10 @@
-"""Universities whose facts, rules and ontology change: DYRE's experiment, rebuilt, and edits of a schema.
+"""Universities whose facts, rules and ontology change: DYRE's experiment, and edits of a schema.
 
 De Lima, Kramer, Apinis, Micinski: Incremental Evaluation of Dynamic Datalog Programs as a Higher-order DBSP
-Program (2024), section 5.2, materialise most of the facts, add the rest, and take the rest away: 99 % and
-1 %, 50 % and 50 %, under RDFS and OWL 2 RL. Here rules are taken out and put back too. A schema is edited at
-one place, which should cost as much as what follows from it, whatever the size of the store: a class with few
-instances gets another one above it, and a chain of things becomes transitive.
+Program (2024), section 5.2, materialise most of the facts, add the rest, and remove the rest: 99 % and 1 %,
+50 % and 50 %, under RDFS and OWL 2 RL. Here rules are removed and added back, too. Two edits change one axiom
+of a schema: a class with few instances gets a superclass, and the property of a chain becomes transitive.
+Their cost should be proportional to their consequences, independent of the size of the store.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ NAME = "dynamic"
 TITLE = "universities: facts, rules and axioms come and go, followed and from scratch"
 
 SHARES = (1, 50)
-"""Percent of the facts that come and go."""
+"""Percentages of the facts that are removed and added."""
 
 RULES = {
     "rhodf": ("rdfs2", "rdfs7", "rdfs9"),
     "rdfs": ("rdfs2", "rdfs7", "rdfs9"),
     "owl2rl": ("prp-dom", "prp-spo1", "prp-inv1", "prp-trp", "cls-svf1", "cax-sco"),
 }
-"""Rules that come and go, by profile."""
+"""Rules that are removed and added, by profile."""
 
 CHAINS = (100, 400)
-"""So long are the chains that become transitive: the closure of the second has 16 times the facts."""
+"""Lengths of the chains that become transitive: the closure of the second has 16 times the facts."""
 
 LEAST_INSTANCES = 100
-"""A class of few instances has at least so many."""
+"""Minimal number of instances of the class that gets a superclass; of such classes, the smallest is taken."""
 
 MOST_AXIOM_MS = 20.0
 LEAST_GAIN = 1.0
@@ -50,14 +50,14 @@ MOST_GROWTH_WITH_STORE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Universities:
-    """Some universities: what tables call them, their ontology, and all their facts, these last."""
+    """Universities: their name in tables, the ontology's number of facts, and all facts, ontology first."""
 
     size: str
     schema: int
     facts: Facts
 
     def with_facts(self, subjects: Column, predicate: str, objects: Column) -> Facts:
-        """The facts, and some more at the end."""
+        """The facts, with more facts appended."""
         p = np.full(subjects.size, self.facts.dictionary.encode(predicate), np.uint32)
         more: Columns = (subjects, p, objects)
         s, p, o = (np.concatenate(both) for both in zip(self.facts.columns, more, strict=True))
@@ -65,7 +65,7 @@ class Universities:
 
 
 def run(settings: Settings) -> Results:
-    """Facts and rules on ten universities, axioms on one too."""
+    """Changes of facts, rules and an axiom on ten universities; chains on one and on ten."""
     results = Results()
     chains: dict[int, list[float]] = {length: [] for length in CHAINS}
     numbers = (1,) if settings.small else (1, 10)
@@ -89,14 +89,14 @@ def run(settings: Settings) -> Results:
 
 
 def load(settings: Settings, number: int) -> Universities:
-    """So many universities, ontology first."""
+    """Load ``number`` universities."""
     with files(settings.corpus, number) as (size, paths):
         ontology = Facts.of_files(paths[:1])
         return Universities(size, ontology.columns[0].size, Facts.of_files(paths))
 
 
 def follow_facts(universities: Universities, settings: Settings, results: Results) -> None:
-    """DYRE's steps: all but a share of the data from scratch, that share comes, and goes."""
+    """DYRE's steps: materialise all but a share of the data from scratch, add that share, remove it."""
     facts = universities.facts
     data: Columns = tuple(column[universities.schema :] for column in facts.columns)  # type: ignore[assignment]
     for profile in RULES:
@@ -122,7 +122,7 @@ def follow_facts(universities: Universities, settings: Settings, results: Result
 
 
 def follow_rules(universities: Universities, settings: Settings, results: Results) -> None:
-    """One rule out, and in again."""
+    """Remove and add back single rules."""
     for profile, names in RULES.items():
         program = load_profile(profile)
         size = f"{universities.size}, {profile}"
@@ -138,7 +138,7 @@ def follow_rules(universities: Universities, settings: Settings, results: Result
 
 
 def follow_axiom(universities: Universities, settings: Settings, results: Results) -> None:
-    """A class with few instances gets another one above it."""
+    """Add and remove a superclass of a class with few instances."""
     dictionary = universities.facts.dictionary
     types = universities.facts.index().relation(dictionary.encode(f"<{RDF}type>"))
     classes = types.pairs().distinct_seconds()
@@ -152,7 +152,7 @@ def follow_axiom(universities: Universities, settings: Settings, results: Result
 
 
 def chain(universities: Universities, length: int, settings: Settings, results: Results) -> list[Measurement]:
-    """Things in a row become transitive and plain again."""
+    """Make the property of a chain transitive, and undo it."""
     things = named(universities.facts.dictionary, "Thing", length)
     following = f"<{PREFIX}following>"
     row = replace(universities, facts=universities.with_facts(things[:-1], following, things[1:]))
@@ -165,7 +165,7 @@ def chain(universities: Universities, length: int, settings: Settings, results: 
 def follow_last(
     facts: Facts, size: str, what: str, settings: Settings, results: Results
 ) -> list[Measurement]:
-    """Measurements of the last fact, taken away and added back."""
+    """Measure removing the last fact, and adding it back."""
     last = rows_of(facts.columns, np.array([facts.columns[0].size - 1]))
     track = Track(facts, load_profile("owl2rl"), [last])
     measured = measure(NAME, track.tasks(size, what), settings.repeat)
@@ -176,6 +176,6 @@ def follow_last(
 
 
 def demand_gain(text: str, scratch: Measurement, followed: Measurement, results: Results) -> None:
-    """Following must not take longer than starting from scratch."""
+    """Demand that maintenance is not slower than materialising from scratch."""
     text, gain = f"{text}: from scratch over following", scratch.median / followed.median
     results.demands.append(Demand(NAME, text, gain, LEAST_GAIN, at_least=True))

@@ -1,6 +1,6 @@
-"""Explanations of inferred facts on ten universities: some of every predicate, and of every class.
+"""Explanations of inferred facts on ten universities: a sample of every predicate and of every class.
 
-A fact is explained and printed through the store, as a user would, several times; its time is the median.
+Each fact is explained and printed through the store several times. Its time is the median.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_MILLISECONDS = 50.0
 
 
 def run(settings: Settings) -> Results:
-    """Ten universities, or one; under two profiles."""
+    """Ten universities (one if small) under two profiles."""
     results = Results()
     with files(settings.corpus, 1 if settings.small else 10) as (size, paths):
         for profile in PROFILES:
@@ -45,7 +45,7 @@ def run(settings: Settings) -> Results:
 
 
 def sample(store: CorollaryStore) -> list[_TripleType]:
-    """Inferred facts, up to so many of each predicate, and of rdf:type of each class; in a random order."""
+    """At most ``FACTS_OF_A_KIND`` inferred facts of each predicate and of each class, in random order."""
     kinds = defaultdict(list)
     for triple in store.inferred():
         _, predicate, value = triple
@@ -59,7 +59,7 @@ def sample(store: CorollaryStore) -> list[_TripleType]:
 
 
 def explain_all(store: CorollaryStore, facts: Sequence[_TripleType], size: str, repeat: int) -> Measurement:
-    """Seconds for each fact; ``facts`` counts the rules in all proofs."""
+    """The seconds of each fact. The measurement's ``facts`` is the number of rules in all proofs."""
     seconds, rules = [], 0
     for fact in facts:
         times = []

@@ -1,8 +1,8 @@
-"""What a newcomer waits for: nothing is compiled yet.
+"""The first use after installation, when no kernel is compiled yet.
 
-The README's main commands in fresh processes whose kernel cache is an empty folder, and again with what
-the first time left there; and a graph of a hundred triples, which must not wait for any compiler. The
-second run has its own measure, the first cannot be repeated without emptying the cache again.
+The README's main commands run in new processes, first with an empty kernel cache, then with the cache that
+the first run has filled. A graph of a hundred triples must not wait for a compiler. Every repetition begins
+with an empty cache.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ print(time.perf_counter() - started)
 
 
 def run(settings: Settings) -> Results:
-    """Each case with an empty and with a filled cache; a small run takes the tiny graph only."""
+    """Each case with an empty and with a filled cache; a small run measures the tiny graph only."""
     repeat = 1 if settings.small else min(settings.repeat, 3)
     cases = {TINY: tiny_graph} if settings.small else {MAIN: main_commands, TINY: tiny_graph}
     results = Results()
@@ -70,7 +70,7 @@ def run(settings: Settings) -> Results:
 
 
 def main_commands(folder: Path, environment: dict[str, str]) -> float:
-    """Seconds that the README's two main commands take, each in a process of its own."""
+    """The seconds of the README's two main commands, each in a new process."""
     data = folder / "university"
     started = perf_counter()
     _python(environment, "-c", COMMAND, "generate", "university", "1", "-o", str(data))
@@ -80,14 +80,14 @@ def main_commands(folder: Path, environment: dict[str, str]) -> float:
 
 
 def tiny_graph(folder: Path, environment: dict[str, str]) -> float:
-    """Seconds that a process's first ``materialise`` of a hundred triples takes, imports apart."""
+    """The seconds of the first ``materialise`` of a hundred triples in a new process, without imports."""
     path = folder / "family.nt"
     path.write_text("".join(tiny_triples()))
     return float(_python(environment, "-c", MATERIALISE_ONCE, str(path)))
 
 
 def tiny_triples() -> list[str]:
-    """A hundred triples with a bit of everything: hierarchies, an inverse, a closure, equality."""
+    """A hundred triples with hierarchies, an inverse, a transitive property and equality."""
     prefix = "https://corollary.example/family#"
     rdf_type = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
     rdfs, owl = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2002/07/owl#"
@@ -117,6 +117,6 @@ def tiny_triples() -> list[str]:
 
 
 def _python(environment: dict[str, str], *arguments: str) -> str:
-    """What a fresh Python prints."""
+    """The output of a new Python process."""
     command: Sequence[str] = (sys.executable, *arguments)
     return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout

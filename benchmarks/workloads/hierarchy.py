@@ -1,12 +1,12 @@
-"""A large ontology against a small one: what a class costs that has few instances.
+"""A large ontology against a small one: the cost of classes with few instances.
 
-Both are made of the same pattern: classes on 15 levels, each below two classes of the next level, and
-properties with a domain and a range. The large one has 100,000 classes and 10,000 properties for a
-million individuals, the small one a thousandth of either, and as many individuals as it takes to
-derive equally many facts. An engine whose work depends on facts, not on classes, takes equally long.
+Both ontologies have the same pattern: classes on 15 levels, each below two classes of the next level, and
+properties with a domain and a range. The large ontology has 100,000 classes and 10,000 properties for a
+million individuals. The small one has a thousandth of the classes and properties, and enough individuals to
+infer equally many facts. An engine whose work depends on facts, not on classes, takes equally long.
 
-Parents are found within a block of neighbours, so a class has at most 4 ancestors a level, and the
-closure of the hierarchy stays proportional to the number of classes.
+The parents of a class are in its block of neighbours. So a class has at most 4 ancestors per level, and the
+size of the hierarchy's closure is proportional to the number of classes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PREFIX = "https://corollary.example/hierarchy#"
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How much of everything."""
+    """The numbers of classes, properties, individuals and links between individuals."""
 
     classes: int
     properties: int
@@ -39,13 +39,13 @@ class Shape:
     links: int
 
     def with_individuals(self, individuals: int) -> Shape:
-        """The same ontology, other data: links in proportion."""
+        """The same ontology with other numbers of individuals and, in proportion, links."""
         links = self.links * individuals // self.individuals
         return Shape(self.classes, self.properties, individuals, links)
 
 
 def parents(classes: int) -> tuple[Rows, Rows]:
-    """The edges class -> parent of a hierarchy: class i stands on level i % 15, in column i // 15."""
+    """The edges class -> parent of a hierarchy: class i is on level i % 15, in column i // 15."""
     child = np.arange(classes)
     child = child[child % LEVELS > 0]
     column = child // LEVELS
@@ -60,7 +60,7 @@ def parents(classes: int) -> tuple[Rows, Rows]:
 
 
 def generate(shape: Shape, seed: int = 0) -> Facts:
-    """An ontology of that shape with data: classes and links are drawn evenly."""
+    """An ontology of that shape with data: types and links are drawn uniformly."""
     dictionary = TermDictionary()
     random = np.random.default_rng(seed)
 
@@ -97,13 +97,13 @@ def generate(shape: Shape, seed: int = 0) -> Facts:
 
 
 def inferred(facts: Facts) -> int:
-    """How many facts ``owl2rl`` infers."""
+    """The number of facts that ``owl2rl`` infers."""
     result = facts.close()
     return len(result.index) - len(result.explicit)
 
 
 def matched(shape: Shape, wanted: int) -> tuple[Facts, int]:
-    """Data for an ontology that infer about so many facts (within a few percent), and how many."""
+    """Data for an ontology with about ``wanted`` inferred facts (aim: within 2 %), and their number."""
     facts = generate(shape)
     found = inferred(facts)
     for _ in range(3):
@@ -116,7 +116,7 @@ def matched(shape: Shape, wanted: int) -> tuple[Facts, int]:
 
 
 def run(settings: Settings) -> Results:
-    """Reasoning time of the large ontology over that of the small one."""
+    """The reasoning time of the large ontology over that of the small one."""
     scale = 100 if settings.small else 1
     large = Shape(100_000 // scale, 10_000 // scale, 1_000_000 // scale, 100_000 // scale)
     small = Shape(100, 10, large.individuals, large.links)

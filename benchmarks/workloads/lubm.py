@@ -1,7 +1,7 @@
-"""OWL 2 RL on universities, one and ten: against other reasoners, and against sorting the result.
+"""OWL 2 RL on one and ten universities, compared with other reasoners and with sorting the result.
 
-The Lehigh University Benchmark's own files (LUBM-1, LUBM-10) from the corpus if there is one, else
-universities of Corollary's own generator, whose ontology infers more.
+The data are the Lehigh University Benchmark's files (LUBM-1, LUBM-10) if there is a corpus, else universities
+of Corollary's generator, whose ontology infers more.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_GROWTH = 1.0
 
 
 def run(settings: Settings) -> Results:
-    """One university with all peers, ten without owlrl."""
+    """One university with all peers; ten without owlrl."""
     results = Results()
     per_fact: list[float] = []
     sizes = (1,) if settings.small else (1, 10)
@@ -44,21 +44,21 @@ def run(settings: Settings) -> Results:
 
 @contextmanager
 def files(corpus: Path | None, universities: int) -> Iterator[tuple[str, list[Path]]]:
-    """A name, and the N-Triples files of that many universities, ontology first."""
+    """A name for tables, and the N-Triples files of the given number of universities, ontology first."""
     if corpus is not None:
         folder = corpus / "lubm"
         yield f"lubm-{universities}", [folder / "univ-bench.nt.gz", folder / f"lubm-{universities}.nt.gz"]
         return
     with TemporaryDirectory() as name:
         turtle, *data = generate(universities, name)
-        ontology = Path(name) / "university.nt"  # reasonable and owlrl are fed N-Triples
+        ontology = Path(name) / "university.nt"  # reasonable and owlrl read N-Triples
         dictionary = TermDictionary()
         write(ontology, read([turtle], dictionary), dictionary)
         yield f"university-{universities}", [ontology, *data]
 
 
 def _run_size(settings: Settings, number: int, size: str, paths: Sequence[Path], results: Results) -> float:
-    """Measurements and demands of one size go into the results; returns seconds per inferred fact."""
+    """Add the measurements and demands of one size to the results. Returns the seconds per inferred fact."""
     facts = Facts.of_files(paths)
     closed = facts.close()
     inferred = len(closed.index) - len(closed.explicit)
@@ -66,7 +66,7 @@ def _run_size(settings: Settings, number: int, size: str, paths: Sequence[Path],
     del closed
     measured = measure(NAME, tasks, settings.repeat)
     if settings.peers:
-        # Corollary takes turns with its peers once more, so that whatever else the machine does meets all
+        # measured once more in turns with the peers, so that other load affects all of them
         with_peers = measure(NAME, [*tasks[:1], *reasonable_tasks(paths, size)], settings.repeat)
         measured = [_joined(measured[0], with_peers[0]), *measured[1:], *with_peers[1:]]
         if settings.slow and number == 1:
@@ -84,12 +84,12 @@ def _run_size(settings: Settings, number: int, size: str, paths: Sequence[Path],
 
 
 def _joined(one: Measurement, other: Measurement) -> Measurement:
-    """The same task measured twice."""
+    """Two measurements of the same task as one."""
     return Measurement(*one.key, one.seconds + other.seconds, other.facts, other.stages)
 
 
 def demands(number: int, size: str, seconds: dict[tuple[str, str], float]) -> list[Demand]:
-    """What is asked of that size, as far as it was measured."""
+    """The demands on that size, as far as they were measured."""
     reason, build = seconds[ENGINE, REASON], seconds[ENGINE, BUILD]
     found = []
     if (REASONABLE, REASON) in seconds:

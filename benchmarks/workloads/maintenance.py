@@ -1,8 +1,8 @@
 """Changes under owl2rl on one and ten universities: single triples through the store, and shares of all data.
 
-Triples are drawn evenly from the data; the ontology stays. A single update is timed from ``add`` or
-``remove`` to the end of the first read after it, whose work includes all reasoning. Every one brings another
-triple. ``reasonable`` and owlrl know no changes, so they are timed at what they do instead: they start over.
+Triples are drawn uniformly from the data; the ontology does not change. A single update is timed from ``add``
+or ``remove`` to the end of the first read after it, which includes all reasoning. Every update has another
+triple. ``reasonable`` and owlrl have no incremental maintenance, so they are timed from scratch.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Triple = tuple[Node, Node, Node]
 
 
 def run(settings: Settings) -> Results:
-    """Single updates on one and ten universities in turns; then shares of ten, and the peers."""
+    """Single updates on one and ten universities in turns, then shares of ten universities, and the peers."""
     numbers = (1,) if settings.small else (1, 10)
     graphs: list[Updated] = []
     batches: list[Measurement] = []
@@ -68,7 +68,7 @@ def run(settings: Settings) -> Results:
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """A graph, and triples to add to it and to remove from it."""
+    """A graph, the triples to add to it, and the triples to remove from it."""
 
     size: str
     graph: Graph
@@ -77,7 +77,7 @@ class Updated:
 
     @staticmethod
     def of(size: str, paths: Sequence[Path], updates: int) -> Updated:
-        """The graph of some files, the ontology first, but for some triples of the data."""
+        """The graph of the files (ontology first) without the triples of the data that are to be added."""
         lines = sorted({line for path in paths[1:] for line in content(path).splitlines(keepends=True)})
         some = Random(1).sample(lines, 2 * updates)
         to_add, to_remove = (
@@ -92,7 +92,7 @@ class Updated:
 
 
 def single_updates(graphs: Sequence[Updated]) -> list[Measurement]:
-    """One update after the other, in turns: adding and removing, in every graph."""
+    """Time adding and removing one triple, in turns over all graphs. The first tenth is not counted."""
     seconds: dict[tuple[str, str], list[float]] = {}
     for updated in graphs:
         len(updated.graph)
@@ -115,7 +115,7 @@ def single_updates(graphs: Sequence[Updated]) -> list[Measurement]:
 
 
 def measure_shares(size: str, paths: Sequence[Path], settings: Settings) -> list[Measurement]:
-    """Shares of the data go and come back."""
+    """Remove shares of the data, and add them back."""
     facts = Facts.of_files(paths)
     data = read(paths[1:], facts.dictionary)
     found: list[Measurement] = []
@@ -133,7 +133,7 @@ def measure_shares(size: str, paths: Sequence[Path], settings: Settings) -> list
 
 
 def measure_peers(size: str, paths: Sequence[Path], number: int, settings: Settings) -> list[Measurement]:
-    """What the others need to start over: ``reasonable``, and owlrl if it is one university."""
+    """The peers' times from scratch: ``reasonable``, and owlrl for one university."""
     tasks = reasonable_tasks(paths, size)[:2]  # loading, and reasoning over what was loaded
     (*_, reason) = measure(NAME, tasks, settings.repeat)
     if settings.slow and number == 1:
@@ -142,7 +142,7 @@ def measure_peers(size: str, paths: Sequence[Path], number: int, settings: Setti
 
 
 def single_demands(measured: Sequence[Measurement]) -> list[Demand]:
-    """Milliseconds on the last size, and growth from the first."""
+    """Demands on single updates: milliseconds at the last size, and growth from the first."""
     seconds = {(m.size, m.what): m.median for m in measured}
     first, last = measured[0].size, measured[-1].size
     return [
@@ -160,9 +160,9 @@ def single_demands(measured: Sequence[Measurement]) -> list[Demand]:
 
 
 def share_demands(measured: Sequence[Measurement]) -> list[Demand]:
-    """Against materialising from scratch, index included; removal against addition; against starting over.
+    """Demands on shares: against materialising from scratch, removal against addition, against starting over.
 
-    Whoever starts over has the index of explicit facts already.
+    From scratch includes building the index of explicit facts. Starting over has this index already.
     """
     seconds = {(m.engine, m.what): m.median for m in measured}
 
@@ -191,6 +191,6 @@ def share_demands(measured: Sequence[Measurement]) -> list[Demand]:
 
 
 def against(peer: Measurement, singles: Sequence[Measurement]) -> str:
-    """How much faster a single update is than a peer that starts over."""
+    """A note: the time of a peer from scratch over that of a single update."""
     times = ", ".join(f"{m.what}: {peer.median / m.median:,.0f}" for m in singles if m.size == peer.size)
     return f"{peer.size}: {peer.engine} starts over; times as long as Corollary needs to {times}."

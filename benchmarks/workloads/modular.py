@@ -1,11 +1,11 @@
-"""Tables 1 and 2 of Hu, Motik, Horrocks, Modular Materialisation of Datalog Programs (2019), rebuilt.
+"""Tables 1 and 2 of Hu, Motik, Horrocks, Modular Materialisation of Datalog Programs (2019), repeated.
 
-Four programs that close relations: LUBM-LE, whose rules come from the corpus, on universities of our own
-generator; a random acyclic graph (DAG-R); categories in long chains with cycles, as in SKOS; and places in
-cliques, as in Claros-LE. Each is materialised, loses facts in one transaction and gets them back: 1,000 as in
-the paper, and a quarter of all. Modules are compared with semi-naive evaluation of all rules, and ways to
-follow removals with one another and with starting over. Where semi-naive evaluation would take minutes it
-gets a smaller instance.
+Four programs close relations: LUBM-LE, whose rules come from the corpus, on generated universities; a random
+acyclic graph (DAG-R); categories in long chains with cycles, as in SKOS; and places in cliques, as in
+Claros-LE. Each is materialised; then facts are removed in one transaction and added back: 1,000 as in the
+paper, and a quarter of all. Modules are compared with semi-naive evaluation of all rules. Deletion strategies
+are compared with each other and with starting over. Where semi-naive evaluation would take minutes, it gets a
+smaller instance.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ OUR_NAMES = {
     "teacherOf": "teaches",
     "teachingAssistantOf": "assistsWith",
 }
-"""What our universities call differently from the Lehigh University Benchmark."""
+"""Names of the Lehigh University Benchmark, and the different names in generated universities."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A program with facts."""
+    """A program with facts. ``semi_naive``: also measure semi-naive evaluation."""
 
     name: str
     program: Program
@@ -68,7 +68,7 @@ class Case:
 
 
 def run(settings: Settings) -> Results:
-    """Every case: materialising, and changes of either size; then a chain by itself."""
+    """For every case materialisation, and changes of both sizes; then one chain of places."""
     results = Results()
     for case in cases(settings):
         _run_case(case, settings, results)
@@ -83,7 +83,7 @@ def run(settings: Settings) -> Results:
 
 
 def cases(settings: Settings) -> Iterator[Case]:
-    """The programs with their facts: those that semi-naive evaluation closes soon, and larger ones."""
+    """The programs with their facts: small ones for semi-naive evaluation, and large ones."""
     if settings.corpus is not None:
         text = (settings.corpus / "programs" / "LUBM_LE.dlog").read_text()
         with lubm.files(None, 1 if settings.small else 10) as (_, (_, *data)):
@@ -103,14 +103,14 @@ def cases(settings: Settings) -> Iterator[Case]:
 
 
 def in_our_terms(text: str) -> str:
-    """A program about the Lehigh University Benchmark's universities as one about ours."""
+    """Rename the Lehigh University Benchmark's vocabulary in a program to that of generated universities."""
     for theirs, ours in OUR_NAMES.items():
         text = text.replace(f"<{UNIV_BENCH}{theirs}>", f"<{UNIV_BENCH}{ours}>")
     return text.replace(UNIV_BENCH, ONTOLOGY)
 
 
 def _run_case(case: Case, settings: Settings, results: Results) -> None:
-    """Measurements, demands and notes of one case go into the results."""
+    """Add the measurements, demands and notes of one case to the results."""
     tasks = [reason_task(case.facts, case.name, case.program)]
     if case.semi_naive:
         tasks.append(semi_naive_task(case))
@@ -145,7 +145,7 @@ def _run_case(case: Case, settings: Settings, results: Results) -> None:
 
 
 def demands(measured: Sequence[Measurement]) -> list[Demand]:
-    """The closure in a few times what sorting takes, and changes no dearer than starting over."""
+    """Demands on DAG-R: the closure relative to sorting, and changes relative to materialising."""
     ours = {m.what: m.median for m in measured if m.engine == ENGINE}
     (sort,) = (m.median for m in measured if m.what == SORT)
     reason, build = ours.pop(REASON), ours.pop(BUILD)

@@ -1,7 +1,7 @@
-"""The 14 LUBM queries over what follows under ``owl2rl``, beside pyoxigraph over the same triples.
+"""The 14 LUBM queries over the materialisation under ``owl2rl``, and pyoxigraph on the same triples.
 
-Every answer is compared with the published ones before anything is timed. rdflib's own evaluator over
-its Memory store does what it can do in seconds.
+All answers are compared with the published ones before anything is timed. rdflib's evaluator over its Memory
+store gets the queries that it answers in seconds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TITLE = "the 14 LUBM queries under owl2rl, beside pyoxigraph"
 
 QUERIES = range(1, 15)
 TOO_MUCH_FOR_RDFLIB = (2, 8, 9)
-"""Minutes each."""
+"""Queries that take rdflib's evaluator minutes each."""
 
 PYOXIGRAPH = "pyoxigraph"
 MOST_OVER_PYOXIGRAPH = 3.0
@@ -66,7 +66,7 @@ def run(settings: Settings) -> Results:
 
 
 def demands(size: str, seconds: dict[str, float]) -> list[Demand]:
-    """What is asked of the time for all queries, if the peer was measured."""
+    """The demand on the time of all queries, if the peer was measured."""
     if PYOXIGRAPH not in seconds:
         return []
     ratio = seconds[ENGINE] / seconds[PYOXIGRAPH]
@@ -74,18 +74,18 @@ def demands(size: str, seconds: dict[str, float]) -> list[Demand]:
 
 
 def each_query(measured: Measurement) -> str:
-    """The last run, query by query."""
+    """A note: the times of the last run by query."""
     times = "; ".join(f"{name}: {seconds * 1000:.1f}" for name, seconds in measured.stages.items())
     return f"{measured.size}: milliseconds a query in the last run of {measured.engine}: {times}."
 
 
 def query_text(folder: Path, number: int) -> str:
-    """A LUBM query."""
+    """The text of a LUBM query."""
     return (folder / f"q{number}.rq").read_text("utf-8")
 
 
 def published_rows(folder: Path, number: int) -> Counter[tuple[str, ...]]:
-    """The published answers of a LUBM query, over one university."""
+    """The published answers of a LUBM query for one university, as a bag of rows."""
     path = folder / "answers" / f"answers_query{number}.csv.gz"
     text = gzip.decompress(path.read_bytes()).decode()
     if text.startswith("NO ANSWERS"):
@@ -95,12 +95,12 @@ def published_rows(folder: Path, number: int) -> Counter[tuple[str, ...]]:
 
 
 def rows(result: Iterable[Any]) -> Counter[tuple[str, ...]]:
-    """A result in the form of the published answers."""
+    """A result as a bag of rows, for comparison with the published answers."""
     return Counter(tuple(str(term) for term in row) for row in result)
 
 
 def oxigraph(graph: Graph) -> Any:
-    """What a graph shows, in a pyoxigraph store."""
+    """A pyoxigraph store with all triples of a graph."""
     import pyoxigraph
 
     store = pyoxigraph.Store()
@@ -110,7 +110,7 @@ def oxigraph(graph: Graph) -> Any:
 
 
 def query_task(engine: str, ask: Ask, texts: dict[int, str], size: str, what: str = ALL) -> Task:
-    """From the texts of queries, seen before, to lists of rows of terms."""
+    """From the texts of queries, parsed before, to lists of rows of terms."""
 
     def run(_: None) -> Outcome:
         found, seconds = 0, {}
@@ -124,7 +124,7 @@ def query_task(engine: str, ask: Ask, texts: dict[int, str], size: str, what: st
 
 
 def parse_task(texts: dict[int, str], size: str) -> Task:
-    """What the queries cost once more when they are new: rdflib's parser."""
+    """The additional cost of new queries: rdflib's parser."""
 
     def run(_: None) -> Outcome:
         for text in texts.values():

@@ -16,7 +16,7 @@ LARGEST_VOCABULARIES = 3
 
 
 def run(settings: Settings) -> Results:
-    """Reasoning time of every ontology."""
+    """The reasoning time of every ontology."""
     results = Results()
     if settings.corpus is None:
         results.notes.append("real: left out, it needs the corpus")
@@ -29,7 +29,7 @@ def run(settings: Settings) -> Results:
 
 
 def ontologies(folder: Path) -> Iterator[tuple[str, list[Path]]]:
-    """Names and files: ontologies alone, vocabularies together, buildings with the Brick they use."""
+    """Names and files: single ontologies, all vocabularies together, buildings with their Brick version."""
     brick = folder / "brick"
     vocabularies = sorted((folder / "vocabularies").glob("*.nt.gz"))
     largest = sorted(vocabularies, key=lambda path: -path.stat().st_size)[:LARGEST_VOCABULARIES]

@@ -1,10 +1,9 @@
-"""Rules that come and go: the experiments of ZodiacEdge (Xu and Curé 2023, section 6), rebuilt.
+"""Changes of rules: the experiments of ZodiacEdge (Xu and Curé 2023, section 6).
 
-Its figures 7 and 8 take groups of rules from rule set 2 and put them back, its tables 2 and 3 from rule
-set 3; here every single rule has its turn too. Its figure 9 does so with the symmetry and the transitivity
-of rule set 1, and with a fact, and its figure 10 with turbines. Following a change is compared with
-materialising from scratch what holds after it. Leaf rules, which derive what no other rule reads, should cost
-nothing beside the rest.
+Its figures 7 and 8 remove groups of rules from rule set 2 and add them back, its tables 2 and 3 from rule set
+3. Here single rules are changed, too. Its figure 9 changes the symmetry and the transitivity of rule set 1,
+and a fact, its figure 10 turbines. Maintenance is compared with materialising the result from scratch. The
+cost of a leaf rule, whose conclusions no other rule reads, should be negligible.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], ...]] = {
 LEAVES = {"RS1": ("r6",), "RS2": ("r17", "r18"), "RS3": ()}
 
 LONG = 4
-"""Leaf rules also get chains so many times as long: there what following always costs is little."""
+"""Leaf rules are also measured on chains 4 times as long, where fixed costs of maintenance matter less."""
 
 LEAST_GAIN = 1.0
 LEAST_GAIN_OF_LEAF = 100.0
@@ -39,7 +38,7 @@ MOST_SECONDS = 1.0
 
 
 def run(settings: Settings) -> Results:
-    """All groups of rules over all data; then facts that come and go."""
+    """All groups of rules over all data; then changes of facts."""
     results = Results()
     slowest = 0.0
     for name, size, facts in data(settings):
@@ -64,7 +63,7 @@ def run(settings: Settings) -> Results:
 
 
 def data(settings: Settings) -> Iterator[tuple[str, str, Facts]]:
-    """Rule sets with the data they are for, and what tables call both."""
+    """The rule sets with their data, and the name of both in tables."""
     for length in (20,) if settings.small else (50, 100, 200, 400):
         yield "RS1", f"RS1, {length} turbines", turbines.chain(length)
     lengths = (12, 10, 10, 8) if settings.small else turbines.CHAINS
@@ -73,13 +72,13 @@ def data(settings: Settings) -> Iterator[tuple[str, str, Facts]]:
 
 
 def case(facts: Facts, program: Program, group: Sequence[str], size: str, settings: Settings) -> Case:
-    """The measurements of one group."""
+    """The measurements of one group of rules."""
     track = RuleTrack(facts, program, without(program, group))
     return track.case(NAME, size, ", ".join(group), settings.repeat)
 
 
 def demands(size: str, cases: dict[tuple[str, ...], Case]) -> list[Demand]:
-    """No group may cost more than starting from scratch."""
+    """Demand that maintenance is not slower than from scratch for any group of rules."""
     found = []
     for position, what in enumerate((ADD, REMOVE)):
         worst = min(cases, key=lambda group: cases[group].gains[position])
@@ -90,7 +89,7 @@ def demands(size: str, cases: dict[tuple[str, ...], Case]) -> list[Demand]:
 
 
 def leaf_demands(size: str, cases: dict[str, Case]) -> list[Demand]:
-    """A leaf rule must cost next to nothing."""
+    """Demand that the cost of a leaf rule is negligible."""
     return [
         Demand(NAME, f"{size}, {what} leaf {rule}", gain, LEAST_GAIN_OF_LEAF, at_least=True)
         for rule, each in cases.items()
@@ -99,7 +98,7 @@ def leaf_demands(size: str, cases: dict[str, Case]) -> list[Demand]:
 
 
 def follow_facts(settings: Settings, results: Results) -> None:
-    """A fact of a chain goes and comes back; so do the last turbines of another."""
+    """Remove a fact of a chain and add it back; the same for the last turbines of another chain."""
     lengths = (20,) if settings.small else (50, 100, 200, 400)
     for length in lengths:
         facts = turbines.chain(length)
@@ -120,7 +119,7 @@ def track_facts(
     settings: Settings,
     results: Results,
 ) -> None:
-    """Measurements of some rows of the facts, taken away and added back, beside those from scratch."""
+    """Measure removing some rows of the facts, adding them back, and materialising from scratch."""
     track = Track(facts, turbines.RULE_SET_1, [rows_of(facts.columns, rows)])
     tasks = [*track.tasks(size, what), reason_task(facts, size, turbines.RULE_SET_1)]
     results.measurements += measure(NAME, tasks, settings.repeat)

@@ -1,11 +1,11 @@
-"""Minutes of mixed changes and queries on one store: as fast, and in as little memory, at the end.
+"""Minutes of mixed changes and queries on one store: neither latency nor memory may grow.
 
-What is there stays as much as it was, while terms come and go all the time: a new thing gets the facts of
-one that is there, under a name and with a label that no other ever had, and goes again; explicit triples go
-and come back; so do graphs, prefixes and rules. Twice in each tenth of the time the store is compacted.
+The number of facts stays constant, while new terms are created all the time. A new thing gets the facts of an
+existing one, a new name and a new label, and is removed later. Explicit triples are removed and added back.
+Graphs, prefixes and rules are added and removed. The store is compacted twice in each tenth of the time.
 
-Latency is CPU time, over that of some fixed work between the operations: other programs slow down both. Every
-shape has a process of its own.
+Latency is CPU time relative to that of fixed work between the operations: other programs slow down both.
+Every shape runs in its own process.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ MOST_GROWTH = 1.2
 SMALL_MINUTES = 0.3
 TENTHS = 10
 COMPACTIONS = 2
-"""So often is the store compacted in each tenth of the time."""
+"""Number of compactions of the store in each tenth of the time."""
 
 THINGS = 200
-"""New individuals that are there at a time, and explicit triples that are away at a time."""
+"""Number of new individuals in the store at any time; also of the explicit triples that are removed."""
 
 CONCEPTS = 3000
 DEEP = 100
-"""So long is a chain of narrower ones; the others are a tree."""
+"""Length of a chain of narrower concepts; all other concepts are a tree."""
 
 SCHEMA = (str(OWL), str(RDFS))
-"""Terms by which the schema is known. It stays, so that as much follows at the end as at the beginning."""
+"""Namespaces of the schema. Its triples are not removed, so the number of inferred facts stays constant."""
 
 Triple = tuple[Node, Node, Node]
 Numbers = NDArray[np.float64]
@@ -77,7 +77,7 @@ def run(settings: Settings) -> Results:
 
 
 def report(lived: dict[str, Any], results: Results) -> None:
-    """The first and the last tenth of a life, as demands and in a note."""
+    """Add demands and a note that compare the first and the last tenth of a life."""
     size, (first, *_, last) = lived["size"], lived["tenths"]
     texts = []
     for what, unit in UNITS.items():
@@ -95,7 +95,7 @@ def report(lived: dict[str, Any], results: Results) -> None:
 
 
 UNITS = {"median latency": "ms", "99th percentile": "ms", "memory": "MB", "file": "MB"}
-"""What is asked of a tenth: of memory and file, the most."""
+"""The figures of a tenth, and their units. Memory and file are maxima."""
 
 FIXED = "fixed work"
 
@@ -115,7 +115,7 @@ def university() -> Iterator[tuple[str, CorollaryStore]]:
 
 @contextmanager
 def thesaurus() -> Iterator[tuple[str, CorollaryStore]]:
-    """Concepts below each other, and a transitive closure of that, in a folder."""
+    """A hierarchy of concepts, with its transitive closure, in a folder."""
     with TemporaryDirectory() as folder:
         store = CorollaryStore()
         store.open(folder, create=True)
@@ -130,7 +130,7 @@ def thesaurus() -> Iterator[tuple[str, CorollaryStore]]:
 
 
 def broader(number: int) -> int:
-    """The concept above another one."""
+    """The number of the concept above the given one."""
     if number <= DEEP:
         return number - 1
     place = number - DEEP
@@ -152,7 +152,7 @@ SHAPES = {"university": university, "thesaurus": thesaurus}
 
 @dataclass
 class Life:
-    """A store at work: what was put into it, and what is away just now."""
+    """A store, the new things in it, and the explicit triples that are removed at present."""
 
     store: CorollaryStore
     chance: random.Random = field(default_factory=lambda: random.Random(0))
@@ -168,7 +168,7 @@ class Life:
         self.number = 0
 
     def new_thing(self) -> tuple[URIRef, list[Triple]]:
-        """A thing that never was, with the facts of one that is there."""
+        """A new thing, with the facts of an existing subject and a new label."""
         self.number += 1
         thing = EX[f"thing{self.number}"]
         like = self.store.triples((self.chance.choice(self.subjects), None, None), self.store.explicit())
@@ -176,7 +176,7 @@ class Life:
         return thing, [*facts, (thing, RDFS.label, Literal(f"the thing of number {self.number}"))]
 
     def add(self) -> None:
-        """Triple by triple, and a read."""
+        """Add a new thing triple by triple, and read it. Forgets the oldest thing if there are too many."""
         thing, facts = self.new_thing()
         for triple in facts:
             self.graph.add(triple)
@@ -186,13 +186,13 @@ class Life:
             self.forget()
 
     def forget(self) -> None:
-        """By a pattern, and a read."""
+        """Remove the oldest thing by a pattern, and read."""
         thing = self.things.popleft()
         self.graph.remove((thing, None, None))
         assert not list(self.graph.triples((thing, RDFS.label, None)))
 
     def remove(self) -> None:
-        """Any explicit triple; the one that is away for longest comes back."""
+        """Remove a random explicit triple. If too many are removed, the oldest of them is added back."""
         triple = self.chance.choice(self.explicit)
         self.graph.remove(triple)
         self.away.append(triple)
@@ -206,7 +206,7 @@ class Life:
         list(self.graph.triples((None, None, subject)))
 
     def query(self) -> None:
-        """A text that is new, one that is known, and one with bindings."""
+        """Evaluate a query with a new text, one with a known text, and one with initial bindings."""
         subject = self.chance.choice(self.subjects)
         list(self.graph.query(f"SELECT ?o ?n {{ <{subject}> ?p ?o OPTIONAL {{ ?o ?q ?n }} }} LIMIT 100"))
         list(self.graph.query("SELECT ?c (COUNT(?x) AS ?n) { ?x a ?c } GROUP BY ?c"))
@@ -231,7 +231,7 @@ class Life:
             len(self.graph)
 
     def commit(self) -> None:
-        """One thing for another, in a transaction."""
+        """Add a thing, and forget the oldest, in a transaction."""
         with self.store.transaction():
             self.add()
 
@@ -274,17 +274,17 @@ WEIGHTS: dict[Callable[[Life], None], float] = {
     Life.explain: 2,
     Life.change_rules: 0.5,
 }
-"""How often each kind of operation comes, beside the others."""
+"""The relative frequency of each kind of operation."""
 
 APART = (Life.change_rules, Life.compact)
-"""What derives much or all anew: it does not count as latency."""
+"""Operations that derive much or everything again: they do not count for the latency."""
 
 
 def live(size: str, store: CorollaryStore, minutes: float) -> dict[str, Any]:
-    """Changes and queries for ``minutes``: counts, and the figures of each tenth of the time."""
+    """Run operations for ``minutes``. Returns counts, and the figures of each tenth of the operations."""
     life = Life(store)
     for kind in (*[Life.add, Life.remove] * 2 * THINGS, *[*WEIGHTS] * 10, Life.compact):
-        kind(life)  # so that the first tenth begins with as much as the last
+        kind(life)  # so that the first tenth has as much data as the last
     gc.collect()
     log: list[tuple[float, float, float, float]] = []
     kinds: dict[str, int] = {}
@@ -304,7 +304,7 @@ def live(size: str, store: CorollaryStore, minutes: float) -> dict[str, Any]:
 
 
 def fixed_work() -> float:
-    """The CPU time of something that is always the same: objects, texts, and a sorted array."""
+    """The CPU time of constant work: objects, texts, and a sorted array."""
     started = process_time()
     texts = {f"{number}": number for number in range(2_000)}
     np.sort(np.fromiter((texts[text] * 7919 % 2_000 for text in texts), np.int64))
@@ -312,7 +312,7 @@ def fixed_work() -> float:
 
 
 def figures(spent: Numbers, fixed: Numbers, memory: Numbers, kept: Numbers) -> dict[str, float]:
-    """What is reported of some operations."""
+    """The figures of some operations, from one array per column of the log."""
     found = {
         "median latency": 1000 * float(np.nanmedian(spent)),
         "99th percentile": 1000 * float(np.nanpercentile(spent, 99)),
@@ -323,13 +323,13 @@ def figures(spent: Numbers, fixed: Numbers, memory: Numbers, kept: Numbers) -> d
 
 
 def kept_by(store: CorollaryStore) -> float:
-    """The bytes of the file that keeps a store."""
+    """The size of the store's file in bytes; 0 for a store in memory."""
     folder = store.reasoner.versions.persistence()
     return 0 if folder is None else (folder.place / DATABASE).stat().st_size
 
 
 def resident() -> float:
-    """The bytes of the process in memory; Linux only."""
+    """The resident memory of the process in bytes. Linux only."""
     with open("/proc/self/statm") as stream:
         return int(stream.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 

@@ -1,4 +1,4 @@
-"""Universities through Spark on this machine, beside the engine: what a cluster costs before it pays."""
+"""Universities on Spark in local mode, compared with the engine: the overhead of Spark."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MEMORY = "8g"
 
 
 def run(settings: Settings) -> Results:
-    """Both stages on Spark (with the seconds of each part), and here."""
+    """Both stages on Spark (with the seconds of each part), and with the engine."""
     results = Results()
     try:
         spark = session("local[2]", MEMORY, {"spark.ui.enabled": "false"})

@@ -1,7 +1,7 @@
-"""The rdflib store beside rdflib's own Memory store: parsing, scanning, looking up, and what must be free.
+"""The rdflib store compared with rdflib's Memory store: parsing, scans, look-ups, constant-time calls.
 
-Scans and look-ups are compared on equal triples: the explicit ones without rules, and all that hold under
-``owl2rl``, which Memory is given ready-made. Parsing under ``owl2rl`` includes the reasoning.
+Scans and look-ups are compared on equal triples: the explicit ones without rules, and the materialisation
+under ``owl2rl``, which is copied into Memory. Parsing under ``owl2rl`` includes the reasoning.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ MOST_OVER_UNDONE_BY_HAND = 1.25
 MOST_ROLLBACK_GROWTH = 2.0
 
 CHAIN = 300
-"""Edges of a chain under a transitive property: its closure has the square of that, half."""
+"""Number n of edges of a chain under a transitive property: its closure has about n² / 2 facts."""
 
 
 def run(settings: Settings) -> Results:
-    """One university; a tenth of it too, for ``len``."""
+    """One university; for ``len`` and transactions also a tenth of it."""
     with files(settings.corpus, 1) as (size, paths):
         texts = [content(path) for path in paths]
     if settings.small:
@@ -82,7 +82,7 @@ def run(settings: Settings) -> Results:
 
 
 def transactions(settings: Settings, large: Graph, small: Graph, size: str, results: Results) -> None:
-    """What begin and rollback cost, on universities and on the end of a chain that is closed."""
+    """The cost of begin and rollback, on universities and at the end of a transitive chain."""
     (begun,) = measure(NAME, [begin_task(large, size)], settings.repeat)
     results.measurements.append(begun)
     milliseconds = begun.median / CALLS * 1000
@@ -109,7 +109,7 @@ def transactions(settings: Settings, large: Graph, small: Graph, size: str, resu
 
 
 def begin_task(graph: Graph, size: str) -> Task:
-    """Transactions in which nothing happens."""
+    """Empty transactions."""
     store = graph.store
     assert isinstance(store, CorollaryStore)
 
@@ -123,7 +123,7 @@ def begin_task(graph: Graph, size: str) -> Task:
 
 
 def changes_task(graph: Graph, predicate: URIRef, value: URIRef, size: str, by_hand: bool) -> Task:
-    """Add a triple and read, and take it back; each change is followed, the undoing too."""
+    """Add a triple, read, and undo the addition by rollback or, if ``by_hand``, by removal; read again."""
     store = graph.store
     assert isinstance(store, CorollaryStore)
 
@@ -146,7 +146,7 @@ def changes_task(graph: Graph, predicate: URIRef, value: URIRef, size: str, by_h
 
 
 def chain(length: int) -> Graph:
-    """Nodes in a row, under a transitive property."""
+    """A chain under a transitive property, closed."""
     graph = with_rules()
     graph.add((EX.next, RDF.type, OWL.TransitiveProperty))
     for number in range(length):
@@ -166,15 +166,15 @@ def without_rules() -> Graph:
 
 
 def parsed(graph: Graph, texts: Iterable[bytes]) -> Graph:
-    """The graph with some N-Triples in it, all reasoning done."""
+    """Parse N-Triples into the graph, and complete the reasoning. Returns the graph."""
     for text in texts:
         graph.parse(data=text, format="nt")
-    assert len(graph)  # a read: the store works off what was added
+    assert len(graph)  # a read: the store derives what follows
     return graph
 
 
 def in_memory(graph: Graph) -> Graph:
-    """What a graph shows, in rdflib's Memory."""
+    """A copy of all triples of a graph in rdflib's Memory store."""
     copy = Graph()
     for triple in graph:
         copy.add(triple)
@@ -192,7 +192,7 @@ def scan_task(engine: str, graph: Graph, size: str) -> Task:
 
 
 def look_up_task(engine: str, graph: Graph, size: str) -> Task:
-    """Everything about subjects drawn at random, the same ones for all engines."""
+    """All triples of subjects that are drawn at random; the same subjects for all engines."""
     known = sorted(set(graph.subjects()), key=str)
     subjects = random.Random(0).choices(known, k=LOOK_UPS)
 
@@ -203,7 +203,7 @@ def look_up_task(engine: str, graph: Graph, size: str) -> Task:
 
 
 def length_task(graph: Graph, size: str) -> Task:
-    """``len`` many times over."""
+    """``len(graph)``, ``CALLS`` times."""
 
     def run(graph: Graph) -> Outcome:
         facts = [len(graph) for _ in range(CALLS)]
@@ -213,7 +213,7 @@ def length_task(graph: Graph, size: str) -> Task:
 
 
 def construct_task(engine: str, empty: Callable[[], Graph]) -> Task:
-    """Graphs without anything in them."""
+    """Constructing ``CALLS`` empty graphs."""
 
     def run(_: None) -> Outcome:
         graphs = [empty() for _ in range(CALLS)]
@@ -223,5 +223,5 @@ def construct_task(engine: str, empty: Callable[[], Graph]) -> Task:
 
 
 def first_lines(text: bytes, number: int) -> bytes:
-    """The beginning of a text."""
+    """The first ``number`` lines of a text."""
     return b"".join(text.splitlines(keepends=True)[:number])

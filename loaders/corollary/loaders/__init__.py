@@ -1,10 +1,11 @@
 """Input and output: RDF documents to columns of term ids and back, and encoded data sets.
 
-``read``, ``read_index`` and ``write`` know formats and compression. ``load_encoded`` and ``save_encoded``
-keep ids as they are. A ``TermDictionary`` has the ids of terms, a ``TripleIndex`` facts over ids.
+``read``, ``read_index`` and ``write`` handle RDF formats and compression. ``load_encoded`` and
+``save_encoded`` read and write encoded data sets, and do not change ids. A ``TermDictionary`` maps terms to
+ids. A ``TripleIndex`` holds facts over ids.
 
-Invariant: the modules of this package see terms, ids and columns, and derive nothing. Only the subpackage
-``corollary.loaders.spark`` uses rules: its ``materialise`` is reasoning on a cluster.
+Invariant: the modules of this package handle terms, ids and columns, and derive nothing. Only the subpackage
+``corollary.loaders.spark`` applies rules: its ``materialise`` reasons on a cluster.
 """
 
 from corollary.columns.triples import TripleIndex

@@ -1,7 +1,7 @@
 """Large N-Triples and N-Quads documents to rows of term ids: parsed by threads, numbered in order.
 
-Invariant: the same documents give the same ids, however many threads there are. Terms of a document that
-fails may stay in the dictionary; nobody refers to them.
+Invariant: ids depend on the documents only, not on the number of threads. Terms of a document that failed to
+load may stay in the dictionary. No fact refers to such terms.
 """
 
 from __future__ import annotations
@@ -38,10 +38,12 @@ def bulk_rows(
     new_label: Callable[[], str] | None = None,
     skipped: list[BadLine] | None = None,
 ) -> Iterator[Ids]:
-    """Arrays of shape (statements, 3), or (statements, 4) if ``graph`` names the one of statements in none.
+    """Yield the statements as uint32 arrays of shape (n, 3): subject, predicate, object.
 
-    ``head`` is what has been read of the stream already. ``new_label`` gives each blank node another label
-    than the document's. Bad lines are appended to ``skipped``; if that is None the first raises InputError.
+    With ``graph`` the shape is (n, 4): the last column is the graph name, and ``graph`` for triples of the
+    default graph. ``head`` are the bytes that the caller has already read from ``stream``. If ``new_label``
+    is given, it makes the labels of all blank nodes. Bad lines are appended to ``skipped``. If ``skipped`` is
+    None, the first bad line raises InputError.
     """
     parse = partial(parse_chunk, format=document.format, name=document.name)
     blank_nodes = _BlankNodes(dictionary, new_label)
@@ -61,7 +63,7 @@ def _numbered(
 ) -> Ids:
     texts = statements.texts
     if graph is None:
-        texts.lengths[_GRAPH::TERMS] = 0  # no term, so no id
+        texts.lengths[_GRAPH::TERMS] = 0  # an empty text gets no id
     ids: Ids = np.empty(texts.starts.size, np.uint32)
     dictionary.encode_texts(texts, ids, (Kind.IRI, Kind.LITERAL))
     blank_nodes.encode(texts, ids)
@@ -73,7 +75,7 @@ def _numbered(
 
 
 class _BlankNodes:
-    """The ids of one document's blank nodes, by a table of its own labels."""
+    """Maps the blank node labels of one document to ids."""
 
     def __init__(self, dictionary: TermDictionary, new_label: Callable[[], str] | None) -> None:
         self._dictionary = dictionary
@@ -82,7 +84,7 @@ class _BlankNodes:
         self._ids = array("I")
 
     def encode(self, texts: Texts, ids: Ids) -> None:
-        """Fill in the ids of the blank nodes among the texts."""
+        """Write the ids of the blank nodes among ``texts`` into ``ids``."""
         is_label = (texts.data[texts.starts] == _UNDERSCORE) & (texts.lengths > 0)
         if not is_label.any():
             return
@@ -94,7 +96,7 @@ class _BlankNodes:
         ids[is_label] = np.frombuffer(self._ids, np.uint32)[numbers[is_label]]
 
     def _ids_of_new(self, known: int) -> Ids:
-        """Ids of the labels from number ``known`` on, which are as if they had come one by one."""
+        """Ids for the labels from number ``known`` on: those that an assignment label by label would give."""
         dictionary, numbers = self._dictionary, range(known, len(self._labels))
         ids: Ids = np.empty(len(numbers), np.uint32)
         if self._new_label is not None:

@@ -1,7 +1,7 @@
-"""Reading an encoded data set: the files against the manifest, the ids against the terms.
+"""Reading an encoded data set: files are checked against the manifest, ids against the terms.
 
-A file is read row group by row group, the next one while one is put in its place, and every array that is
-kept is written once, where it stays.
+A file is read row group by row group. While one row group is decoded, a thread reads the next. Keys
+and texts are written directly into preallocated arrays.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _NO_GRAPH = 0
 
 
 def bad_data_set(folder: str | Path, what: str) -> InputError:
-    """What is wrong with the data set in a folder."""
+    """The error for a damaged data set; ``what`` is the defect."""
     return input_error(f"{folder}: {what}", "write the data set again")
 
 
 def checked_manifest(text: str | bytes, folder: str | Path) -> dict[str, Any]:
-    """What a manifest says. InputError if it is none, or of a version that is not known."""
+    """Parse a manifest. Raises InputError if the text is no manifest, or its format version is unknown."""
     try:
         content = json.loads(text)
     except ValueError as error:
@@ -64,7 +64,7 @@ def checked_manifest(text: str | bytes, folder: str | Path) -> dict[str, Any]:
 
 
 class Reader:
-    """A data set on the way in."""
+    """Reads the data set in one folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -73,7 +73,7 @@ class Reader:
         self._counts = np.array([*counts, 0], np.uint32)
 
     def data_set(self, *, inferred: bool) -> EncodedDataSet:
-        """Everything, or all but the inferred facts."""
+        """Read the data set; without ``inferred``, skip the inferred facts."""
         for name, about in self._manifest["files"].items():
             if inferred or not name.startswith(INFERRED):
                 self._check_file(name, about)
@@ -112,7 +112,7 @@ class Reader:
                     raise self._bad(f"{name} is not what was written: its checksum differs")
 
     def _files(self, part: str) -> list[parquet.ParquetFile]:
-        """The files of one part, in the order of their names."""
+        """The Parquet files of one part of the data set, in the order of their names."""
         import pyarrow as pa
         from pyarrow import parquet
 
@@ -125,7 +125,7 @@ class Reader:
     def _batches(
         self, part: str, files: list[parquet.ParquetFile], columns: tuple[str, ...]
     ) -> Iterator[pyarrow.RecordBatch]:
-        """Some columns of all rows of a part, in order."""
+        """Yield the given columns of all rows of a part, in the order of files and rows."""
         import pyarrow as pa
 
         groups = [(file, number) for file in files for number in range(file.num_row_groups)]
@@ -168,7 +168,7 @@ class Reader:
     # Facts
 
     def _indexes(self, name: str, part: str) -> dict[int, TripleIndex]:
-        """The facts of each graph, or all as those of one."""
+        """Read one part of the facts: an index by graph id, or all facts under ``_NO_GRAPH``."""
         files = self._files(part)
         rows = sum(file.metadata.num_rows for file in files)
         columns = ("graph", *COLUMNS) if part == GRAPHS else COLUMNS
@@ -204,7 +204,7 @@ class Reader:
 
     def _check_ids(self, part: str, ids: Ids) -> None:
         largest = int(ids.max()) if ids.size else 0
-        if largest <= INDEX_MASK:  # IRIs only, as subjects often are
+        if largest <= INDEX_MASK:  # IRIs only, which is common for subjects
             is_good = not ids.size or largest < int(self._counts[Kind.IRI])
         else:
             is_good = bool((ids & np.uint32(INDEX_MASK) < self._counts[ids >> np.uint32(KIND_SHIFT)]).all())
@@ -216,15 +216,15 @@ _MISCOUNTED = "there are not as many terms as the manifest says"
 
 
 class _Table:
-    """The texts of one kind, put end to end as they come."""
+    """The texts of one kind of terms, appended to one arena."""
 
     def __init__(self, count: int, expected_bytes: int) -> None:
-        self._arena: Bytes = np.empty(expected_bytes, np.uint8)  # pages that nobody touches cost nothing
+        self._arena: Bytes = np.empty(expected_bytes, np.uint8)  # untouched pages use no memory
         self._offsets: Places = np.zeros(count + 1, np.int64)
         self.count = 0
 
     def add(self, content: Bytes, offsets: Places) -> bool:
-        """Append the texts between some offsets; False if there are more than were announced."""
+        """Append the texts between the given offsets. Returns False if the announced count is exceeded."""
         count = offsets.size - 1
         if self.count + count >= self._offsets.size:
             return False
@@ -242,7 +242,7 @@ class _Table:
 
 
 def _bytes_of_texts(files: list[parquet.ParquetFile]) -> int:
-    """How many bytes the texts have, all together, if the writer has stored them as they are."""
+    """An estimate of the total size of all texts in bytes: exact if the writer used plain encoding."""
     return sum(
         file.metadata.row_group(group)
         .column(file.schema_arrow.get_field_index("text"))
@@ -253,7 +253,7 @@ def _bytes_of_texts(files: list[parquet.ParquetFile]) -> int:
 
 
 def content_of(column: pyarrow.Array) -> tuple[Bytes, Places]:
-    """The bytes of a column of texts, and its offsets into them. They are read-only."""
+    """The bytes of a column of texts, and the offsets of the texts in them. Both arrays are read-only."""
     import pyarrow as pa
 
     texts = column.cast(pa.large_string())
@@ -263,7 +263,7 @@ def content_of(column: pyarrow.Array) -> tuple[Bytes, Places]:
 
 
 def _ids(column: Any) -> Ids:
-    """A column of ids, stored as unsigned 32-bit integers or, by writers that have none, as wider ones."""
+    """A column of ids as uint32. Writers without unsigned types store ids as wider integers."""
     ids: Ids = column.to_numpy(zero_copy_only=False)
     return ids.astype(np.uint32, copy=False)
 
@@ -275,6 +275,6 @@ def _pack_into(keys: Keys, subjects: Ids, objects: Ids) -> None:
 
 
 def _pairs(parts: list[Keys]) -> Pairs:
-    """Facts that should be, but need not be, in order."""
+    """Facts as sorted pairs. The keys are sorted only if they are not in ascending order already."""
     keys = np.concatenate(parts) if len(parts) > 1 else parts[0]
     return Pairs(ascending(keys))

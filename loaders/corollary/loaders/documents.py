@@ -1,7 +1,7 @@
-"""A document: bytes under a name, decompressed, in a format, parsed; its faults told with place and remedy.
+"""A document: named bytes, decompressed and parsed; errors are reported with place and remedy.
 
-A document lies in a file, comes from standard input, or was fetched from an address. Invariant: whatever
-is wrong with one is an ``InputError``, and a document that is cut off is never taken for a whole one.
+A document is a file, standard input, or content that was fetched from an address. Invariant: every defect of
+a document raises ``InputError``, and a truncated document is never accepted as a complete one.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _LONGEST_QUOTED_LINE = 160
 
 
 def size_of(name: str) -> int:
-    """The bytes of a file; 0 for standard input. InputError if it cannot be found."""
+    """The size of a file in bytes; 0 for standard input. Raises InputError if the file does not exist."""
     path = Path(name)
     if name == STANDARD_STREAM:
         return 0
@@ -62,9 +62,10 @@ def size_of(name: str) -> int:
 
 @dataclass(frozen=True)
 class Document:
-    """Where a document lies, and how to read it.
+    """Where a document is, and how to read it.
 
-    ``content`` is what was fetched, None for files; a doubtful ``format`` gives way to the first bytes.
+    ``content`` is the fetched content, None for files and standard input. If ``is_doubtful``, the first bytes
+    of the document decide the format instead of ``format``.
     """
 
     name: str
@@ -76,7 +77,7 @@ class Document:
 
     @staticmethod
     def in_file_told(name: str, format: str | None) -> Document:
-        """As ``in_file``, but a suffix that names a format goes before ``format``."""
+        """As ``in_file``, but a suffix that names a format takes precedence over ``format``."""
         try:
             return Document.in_file(name, format if name == STANDARD_STREAM else None)
         except InputError:
@@ -84,7 +85,7 @@ class Document:
 
     @staticmethod
     def in_file(name: str, format: str | None = None) -> Document:
-        """The document in a file or on standard input (``-``); ``format`` goes before the suffix."""
+        """The document in a file or on standard input (``-``); ``format`` overrides the suffix."""
         kind = FileKind.of(name)
         return Document(
             name,
@@ -95,12 +96,12 @@ class Document:
         )
 
     def size(self) -> int:
-        """Its bytes, maybe compressed; 0 for standard input. InputError if it cannot be found."""
+        """The stored size in bytes; 0 for standard input. Raises InputError if the file does not exist."""
         return size_of(self.name) if self.content is None else len(self.content)
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
-        """The raw, still compressed, bytes."""
+        """The raw bytes as a stream, not yet decompressed."""
         if self.content is not None:
             yield io.BytesIO(self.content)
         elif self.name == STANDARD_STREAM:
@@ -113,7 +114,10 @@ class Document:
 
     @contextmanager
     def streamed(self) -> Iterator[tuple[BinaryIO, BinaryIO]]:
-        """The raw bytes, to see how far they are read, and the decompressed ones, which are to be read."""
+        """The raw stream, whose position shows the progress, and the decompressed stream to read from.
+
+        Raises InputError, also from within the block, if the bytes cannot be read or decompressed.
+        """
         try:
             with self.opened() as raw:
                 yield raw, decompressed(raw, self.compression)
@@ -124,9 +128,9 @@ class Document:
 
     @contextmanager
     def parsed(self) -> Iterator[tuple[BinaryIO, pyoxigraph.QuadParser]]:
-        """The raw bytes, and the quads, which are parsed one by one.
+        """The raw stream, and an iterator over the quads, which parses lazily.
 
-        InputError for whatever is wrong, when it turns up.
+        Raises InputError for every error that occurs within the block, at the statement that has it.
         """
         format = self.format
         markup: Markup | None = None
@@ -156,16 +160,17 @@ class Document:
             cast(BinaryIO, stream),
             format,
             base_iri=None if format in LINE_FORMATS else self.base,
-            # N3 has "graphs" too: formulas, such as the two sides of a rule. What they hold is not asserted.
+            # N3 formulas, such as the two sides of a rule, are parsed as graphs. Their triples are not
+            # asserted.
             without_named_graphs=format == RdfFormat.N3,
         )
 
     def _can_be_read_again(self) -> bool:
-        """Whether its bytes are still there when they have been read once; not if it is a pipe."""
+        """Whether the bytes can be read a second time: files and fetched content can, pipes cannot."""
         return self.content is not None or (self.name != STANDARD_STREAM and Path(self.name).is_file())
 
     def _place(self, error: SyntaxError, markup: Markup | None) -> tuple[int, int]:
-        """Line and column of an error; to find them in RDF/XML, it is parsed again, slowly."""
+        """Line and column of an error. RDF/XML is parsed again in slow mode to locate the error."""
         if markup is None:
             return error.lineno or 0, error.offset or 1
         if self._can_be_read_again():
@@ -175,7 +180,7 @@ class Document:
         return markup.place()
 
     def _line(self, number: int) -> str:
-        """One line, to show in a message; nothing if it cannot be shown."""
+        """The text of one line for an error message; empty if the line cannot be read again."""
         if not self._can_be_read_again():
             return ""
         with self.opened() as raw:
@@ -184,14 +189,17 @@ class Document:
 
 
 def reason_of(error: SyntaxError) -> str:
-    """What pyoxigraph complains of, without the place."""
+    """The message of a pyoxigraph error without the place."""
     return _POSITION.sub("", error.msg)
 
 
 def syntax_error(
     name: str, format: RdfFormat, reason: str, line: int, column: int, text: str = ""
 ) -> InputError:
-    """What is wrong in a document, where (line 0: nobody knows), and what to do. ``text`` is the line."""
+    """The error for a document that is not in ``format``, with a remedy.
+
+    ``line`` is 0 if the place is unknown. ``text`` is the text of the line.
+    """
     remedy, hint = "", None
     if "No scheme found" in reason:
         remedy = "a relative IRI needs a base: declare one in the file"
@@ -225,7 +233,7 @@ def _peek(stream: BinaryIO) -> bytes:
 
 
 class _Counted(io.RawIOBase):
-    """What comes through a pipe, which cannot tell how far it has been read."""
+    """A pipe that counts the bytes read, because a pipe itself has no position."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream

@@ -1,11 +1,11 @@
 """The encoded data set: terms and facts as a folder of Parquet files that any column engine can query.
 
-``manifest.json`` says what there is; ``terms/`` holds ids and texts; ``facts/explicit/`` and
-``facts/inferred/`` hold predicate, subject, object, and ``facts/graphs/`` which graph has which fact, if
-there are several. docs/loading.md describes it for those who read or write it themselves.
+``manifest.json`` describes the data set. ``terms/`` has ids and texts. ``facts/explicit/`` and
+``facts/inferred/`` have predicate, subject, object. ``facts/graphs/`` has the facts of each graph if there
+are several. docs/loading.md specifies the format.
 
-Invariant: a folder with a manifest is complete. We write the folder under another name, the manifest last,
-and rename it; a reader looks for the manifest first and checks the files against it.
+Invariant: a folder with a manifest is complete. The writer fills a folder under a temporary name, writes the
+manifest last, and renames the folder. A reader requires the manifest and checks the files against it.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ if TYPE_CHECKING:
 
 
 def save_encoded(path: str | os.PathLike[str], data: EncodedDataSet) -> None:
-    """Write a data set; ``inferred`` are facts that are not explicit. The folder appears whole or not at all.
+    """Write a data set to the folder ``path``. The folder appears complete or not at all.
 
-    An older data set at that place is replaced. Raises InputError if something else is there, or the file
-    system refuses.
+    Precondition: ``data.inferred`` and ``data.explicit`` are disjoint. An older data set at ``path`` is
+    replaced. Raises InputError if something else is at ``path``, or the file system reports an error.
     """
     target = Path(path).resolve()
     _check_target(target)
     partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        shutil.rmtree(partial, ignore_errors=True)  # of a process that had our number and was killed
+        shutil.rmtree(partial, ignore_errors=True)  # left by a killed process with the same process id
         partial.mkdir()
         try:
             files = {
@@ -84,9 +84,9 @@ def manifest(
 ) -> str:
     """The text of a manifest.
 
-    ``terms`` are counts by kind (iri, blank_node, literal), ``facts`` counts of explicit and inferred ones
-    and, if there are several graphs, of those in ``graphs``. ``files`` maps every path in the folder to its
-    ``rows``, ``bytes``, and ``sha256`` (or None).
+    ``terms`` has the number of terms by kind (iri, blank_node, literal). ``facts`` has the number of facts by
+    part: explicit, inferred and, if there are several graphs, graphs. ``files`` maps every path in the folder
+    to its ``rows``, ``bytes`` and ``sha256`` (or None).
     """
     content = {
         "format": FORMAT,
@@ -112,7 +112,7 @@ def _check_target(target: Path) -> None:
 
 
 def _replace(partial: Path, target: Path) -> None:
-    """Put a complete folder in the place of an older one, or of none."""
+    """Rename a complete folder to its final name; an older folder of that name is replaced."""
     if target.exists():
         older = partial.with_suffix(".old")
         target.rename(older)
@@ -160,7 +160,7 @@ def _fact_table(index: TripleIndex) -> pyarrow.Table:
 
 
 def _write(folder: Path, name: str, table: pyarrow.Table) -> dict[str, Any]:
-    """Write one file for good; what the manifest says of it."""
+    """Write one file and flush it to disk. Returns the manifest's entry: rows, bytes, checksum."""
     from pyarrow import parquet
 
     path = folder / name
@@ -175,8 +175,8 @@ def _write(folder: Path, name: str, table: pyarrow.Table) -> dict[str, Any]:
 
 
 def load_encoded(path: str | os.PathLike[str], *, inferred: bool = True) -> EncodedDataSet:
-    """Read a data set, whoever wrote it. InputError, with a remedy, if it is none, or not whole.
+    """Read a data set, also one that another program wrote. Without ``inferred``, skip the inferred facts.
 
-    Unless ``inferred``, the inferred facts are left where they are.
+    Raises InputError, with a remedy, if the folder has no data set, or the data set is incomplete or damaged.
     """
     return Reader(Path(path)).data_set(inferred=inferred)

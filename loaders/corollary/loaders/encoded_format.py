@@ -1,4 +1,4 @@
-"""What an encoded data set is made of: the names in its folder, and what it holds."""
+"""The parts of an encoded data set: the names in its folder, and its content as a value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INFERRED = "facts/inferred"
 GRAPHS = "facts/graphs"
 
 ROWS_A_GROUP = 1 << 20
-"""Rows of a Parquet row group: what a reader that looks for one predicate can pass over."""
+"""Rows of a Parquet row group. A reader that needs one predicate can skip whole row groups."""
 
 KIND_NAMES = {Kind.IRI: "iri", Kind.BLANK_NODE: "blank_node", Kind.LITERAL: "literal"}
 COLUMNS = ("predicate", "subject", "object")
@@ -27,9 +27,10 @@ COLUMNS = ("predicate", "subject", "object")
 
 @dataclass(frozen=True, slots=True)
 class EncodedDataSet:
-    """What a data set holds. ``rules`` names what ``inferred`` follows by; None if nothing was inferred.
+    """The content of a data set.
 
-    ``graphs`` has the explicit facts of each graph, by the id of its name; None if there is one graph only.
+    ``rules`` is the name of the rules that ``inferred`` follows by; None if nothing was inferred. ``graphs``
+    maps the id of each graph's name to the explicit facts of that graph; None if there is only one graph.
     """
 
     dictionary: TermDictionary
@@ -41,5 +42,5 @@ class EncodedDataSet:
 
 
 def is_encoded(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder is, or was meant to be, an encoded data set."""
+    """Whether a folder looks like an encoded data set: it has a manifest and a folder of terms."""
     return (Path(path) / MANIFEST).is_file() and (Path(path) / TERMS).is_dir()

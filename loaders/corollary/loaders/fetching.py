@@ -1,6 +1,6 @@
-"""Where a document lies: in a file, or at an address, from where it is fetched.
+"""Locating a document: in a file, or at an address, from which it is fetched.
 
-Invariant: a document has arrived as a whole before a word of it is read.
+Invariant: a document has been fetched completely before parsing begins.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from corollary.loaders.formats import AMBIGUOUS, FileKind, format_of, input_erro
 FETCHED = ("http", "https")
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?=:)")
-"""Two letters or more: one letter is a drive."""
+"""The scheme of an address: two letters or more, because one letter is a Windows drive."""
 
 _ACCEPT = (
     "text/turtle, application/n-triples, application/n-quads, application/trig, application/rdf+xml;q=0.9, "
     "application/ld+json;q=0.8, */*;q=0.1"
 )
 _VAGUE = ("text/plain", "text/xml", "application/xml", "application/json")
-"""Media types that servers give to anything: the suffix is believed first."""
+"""Unspecific media types, which servers also send for RDF: the suffix takes precedence over these."""
 
 _MAGIC = {"gz": b"\x1f\x8b", "bz2": b"BZh", "zst": b"\x28\xb5\x2f\xfd"}
-"""How compressed content begins. Servers compress, or not, whatever the name says."""
+"""The first bytes of compressed content. A reply may be compressed or not, whatever the suffix."""
 
 _PATIENCE = 60.0
-"""Seconds to wait for more."""
+"""Timeout in seconds of each network operation (connect, read), not of the whole transfer."""
 
 
 class RedirectRefused(InputError):
-    """An address sends its readers to something that is not fetched, such as a file."""
+    """An address redirects to a scheme that is not fetched, such as ``file``."""
 
 
 class _Redirects(HTTPRedirectHandler):
-    """Follows redirects to http and https, and to nothing else."""
+    """Follows redirects to http and https only."""
 
     def http_error_302(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage
-    ) -> Any:  # as in the library
+    ) -> Any:  # signature of the base class
         target = urljoin(req.full_url, headers.get("Location") or headers.get("URI") or "")
         if urlsplit(target).scheme.lower() not in FETCHED:
             complaint = f"{req.full_url} redirects to {target}, which is not fetched"
@@ -59,24 +59,24 @@ class _Redirects(HTTPRedirectHandler):
 
 
 def opened(request: Request, timeout: float | None = None) -> Any:
-    """The reply to a request. RedirectRefused, or an OSError or HTTPException as from ``urlopen``."""
+    """The reply to a request. Raises RedirectRefused, and OSError or HTTPException as ``urlopen`` does."""
     return _opener().open(request, timeout=timeout)
 
 
 def _opener() -> OpenerDirector:
-    """What ``urlopen`` would use, ``install_opener`` included, but for where it follows redirects to."""
+    """The opener that ``urlopen`` would use (see ``install_opener``), with ``_Redirects`` for redirects."""
     installed: Any = getattr(urllib.request, "_opener", None)
     if installed is None:
         return build_opener(_Redirects)
     opener = OpenerDirector()
     opener.addheaders = installed.addheaders
-    for handler in installed.handlers:  # a handler knows its opener: hence copies
+    for handler in installed.handlers:  # copies, because a handler refers to its opener
         opener.add_handler(_Redirects() if isinstance(handler, HTTPRedirectHandler) else copy(handler))
     return opener
 
 
 def look_for(name: str) -> None:
-    """Raise InputError if a document is in a file, and that cannot be found."""
+    """Raise InputError if ``name`` names a file that does not exist. Addresses are not checked."""
     scheme = _SCHEME.match(name)
     if scheme is None or os.path.exists(name):
         size_of(name)
@@ -87,11 +87,11 @@ def look_for(name: str) -> None:
 def document_at(
     source: str | os.PathLike[str], format: str | None = None, *, otherwise: str | None = None
 ) -> Document:
-    """The document in a file, or at an ``http``, ``https`` or ``file`` address, which is fetched.
+    """The document in a file, or at an ``http``, ``https`` or ``file`` address. Fetches http and https.
 
-    ``format`` decides if it is given; otherwise what the server says, and the suffix; where these do not
-    tell, ``otherwise``. InputError if there is no such file, the server has no such document, or nothing
-    tells the format.
+    The format is ``format`` if given, else that of the server's media type or of the suffix, else
+    ``otherwise``. Raises InputError if the file or the address does not exist, or the format cannot be
+    determined.
     """
     name = os.fspath(source)
     scheme = _SCHEME.match(name)
@@ -106,7 +106,7 @@ def document_at(
 
 
 def fetched(address: str, format: str | None = None, otherwise: str | None = None) -> Document:
-    """As ``document_at``, of an http or https address."""
+    """As ``document_at``, for an http or https address."""
     try:
         with opened(Request(address, headers={"Accept": _ACCEPT}), _PATIENCE) as reply:
             content, place, media_type = reply.read(), reply.geturl(), reply.headers.get_content_type()
@@ -123,7 +123,7 @@ def fetched(address: str, format: str | None = None, otherwise: str | None = Non
 def _format_of_reply(
     address: str, path: str, media_type: str, format: str | None, otherwise: str | None
 ) -> tuple[RdfFormat, bool]:
-    """The format, and whether a look at the first bytes shall have the last word."""
+    """The format of a reply, and whether the format is doubtful, so that the first bytes decide."""
     if format is not None:
         return named_format(format), False
     told = RdfFormat.from_media_type(media_type)

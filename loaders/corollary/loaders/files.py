@@ -1,7 +1,7 @@
 """Files in folders, and the bytes of a document in chunks of whole lines, read and parsed ahead.
 
-Invariant: chunks come in the order in which they stand in the document, whichever thread parsed them, and
-never more than a few are in memory.
+Invariant: chunks are returned in document order, whichever thread parsed them. At most ``THREADS`` + 2 chunks
+are in memory.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from corollary.loaders.encoded_format import is_encoded
 from corollary.loaders.formats import FORMATS, STANDARD_STREAM, FileKind, input_error
 
 CHUNK = 1 << 20
-"""Bytes read at once. Small enough that a chunk is in the processor's cache while it is worked on."""
+"""Size of a chunk in bytes: small enough to stay in the processor's cache while it is parsed."""
 
 THREADS = 2
-"""Threads that parse, while another one numbers terms."""
+"""Number of threads that read and parse, while the calling thread numbers terms."""
 
 Parsed = TypeVar("Parsed")
 
 
 def files_in(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
-    """The paths, with a folder replaced by the RDF files in it and below it, in the order of their names.
+    """The paths, with every folder replaced by the RDF files in and below it, in the order of their names.
 
-    InputError for a folder without any, and for an encoded data set.
+    Raises InputError for a folder without RDF files, and for an encoded data set.
     """
     names: list[str] = []
     for path in (os.fspath(path) for path in paths):
@@ -54,7 +54,7 @@ def files_in(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
 
 
 def chunks_of_lines(head: bytes, stream: BinaryIO, size: int = CHUNK) -> Iterator[Bytes]:
-    """The bytes of ``head`` and then the stream as writable arrays, each but the last ending in LF."""
+    """Yield the bytes of ``head`` and then of ``stream`` as writable arrays. All but the last end in LF."""
     pieces = chain(
         (head[start : start + size] for start in range(0, len(head), size)),
         iter(lambda: stream.read(size), b""),
@@ -72,9 +72,9 @@ def chunks_of_lines(head: bytes, stream: BinaryIO, size: int = CHUNK) -> Iterato
 
 
 def parsed_ahead(chunks: Iterator[Bytes], parse: Callable[[Bytes], Parsed]) -> Iterator[Parsed]:
-    """Each chunk parsed, in order, by threads that read and parse while the caller works on earlier ones.
+    """Yield each chunk parsed, in order. Threads read and parse ahead of the caller.
 
-    What goes wrong in a thread is raised here, when its turn comes.
+    An exception in a thread is raised here, at the position of its chunk.
     """
     with ThreadPoolExecutor(THREADS) as pool:
         reading = pool.submit(next, chunks, None)

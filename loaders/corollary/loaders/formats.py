@@ -1,6 +1,6 @@
-"""Which RDF format a file is in, and how it is compressed: by its name, and where names lie, its first bytes.
+"""The RDF format and the compression of a file: by its name, and for ambiguous suffixes by its first bytes.
 
-Invariant: what cannot be told is refused with the list of what can, never guessed.
+Invariant: a file of unknown format is refused, with the list of known suffixes. The format is never guessed.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ FORMATS = {
     "jsonld": RdfFormat.JSON_LD,
     "json": RdfFormat.JSON_LD,
 }
-"""File name suffixes, without the dot; also the names that a user may give a format by."""
+"""Formats by file name suffix, without the dot. The suffixes also serve as format names."""
 
 LINE_FORMATS = (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS)
-"""One statement a line, no prefixes, no relative IRIs, no anonymous blank nodes."""
+"""Formats with one statement per line, without prefixes, relative IRIs and anonymous blank nodes."""
 
 COMPRESSIONS = ("gz", "bz2", "zst")
 
 AMBIGUOUS = ("owl", "rdf", "rdfs", "xml")
-"""Suffixes under which Turtle and other syntaxes are found in the wild."""
+"""Suffixes that real files use for several syntaxes, Turtle among them."""
 
 STANDARD_STREAM = "-"
 
@@ -49,27 +49,27 @@ STANDARD_STREAM = "-"
 def input_error(
     message: str, remedy: str = "", span: Span | None = None, *, detail: str = "", hint: Hint | None = None
 ) -> InputError:
-    """What is wrong with a file, where, and what to do about it; only ``detail`` quotes the file."""
+    """An InputError from its parts. Only ``detail`` may quote the content of the file."""
     return InputError(Diagnostic(message, span, remedy, detail, hint))
 
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """What a file name says: the suffix that names the format, and the compression (or an empty string)."""
+    """The suffix of a file name that names the format, and the compression. Either may be empty."""
 
     suffix: str
     compression: str
 
     @classmethod
     def of(cls, path: str) -> FileKind:
-        """``data.nt.gz`` -> ``nt`` and ``gz``; the suffixes' case does not matter."""
+        """``data.nt.gz`` -> ``nt`` and ``gz``. Suffixes are case-insensitive."""
         suffixes = [suffix[1:].lower() for suffix in PurePath(path).suffixes]
         compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
         return cls(suffixes[-1] if suffixes else "", compression)
 
 
 def named_format(name: str) -> RdfFormat:
-    """The format a user names, as in ``ttl``, ``json-ld``, ``text/turtle``. InputError lists the names."""
+    """The format of a name such as ``ttl``, ``json-ld`` or ``text/turtle``. Raises InputError if unknown."""
     found = FORMATS.get(name.lower().removeprefix(".").replace("-", "")) or RdfFormat.from_media_type(name)
     if found is None:
         raise input_error(f"unknown format '{name}'", f"it is one of {', '.join(FORMATS)}")
@@ -77,9 +77,9 @@ def named_format(name: str) -> RdfFormat:
 
 
 def format_of(path: str, override: str | None = None, hint: Hint = Hint.NAME_FORMAT) -> RdfFormat:
-    """The format to read or write a path in: ``override`` if given, else by suffix; ``-`` is N-Triples.
+    """The format of a path: ``override`` if given, else by suffix; N-Triples for ``-``.
 
-    Raises InputError for a suffix that names no format, with a ``hint`` how to name one.
+    Raises InputError, with ``hint``, for a suffix that names no format.
     """
     if override is not None:
         return named_format(override)
@@ -95,7 +95,7 @@ def format_of(path: str, override: str | None = None, hint: Hint = Hint.NAME_FOR
 
 
 def decompressed(raw: BinaryIO, compression: str) -> BinaryIO:
-    """The bytes behind a compressed file opened for reading; ``raw`` itself if it is not compressed."""
+    """A stream of the decompressed bytes of ``raw``; ``raw`` itself if ``compression`` is empty."""
     if compression == "gz":
         return io.BufferedReader(gzip.GzipFile(fileobj=raw, mode="rb"), 1 << 18)
     if compression == "bz2":
@@ -113,11 +113,11 @@ _NOT_RDF = (
     (re.compile(rb"format-version:"), "OBO format"),
 )
 _XML = re.compile(rb"<\?xml\s|<!DOCTYPE|<!--|<(\w+:)?RDF\b|<[\w:.-]+\s")
-"""A name and a space after < are no IRI."""
+"""The beginning of an XML document. ``<``, a name and a space cannot begin an IRI of Turtle."""
 
 
 class Malformed(Exception):
-    """A document is bad in a way that pyoxigraph does not see; ``place`` is a line and a column."""
+    """A document has an error that pyoxigraph does not detect; ``place`` is its line and column."""
 
     def __init__(self, reason: str, place: tuple[int, int] = (1, 1)) -> None:
         super().__init__(reason)
@@ -125,16 +125,16 @@ class Malformed(Exception):
 
 
 def not_rdf(path: str, syntax: str) -> InputError:
-    """The complaint about an ontology in a syntax that is no RDF."""
+    """The error for an ontology in a syntax other than RDF."""
     remedy = "convert it to RDF first, for example with `robot convert --output ontology.ttl`"
     return input_error(f"{path}: this is {syntax}, which is not RDF", remedy)
 
 
 def sniff(first: bytes, path: str) -> RdfFormat:
-    """The format of a file whose suffix says little (``.owl``), from its first bytes.
+    """The format of a file with an ambiguous suffix (``.owl``), from its first bytes.
 
-    Ontologies are also kept in syntaxes that are no RDF; those are refused by name with InputError. (OWL/XML
-    is XML; what kind of XML the root element tells, when it is read.)
+    Raises InputError for OWL functional syntax, Manchester syntax and OBO, which are not RDF. OWL/XML is
+    returned as RDF/XML: only the root element, which is read later, distinguishes them.
     """
     text = first.removeprefix(b"\xef\xbb\xbf").lstrip()
     for pattern, name in _NOT_RDF:

@@ -1,8 +1,8 @@
-"""Rows of term ids on their way into sorted relations.
+"""Partitioning rows of term ids by graph and predicate, and sorting them into relations.
 
-Rows come in by the million; what is kept of them is a key a fact, in the part of its graph and predicate.
+A partition holds one packed key (subject << 32 | object) per row.
 
-Invariant: what has been gathered takes eight bytes a row, and a block of rows waiting to be parted.
+Invariant: memory is 8 bytes per row, plus one block of rows that are not yet partitioned.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from corollary.loaders.files import THREADS
 from corollary.terms.dictionary import Ids
 
 ROWS_A_BLOCK = 1 << 20
-"""So many rows are parted at once."""
+"""Number of buffered rows at which the buffer is partitioned."""
 
 FACTS_A_TASK = 1 << 14
-"""Fewer facts are sorted before a thread is at it."""
+"""Partitions of at most this many facts are sorted by the calling thread: starting a task would cost more."""
 
 _NO_GRAPH = 0
 
 
 class Gathering:
-    """Facts of graphs and predicates, in parts that are sorted at the end."""
+    """Partitions of facts by graph and predicate, which are sorted at the end."""
 
     def __init__(self) -> None:
         self._parts: dict[tuple[int, int], list[Keys]] = {}
@@ -36,14 +36,14 @@ class Gathering:
         self._waiting = 0
 
     def add(self, rows: Ids) -> None:
-        """Take in rows: subject, predicate, object, and maybe graph. All have as many columns."""
+        """Add rows: subject, predicate, object, optionally graph. All calls have the same columns."""
         self._block.append(rows)
         self._waiting += len(rows)
         if self._waiting >= ROWS_A_BLOCK:
             self._part()
 
     def facts(self) -> dict[tuple[int, int], Pairs]:
-        """The facts by graph (0 if rows have none) and predicate. They are handed over: nothing stays."""
+        """The sorted facts by graph (0 if the rows have no graph) and predicate. Empties this object."""
         self._part()
         parts, self._parts = self._parts, {}
         names = list(parts)
@@ -58,7 +58,7 @@ class Gathering:
             return {name: large[name].result() if name in large else sorted_part(name) for name in names}
 
     def _part(self) -> None:
-        """Move the rows of the block to the facts of their graphs and predicates."""
+        """Move the buffered rows to their partitions."""
         if not self._block:
             return
         rows = np.concatenate(self._block)

@@ -1,4 +1,4 @@
-"""JSON-LD on its way to pyoxigraph, which keeps a context for every level: 10,000 levels take gigabytes."""
+"""Limits the nesting of JSON-LD: pyoxigraph keeps a context per level, so 10,000 levels take gigabytes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from corollary.loaders.formats import Malformed
 
 DEEPEST = 1_000
-"""Objects and arrays within each other."""
+"""The maximal nesting depth of objects and arrays."""
 
 CHUNK = 1 << 16
-"""Bytes."""
+"""Bytes read at once."""
 
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[][{}]', re.DOTALL)
@@ -21,18 +21,18 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 class ShallowJSON:
-    """A readable stream of a document's bytes. Raises ``Malformed`` where it gets too deep."""
+    """A readable stream of a document's bytes. Raises ``Malformed`` where the nesting exceeds ``DEEPEST``."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._chunk = b""
         self._given = 0
-        self._begun = b""  # the quote of a string that has not ended yet, and a backslash at its end
+        self._begun = b""  # the quote of a string that is still open, and a backslash that ends the chunk
         self._depth = 0
         self._line = self._column = 1  # where the chunk begins
 
     def read(self, size: int) -> bytes:
-        """At most ``size`` bytes; none at the end."""
+        """At most ``size`` bytes; empty at the end."""
         if self._given == len(self._chunk):
             self._move(self._chunk)
             self._chunk = self._stream.read(CHUNK)
@@ -43,9 +43,9 @@ class ShallowJSON:
         return self._chunk[start : self._given]
 
     def _check(self) -> None:
-        """Follow the depth through the chunk."""
+        """Compute and check the nesting depth at every bracket."""
         text = self._begun + self._chunk
-        parts = _ESCAPE.sub(b"", text).split(b'"')  # outside of strings, inside, outside ...
+        parts = _ESCAPE.sub(b"", text).split(b'"')  # alternately outside and inside of strings
         brackets = np.frombuffer(b"".join(parts[::2]).translate(None, _NO_BRACKETS), np.uint8)
         if brackets.size:
             steps = np.where((brackets == ord("{")) | (brackets == ord("[")), 1, -1)
@@ -58,7 +58,7 @@ class ShallowJSON:
         self._begun = (b'"' if is_string else b"") + (b"\\" if parts[-1].endswith(b"\\") else b"")
 
     def _place(self, text: bytes) -> tuple[int, int]:
-        """Where it gets too deep."""
+        """Line and column of the bracket that exceeds the depth."""
         depth = self._depth
         for token in _TOKEN.finditer(text):
             depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0)

@@ -1,10 +1,10 @@
-"""N-Triples and N-Quads, a chunk of whole lines at a time: where the terms of its statements are.
+"""N-Triples and N-Quads: the positions of all terms in a chunk of whole lines.
 
-A compiled loop finds the terms of plain lines; their canonical text is what stands in the file. What is
-odd goes to pyoxigraph line by line, which writes the canonical text or says what is wrong. No dictionary
-is needed here, nor any other state: chunks can be parsed anywhere, in any order.
+A *plain* line contains the canonical text of its terms: a compiled loop finds them. Every other line is
+*odd*: pyoxigraph parses odd lines one by one, and returns the canonical text or an error. Parsing needs no
+dictionary and no other state, so chunks can be parsed in any thread or process, in any order.
 
-Invariant: verdict and terms are pyoxigraph's, for every line.
+Invariant: for every line, acceptance and terms are the same as pyoxigraph's.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LINE_END = b"\r\n"
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that is no statement: where (line and column count from 1), why, and the line itself."""
+    """A line with an error: its place (line and column count from 1), the reason, and the line's text."""
 
     name: str
     line: int
@@ -39,7 +39,7 @@ class BadLine:
     text: str
 
     def error(self, format: RdfFormat) -> InputError:
-        """The complaint that stops a load."""
+        """The error that aborts a load."""
         return syntax_error(self.name, format, self.reason, self.line, self.column, self.text)
 
 
@@ -47,7 +47,8 @@ class BadLine:
 class Statements:
     """The statements of a chunk in order, ``TERMS`` texts each: subject, predicate, object, graph.
 
-    The text of the graph is empty where there is none. ``bad`` lines count from 1 within the chunk.
+    The graph's text is empty for a triple. ``lines`` is the number of lines. The line numbers of ``bad``
+    count from 1 within the chunk.
     """
 
     texts: Texts
@@ -59,7 +60,7 @@ class Statements:
 
 
 def parse_chunk(data: Bytes, format: RdfFormat = RdfFormat.N_TRIPLES, name: str = "") -> Statements:
-    """The statements in some bytes (a writable uint8 array) that begin and end with a line."""
+    """Parse a chunk. Precondition: ``data`` is a writable uint8 array of whole lines."""
     most = int(np.count_nonzero(data == _LF)) + 1
     starts: Places = np.empty(TERMS * most, np.int64)
     lengths: Places = np.empty(TERMS * most, np.int64)
@@ -87,7 +88,7 @@ def _is_utf8(data: Bytes) -> bool:
 
 
 class _Careful:
-    """Lines that pyoxigraph parses one by one; the canonical texts are put behind the chunk's bytes."""
+    """Parses odd lines one by one with pyoxigraph, and appends their canonical texts to the chunk's bytes."""
 
     def __init__(self, data: Bytes, format: RdfFormat, name: str) -> None:
         self._data = data
@@ -98,7 +99,10 @@ class _Careful:
         self.bad: list[BadLine] = []
 
     def read(self, begin: int, end: int, row: int, line: int) -> None:
-        """The line from ``begin`` to ``end``, before which there are so many plain statements and lines."""
+        """Parse the bytes from ``begin`` to ``end``.
+
+        ``row`` is the number of plain statements before the line, ``line`` the number of lines before it.
+        """
         found = parse_line(self._data[begin:end].tobytes(), self._format, self._name, line + 1)
         if isinstance(found, BadLine):
             self.bad.append(found)
@@ -110,10 +114,10 @@ class _Careful:
             self._rows.append(row)
 
     def joined(self, data: Bytes, starts: Places, lengths: Places) -> tuple[Bytes, Places, Places]:
-        """The plain statements with the careful ones in their places."""
+        """The plain statements, with those of the odd lines inserted in document order."""
         more: Places = np.fromiter(map(len, self._texts), np.int64, len(self._texts))
         behind = np.frombuffer(b"".join(self._texts), np.uint8)
-        begins = np.where(more > 0, data.size + np.cumsum(more) - more, 0)  # no text is nowhere
+        begins = np.where(more > 0, data.size + np.cumsum(more) - more, 0)  # position 0 for empty texts
         return np.concatenate((data, behind)), self._inserted(starts, begins), self._inserted(lengths, more)
 
     def _inserted(self, places: Places, more: Places) -> Places:
@@ -124,7 +128,7 @@ class _Careful:
 
 
 def parse_line(content: bytes, format: RdfFormat, name: str, line: int) -> list[pyoxigraph.Quad] | BadLine:
-    """The statements (mostly one) of the line with that number, or what is wrong with it."""
+    """The statements (usually one) of the line with the number ``line``, or its error."""
     content = content.rstrip(_LINE_END)
     column = 1
     try:
@@ -133,7 +137,7 @@ def parse_line(content: bytes, format: RdfFormat, name: str, line: int) -> list[
         if not reason:
             return quads
     except SyntaxError as error:
-        line += (error.lineno or 1) - 1  # a lone CR ends a line too
+        line += (error.lineno or 1) - 1  # for pyoxigraph a lone CR ends a line, too
         column, reason = error.offset or 1, reason_of(error)
     except MemoryError as error:
         reason = f"too long a line ({error})"
@@ -141,7 +145,7 @@ def parse_line(content: bytes, format: RdfFormat, name: str, line: int) -> list[
 
 
 def unsupported(term: object) -> str:
-    """Why the engine has no place for a term of good RDF; nothing if it has."""
+    """Why the engine does not support a valid RDF term; empty if it does."""
     if isinstance(term, pyoxigraph.Triple):
         return (
             f"the triple term <<( {term} )>>: statements about statements are supported by reification only"

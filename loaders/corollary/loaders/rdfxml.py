@@ -1,8 +1,9 @@
-"""RDF/XML on its way to pyoxigraph, which notices no file that is cut off, names no place, and reads UTF-8.
+"""Checks and recodes RDF/XML for pyoxigraph.
 
-expat reads along. It finds what is no XML, with its place, and limits how far entities expand where they are
-used. What stands before the root element is not handed on: pyoxigraph gets each entity with its whole text.
-No external entity is opened.
+pyoxigraph does not detect truncated files, reports no places, and reads UTF-8 only. So expat parses the same
+bytes: it reports XML errors with their place, and limits the expansion of entities at their uses. The prolog
+is replaced: pyoxigraph receives a declaration of each entity with its fully expanded text. External entities
+are never opened.
 """
 
 from __future__ import annotations
@@ -21,10 +22,13 @@ OWL = "http://www.w3.org/2002/07/owl#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
 CHUNK = 1 << 16
-"""Bytes."""
+"""Bytes read at once."""
 
 LONGEST_ENTITIES = 1 << 20
-"""Characters in all entities that a document declares, expanded. Those of ontologies are namespaces."""
+"""Limit for the expanded text of all declared entities together, in characters.
+
+Ontologies declare entities for namespaces, which are short.
+"""
 
 PREDEFINED = {"lt": "<", "gt": ">", "amp": "&", "apos": "'", "quot": '"'}
 
@@ -41,14 +45,15 @@ _NOT_SPACE = re.compile(rb"\S|\Z")
 
 
 class OWLXML(Exception):
-    """A document is in OWL/XML, which is another syntax than RDF/XML."""
+    """A document is in OWL/XML, a syntax other than RDF/XML."""
 
 
 class Markup:
     """A readable stream of a document's bytes in UTF-8.
 
-    Raises ``ExpatError`` for what is no XML, ``OWLXML`` and ``Malformed``. ``is_slow``: it gives at most one
-    tag at a time, so that ``place`` tells where a reader is that stops; that takes twice the time.
+    Raises ``ExpatError`` for XML errors, ``OWLXML`` and ``Malformed``. With ``is_slow`` a read returns at
+    most one tag, so that ``place`` locates the tag at which the reader stopped. Slow mode takes twice the
+    time.
     """
 
     def __init__(self, stream: BinaryIO, *, is_slow: bool = False) -> None:
@@ -61,11 +66,11 @@ class Markup:
         self._root: int | None = None  # its first byte
         self._chunks = self._checked(_in_utf8(stream))
         self._chunk = b""
-        self._begin = self._end = 0  # of what was given last
+        self._begin = self._end = 0  # of the bytes that were returned last
         self._line = self._column = 1  # where the chunk begins
 
     def read(self, size: int) -> bytes:
-        """At most ``size`` bytes; none at the end."""
+        """At most ``size`` bytes; empty at the end."""
         if not self._is_slow or self._chunk[self._end - 1 : self._end] == b">":
             self._begin = self._end
         if self._end == len(self._chunk):
@@ -80,7 +85,7 @@ class Markup:
         return self._chunk[start : self._end]
 
     def place(self) -> tuple[int, int]:
-        """Line and column, from 1, of the tag or text that was given last."""
+        """Line and column, from 1, of the tag or text that was returned last; (1, 1) unless ``is_slow``."""
         found = _NOT_SPACE.search(self._chunk, self._begin)
         assert found is not None
         return self._place_of(found.start())
@@ -94,7 +99,7 @@ class Markup:
         return self._line + lines, len(last) + (1 if lines else self._column)
 
     def _checked(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """Declarations of all entities, then the document from its root element on."""
+        """Check all chunks with expat. Yields declarations of all entities, then the root element onwards."""
         prolog = bytearray()
         for chunk in chain(chunks, (b"",)):
             is_prolog = self._root is None
@@ -119,7 +124,7 @@ class Markup:
         return f'<?xml version="1.0"?><!DOCTYPE root [{entities}]>'.encode()
 
     def _meet_entity(self, name: str, is_parameter: bool, value: str | None, *_: object) -> None:
-        """Remember the text of an internal entity, unless it has markup in it, or refers to later ones."""
+        """Store the expanded text of an internal entity, unless it has markup or refers to later entities."""
         if is_parameter or value is None or "<" in value or name in self._entities:
             return
         try:
@@ -138,7 +143,7 @@ class Markup:
         return chr(int(hexadecimal, 16) if hexadecimal else int(decimal))
 
     def _meet_root(self, name: str, attributes: dict[str, str]) -> None:
-        """Tell OWL/XML by its root. An owl:Ontology with rdf:about is a root of RDF/XML, too."""
+        """Detect OWL/XML by its root element. An owl:Ontology with rdf:about is RDF/XML."""
         self._parser.StartElementHandler = None
         self._root = self._parser.CurrentByteIndex
         self._root_place = self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber + 1
@@ -151,7 +156,7 @@ class Markup:
 
 
 def _in_utf8(stream: BinaryIO) -> Iterator[bytes]:
-    """The bytes of an XML document in chunks, recoded if need be."""
+    """The bytes of an XML document in chunks, recoded to UTF-8 if necessary."""
     first = stream.read(CHUNK)
     encoding = _encoding(first)
     chunks = chain((first,), iter(lambda: stream.read(CHUNK), b""))
@@ -159,7 +164,7 @@ def _in_utf8(stream: BinaryIO) -> Iterator[bytes]:
         yield from chunks
         return
     try:
-        bytes(4).decode(encoding)  # refuses codecs that are not for text
+        bytes(4).decode(encoding)  # LookupError for codecs that are not for text
         decoder = codecs.getincrementaldecoder(encoding)()
         for chunk in chunks:
             yield decoder.decode(chunk).encode()
@@ -171,7 +176,7 @@ def _in_utf8(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _encoding(first: bytes) -> str:
-    """What the first bytes, or else the declaration, say."""
+    """The encoding by the byte order mark, else by the XML declaration, else UTF-8."""
     for mark, encoding in _BYTE_ORDER_MARKS.items():
         if first.startswith(mark):
             return encoding

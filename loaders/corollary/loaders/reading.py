@@ -1,10 +1,10 @@
 """Files to columns or to an index: every term becomes its id, every statement a row.
 
-Large N-Triples and N-Quads documents are parsed by compiled loops (``bulk``). pyoxigraph parses all else;
-there the inner loop is one look-up per term in a Python dict keyed by pyoxigraph's own term objects, and
-only a miss makes the term's text.
+Large N-Triples and N-Quads documents are parsed by compiled loops (``bulk``). pyoxigraph parses all others:
+the inner loop is one look-up per term in a Python dict keyed by pyoxigraph's term objects, and only a miss
+creates the term's text.
 
-Invariant: a blank node is the same node as another exactly if label *and* file are the same.
+Invariant: two blank nodes are the same node if and only if they have the same label *and* the same file.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from corollary.loaders.translating import Translation
 from corollary.terms.dictionary import Ids, TermDictionary
 
 Columns = tuple[Ids, Ids, Ids]
-"""Subjects, predicates and objects: ids of terms, in arrays of equal length."""
+"""Subjects, predicates and objects: term ids, in uint32 arrays of equal length."""
 
 Progress = Callable[[str, int, float | None], None]
-"""Called now and then: what is being done, triples so far, share done (None where unknown)."""
+"""Callback for progress: the current activity, triples so far, share done (0 to 1; None if unknown)."""
 
 TRIPLES_A_CHUNK = 1 << 16
 
 SMALL = 1 << 23
-"""Bytes; less than that is read before the compiled loops are even there."""
+"""Line documents of fewer bytes are parsed by pyoxigraph: loading the compiled loops would take longer."""
 
 TINY = 1 << 12
-"""Bytes; less than that is read sooner without the compiled loops if they are there."""
+"""As ``SMALL``, but if the compiled loops are loaded already."""
 
 USUAL_COMPRESSION = 10
-"""How many times smaller compressed N-Triples are, more or less."""
+"""Estimated compression ratio of N-Triples, used to decide whether an input is small."""
 
 MEGABYTE = 1_000_000
 
@@ -57,8 +57,8 @@ MEGABYTE = 1_000_000
 class DocumentTerms(dict[object, int]):
     """The ids of one document's terms, keyed by pyoxigraph's term objects; a miss asks the dictionary.
 
-    ``new_label`` gives each blank node another label than the document's; ``graph`` is that of statements
-    in none, if graphs are wanted at all.
+    If ``new_label`` is given, it makes the labels of all blank nodes. If ``graph`` is given, rows have a
+    fourth column with the graph name, and ``graph`` for statements of the default graph.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class DocumentTerms(dict[object, int]):
         return term_id
 
     def rows(self, quads: Iterable[pyoxigraph.Quad]) -> Iterator[Ids]:
-        """Arrays of shape (triples, 3), or (quads, 4) if graphs are wanted."""
+        """Yield the ids as arrays of shape (n, 3), or (n, 4) with graph names."""
         width = 3 if self.graph is None else 4
         wanted = compress(chain.from_iterable(quads), cycle((1, 1, 1, width - 3)))
         ids = map(self.__getitem__, wanted)
@@ -102,16 +102,17 @@ def read(
     format: str | None = None,
     skipped: list[BadLine] | None = None,
 ) -> Columns:
-    """All triples of some files as three uint32 columns of equal length, in the order read.
+    """Read all triples of some files as three uint32 columns of equal length, in document order.
 
-    The format goes by suffix (``.nt .ttl .rdf .owl .jsonld`` ..., then maybe ``.gz``, ``.bz2`` or ``.zst``);
-    ``-`` is standard input, N-Triples unless ``format`` says otherwise, as it also does for names without a
-    known suffix. An http or https address is fetched. A folder stands for the RDF files in it, or for the
-    explicit facts of an encoded data set, which come first. Of quads the graph name is dropped. Duplicates
-    stay. Blank nodes of different files are different. ``progress`` is called at least every 65,536 triples.
+    The format is that of the suffix (``.nt .ttl .rdf .owl .jsonld`` ..., optionally followed by ``.gz``,
+    ``.bz2`` or ``.zst``). ``format`` is for standard input (``-``, by default N-Triples) and for names
+    without a known suffix. An http or https address is fetched. A folder stands for the RDF files in it, or
+    for the explicit facts of an encoded data set. Data sets are read first. The graph names of quads are
+    dropped. Duplicates are kept. Blank nodes of different files are different. ``progress`` is called at
+    least every 65,536 triples of a document.
 
-    Raises InputError, with the place and a remedy, for what cannot be found, read or parsed; but if a list
-    ``skipped`` is given, the bad lines of N-Triples and N-Quads are put there, and reading goes on.
+    Raises InputError, with place and remedy, if a document cannot be found, read or parsed. If a list
+    ``skipped`` is given, bad lines of N-Triples and N-Quads are appended to ``skipped`` instead.
     """
     rows = list(_rows(paths, dictionary, progress, format, skipped))
     columns = (
@@ -130,7 +131,7 @@ def read_index(
     format: str | None = None,
     skipped: list[BadLine] | None = None,
 ) -> TripleIndex:
-    """As ``read``, but as an index, which takes less memory than columns first: rows go as they are read."""
+    """As ``read``, but returns an index. Needs less memory than columns: rows are packed as they come."""
     gathering = Gathering()
     for rows in _rows(paths, dictionary, progress, format, skipped):
         gathering.add(rows)
@@ -157,7 +158,7 @@ def _rows(
 
 
 def data_set_rows(paths: Iterable[str | os.PathLike[str]], dictionary: TermDictionary) -> Iterator[Ids]:
-    """The explicit facts of encoded data sets, as arrays of shape (triples, 3)."""
+    """Yield the explicit facts of encoded data sets as arrays of shape (n, 3), one per predicate."""
     for path in paths:
         data = load_encoded(path, inferred=False)
         translation = Translation(data.dictionary, dictionary)
@@ -169,11 +170,17 @@ def data_set_rows(paths: Iterable[str | os.PathLike[str]], dictionary: TermDicti
 
 
 Reader = Callable[[Document, int], Iterator[tuple[Ids, int]]]
-"""Gives a document's rows, and how many of its bytes have been read at each; the number is ``small``."""
+"""Reads a document: yields arrays of rows with the number of bytes read so far.
+
+The second argument is the parameter ``small`` of ``document_rows``.
+"""
 
 
 def in_turn(documents: Sequence[Document], read: Reader, progress: Progress | None) -> Iterator[Ids]:
-    """The rows of several documents, with progress told. All are looked for before the first is read."""
+    """Yield the rows of several documents, and report progress.
+
+    Raises InputError for a missing document before the first document is read.
+    """
     sizes = [document.size() for document in documents]
     is_size_known = all(document.name != STANDARD_STREAM for document in documents)
     expected = sum(
@@ -181,7 +188,7 @@ def in_turn(documents: Sequence[Document], read: Reader, progress: Progress | No
         for size, document in zip(sizes, documents, strict=True)
     )
     limit = min(TINY, SMALL) if find_terms.is_compiled else SMALL
-    small = limit if expected < SMALL else 0  # many documents, each of them small, are large together
+    small = limit if expected < SMALL else 0  # many small documents are large in sum
     triples = before = 0
     for document, size in zip(documents, sizes, strict=True):
         for rows, bytes_read in read(document, small):
@@ -205,13 +212,13 @@ def document_rows(
     prefixes: dict[str, str] | None = None,
     small: int = SMALL,
 ) -> Iterator[tuple[Ids, int]]:
-    """Rows of a document, and how many of its bytes have been read at each.
+    """Yield the rows of a document as arrays, each with the number of bytes read so far.
 
-    Arrays of shape (triples, 3); or (quads, 4) if ``graph`` says in which graph those are that name none.
-    ``new_label`` gives each blank node another label than the document's. What it declares is put into
-    ``prefixes``, bad lines of N-Triples and N-Quads into ``skipped``; without that the first one raises
-    InputError. A line document of less than ``small`` bytes goes the way that needs no compiler; ids are
-    the same.
+    The shape is (n, 3); with ``graph`` it is (n, 4), and ``graph`` is the graph of statements that name none.
+    If ``new_label`` is given, it makes the labels of all blank nodes. The document's declarations of prefixes
+    are added to ``prefixes``. Bad lines of N-Triples and N-Quads are appended to ``skipped``; if ``skipped``
+    is None, the first bad line raises InputError. A line document of fewer than ``small`` bytes is parsed
+    without compiled code, and gets the same ids.
     """
     terms = DocumentTerms(document.name, dictionary, new_label, graph)
     if document.format in LINE_FORMATS:
@@ -227,7 +234,7 @@ def document_rows(
 def line_rows(
     document: Document, terms: DocumentTerms, skipped: list[BadLine] | None, small: int
 ) -> Iterator[tuple[Ids, int]]:
-    """As ``document_rows``, of N-Triples or N-Quads."""
+    """As ``document_rows``, for N-Triples or N-Quads."""
     with document.streamed() as (raw, stream):
         head = stream.read(small)
         if len(head) < small:
@@ -253,7 +260,7 @@ def _small_document_rows(
 
 
 def _good_quads(document: Document, content: bytes, skipped: list[BadLine]) -> Iterator[pyoxigraph.Quad]:
-    """What the good lines say."""
+    """The statements of the good lines; bad lines are appended to ``skipped``."""
     for number, line in enumerate(content.split(b"\n"), start=1):
         found = parse_line(line, document.format, document.name, number)
         if isinstance(found, BadLine):

@@ -1,6 +1,6 @@
-"""From the terms of a data set to those of a dictionary that has some already.
+"""Translating the ids of a data set to those of another dictionary.
 
-Blank nodes get new labels, as those of every document do: two data sets never mean the same one.
+Blank nodes get new labels: the scope of a blank node is its data set.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Ids, 
 from corollary.terms.texts import Texts, TextTable
 
 TERMS_AT_ONCE = 1 << 18
+"""Number of terms looked up in one call of a kernel."""
 
 
 def new_labels(count: int) -> TextTable:
-    """Labels of blank nodes that are unique everywhere."""
+    """``count`` labels of blank nodes with a random prefix, unique across all data sets."""
     prefix = f"_:N{uuid4().hex}n"
     texts = Texts.of_strings([f"{prefix}{number}" for number in range(count)])
     return TextTable.of_parts([texts.data], [texts.lengths])
 
 
 class Translation:
-    """From the ids of one dictionary to those of another, which takes in the terms that it lacks."""
+    """Maps the ids of ``source`` to those of ``target``. Terms that ``target`` lacks are added to it."""
 
     def __init__(self, source: TermDictionary, target: TermDictionary) -> None:
         self._ids: list[Ids] = []

@@ -1,7 +1,7 @@
-"""Columns to files: N-Triples lines by joining texts, every other format by pyoxigraph from those lines.
+"""Columns to files: N-Triples by joining texts, every other format by pyoxigraph from N-Triples.
 
-Invariant: a target file is the old one or the complete new one, never something in between: what is
-written goes to a temporary file beside it, which takes its place at the end.
+Invariant: a target file is the old one or the complete new one. Data are written to a temporary file in the
+same folder, which replaces the target at the end.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from corollary.terms.dictionary import Ids, TermDictionary
 TRIPLES_A_CHUNK = 1 << 15
 
 GZIP_LEVEL = 4
-"""Well over half of the best compression at a fifth of its time."""
+"""More than half of the best compression, in a fifth of its time."""
 
 PREFIXES = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -48,9 +48,10 @@ def write(
 ) -> None:
     """Write facts, given as three uint32 columns of equal length, to a file or (``-``) to standard output.
 
-    The format goes by suffix unless ``format`` names one; ``.gz``, ``.bz2`` and ``.zst`` compress. N-Triples
-    and N-Quads keep the order of the columns, the others are written by subject. A file appears complete or
-    not at all. Raises InputError if the file cannot be written or the format cannot hold the facts.
+    The format is ``format`` if given, else that of the suffix. ``.gz``, ``.bz2`` and ``.zst`` compress.
+    N-Triples and N-Quads keep the order of the columns; other formats are sorted by subject. A file appears
+    complete or not at all. Raises InputError if the file cannot be written or the format cannot represent the
+    facts.
     """
     name = os.fspath(path)
     rdf_format = check_target(name, format)
@@ -63,7 +64,7 @@ def write(
 
 
 def check_target(name: str, format: str | None = None) -> RdfFormat:
-    """The format to write. Raises InputError at once for what ``write`` would refuse after all the work."""
+    """The format to write. Checks the target in advance: raises InputError where ``write`` would."""
     rdf_format = format_of(name, format, Hint.NAME_OUTPUT_FORMAT)
     folder = Path(name).parent
     if name != STANDARD_STREAM and not folder.is_dir():
@@ -75,10 +76,10 @@ def check_target(name: str, format: str | None = None) -> RdfFormat:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file for writing bytes, compressed if its suffix says so; it appears when the block ends well.
+    """Open a file for writing bytes, compressed by suffix. The file appears when the block succeeds.
 
-    If the block fails nothing is left behind and an older file stays as it was. Pipes and devices are
-    written to directly. Raises InputError if the file system refuses.
+    If the block fails, no temporary file remains and an older file is unchanged. Pipes and devices are
+    written to directly. Raises InputError if the file system reports an error.
     """
     target = Path(path)
     try:
@@ -86,7 +87,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             with target.open("wb") as raw, _compressing(raw, str(path)) as stream:
                 yield stream
             return
-        target = target.resolve()  # a symbolic link stays one
+        target = target.resolve()  # replace the target of a symbolic link, not the link
         partial = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
             with partial.open("xb") as raw, _compressing(raw, str(path)) as stream:
@@ -134,7 +135,7 @@ def _write_to(stream: BinaryIO, columns: Columns, dictionary: TermDictionary, fo
 
 
 def _check_element_names(predicates: Ids, dictionary: TermDictionary) -> None:
-    """RDF/XML writes a predicate as an XML name, which not every IRI ends in."""
+    """Raise InputError for a predicate that RDF/XML cannot write: its IRI must end in an XML name."""
     for predicate in dictionary.decode_all(set(predicates.tolist())):
         if not _ENDS_IN_XML_NAME.search(predicate):
             raise input_error(
@@ -144,7 +145,7 @@ def _check_element_names(predicates: Ids, dictionary: TermDictionary) -> None:
 
 
 def _lines(columns: Columns, dictionary: TermDictionary) -> Iterator[bytes]:
-    """N-Triples text, many lines at a time."""
+    """Yield N-Triples text, ``TRIPLES_A_CHUNK`` lines at a time."""
     s, p, o = columns
     for start in range(0, len(s), TRIPLES_A_CHUNK):
         chunk = slice(start, start + TRIPLES_A_CHUNK)

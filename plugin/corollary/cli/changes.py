@@ -1,4 +1,4 @@
-"""What a change came to: as data, for programs, and as tables and a warning, for people."""
+"""The result of a change: as JSON data for programs, and as tables and a warning for people."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def tables(data: dict[str, Any]) -> list[RenderableType]:
 
 
 def _stages(maintenance: dict[str, Any]) -> dict[str, float]:
-    """The seconds of each stage of a maintenance run; those of its strategy if it had no stages."""
+    """The seconds of each stage of a maintenance run; if the run had no stages, those of its strategy."""
     spent: dict[str, float] = {}
     for line in maintenance["stages"]:
         spent[line["stage"]] = spent.get(line["stage"], 0.0) + line["seconds"]
@@ -73,7 +73,7 @@ def _stages(maintenance: dict[str, Any]) -> dict[str, float]:
 
 
 def warning(done: Update) -> str:
-    """What the user should know of facts to remove that were not there; nothing if all were."""
+    """A warning about facts to remove that are not explicit; empty if all are."""
     from corollary.terms.dictionary import Kind, kinds
 
     absent = done.absent.fact_count()

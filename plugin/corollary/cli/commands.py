@@ -1,4 +1,4 @@
-"""The commands and their help. Each is a few lines around ``pipeline.run``."""
+"""The commands and their help texts. Most are a few lines around ``pipeline.run``."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ _version = click.option(
 def main() -> None:
     """Find everything that follows from RDF data: RDFS, OWL 2 RL and your own rules.
 
-    A FILE is RDF in any usual format, told by its suffix: .nt .nq .ttl .trig .rdf .owl .xml .n3 .jsonld, each
-    also with .gz, .bz2 or .zst after it. A folder stands for such files in it, or is an encoded data set; an
-    http or https address is fetched; a single - is standard input.
+    A FILE is RDF in any usual format, recognised by its suffix: .nt .nq .ttl .trig .rdf .owl .xml .n3
+    .jsonld, optionally followed by .gz, .bz2 or .zst. A folder stands for the RDF files in it, or is an
+    encoded data set. An http or https address is fetched. A single - is standard input.
 
     \b
     Try it:
@@ -66,8 +66,8 @@ def main() -> None:
       corollary check university/*
       corollary query university/* -q 'SELECT ?type (COUNT(*) AS ?members) { ?x a ?type } GROUP BY ?type'
 
-    Exit codes: 0 all well, 1 `check` found inconsistencies, `query` answers ASK with no, the fact to
-    `explain` does not hold, or `verify` found damage, 2 a mistake in the input or on the command line, a
+    Exit codes: 0 success; 1 `check` found inconsistencies, `query` answers ASK with no, the fact to
+    `explain` does not hold, or `verify` found damage; 2 a mistake in the input or on the command line, a
     full device, or too little memory.
     """
 
@@ -87,7 +87,7 @@ def materialise(
     inferred_only: bool,
     as_json: bool,
 ) -> None:
-    """Add to the triples of FILE... everything that follows from them, and say what that came to.
+    """Infer everything that follows from the triples of FILE..., and print a summary.
 
     \b
     Examples:
@@ -98,7 +98,7 @@ def materialise(
     """
     from corollary.cli.materialisation_summary import summary, tables
 
-    check_target(output, output_format, inferred_only)  # before the time to reason is spent
+    check_target(output, output_format, inferred_only)  # before any work is done
     done = run(files, rules, reading)
     write_facts(done.materialisation, output, output_format, inferred_only, done.seconds)
     data, to_stderr = summary(done), output == "-"
@@ -148,18 +148,18 @@ def update(
     inferred_only: bool,
     report: str | None,
 ) -> None:
-    """Close DATA... under rules, remove and add facts, and follow what that changes.
+    """Close DATA... under rules, remove and add facts, and update the materialisation incrementally.
 
-    The facts of all --remove files go and those of all --add files come, together; a fact in both is there in
-    the end. The result is exactly what `corollary materialise` makes of the changed files; but only what
-    the change concerns is computed. What was gained and lost, and how long each step took, goes to standard
-    error.
+    The facts of all --remove files are removed and those of all --add files are added, in one transaction. A
+    fact in both is present at the end. The result is exactly what `corollary materialise` makes of the
+    changed files, but only the effects of the change are computed. The numbers of new and lost facts, and the
+    time of each step, are printed to standard error.
 
     \b
     Strategies:
-      automatic         choose by what has been measured
-      backward-forward  look for another proof before a fact goes
-      dred              let all go that might, then bring back what still follows
+      automatic         choose by estimated costs
+      backward-forward  look for another proof before a fact is deleted
+      dred              overdelete, then rederive what still follows
       starting-over     materialise the changed files
 
     \b
@@ -202,7 +202,8 @@ def check(
 ) -> None:
     """List the inconsistencies in FILE..., each with its rule and the facts that clash.
 
-    Exit code 1 if there are any, 0 if there are none. Of the clashes with one rule a thousand are listed.
+    The exit code is 1 if there are any, 0 if there are none. At most 1,000 inconsistencies per rule are
+    listed.
 
     \b
     Examples:
@@ -251,16 +252,16 @@ def query(
     results: str | None,
     external: str,
 ) -> None:
-    """Ask FILE... and all that follows from them a SPARQL query.
+    """Answer a SPARQL query over FILE... and everything that follows from them.
 
-    Prefixes that a file declares, and rdf, rdfs, owl and xsd, need no declaration in the query. Named graphs
-    of N-Quads and TriG files are there for GRAPH; outside of it a pattern sees all graphs together. What
-    follows is also the graph <urn:x-corollary:inferred>, what the files say <urn:x-corollary:explicit>. With
-    --rules none nothing follows.
+    Prefixes that a file declares, and rdf, rdfs, owl and xsd, need no declaration in the query. GRAPH matches
+    the named graphs of N-Quads and TriG files; patterns outside GRAPH match the union of all graphs. The
+    inferred facts are also the graph <urn:x-corollary:inferred>, the explicit facts
+    <urn:x-corollary:explicit>. With --rules none nothing is inferred.
 
-    SELECT prints table, csv, tsv, json or xml; ASK prints yes or no (or json, xml), and the exit code is 0
-    for yes, 1 for no; CONSTRUCT and DESCRIBE print ttl or nt. How many rows there are, and how long it took,
-    goes to standard error.
+    SELECT prints table, csv, tsv, json or xml. ASK prints yes or no (or json, xml), and the exit code is 0
+    for yes, 1 for no. CONSTRUCT and DESCRIBE print ttl or nt. The number of rows and the times are printed to
+    standard error.
 
     \b
     Examples:

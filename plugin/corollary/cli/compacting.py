@@ -1,4 +1,4 @@
-"""``corollary compact``: a store's folder without the terms that nothing uses."""
+"""``corollary compact``: rewrite a store's folder without unused terms."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from corollary.cli.verifying import store_file
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def compact(folder: Path, as_json: bool) -> None:
-    """Write the FOLDER of a store anew, without the terms that no triple and no graph uses any more.
+    """Rewrite the FOLDER of a store without the terms that no triple and no graph uses any more.
 
-    Triples, graphs and prefixes stay as they are. Refused while another store has the folder open.
+    Triples, graphs and prefixes do not change. Refused while another store has the folder open.
 
     \b
     Examples:

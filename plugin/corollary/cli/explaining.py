@@ -1,7 +1,7 @@
 """``corollary explain``: load, reason, and prove a fact or the inconsistencies.
 
-A term on the command line is written as in Turtle, with the prefixes that the files declare; ``_:label`` is
-the blank node that the output of other commands calls so.
+A term on the command line is written as in Turtle, with the prefixes that the files declare. ``_:label`` is
+the blank node with this label in the output of other commands.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "dot", "html")
 PLACES = ("subject", "predicate", "object")
 TRIPLES = {"subject": "{} a 0 .", "predicate": "<urn:s> {} 0 .", "object": "<urn:s> a {} ."}
-"""A document with one triple for each place of a term."""
+"""For each place of a term, a Turtle document with one triple that has the term at that place."""
 
 
 @main.command(short_help="Prove a fact, or what is inconsistent.")
@@ -56,11 +56,11 @@ def explain(
     format: str,
     limit: int,
 ) -> None:
-    """Say why SUBJECT PREDICATE OBJECT follows from FILE...: by which rules, from which facts.
+    """Explain why SUBJECT PREDICATE OBJECT follows from FILE...: by which rules, from which facts.
 
     Terms are written as in Turtle, with the prefixes of the files: :ann, a, 5, '"text"@en', '<http://...>'.
-    A fact that the files state themselves is proved from the others, if it follows from them. The exit code
-    is 1 if the fact does not hold.
+    An explicit fact is proved from the other facts if it follows from them. The exit code is 1 if the fact
+    does not hold.
 
     \b
     Examples:
@@ -100,7 +100,7 @@ def _printed(explanations: Sequence[Explanation], format: str, as_list: bool) ->
 
 
 def loaded(files: Sequence[str], rules: Sequence[str], reading: Reading) -> CorollaryStore:
-    """A store with the files and what follows from them by the rules (the default ones if none are named)."""
+    """A store with the files and what follows from them. ``rules`` may be empty: then ``DEFAULT_RULES``."""
     with stage("prepare", {}):
         from rdflib import Dataset
 
@@ -117,7 +117,7 @@ def loaded(files: Sequence[str], rules: Sequence[str], reading: Reading) -> Coro
 
 
 def parsed(text: str, place: str, store: CorollaryStore) -> Node:
-    """A term in Turtle. InputError if it is none, or none that can stand in that place of a triple."""
+    """Parse a term in Turtle. Raises InputError for a term that is malformed or not allowed at that place."""
     from rdflib import BNode, Graph, Literal
     from rdflib.term import URIRef
 
@@ -131,10 +131,10 @@ def parsed(text: str, place: str, store: CorollaryStore) -> Node:
     graph = Graph()
     try:
         graph.parse(data=header + TRIPLES[place].format(text), format="turtle")
-    except Exception:  # rdflib has no class of its own for these
+    except Exception:  # rdflib has no common class for parse errors
         graph = Graph()
     for s, p, o in graph if len(graph) == 1 else ():
-        if not isinstance(s, Literal) and isinstance(p, URIRef):  # rdflib's parser is not as strict
+        if not isinstance(s, Literal) and isinstance(p, URIRef):  # rdflib's parser is more lenient
             return (s, p, o)[PLACES.index(place)]
     known = ", ".join(f"{prefix}:" for prefix in prefixes)
     number = "" if place != "object" else ", 5, '\"text\"'"

@@ -1,4 +1,4 @@
-"""``corollary generate``: data to try things on, of any size."""
+"""``corollary generate``: synthetic data of any size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from corollary.cli.progress import stage
 
 @main.group()
 def generate() -> None:
-    """Make data to try things on."""
+    """Generate synthetic data."""
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -33,7 +33,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
 @generate.command(short_help="Make universities of some 100,000 triples.")
 @_options
 def university(number: int, output: str, seed: int, gzipped: bool) -> None:
-    """Make N universities of some 100,000 triples each, and their ontology.
+    """Generate N universities of some 100,000 triples each, and their ontology.
 
     Writes university.ttl, university-1.nt, university-2.nt ... into a folder, and prints their names.
 
@@ -48,10 +48,10 @@ def university(number: int, output: str, seed: int, gzipped: bool) -> None:
 @generate.command(short_help="Make volumes of an encyclopaedia of some 100,000 triples.")
 @_options
 def encyclopaedia(number: int, output: str, seed: int, gzipped: bool) -> None:
-    """Make N volumes of an encyclopaedia of some 100,000 triples each, and its ontology.
+    """Generate N volumes of an encyclopaedia of some 100,000 triples each, and its ontology.
 
-    In the shape of DBpedia: thousands of predicates, categories with cycles, texts in many languages. Writes
-    encyclopaedia.nt, volume-1.nt, volume-2.nt ... into a folder, and prints their names.
+    The data resemble DBpedia: thousands of predicates, categories with cycles, texts in many languages.
+    Writes encyclopaedia.nt, volume-1.nt, volume-2.nt ... into a folder, and prints their names.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""How the command ends: mistakes, a closed pipe, a full device, no memory, and Ctrl-C show no traceback."""
+"""How the command ends: mistakes, a closed pipe, a full device, no memory and Ctrl-C print no traceback."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What writing fails with."""
+"""Error numbers of a failed write."""
 
 
 class Mistake(click.ClickException):
-    """Something that the user can mend, in one message."""
+    """An error that the user can correct, reported as one message."""
 
     exit_code = EXIT_MISTAKE
 
@@ -39,7 +39,7 @@ class Mistake(click.ClickException):
 
 
 class Commands(click.Group):
-    """A group of commands that turns what can go wrong into one message and an exit code."""
+    """A group of commands that turns every expected error into one message and an exit code."""
 
     def main(self, *args: Any, **settings: Any) -> Any:
         """Run the command that the arguments name, and exit."""
@@ -58,15 +58,16 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt:  # click would begin a new line
             ctx.exit(EXIT_INTERRUPTED)
-        except BrokenPipeError:  # who read our output has gone; click would call it a failure
+        except BrokenPipeError:  # the reader of our output has exited; click would report a failure
             _silence()
             ctx.exit(EXIT_BROKEN_PIPE)
 
 
 def _mend_streams() -> None:
-    """Let what is written to a closed stream go nowhere, and make streams that lose no error.
+    """Redirect closed standard streams to the null device, and buffer unbuffered ones, which lose errors.
 
-    Python without buffers (PYTHONUNBUFFERED) forgets what is left when a device takes a part of a write.
+    Unbuffered Python (PYTHONUNBUFFERED) drops the rest of the data when a device accepts only part of a
+    write.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -80,7 +81,7 @@ def _mend_streams() -> None:
 
 
 def _reported(error: BaseException) -> int:
-    """The exit code for what ended a command, after the message; what is no expected end is raised again."""
+    """Print the message for the error that ended a command. Returns the exit code, or raises the error."""
     if isinstance(error, click.Abort | KeyboardInterrupt):
         return EXIT_INTERRUPTED
     if isinstance(error, BrokenPipeError):
@@ -99,10 +100,10 @@ def _reported(error: BaseException) -> int:
 
 
 def _message(error: BaseException) -> str:
-    """One message for the user; what only a programmer can mend is raised again."""
-    if isinstance(error, MemoryError) and error.__cause__ is not None:  # a limit made of it
+    """The message for the user. Raises ``error`` again if it is a programming error."""
+    if isinstance(error, MemoryError) and error.__cause__ is not None:  # a limit raised from it
         error = error.__cause__
-    language = sys.modules.get("corollary.language.errors")  # not to be imported when there is no memory
+    language = sys.modules.get("corollary.language.errors")  # an import might fail for lack of memory
     if language is not None and isinstance(error, language.CorollaryError):
         return str(error.text(in_flags()))
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
@@ -118,15 +119,15 @@ def _message(error: BaseException) -> str:
 
 
 def _silence() -> None:
-    """Let nothing complain at exit about output that cannot be written."""
+    """Redirect the standard streams to the null device, so that flushing them at exit raises nothing."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # no file
+        with suppress(OSError, ValueError):  # a stream without a file descriptor
             os.dup2(nowhere, stream.fileno())
 
 
 def in_flags() -> dict[Hint, str]:
-    """The remedies that are the command line's own."""
+    """The remedies by hint, in terms of command-line options."""
     from corollary.language.errors import Hint
 
     return {
@@ -145,7 +146,7 @@ def in_flags() -> dict[Hint, str]:
 
 
 def print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    """Print name and version, and stop."""
+    """Print name and version, and exit."""
     if wanted and not ctx.resilient_parsing:
         click.echo(f"corollary {version('corollary')}")
         ctx.exit()

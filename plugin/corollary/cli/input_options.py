@@ -1,6 +1,6 @@
-"""The options that say how files are read, for every command that takes files.
+"""The options for reading files, shared by every command that takes files.
 
-Invariant: a report is written whenever one was asked for, even if no line was bad.
+Invariant: a requested report is always written, even if no line was bad.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _HEADING = ("file", "line", "column", "reason", "text")
 
 @dataclass
 class Reading:
-    """How files are read: the format of those that do not tell theirs, and where to list bad lines.
+    """How files are read: the format of files without a known suffix, and where to report bad lines.
 
-    Without a ``report`` the first bad line is a mistake.
+    Without a ``report`` the first bad line is an error.
     """
 
     format: str | None = None
@@ -54,14 +54,14 @@ class Reading:
     def index(
         self, files: Sequence[str], dictionary: TermDictionary, progress: Progress | None = None
     ) -> TripleIndex:
-        """The triples of some files."""
+        """Read the triples of the files into an index."""
         from corollary.loaders import read_index
 
         skipped = None if self.report is None else self._bad_lines
         return read_index(files, dictionary, progress, format=self.format, skipped=skipped)
 
     def load(self, files: Sequence[str], store: CorollaryStore, progress: Progress | None = None) -> int:
-        """Load some files into a store. How many triples were new."""
+        """Load the files into a store. Returns the number of new triples."""
         from corollary.loaders.encoded_format import is_encoded
         from corollary.loaders.fetching import document_at
         from corollary.loaders.files import files_in
@@ -77,7 +77,7 @@ class Reading:
         return count
 
     def write_report(self) -> None:
-        """List the bad lines that were left out, if somebody asked, and say how many they are."""
+        """Write the report of skipped lines, if one was requested, and print the number of these lines."""
         from corollary.loaders.writing import replacing
 
         if self.report is None:

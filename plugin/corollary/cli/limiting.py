@@ -1,6 +1,7 @@
-"""The options that say what a command may take, for every command that reasons.
+"""The options for limits of time, facts and memory, shared by every command that reasons.
 
-They go before what the environment says (COROLLARY_LIMITS), and hold for the whole command: reading too.
+The options override the environment variable COROLLARY_LIMITS. The limits hold for the whole command,
+including reading.
 """
 
 from __future__ import annotations

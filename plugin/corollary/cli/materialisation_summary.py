@@ -1,4 +1,4 @@
-"""What a materialisation came to: as data, for programs, and as tables, for people."""
+"""The result of a materialisation: as JSON data for programs, and as tables for people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from corollary.cli.pipeline import Run
 
 LARGEST = 10
-"""How many predicates are listed."""
+"""Number of predicates in the list of the largest."""
 
 PREFIXES = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -70,7 +70,7 @@ def tables(data: dict[str, Any], prefixes: Iterable[tuple[str, str]]) -> list[Re
 
 
 def shortened(term: str, prefixes: Iterable[tuple[str, str]]) -> str:
-    """An IRI in angle brackets with one of the prefixes instead, if one fits."""
+    """The IRI ``term`` (in angle brackets) as a prefixed name, if one of the prefixes fits."""
     for prefix, namespace in (*PREFIXES.items(), *prefixes):
         if namespace and term.startswith(f"<{namespace}"):
             return f"{prefix}:{term[len(namespace) + 1 : -1]}"

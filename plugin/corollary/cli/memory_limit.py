@@ -1,7 +1,7 @@
-"""A process that may not have much memory: what it can do without, and how to know that there was too little.
+"""A process under a memory limit: reserving fewer addresses, and recognising errors caused by lack of memory.
 
-What libraries in C++ and Rust do when there is no memory, which is to end the process, cannot be caught.
-``corollary.kernels.memory`` keeps the largest, the compiler, from beginning where it would end so.
+Libraries in C++ and Rust end the process when an allocation fails, which cannot be caught.
+``corollary.kernels.memory`` does not start the largest of these, the compiler, if memory would not suffice.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _SIGNS = (
     "without setting an exception",
     "without exception set",
 )
-"""What the dynamic loader and others say, who give no number."""
+"""Parts of messages of the dynamic loader and others, which set no error number."""
 
 
 def spare_addresses() -> None:
-    """Before anything large is imported: reserve no addresses for threads that need none.
+    """Reduce the addresses that libraries reserve per thread. Call before anything large is imported.
 
-    OpenBLAS, whose functions are not called, takes 40 MB a thread. Under a limit, threads share one arena of
-    glibc's, which reserves 128 MB for each of them otherwise.
+    OpenBLAS, whose functions are not called, reserves 40 MB per thread. Under a limit of addresses, all
+    threads share one glibc arena; otherwise glibc reserves 128 MB per thread.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.platform == "linux" and limit_of_addresses():
@@ -39,7 +39,7 @@ def spare_addresses() -> None:
 
 
 def is_for_memory(error: BaseException) -> bool:
-    """Whether an error, or one that led to it, came for want of memory."""
+    """Whether an error, or an error in its chain of causes, is due to lack of memory."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno == errno.ENOMEM):

@@ -1,6 +1,6 @@
-"""What commands write and print: facts to a file, a summary to whichever stream is free.
+"""Output of commands: facts to a file, a summary to standard output or standard error.
 
-Invariant: when facts go to standard output, nothing else does.
+Invariant: if facts are written to standard output, nothing else is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def check_target(output: str | None, output_format: str | None, inferred_only: bool) -> None:
-    """Refuse at once what could not be written after all the work."""
+    """Check the output options in advance: raises what ``write_facts`` would raise after all the work."""
     from corollary.loaders import writing
 
     if output is not None:
@@ -36,7 +36,7 @@ def write_facts(
     inferred_only: bool,
     seconds: dict[str, float],
 ) -> None:
-    """Write all facts or the inferred ones, if there is a file for them; the time goes into ``seconds``."""
+    """Write all facts, or the inferred ones, if ``output`` is given. Adds the time to ``seconds``."""
     from corollary.loaders import write
 
     if output is not None:
@@ -46,12 +46,12 @@ def write_facts(
 
 
 def print_json(data: dict[str, Any], to_stderr: bool) -> None:
-    """Print data for programs."""
+    """Print data as JSON."""
     click.echo(json.dumps(data, indent=2, ensure_ascii=False), err=to_stderr)
 
 
 def print_tables(tables: list[RenderableType], to_stderr: bool) -> None:
-    """Print tables for people; where nobody watches they are 110 characters wide."""
+    """Print tables; 110 characters wide if the stream is not a terminal."""
     from rich.console import Console
 
     stream = sys.stderr if to_stderr else sys.stdout

@@ -1,4 +1,4 @@
-"""Read, reason: what every command that takes files does first."""
+"""Reading files and reasoning: the first stages of every command that takes files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEFAULT_RULES = "owl2rl"
 
 @dataclass
 class Run:
-    """Files closed under rules, and how long each stage took."""
+    """Files closed under rules, and the seconds of each stage."""
 
     files: tuple[str, ...]
     rules: tuple[str, ...]
@@ -30,17 +30,17 @@ class Run:
 
 
 def load_program(rules: Sequence[str]) -> Program:
-    """All rules of some profiles and rule files. Raises what is wrong with them."""
+    """The rules of all named profiles and rule files. Raises CorollaryError for unknown names, bad rules."""
     from corollary.profiles import load_rules
 
     return reduce(add, map(load_rules, rules))
 
 
 def run(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading) -> Run:
-    """Read files and close them under rules (the default ones if none are named).
+    """Read files and close them under rules; ``DEFAULT_RULES`` if none are named.
 
-    Rules are loaded first: a misspelt name should not cost the time to read the data. To *prepare* is to
-    load them and the engine itself.
+    Rules are loaded first, so that a misspelt name is reported before the data are read. The stage
+    ``prepare`` is loading the rules and importing the engine.
     """
     rules = rules or (DEFAULT_RULES,)
     seconds: dict[str, float] = {}
@@ -61,7 +61,7 @@ def run(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading) -> Run
 
 
 def reason(store: CorollaryStore, facts: int, seconds: dict[str, float]) -> None:
-    """Work out what follows in a store. ``facts`` is the number of facts loaded, for the progress display."""
+    """Derive what follows in a store. ``facts`` is the number of loaded facts, for the progress display."""
     from warnings import catch_warnings, simplefilter
 
     from corollary.store import SuspendedRuleWarning, UnendingRuleWarning
@@ -77,7 +77,7 @@ def reason(store: CorollaryStore, facts: int, seconds: dict[str, float]) -> None
 
 
 def warn_of_unending(program: Program) -> None:
-    """Say on standard error which rules may have no end."""
+    """Print to standard error which rules may not terminate."""
     import click
 
     from corollary.program.invention import complaint, unending
@@ -87,7 +87,7 @@ def warn_of_unending(program: Program) -> None:
 
 
 def warn_of_suspended(materialisation: Materialisation) -> None:
-    """Say on standard error which rules were not applied, and why."""
+    """Print to standard error which rules are suspended, and why."""
     import click
 
     for found in materialisation.suspended:

@@ -1,6 +1,6 @@
-"""A progress bar on standard error for stages that last: none for quick ones, none where nobody watches.
+"""A progress bar on standard error for long stages; only if standard error is a terminal.
 
-Invariant: standard output is never touched, and when a stage ends the bar is gone without a trace.
+Invariant: nothing is written to standard output, and the bar is erased when its stage ends.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 PATIENCE = 2.0
-"""Seconds that a stage may last before it shows a bar."""
+"""Seconds after which a running stage shows a bar."""
 
 
 class Stage:
-    """One stage of a command. It is told how far the work is; what of it shows is its own business."""
+    """One stage of a command. Receives progress by ``update``, and displays it while there is a bar."""
 
     def __init__(self, name: str) -> None:
         self._text = name
         self._facts = 0
-        self._first: tuple[int, float] | None = None  # facts and time when it was first told
+        self._first: tuple[int, float] | None = None  # facts and time at the first update
         self._share: float | None = None
         self._bar: Progress | None = None
         self._task: TaskID | None = None
@@ -33,7 +33,7 @@ class Stage:
         self._ended = False
 
     def update(self, text: str, facts: int, share: float | None = None) -> None:
-        """What is being done, facts so far, and the share of the work done if that is known."""
+        """Report progress: the current activity, facts so far, and the share of work done, if known."""
         self._text, self._facts, self._share = text, facts, share
         self._first = self._first or (facts, perf_counter())
         with self._lock:
@@ -41,7 +41,7 @@ class Stage:
                 self._refresh()
 
     def show(self) -> None:
-        """Make the bar, unless the stage is over by now."""
+        """Show the bar, unless the stage has ended."""
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -69,7 +69,7 @@ class Stage:
                 self._bar.stop()
 
     def _rate(self) -> float:
-        """New facts a second."""
+        """New facts per second since the first update."""
         if self._first is None:
             return 0.0
         facts, time = self._first
@@ -90,7 +90,7 @@ class Stage:
 
 @contextmanager
 def stage(name: str, seconds: dict[str, float]) -> Iterator[Stage]:
-    """Run a block as a stage: its bar appears when it lasts, its time goes into ``seconds[name]``."""
+    """Run a block as a stage, with a bar after ``PATIENCE`` seconds. Stores its time in ``seconds[name]``."""
     current = Stage(name)
     timer = threading.Timer(PATIENCE, current.show)
     timer.daemon = True

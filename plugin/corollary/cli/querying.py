@@ -1,7 +1,6 @@
-"""Load, reason, ask: what ``corollary query`` does before anything is printed.
+"""Loading, reasoning and answering for ``corollary query``.
 
-Patterns outside GRAPH are matched against all that the files say and all that follows; GRAPH looks into
-one named graph. Invariant: a query that is no SPARQL is refused before a file is read.
+Patterns outside GRAPH match all explicit and inferred facts; GRAPH matches one named graph.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Answer:
-    """A query's result, the dataset it is from, and how long each stage took."""
+    """The result of a query, its dataset, and the seconds of each stage."""
 
     result: Result
     dataset: Dataset
@@ -33,9 +32,10 @@ class Answer:
 def ask(
     files: Sequence[str], rules: Sequence[str], reading: Reading, question: Question, external: str
 ) -> Answer:
-    """Load files, close them under rules (the default ones if none are named), and put a question to them.
+    """Load files, close them under rules (``DEFAULT_RULES`` if none are named), and answer a query.
 
-    ``external`` is what the question may reach beside the files.
+    ``external`` says which sources other than the files the query may access. Precondition: the caller has
+    parsed the query (``Question.form``), so that a syntax error is reported before a file is read.
     """
     seconds: dict[str, float] = {}
     with stage("prepare", seconds):
@@ -56,8 +56,8 @@ def ask(
     with stage("query", seconds):
         try:
             result = dataset.query(question.prepared(dataset))
-            result.bindings  # noqa: B018 (rdflib evaluates when it is asked: what fails shall fail here)
-        except (SPARQLError, OSError) as error:  # OSError: SERVICE asks the network
+            result.bindings  # noqa: B018 (rdflib evaluates lazily: errors must be raised here)
+        except (SPARQLError, OSError) as error:  # OSError: SERVICE uses the network
             remedy = "look at SERVICE, and at functions that are not SPARQL's own"
             raise question.error(f"this cannot be answered: {error}", remedy) from None
     return Answer(result, dataset, seconds)

@@ -1,6 +1,7 @@
-"""A SPARQL query as a user writes it: parsed, made ready for the data; its mistakes, with place and remedy.
+"""A SPARQL query of the user: parsing, translation to algebra, and errors with place and remedy.
 
-rdflib's parser decides; its complaints do not help, so the place is looked for with pyoxigraph's too.
+rdflib's parser decides whether a query is valid. Its messages are unspecific, so pyoxigraph's parser is used,
+too, to locate an error.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ FORMS = {
 }
 
 DEEPEST = 500
-"""Parentheses and the like that pyoxigraph's parser may meet: where its stack ends, the process does."""
+"""Maximal number of nesting characters for pyoxigraph's parser, whose stack overflow ends the process."""
 
 _NESTING = re.compile(r"[\[({!+-]")
 _QUERY = re.compile(r"\b(SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECASE)
@@ -35,14 +36,14 @@ _UNKNOWN_PREFIX = re.compile(r"Unknown namespace prefix : (.*)")
 
 @dataclass
 class Question:
-    """A query as the user wrote it: what messages call the place where it stands, and its text."""
+    """A query as the user wrote it: the name of its source in messages, and its text."""
 
     source: str
     text: str
 
     @staticmethod
     def read(stream: TextIO) -> Question:
-        """The query in a file. InputError if it is no text."""
+        """Read the query from a file. Raises InputError if the file is not UTF-8."""
         from corollary.loaders.formats import input_error
 
         try:
@@ -51,7 +52,7 @@ class Question:
             raise input_error(f"{stream.name}: this is no UTF-8 text ({error.reason})") from None
 
     def form(self) -> str:
-        """SELECT, ASK, CONSTRUCT or DESCRIBE. InputError with the place of a mistake if it is no query."""
+        """SELECT, ASK, CONSTRUCT or DESCRIBE. Raises InputError, with the place, for a syntax error."""
         from pyparsing import ParseException
 
         from corollary.sparql.parsing import parse_query
@@ -69,7 +70,11 @@ class Question:
         return self.error("the query is nested too deep", remedy)
 
     def _syntax_error(self, line: int, column: int) -> CorollaryError:
-        """rdflib says where the statement begins that it cannot read, pyoxigraph where in it reading ends."""
+        """The error for invalid syntax, at the later of two places.
+
+        rdflib reports the begin of the statement that it cannot parse, pyoxigraph the place where parsing
+        fails.
+        """
         import pyoxigraph
 
         if not _QUERY.search(self.text):
@@ -89,20 +94,20 @@ class Question:
         return self.error("this is no SPARQL", "mend the query here or just before", line, column)
 
     def error(self, message: str, remedy: str, line: int = 1, column: int = 1) -> CorollaryError:
-        """A complaint about a place in the text."""
+        """An error at a place in the text."""
         from corollary.language.errors import Diagnostic, InputError, Span
 
         return InputError(Diagnostic(message, Span(self.source, line, column, self._line(line)), remedy))
 
     def _line(self, number: int) -> str:
-        """A line of the text; nothing behind its end."""
+        """A line of the text; empty after the last line."""
         lines = self.text.splitlines()
         return lines[number - 1].replace("\t", " ") if number <= len(lines) else ""
 
     def prepared(self, dataset: Dataset) -> Any:
-        """The query made ready; prefixes of the data need no declaration.
+        """Translate the query to algebra. Prefixes of the data need no declaration.
 
-        InputError for a prefix that nobody declares, a graph that no file has, and what else is wrong.
+        Raises InputError for an undeclared prefix, a graph of FROM that no file has, and every other error.
         """
         from rdflib.plugins.sparql.algebra import translateQuery
 
@@ -114,19 +119,19 @@ class Question:
             query = translateQuery(parsed, None, prefixes)
         except RecursionError:
             raise self._too_deep() from None
-        except Exception as error:  # rdflib has no class of its own for these
+        except Exception as error:  # rdflib has no common class for these errors
             unknown = _UNKNOWN_PREFIX.match(str(error))
             if unknown is None:
                 raise self.error(str(error), "mend the query") from None
             raise self._unknown_prefix(unknown[1], prefixes) from None
         self._check_graphs(query.algebra, dataset)
         if query.algebra.name == "SelectQuery" and not parsed[1].projection:
-            # SELECT *: rdflib's order is another one in every run
+            # SELECT *: rdflib's order of variables differs from run to run
             query.algebra["PV"] = sorted(query.algebra.PV, key=lambda v: self._place(rf"[?$]{v}\b"))
         return query
 
     def _check_graphs(self, algebra: Any, dataset: Dataset) -> None:
-        """Whether there are the graphs of FROM and FROM NAMED; rdflib would look for them in the network."""
+        """Raise InputError for a graph of FROM or FROM NAMED that does not exist: rdflib would fetch it."""
         from corollary.sparql.external import is_allowed
 
         store = cast("CorollaryStore", dataset.store)

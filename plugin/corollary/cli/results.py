@@ -1,7 +1,7 @@
-"""Query results for people and for programs, on standard output.
+"""Printing query results to standard output, for people and for programs.
 
-Invariant: a table shows every term in full. On a terminal long ones are folded; into a pipe or a file goes
-one line a row, in plain characters, however wide, as pagers (``less -S``) and ``grep`` like it.
+Invariant: a table shows every term in full. A terminal gets long terms folded. A pipe or file gets one line
+per row, in plain characters and of any width, for pagers (``less -S``) and ``grep``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rdflib.term import Literal, Node
 
 DEFAULTS = {"SELECT": "table", "ASK": "table", "CONSTRUCT": "ttl", "DESCRIBE": "ttl"}
-"""The form of output for each form of query."""
+"""The default output format for each form of query."""
 
 CHOICES = {
     "SELECT": ("table", "csv", "tsv", "json", "xml"),
@@ -35,7 +35,7 @@ Printer = Callable[["Node | None"], str]
 
 
 def output_format(form: str, wanted: str | None) -> str:
-    """The output's format for a form of query. InputError if they do not go together."""
+    """The output format for a form of query. Raises InputError if ``wanted`` is not for that form."""
     from corollary.loaders.formats import input_error
 
     if wanted is None:
@@ -47,7 +47,7 @@ def output_format(form: str, wanted: str | None) -> str:
 
 
 def print_result(result: Result, dataset: Dataset, format: str) -> str:
-    """Print a result; what it came to, for people."""
+    """Print a result. Returns a summary of it, such as ``3 rows``."""
     if result.type == "ASK":
         if format == "table":
             click.echo("yes" if result.askAnswer else "no")
@@ -126,7 +126,7 @@ def _print_folded(names: list[str], rows: Iterable[list[str]]) -> None:
 
 
 def printer(dataset: Dataset) -> Printer:
-    """Prints terms as Turtle does, on one line, with the prefixes of the data."""
+    """A function that prints terms as in Turtle, on one line, with the prefixes of the data."""
     from rdflib import XSD, Literal, URIRef
 
     from corollary.sparql.names import printer as iri_printer
@@ -151,7 +151,7 @@ def printer(dataset: Dataset) -> Printer:
 
 
 def ntriples(term: Node | None) -> str:
-    """Prints terms in full, without prefixes; nothing for what is unbound."""
+    """A term in full, without prefixes; empty if unbound."""
     from rdflib import Literal
 
     if term is None:

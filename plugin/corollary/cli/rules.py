@@ -1,4 +1,4 @@
-"""``corollary rules``: the program made for an ontology, and what its parts are at work on."""
+"""``corollary rules``: the rule instances for an ontology, and the components of the program."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def rules(
 ) -> None:
     """Print the Datalog program that the rules become for the ontology in FILE...
 
-    Every schema statement that a rule needs has been looked up: what is left speaks of your classes and
-    properties. Without files the rules are printed as they are written, if they can be evaluated.
+    The schema atoms of all rules are replaced by their matches: the rules that are left are about your
+    classes and properties. Without files the rules are checked and printed as they are written.
 
-    --components shows what the program is at work on: its components (predicates and classes that depend on
-    each other) in the order of dependency, with their numbers of facts, the modules and rules that derive
-    them, and what they read and are read by.
+    --components shows the components of the program (predicates and classes that depend on each other) in the
+    order of dependency: their numbers of facts, the modules and rules that derive them, the components that
+    they read, and the components that read them.
 
     \b
     Examples:

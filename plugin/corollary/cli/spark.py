@@ -1,4 +1,4 @@
-"""``corollary spark-load``, ``spark-materialise``, ``spark-generate``: for what outgrows one machine."""
+"""``corollary spark-load``, ``spark-materialise``, ``spark-generate``: data too large for one machine."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 LONGEST_COMPLAINT = 1500
+"""Maximal number of characters of an error message of Spark that is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Where Spark is, and how much it may take."""
+    """Where Spark runs, the memory of its driver, and other settings."""
 
     master: str | None
     memory: str | None
@@ -34,7 +35,7 @@ class Cluster:
 
     @contextmanager
     def session(self) -> Iterator[SparkSession]:
-        """Spark with our code on it; what goes wrong in it becomes a message."""
+        """A Spark session with this package on the executors. Errors of Spark become a ``Mistake``."""
         from corollary.loaders.spark import session, ship
 
         pairs = [setting.partition("=") for setting in self.settings]
@@ -81,14 +82,14 @@ def _on_spark(command: Command) -> Command:
 
 
 def _most_bad_lines() -> int:
-    """The loader's own limit; the loader is imported when it is asked for."""
+    """The loader's default limit. The loader is imported only when the default is needed."""
     from corollary.loaders.spark.load import MOST_BAD_LINES
 
     return MOST_BAD_LINES
 
 
 def _check_kind(_: click.Context, parameter: click.Parameter, value: str) -> str:
-    """Refuse what nothing is generated of; the generators are imported when they are asked for."""
+    """Refuse an unknown kind of data. The generators are imported only when an argument is checked."""
     from corollary.generators import GENERATORS
 
     if value not in GENERATORS:
@@ -120,7 +121,7 @@ def spark_load(
     """Read INPUT... into the encoded data set OUTPUT.
 
     INPUT is a file, a folder or a pattern on any file system that Spark reads: N-Triples or N-Quads, plain or
-    compressed; other formats are read on the driver, and are meant for ontologies. Bad lines are put into
+    compressed. Other formats are parsed on the driver, and are meant for ontologies. Bad lines are written to
     OUTPUT/quarantine with file, line and column.
 
     \b
@@ -159,7 +160,7 @@ def spark_materialise(
     files: int | None,
     as_json: bool,
 ) -> None:
-    """Write the encoded data set INPUT, and all that follows from its explicit facts, to OUTPUT.
+    """Write the encoded data set INPUT, and everything that follows from its explicit facts, to OUTPUT.
 
     \b
     Examples:
@@ -189,10 +190,10 @@ def spark_generate(
     files: int | None,
     as_json: bool,
 ) -> None:
-    """Make N parts of some 100,000 triples each, and their ontology, in the new folder OUTPUT.
+    """Generate N parts of some 100,000 triples each, and their ontology, in the new folder OUTPUT.
 
-    KIND is university or encyclopaedia. The parts and their ontology are those of `corollary generate`,
-    several parts in a file.
+    KIND is university or encyclopaedia. The parts and their ontology are those of `corollary generate`, with
+    several parts per file.
 
     \b
     Example:
@@ -214,7 +215,7 @@ def _tell(stage: str) -> None:
 
 
 def _print(report: dict[str, Any], as_json: bool) -> None:
-    """Counts, then the seconds of each stage."""
+    """Print the counts, then the seconds of each stage."""
     if as_json:
         print_json(report, to_stderr=False)
         return

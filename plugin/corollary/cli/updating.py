@@ -1,7 +1,7 @@
-"""Load, materialise, follow a change: what ``corollary update`` does before anything is printed.
+"""Loading, materialising and maintaining for ``corollary update``.
 
-The change is one transaction: what is removed goes first, so a fact that is removed and added is there in
-the end. Invariant: the result is what materialising the changed files would give.
+The change is one transaction, in which removals precede additions: a fact in both is explicit at the end.
+Invariant: the result equals the materialisation of the changed files.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class StrategyName(click.ParamType):  # type: ignore[type-arg]  # takes none bef
         return {re.sub(r"\W", "-", name): name for name in (AUTOMATIC, *STRATEGIES)}
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """What help shows."""
+        """The choices, as the help text shows them."""
         return f"[{'|'.join(self.names())}]"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name in reports. Exits with a message if there is no such strategy."""
+        """The name in reports. Fails with a usage error if there is no such strategy."""
         names = self.names()
         if value not in names:
             self.fail(f"{value!r} is not one of {', '.join(names)}", param, ctx)
@@ -48,7 +48,7 @@ class StrategyName(click.ParamType):  # type: ignore[type-arg]  # takes none bef
 
 @dataclass(frozen=True)
 class Sources:
-    """The files to load, those with the facts to remove and to add, and the rules."""
+    """The files to load, the files with the facts to remove and to add, and the names of the rules."""
 
     files: tuple[str, ...]
     remove: tuple[str, ...]
@@ -58,7 +58,7 @@ class Sources:
 
 @dataclass
 class Update:
-    """A materialisation before and after a change, how that was followed, and how long each stage took.
+    """A materialisation before and after a change, the report of maintenance, and the seconds of each stage.
 
     ``absent`` are the facts to remove that were not in the files.
     """
@@ -72,10 +72,10 @@ class Update:
 
 
 def update_files(sources: Sources, reading: Reading, strategy: str) -> Update:
-    """Load files, close them under rules, and follow a change.
+    """Load files, close them under rules, and maintain the materialisation under a change.
 
-    ``strategy`` is a name as in reports. All files are looked for before the first is read, and all
-    are read before anything is derived.
+    ``strategy`` is a name as in reports. Missing files are reported before the first file is read, and all
+    files are read before anything is derived.
     """
     seconds: dict[str, float] = {}
     with stage("prepare", seconds):

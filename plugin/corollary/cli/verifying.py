@@ -1,4 +1,4 @@
-"""``corollary verify``: whether a store's folder is sound."""
+"""``corollary verify``: check the integrity of a store's folder."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from corollary.cli.progress import stage
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def verify(folder: Path, as_json: bool) -> None:
-    """Look at everything in the FOLDER of a store, and say what is wrong: nothing if all is sound.
+    """Check everything in the FOLDER of a store, and report all defects.
 
-    Every row's checksum, the number and order of rows, the structure of the database, that each text is
-    there once, that facts mention known terms, and that all indexes made of them agree. Nothing is changed,
-    and other stores may read the folder meanwhile; while a store has it open for writing that is refused.
+    Checks the checksum of every row, the number and order of rows, the structure of the database, that no
+    text occurs twice, that facts use known terms, and that all indexes of the facts agree. Changes nothing.
+    Other stores may read the folder meanwhile. Refused while a store has the folder open for writing.
 
-    Exit code 1 if anything is wrong: put back a copy of the folder then.
+    The exit code is 1 if there are defects. Then restore the folder from a backup.
 
     \b
     Examples:
@@ -50,7 +50,7 @@ def verify(folder: Path, as_json: bool) -> None:
 
 
 def store_file(folder: Path) -> Path:
-    """The file that keeps a folder's store. CorollaryError if there is none."""
+    """The database file of a store's folder. Raises CorollaryError if there is none."""
     from corollary.language import CorollaryError
     from corollary.reasoner.folder import DATABASE
 

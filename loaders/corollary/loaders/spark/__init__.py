@@ -1,8 +1,8 @@
-"""Loading and reasoning on Apache Spark, for what outgrows one machine.
+"""Loading and reasoning on Apache Spark, for data that do not fit on one machine.
 
-Every function takes a SparkSession, the caller's own or one that ``session`` makes, and reads and writes
-whatever file systems that session knows. What comes out is the encoded data set of ``loaders.encoded``.
-Invariant: everything distributed is a DataFrame; nothing here opens a socket or moves data by itself.
+Every function takes a SparkSession, the caller's own or one that ``session`` makes, and reads and writes all
+file systems of that session. Results are encoded data sets (``loaders.encoded``).
+Invariant: all distributed data are DataFrames; no code here opens a socket or moves data itself.
 """
 
 from corollary.loaders.spark.generating import generate

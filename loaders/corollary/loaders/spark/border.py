@@ -1,9 +1,10 @@
-"""The border between the driver and the cluster: term ids on either side, and facts that cross.
+"""The border between the driver and the cluster: translation of term ids and facts in both directions.
 
-The engine on the driver numbers the few terms that it meets from nought; the data set has numbers for all
-its terms, which are *global*. Constants of the program that the data set does not know get the next ones.
+The ids of the data set are *global*. The engine on the driver has a dictionary of its own for the few terms
+that it needs; its ids are *local*. Constants of the program that are not in the data set get the next free
+global ids.
 
-Invariant: the engine's own names (virtual relations) have the same id on both sides, and no text.
+Invariant: virtual relations have the same id on both sides, and no text.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ GlobalIds = NDArray[np.int64]
 
 
 class Border:
-    """The terms that both sides know, and the terms of the data set for those that are still unknown."""
+    """Maps local ids to global ids and back. Unknown terms are looked up in the data set's table of terms.
+
+    ``new`` has the global ids and texts of terms that the data set lacks.
+    """
 
     def __init__(self, data: DistributedDataSet) -> None:
         self.dictionary = TermDictionary()
@@ -44,7 +48,7 @@ class Border:
 
     @property
     def terms(self) -> DataFrame:
-        """All terms with global ids: id, text."""
+        """All terms with global ids, new ones included: id, text."""
         if not self.new:
             return self._terms
         ids, texts = zip(*self.new, strict=True)
@@ -52,46 +56,46 @@ class Border:
         return self._terms.unionAll(self._spark.createDataFrame(more))
 
     def outward(self, column: Column) -> GlobalIds:
-        """Global ids of local ones."""
+        """Translate local ids to global ids."""
         names = distinct(column).tolist()
         self._settle(names)
         return _mapped(column, names, self._global)
 
     def inward(self, column: NDArray[np.integer]) -> Column:
-        """Local ids of global ones."""
+        """Translate global ids to local ids."""
         names = distinct(column).tolist()
         self._learn(names)
         return _mapped(column, names, self._local).astype(np.uint32)
 
     def id(self, local: int) -> int:
-        """The global id of one term."""
+        """The global id of one local id."""
         self._settle((local,))
         return self._global[local]
 
     def ids(self, texts: Iterable[str]) -> dict[str, int]:
-        """The global ids of some terms; what is new gets one."""
+        """The global ids of the given texts. New terms get an id."""
         local = {text: self.dictionary.encode(text) for text in texts}
         self._settle(local.values())
         return {text: self._global[term] for text, term in local.items()}
 
     def known(self, texts: Iterable[str]) -> dict[str, int]:
-        """The global ids of those terms that the data set has, or the program."""
+        """The global ids of those of the given texts that have one. Assigns no ids."""
         wanted = list(texts)
         found = {text: term_id for term_id, text in self._looked_up("text", pa.array(wanted, pa.string()))}
         return found | {text: term_id for term_id, text in self.new if text in set(wanted)}
 
     def atom(self, atom: Atom) -> Atom:
-        """An atom with global constants."""
+        """The atom with global ids for its constants."""
         return Atom(*(term if term < 0 else self.id(term) for term in atom.terms))
 
     def settle_all(self) -> None:
-        """Find the global ids of all terms that the engine knows, with one look at the data set."""
+        """Look up the global ids of all terms of the engine's dictionary, with one join."""
         self._settle(
             (kind << KIND_SHIFT) + n for kind in BULK_KINDS for n in range(self.dictionary.count(kind))
         )
 
     def facts_inward(self, facts: DataFrame) -> Candidates:
-        """Facts of the cluster, few enough for the driver, as the engine takes them."""
+        """Collect facts of the cluster as candidates with local ids. Precondition: they fit on the driver."""
         table = facts.select(*COLUMNS).toArrow()
         if not table.num_rows:
             return {}
@@ -101,7 +105,7 @@ class Border:
         return {predicate: [keys] for predicate, keys in grouped(predicates, pack(subjects, objects))}
 
     def facts_outward(self, candidates: Candidates) -> DataFrame | None:
-        """Facts of the engine for the cluster."""
+        """Facts of the engine as a table with global ids; None if there are none."""
         parts: list[list[GlobalIds]] = []
         for predicate, found in candidates.items():
             keys = np.concatenate(found)

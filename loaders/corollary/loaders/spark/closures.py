@@ -1,15 +1,15 @@
-"""Relations that rules close: transitive closures and equivalences, on the cluster.
+"""Transitive closures and equivalences on the cluster.
 
-Where the edges of a relation are few enough for one machine, every executor gets all of them and follows
-them from some of the nodes, with the engine's own algorithm. Where they are not,
+If the edges of a relation fit on one machine, they are broadcast: every executor computes reachability from a
+part of the nodes, with the engine's algorithm. Otherwise,
 
 * a transitive relation is joined with itself: paths of length up to 2, 4, 8 ...;
-* an equivalence is cut into its connected components by alternating large-star and small-star steps
+* the connected components of an equivalence are computed by alternating large-star and small-star steps
   (Kiveris, Lattanzi, Mirrokni, Rastogi, Vassilvitskii, "Connected Components in MapReduce and Beyond",
-  2014, algorithm 3), and has all pairs of a component.
+  2014, algorithm 3), and the result has all pairs of each component.
 
-Invariant: what comes back follows from the edges by the rules that close the relation, and all of it does
-sooner or later: a relation that was joined with itself once is not closed yet, and comes again.
+Invariant: the functions are sound. ``closed_everywhere`` and ``equivalence`` are also complete; ``doubled``
+is one step, which the fixpoint repeats until no fact is new.
 """
 
 from __future__ import annotations
@@ -29,16 +29,21 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 EDGES_FOR_ONE = 2_000_000
-"""So many edges of one relation are sent to every executor."""
+"""The maximal number of edges of one relation that is broadcast to every executor."""
 
 SOURCES_AT_ONCE = 4096
+"""Number of start nodes of one reachability computation."""
+
 PAIRS = "subject long, object long"
 
 Batches = Iterator[pa.RecordBatch]
 
 
 def closed_everywhere(edges: DataFrame, *, symmetric: bool) -> DataFrame:
-    """The closure (subject, object) of a relation with few edges (subject, object); both ways if mirrored."""
+    """The transitive closure (subject, object) of ``edges`` (subject, object), which are broadcast.
+
+    With ``symmetric``, the symmetric-transitive closure.
+    """
     found = edges.select("subject", "object").toArrow()
     ends = [found.column(name).to_numpy().astype(np.uint32) for name in ("subject", "object")]
     keys = Pairs.of(pack(*ends)).keys
@@ -51,7 +56,7 @@ def closed_everywhere(edges: DataFrame, *, symmetric: bool) -> DataFrame:
 
 
 def _walker(keys: Keys, symmetric: bool) -> Callable[[Batches], Batches]:
-    """The function that follows edges from some nodes on the executors."""
+    """The function for the executors: from batches of nodes to the pairs that start at these nodes."""
 
     def walk(batches: Batches) -> Batches:
         closure = Paths(Relation(Pairs(np.require(keys, requirements="W"))), symmetric=symmetric)
@@ -66,7 +71,7 @@ def _walker(keys: Keys, symmetric: bool) -> Callable[[Batches], Batches]:
 
 
 def doubled(recent: DataFrame, edges: DataFrame) -> DataFrame:
-    """The paths of two edges (subject, object), one of them recent."""
+    """The pairs (subject, object) joined by a path of two edges, at least one of them recent."""
     before = edges.selectExpr("subject", "object as middle")
     after = edges.selectExpr("subject as middle", "object")
     new_first = recent.selectExpr("subject", "object as middle").join(after, "middle")
@@ -75,7 +80,7 @@ def doubled(recent: DataFrame, edges: DataFrame) -> DataFrame:
 
 
 def equivalence(edges: DataFrame, folder: str) -> DataFrame:
-    """All pairs (subject, object) in the components of some edges; ``folder`` is for what is in between."""
+    """All pairs (subject, object) of nodes in the same component; ``folder`` is for intermediate results."""
     from pyspark.sql import functions as F
 
     stars = components(edges, folder)
@@ -88,7 +93,10 @@ def equivalence(edges: DataFrame, folder: str) -> DataFrame:
 
 
 def components(edges: DataFrame, folder: str) -> DataFrame:
-    """For every node but the least of its component that least one: node, component."""
+    """The connected components: node, component.
+
+    A component is named by its least node. The least node itself has no row.
+    """
     from pyspark.sql import functions as F
 
     spark = edges.sparkSession
@@ -103,7 +111,7 @@ def components(edges: DataFrame, folder: str) -> DataFrame:
         _small_star(_large_star(pairs)).write.parquet(path)
         pairs = spark.read.parquet(path)
         step += 1
-        # two sets of edges of one size and one sum of hashes are taken for the same
+        # convergence test: sets of edges with equal size and equal XOR of hashes are considered equal
         found = pairs.select(F.count("*"), F.bit_xor(F.xxhash64("node", "component"))).first()
         if found == signature:
             return pairs
@@ -111,7 +119,7 @@ def components(edges: DataFrame, folder: str) -> DataFrame:
 
 
 def _large_star(pairs: DataFrame) -> DataFrame:
-    """Every larger neighbour of a node is linked to the node's least neighbour, or itself if that is less."""
+    """Link every larger neighbour of a node to the least of the node and all its neighbours."""
     from pyspark.sql import functions as F
 
     both = pairs.selectExpr("node as centre", "component as near").unionAll(
@@ -121,7 +129,7 @@ def _large_star(pairs: DataFrame) -> DataFrame:
 
 
 def _small_star(pairs: DataFrame) -> DataFrame:
-    """Every smaller neighbour of a node, and the node, is linked to the least of them."""
+    """Link every node, and its smaller neighbours, to the least of them."""
     from pyspark.sql import functions as F
 
     below = pairs.selectExpr("node as centre", "component as near")
@@ -130,7 +138,7 @@ def _small_star(pairs: DataFrame) -> DataFrame:
 
 
 def _linked(neighbours: DataFrame, wanted: Column) -> DataFrame:
-    """The wanted neighbours of centres, each beside the least of the centre and all its neighbours."""
+    """The ``wanted`` neighbours of each centre, linked to the least of the centre and its ``neighbours``."""
     from pyspark.sql import functions as F
 
     least = neighbours.groupBy("centre").agg(F.min("near").alias("least"))

@@ -1,7 +1,7 @@
-"""FILTER on the cluster: by ids where these tell, else by the engine's own expressions on the executors.
+"""FILTER on the cluster: on ids where ids decide, else by the engine's expressions on the executors.
 
-A filter that looks at terms gets their texts by a join, and is evaluated in Arrow batches with a
-dictionary of the few terms in it. Invariant: the verdicts are those of ``execute.filters``.
+A filter that needs terms is joined with their texts, and is evaluated in Arrow batches with a dictionary of
+the terms in the batches. Invariant: the results are those of ``execute.filters``.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 def name_of(variable: int) -> str:
-    """The column of a rule's variable."""
+    """The name of the column for a variable (a negative number) of a rule."""
     return f"v{-variable}"
 
 
 def filtered(bindings: DataFrame, condition: Condition, rule: CompiledRule, border: Border) -> DataFrame:
-    """The bindings that a filter keeps."""
+    """The bindings for which a filter is true."""
     assert isinstance(condition.element, Filter)
     by_ids = _by_ids(core(condition.element.expression), rule, border)
     if by_ids is not None:
@@ -54,7 +54,7 @@ def _text(name: str) -> str:
 def _by_terms(
     element: Filter, read: list[int], rule: CompiledRule
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that keeps rows on the executors; they have the texts of the variables that are read."""
+    """The filter as a function for the executors. Its batches have the texts of the variables in ``read``."""
 
     def keep(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         dictionary = TermDictionary()
@@ -67,7 +67,7 @@ def _by_terms(
 
 
 def _encoded(texts: pa.StringArray, dictionary: TermDictionary) -> Ids:
-    """Ids of texts; every distinct one is looked up once."""
+    """Ids of texts; every distinct text is looked up once."""
     distinct = texts.dictionary_encode()
     ids = np.array([dictionary.encode(text) for text in distinct.dictionary.to_pylist()], np.uint32)
     found: Ids = ids[distinct.indices.to_numpy()]
@@ -75,7 +75,7 @@ def _encoded(texts: pa.StringArray, dictionary: TermDictionary) -> Ids:
 
 
 def _by_ids(expression: Expression, rule: CompiledRule, border: Border) -> Column | None:
-    """The filter as a condition on ids; None if these cannot tell."""
+    """The filter as a condition on ids; None if ids do not decide it."""
     from pyspark.sql import functions as F
 
     if not isinstance(expression, Call):

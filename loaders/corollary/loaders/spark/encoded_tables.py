@@ -1,7 +1,7 @@
 """The encoded data set on Spark's file systems: read as tables, its manifest read and written.
 
-Invariant: a data set is taken for what its manifest says; files that are missing or cut off are refused
-before a job begins.
+Invariant: only files that the manifest lists are read. Missing or truncated files are refused before a job
+begins.
 """
 
 from __future__ import annotations
@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 
 
 Files = dict[str, dict[str, Any]]
-"""What a manifest says of files, by their paths within the folder."""
+"""The manifest's entries of files (rows, bytes, checksum), by path within the folder."""
 
 
 @dataclass(frozen=True)
 class DistributedDataSet:
-    """An encoded data set. Columns of ``terms`` are id, text; of facts predicate, subject, object (long)."""
+    """An encoded data set. The columns of ``terms`` are id, text; of facts predicate, subject, object (long).
+
+    ``counts`` has the number of terms by kind, ``facts`` the number of facts by part.
+    """
 
     folder: str
     counts: dict[Kind, int]
@@ -45,7 +48,7 @@ class DistributedDataSet:
 
 
 def open_encoded(spark: SparkSession, path: str) -> DistributedDataSet:
-    """A data set, whoever wrote it. InputError, with a remedy, if it is none, or not whole."""
+    """Open a data set. Raises InputError, with a remedy, if ``path`` has none, or it is incomplete."""
     storage = Storage(spark)
     folder = storage.full(path)
     if not storage.exists(f"{folder}/{MANIFEST}"):
@@ -72,21 +75,21 @@ def open_encoded(spark: SparkSession, path: str) -> DistributedDataSet:
 
 
 def _paths(folder: str, part: str, files: Files, there: Collection[str]) -> list[str]:
-    """What to read for a part: its folder, unless the manifest leaves files there out."""
+    """The paths to read for a part: its folder, or single files if the manifest does not list all of them."""
     named = {f"{folder}/{name}" for name in files if name.startswith(f"{part}/")}
     found = {path for path in there if path.startswith(f"{folder}/{part}/")}
     return [f"{folder}/{part}"] if found == named else sorted(named)
 
 
 def read_facts(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """The facts in some folders and files of Parquet, whatever integers they have there."""
+    """The facts in the given folders and files of Parquet, with columns of any integer type."""
     if not paths:
         return spark.createDataFrame([], FACT_SCHEMA)
     return spark.read.schema(FACT_SCHEMA).parquet(*paths)
 
 
 def described(spark: SparkSession, folder: str, parts: tuple[str, ...]) -> Files:
-    """Rows, bytes and checksums of the Parquet files in some parts of a folder."""
+    """The manifest's entries for the Parquet files in the given parts of a folder. Reads every file."""
     from pyspark.sql import functions as F
 
     found: Files = {}
@@ -111,7 +114,7 @@ def write_manifest(
     rules: str | None = None,
     prefixes: dict[str, str] | None = None,
 ) -> dict[str, int]:
-    """Write the manifest, which makes a data set of a folder; the numbers of facts by part."""
+    """Write the manifest, which completes a data set. Returns the number of facts by part."""
     facts = {
         part.removeprefix("facts/"): sum(
             about["rows"] for name, about in files.items() if name.startswith(f"{part}/")

@@ -1,10 +1,10 @@
-"""Chunks to an encoded data set: terms numbered all together, then the statements of each chunk.
+"""Chunks to an encoded data set: number all terms globally, then translate the statements of each chunk.
 
-Terms are numbered in the order of their kind and text, so ids are without gaps and depend on nothing but
-the set of terms. Statements never meet terms in a join: their chunk's numbers are looked up in an array.
+The id of a term is its rank by kind and text, so ids have no gaps and depend on the set of terms only.
+Statements are not joined with terms: the numbers of a chunk are looked up in an array.
 
-Invariant: files are in the order of their names, and within one rows ascend: terms by id, facts by
-predicate, subject and object.
+Invariant: rows ascend within a file, and over the files in the order of their names: terms by id,
+facts by predicate, subject and object.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ROWS_A_FILE = 4_000_000
-"""What one task sorts and writes, unless somebody says how many files there are to be."""
+"""Maximal number of rows that one task sorts and writes, unless the number of files is given."""
 
 FACT_SCHEMA = ", ".join(f"{name} long" for name in COLUMNS)
 
 _PLACE_BITS = 33
-"""What Spark's ``monotonically_increasing_id`` has for the place within a partition."""
+"""Number of low bits of Spark's ``monotonically_increasing_id`` that hold the row within a partition."""
 
 _WRITING = {"compression": "zstd", "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many statements and chunks' terms there are, and how many bad lines."""
+    """The number of statements, of terms summed over all chunks, and of bad lines."""
 
     statements: int
     chunk_terms: int
@@ -43,7 +43,7 @@ class Counts:
 
     @staticmethod
     def of(chunks: DataFrame) -> Counts:
-        """What a table of chunks holds (see ``parsing``)."""
+        """The counts of a table of chunks (see ``parse_chunks``)."""
         from pyspark.sql import functions as F
 
         rows = chunks.groupBy("what").agg(F.count("*"), F.sum("number")).collect()
@@ -54,7 +54,7 @@ class Counts:
 
 
 def files_for(rows: int, chunks: DataFrame, files: int | None) -> int:
-    """How many files rows are written to."""
+    """The number of files to write ``rows`` rows to: ``files`` if given, else at least one per core."""
     if files is not None:
         return files
     cores: int = chunks.sparkSession.sparkContext.defaultParallelism
@@ -62,7 +62,10 @@ def files_for(rows: int, chunks: DataFrame, files: int | None) -> int:
 
 
 def write_terms(chunks: DataFrame, folder: str, files: int) -> dict[Kind, int]:
-    """Number the distinct terms and write them; how many there are of each kind."""
+    """Number the distinct terms and write them. Returns the number of terms by kind.
+
+    Raises CorollaryError if a kind has more terms than ids.
+    """
     from pyspark import StorageLevel
     from pyspark.sql import functions as F
 
@@ -76,7 +79,7 @@ def write_terms(chunks: DataFrame, folder: str, files: int) -> dict[Kind, int]:
         .repartitionByRange(files, "kind", "text")
         .sortWithinPartitions("kind", "text")
         .withColumn("place", F.monotonically_increasing_id())
-        .persist(StorageLevel.DISK_ONLY)  # places must stay what they are
+        .persist(StorageLevel.DISK_ONLY)  # recomputation could change the places
     )
     part = F.shiftright("place", _PLACE_BITS)
     counted = terms.groupBy(part.alias("part"), "kind").count().collect()
@@ -99,14 +102,14 @@ def write_terms(chunks: DataFrame, folder: str, files: int) -> dict[Kind, int]:
 
 
 def write_facts(facts: DataFrame, folder: str, part: str, files: int) -> None:
-    """Write facts, each once, in the order of predicate, subject and object.
+    """Write the distinct facts, sorted by predicate, subject and object.
 
-    Ranges of all three are cut so that they are of one size: a predicate that has most of the facts is
-    spread over as many tasks as it takes.
+    Facts are partitioned into ranges of (predicate, subject, object) of about equal size: a predicate with
+    most of the facts is distributed over several tasks.
     """
     from pyspark import StorageLevel
 
-    facts = facts.persist(StorageLevel.DISK_ONLY)  # they are looked at twice: to cut ranges, and to write
+    facts = facts.persist(StorageLevel.DISK_ONLY)  # read twice: to sample ranges, and to write
     facts.repartitionByRange(files, *COLUMNS).dropDuplicates().sortWithinPartitions(*COLUMNS).write.options(
         **_WRITING
     ).parquet(f"{folder}/{part}")
@@ -114,7 +117,7 @@ def write_facts(facts: DataFrame, folder: str, part: str, files: int) -> None:
 
 
 def encode(chunks: DataFrame, terms: DataFrame, folder: str, files: int) -> None:
-    """Write the statements of chunks as explicit facts; ``terms`` (id, text) are all their terms."""
+    """Write the statements of all chunks as explicit facts. ``terms`` (id, text) has all their terms."""
     numbers = chunks.where("what = 'term'").select("chunk", "number", "text")
     numbers = numbers.join(terms, "text").select("chunk", "number", "id")
     statements = chunks.where("what = 'facts'").selectExpr("chunk as whole", "statements")
@@ -123,7 +126,7 @@ def encode(chunks: DataFrame, terms: DataFrame, folder: str, files: int) -> None
 
 
 def _encoded(statements: pa.Table, numbers: pa.Table) -> pa.Table:
-    """The statements of one chunk (a row) over ids, given the ids of its numbers."""
+    """Translate the statements of one chunk (a row) to global ids. ``numbers`` has the ids of its numbers."""
     own = numbers.column("number").to_numpy().astype(np.uint32)
     order = np.argsort(own)
     ids = numbers.column("id").to_numpy()[order]

@@ -1,16 +1,16 @@
-"""The fixpoint on the cluster: the same rules and plans as the engine's, round by round.
+"""The semi-naive fixpoint on the cluster, with the rules and plans of the engine.
 
-The driver's engine closes the schema and is told of every schema fact that the cluster finds; what it
-concludes is sent out (``schema``). A round on the cluster derives
+The engine on the driver closes the schema. It receives every schema fact that the cluster derives, and its
+conclusions are sent to the cluster (``schema``). A round on the cluster derives candidates
 
 1. by inclusions (subclasses, subproperties, inverses, domains, ranges): ``inclusions``;
-2. closures of relations: ``closures``;
-3. by all other rules, a full plan where rows of guards are new, and delta plans for recent facts: ``joins``;
-4. what literals denote: ``values``;
+2. by closures of relations: ``closures``;
+3. by all other rules, with a full plan for new rows of guards, and delta plans for recent facts: ``joins``;
+4. by the values of literals: ``literal_values``.
 
-and keeps what is new by an anti-join with all facts. Rules with negation join in stratum by stratum.
+An anti-join with all facts keeps the new facts. Rules with negation are added stratum by stratum.
 
-Invariant: every instance of a rule is applied in the first round in which all its premises are there, by
+Invariant: every instance of a rule is applied in the first round in which all its premises are known, by
 the driver's engine or on the cluster.
 """
 
@@ -52,11 +52,11 @@ if TYPE_CHECKING:
 
 
 FEW_PARTS = 8
-"""A round after which less than one part in so many is recent is taken to derive little."""
+"""A round is expected to derive few facts if less than 1/8 of all facts are recent."""
 
 
 class DistributedEvaluation:
-    """A program at work on the facts of a data set."""
+    """The evaluation of a program on the facts of a data set."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class DistributedEvaluation:
         tell: Tell,
         lengths: frozenset[int] = frozenset(),
     ) -> None:
-        """``folder`` is for intermediate results; ``lengths`` are those of lists, as far as known."""
+        """``folder`` is for intermediate results. ``lengths`` are the known lengths of lists."""
         self.border = Border(data)
         self.schema = Schema(program, lengths, self.border, data.explicit)
         compiled = self.schema.compiled
@@ -89,7 +89,7 @@ class DistributedEvaluation:
             self._add([news], may_be_many=False)
 
     def run(self) -> None:
-        """Take rounds until nothing is new."""
+        """Apply rounds until no fact is new."""
         changed = True
         while changed:
             recent, everything = len(self.facts.recent_summary), len(self.facts.summary)
@@ -98,7 +98,7 @@ class DistributedEvaluation:
             self._is_first = False
 
     def join_in(self, stratum: tuple[int, ...]) -> None:
-        """Let rules with negation join in, by their numbers."""
+        """Add the rules of a stratum, given by their numbers, and run to the fixpoint."""
         self._active += [rule for rule in self.schema.rules.stratified if rule.number in stratum]
         self._is_first = True
         self.run()
@@ -106,14 +106,14 @@ class DistributedEvaluation:
     def stratify(
         self, suspended: Collection[int] = (), earlier: Iterable[Edge] = ()
     ) -> tuple[Strata, tuple[Edge, ...]]:
-        """The strata, given the facts so far: see ``program.stratify``."""
+        """The strata for the facts so far: see ``program.stratify``."""
         index, compiled = self._outline(), self.schema.compiled
         return stratify(
             compiled, index, tables(ExecutionContext(compiled.dictionary), index), suspended, earlier
         )
 
     def _add(self, candidates: list[DataFrame], *, may_be_many: bool) -> bool:
-        """Add candidates; whether anything is new."""
+        """Add candidates. Returns whether any fact is new."""
         if not candidates:
             return False
         changed = self.facts.add(reduce(_union, candidates), may_be_many=may_be_many) > 0
@@ -121,7 +121,7 @@ class DistributedEvaluation:
         return changed
 
     def _candidates(self) -> Iterator[DataFrame]:
-        """Everything that a round derives."""
+        """Yield the candidates of one round."""
         self.schema.take(self.facts)
         news = self.schema.news()
         if news is not None:
@@ -166,13 +166,13 @@ class DistributedEvaluation:
                 pairs = edges.sparkSession.read.parquet(path)
                 self._closed[predicate] = pairs.count()
             else:
-                self._closed[predicate] = -1  # to be doubled as long as there are recent facts
+                self._closed[predicate] = -1  # doubled in every round with recent facts
                 if not is_new and not self.facts.recent_summary.predicates[predicate]:
                     continue
             yield pairs.selectExpr(f"{predicate}L as predicate", "subject", "object")
 
     def _by_rule(self, rule: CompiledRule, joins: Joins) -> Iterator[DataFrame]:
-        """What a rule derives: from all facts by rows of guards that are new, from recent ones by others."""
+        """Yield a rule's conclusions: new rows of guards with all facts, other rows with recent facts."""
         guards = self.schema.guards(rule)
         is_new = rule not in self._applied
         applied = self._applied.get(rule)
@@ -190,7 +190,7 @@ class DistributedEvaluation:
                 yield from joins.heads(rule, _steps(delta_plan(rule, position, self._size)), rows)
 
     def _by_values(self, values: Values) -> Iterator[DataFrame]:
-        """What literals denote, by all names that inclusions give it."""
+        """Yield facts about the values of literals. Relations that are passed on go by their target names."""
         for relation, told in values.told(self.facts, self.schema.index):
             if relation not in self.schema.region.passed_on:
                 yield told
@@ -201,7 +201,10 @@ class DistributedEvaluation:
     def _restricted(
         self, rule: CompiledRule, guards: GuardTable | None, trigger: int | None
     ) -> tuple[bool, GuardTable | None]:
-        """Whether the body may hold with a recent fact for the trigger, and the guards' rows for that."""
+        """Prune by the counts of facts: whether the body can match at all, and the rows of guards that can.
+
+        The atom at the position ``trigger`` is matched by recent facts, all other atoms by all facts.
+        """
         for position, atom in enumerate(rule.atoms):
             if guards is not None and position in rule.guards:
                 continue
@@ -214,13 +217,16 @@ class DistributedEvaluation:
         return guards is None or guards.size > 0, guards
 
     def _size(self, atom: Atom) -> int:
-        """The planner's estimate: how many facts the atom's relation has."""
+        """The planner's cardinality estimate for an atom: the number of facts of its predicate."""
         if atom.p < 0:
             return len(self.facts.summary)
         return self.facts.summary.predicates[self.border.id(atom.p)]
 
     def _outline(self) -> TripleIndex:
-        """An index with the schema and one fact of every other predicate and class: all that strata need."""
+        """An index with the schema and one fact of every other predicate and class, for stratification.
+
+        Equivalences have their facts about predicates and classes.
+        """
         index = self.schema.index.snapshot()
         border, rdf_type = self.border, self.schema.compiled.rdf_type
         summary = self.facts.summary
@@ -239,7 +245,7 @@ class DistributedEvaluation:
         return index
 
     def _equating(self, predicate: int, summary: Summary) -> DataFrame:
-        """The facts of an equivalence that are about predicates or classes."""
+        """The facts of an equivalence whose subject is a predicate or class."""
         from pyspark.sql import functions as F
 
         facts = self.facts.ages()[Age.ALL].where(f"predicate = {predicate}")
@@ -249,12 +255,12 @@ class DistributedEvaluation:
 
 
 def _steps(plan: DeltaPlan) -> tuple[Step, ...]:
-    """A delta plan that begins with the guards where it can."""
+    """The steps of a delta plan, beginning with the guards if it has a probe of them."""
     return (*plan.guard_probe, *plan.body) if plan.guard_probe else plan.direct
 
 
 def _whole(rule: CompiledRule, plan: tuple[Step, ...]) -> tuple[Step, ...]:
-    """A full plan that begins with the guards."""
+    """A full plan with the joins of guards moved to the front."""
     guards = {rule.atoms[i] for i in rule.guards}
     first = [step for step in plan if isinstance(step, Join) and step.atom in guards]
     return (*first, *(step for step in plan if step not in first))

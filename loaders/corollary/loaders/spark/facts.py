@@ -1,9 +1,9 @@
 """All facts of a materialisation on the cluster, round by round.
 
-Every round's new facts are written down (as scratch): that keeps Spark's lineage short, makes them
-readable for one predicate alone, and lets a later round begin where this one ended.
+The new facts of every round are written as Parquet files in a scratch folder. So Spark's lineage stays short,
+a reader of one predicate can skip row groups, and a round reads the result of the round before.
 
-Invariant: no fact is in two rounds; old + recent = all.
+Invariant: the rounds are disjoint; old + recent = all.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 FEW = 500_000
-"""So many facts are sent to every executor for a join, rather than shuffling what they are joined with."""
+"""The maximal number of rows that a join broadcasts to every executor. Larger sides are shuffled."""
 
 
 @dataclass(slots=True)
 class Summary:
-    """How many facts there are of every predicate, and of every class. Ids are global."""
+    """The number of facts by predicate, and of rdf:type facts by class. Ids are global."""
 
     predicates: Counter[int] = field(default_factory=Counter)
     classes: Counter[int] = field(default_factory=Counter)
@@ -39,7 +39,7 @@ class Summary:
         return Summary(self.predicates + other.predicates, self.classes + other.classes)
 
     def most(self, atom: Atom, rdf_type: int) -> int:
-        """How many of the facts may match an atom (with global constants), as far as its constants tell."""
+        """An upper bound for the number of facts that match an atom (with global constants)."""
         if atom.p < 0:
             return len(self)
         if atom.p == rdf_type and atom.o >= 0:
@@ -48,7 +48,7 @@ class Summary:
 
     @staticmethod
     def of(facts: DataFrame, rdf_type: int) -> Summary:
-        """Counts of some facts, which are looked at once."""
+        """Count facts, by one scan."""
         from pyspark.sql import functions as F
 
         class_ = F.when(F.col("predicate") == rdf_type, F.col("object"))
@@ -61,10 +61,10 @@ class Summary:
 
 
 class Facts:
-    """The facts so far."""
+    """The facts so far: the explicit facts E, and the new facts of each round."""
 
     def __init__(self, data: DistributedDataSet, folder: str, rdf_type: int) -> None:
-        """``folder`` is for the rounds; ``rdf_type`` is that predicate's global id."""
+        """``folder`` is for the rounds. ``rdf_type`` is a global id."""
         self._spark = data.terms.sparkSession
         self._folder = folder
         self._rdf_type = rdf_type
@@ -78,7 +78,7 @@ class Facts:
         return len(self._rounds)
 
     def ages(self) -> dict[Age, DataFrame]:
-        """The facts of every age. Each is one scan: plans have many, and all of them take time to plan."""
+        """The facts of every age. Each is one scan: Spark's planning time grows with the number of scans."""
         if not self._rounds:
             explicit = read_facts(self._spark, self._explicit)
             return {Age.ALL: explicit, Age.OLD: explicit.limit(0), Age.RECENT: explicit}
@@ -89,22 +89,23 @@ class Facts:
         }
 
     def inferred(self) -> DataFrame:
-        """What follows and is not explicit, as ``Materialisation.inferred`` has it."""
+        """The inferred facts that are not explicit, as ``Materialisation.inferred``."""
         legal = f"predicate < {FIRST_BLANK_NODE} AND subject < {FIRST_LITERAL}"
         return read_facts(self._spark, self._rounds).where(legal)
 
     def add(self, candidates: DataFrame, *, may_be_many: bool = False) -> int:
-        """Let what is new among the candidates be the recent facts; how many these are.
+        """Make the new facts among the candidates the recent facts. Returns their number.
 
-        All facts are shuffled for that if there ``may_be_many`` candidates. Else the candidates are written
-        down first, and if they turn out to be few, all executors get them, and facts stay where they are.
+        If ``may_be_many``, the anti-join shuffles all facts. Otherwise, if there are more than ``FEW`` facts,
+        the candidates are written first: at most ``FEW`` candidates are broadcast, and no known fact is
+        shuffled.
         """
         from pyspark.sql import functions as F
 
         columns = list(COLUMNS)
         known = self.ages()[Age.ALL]
         path = f"{self._folder}/round-{len(self._rounds) + 1:03}"
-        if len(self.summary) <= FEW:  # many joins of little: what costs is the number of tasks
+        if len(self.summary) <= FEW:  # small data: the number of tasks dominates the cost
             candidates = candidates.coalesce(self._spark.sparkContext.defaultParallelism)
         candidates = candidates.distinct()
         if len(self.summary) > FEW and not may_be_many:

@@ -1,4 +1,4 @@
-"""Synthetic data made on a cluster: the parts of ``corollary.generators``, several parts a task."""
+"""Synthetic data generated on a cluster: the parts of ``corollary.generators``, several parts per task."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def generate(
 
 
 def _maker(kind: str, seed: int) -> Callable[[Batches], Batches]:
-    """The function that makes parts on the executors: a row of the table is a part."""
+    """The function for the executors: generates one part for each row of a table of numbers."""
 
     def make(batches: Batches) -> Batches:
         for batch in batches:

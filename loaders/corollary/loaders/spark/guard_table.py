@@ -1,4 +1,4 @@
-"""The matches of a rule's guards as one small table: what a family is to a plan on the cluster."""
+"""The matches of a rule's guards as one small table, which represents a family in a plan on the cluster."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from corollary.program.compile import Atom, CompiledRule
 
 @dataclass(slots=True)
 class GuardTable:
-    """Distinct rows of global ids, a column for every variable; without columns at most one row."""
+    """Distinct rows of global ids, a column per variable; a table without columns has at most one row."""
 
     size: int
     columns: dict[int, GlobalIds]
 
     @staticmethod
     def of(rows: Batch, rule: CompiledRule, border: Border) -> GuardTable:
-        """What the rest of a rule needs of its family's rows."""
+        """The rows of a family, projected to the variables that the other parts of the rule use."""
         needed: set[int] = {v for i in rule.data for v in rule.atoms[i].variables}
         needed |= {v for head in rule.heads for v in head.variables}
         needed |= {v for condition in rule.conditions for v in condition.needs}
@@ -42,14 +42,14 @@ class GuardTable:
         return GuardTable(int(np.count_nonzero(rows)), columns)
 
     def without(self, other: GuardTable) -> GuardTable:
-        """The rows that another table of the same rule does not have."""
+        """The rows that ``other``, a table of the same rule, does not have."""
         if not self.columns or not other.size:
             return GuardTable(max(self.size - other.size, 0), self.columns)
         known = set(other._rows())
         return self.take(np.array([row not in known for row in self._rows()], np.bool_))
 
     def matching(self, atom: Atom, summary: Summary, rdf_type: int) -> GuardTable:
-        """The rows for which some of the facts that are counted may match an atom (with global constants)."""
+        """The rows for which the counted facts may match an atom (with global constants)."""
         kept: Mask = np.ones(self.size, np.bool_)
         if atom.p in self.columns:
             kept &= among_ids(self.columns[atom.p], summary.predicates)
@@ -58,7 +58,7 @@ class GuardTable:
         return self if kept.all() else self.take(kept)
 
     def most(self, atom: Atom, summary: Summary, rdf_type: int) -> int:
-        """How many rows the join with an atom (with global constants) may have, by the facts counted."""
+        """An upper bound for the size of the join with an atom (with global constants), by the counts."""
         if atom.p in self.columns:
             return sum(summary.predicates[predicate] for predicate in self.columns[atom.p].tolist())
         if atom.p == rdf_type and atom.o in self.columns:
@@ -70,5 +70,5 @@ class GuardTable:
 
 
 def among_ids(column: GlobalIds, known: Collection[int]) -> Mask:
-    """Which global ids are among some."""
+    """A mask: which ids of ``column`` are in ``known``."""
     return among(column, np.sort(np.fromiter(known, np.int64, len(known))))

@@ -1,7 +1,7 @@
-"""Inclusions on the cluster: every fact gets all its targets in one join with a small table.
+"""Inclusions on the cluster: one join with a small table gives every fact all its targets.
 
-The closure of all inclusions is what ``modules.inclusion`` makes of the schema. Invariant: as there, a rule
-about rdf:type as a property is none of these.
+The closure of all inclusions is computed by ``modules.inclusion`` from the schema. Invariant: as in that
+module, rules about rdf:type as a property are no inclusions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def targets(
     facts: DataFrame, included: Inclusions, summary: Summary, border: Border, rdf_type: int
 ) -> list[DataFrame]:
-    """The targets of some facts, which are counted by ``summary``; ``rdf_type`` is a global id."""
+    """The conclusions of facts by inclusions; ``summary`` counts the facts, ``rdf_type`` is a global id."""
     by_class = _rows(included.classes, summary.classes, border)
     kinds = [
         _rows(pairs, summary.predicates, border)
@@ -43,14 +43,14 @@ Rows = tuple[GlobalIds, GlobalIds]
 
 
 def _rows(pairs: Pairs, known: Collection[int], border: Border) -> Rows:
-    """Sources that have facts, and their targets, as global ids."""
+    """The sources that have facts, and the target of each, as global ids."""
     sources = border.outward(firsts(pairs.keys))
     kept = among_ids(sources, known)
     return sources[kept], border.outward(seconds(pairs.keys)[kept])
 
 
 def _of_properties(facts: DataFrame, kinds: list[Rows], rdf_type: int) -> DataFrame:
-    """Other properties of the same two terms, or a class of one of them."""
+    """Conclusions from properties; ``kinds`` are superproperties, inverses, domains and ranges, in order."""
     from pyspark.sql import functions as F
 
     sources = np.concatenate([sources for sources, _ in kinds])
@@ -74,7 +74,7 @@ def _of_properties(facts: DataFrame, kinds: list[Rows], rdf_type: int) -> DataFr
 
 
 def _of_classes(facts: DataFrame, rows: Rows, rdf_type: int) -> DataFrame:
-    """Larger classes of the same terms."""
+    """Conclusions from classes: the superclasses of the members."""
     from pyspark.sql import functions as F
 
     table = facts.sparkSession.createDataFrame(pa.table({"object": rows[0], "target": rows[1]}))

@@ -1,9 +1,9 @@
 """The plans of rules as joins of tables.
 
-A plan's steps (``plan.steps``) are taken one by one, as the engine takes them, with two differences. The
-guards of a rule are not joined one after the other: their matches are known to the driver, and are one
-small table, sent to every executor. And a term that an atom uses for a predicate can only be a predicate
-there is, which the driver knows too: so other atoms that bind it are cut down to these.
+The steps of a plan (``plan.steps``) are run in order, as in the engine, with two differences. The guards of a
+rule are not joined one by one: the driver knows their matches, which are one small table and are broadcast. A
+variable in predicate position can only stand for an existing predicate. The driver knows all predicates, so
+other atoms that bind such a variable are restricted to them.
 
 Invariant: bindings are tables with a column for every variable bound so far.
 """
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 LISTED = 64
-"""So many values are listed in a condition on facts, which spares reading most parts of the files."""
+"""The maximal number of values in an IN condition. The condition lets Parquet skip most row groups."""
 
 
 @dataclass(slots=True)
 class Bindings:
-    """A table, its variables, and the most rows that it may have; ``is_start`` if it is none yet."""
+    """A table, its variables, and an upper bound for its rows; ``is_start``: the one empty binding."""
 
     table: DataFrame
     variables: frozenset[int]
@@ -42,12 +42,12 @@ class Bindings:
 
     @property
     def is_small(self) -> bool:
-        """Whether the table may be sent to every executor."""
+        """Whether the table may be broadcast."""
         return self.most <= FEW
 
 
 class Joins:
-    """Runs plans over the facts there are."""
+    """Runs plans over the present facts."""
 
     def __init__(self, facts: Facts, border: Border, rdf_type: int) -> None:
         self._ages = facts.ages()
@@ -58,18 +58,18 @@ class Joins:
         self._spark: SparkSession = self._ages[Age.ALL].sparkSession
 
     def heads(self, rule: CompiledRule, steps: Iterable[Step], guards: GuardTable | None) -> list[DataFrame]:
-        """The conclusions that a plan leads to, a table for each head; ``guards`` are the guards' matches."""
+        """The conclusions of a plan, a table per head. ``guards`` are the matches of the rule's guards."""
         bindings = self._run(rule, steps, guards).table
         return [bindings.select(*_head(self._border.atom(head))) for head in rule.heads]
 
     def _run(self, rule: CompiledRule, steps: Iterable[Step], guards: GuardTable | None) -> Bindings:
         guard_atoms = set() if guards is None else {rule.atoms[i] for i in rule.guards}
         bindings = self._start()
-        rows = None  # the guards' matches, while there is nothing else in the bindings
+        rows = None  # the guards' matches, while they are all of the bindings
         for step in steps:
             match step:
                 case Distinct():
-                    pass  # a guard probe is where the guards' matches are restricted, which is done
+                    pass  # restricts the guards' matches, which the caller has done
                 case Join() if step.atom in guard_atoms:
                     if guards is not None:
                         rows = guards if bindings.is_start else None
@@ -79,7 +79,7 @@ class Joins:
                     bindings = self._joined(bindings, step.atom, step.age, rule, rows)
                     rows = None
                 case Select():
-                    if not (guard_atoms and step.condition.needs <= rule.guarded):  # those are settled
+                    if not (guard_atoms and step.condition.needs <= rule.guarded):  # else the guards decide
                         table = filtered(bindings.table, step.condition, rule, self._border)
                         bindings = Bindings(table, bindings.variables, bindings.most)
                 case AntiJoin():
@@ -96,13 +96,16 @@ class Joins:
         return _join(bindings, Bindings(table, frozenset(guards.columns), guards.size))
 
     def _start(self) -> Bindings:
-        """The one empty binding."""
+        """The start of every plan: the one empty binding."""
         return Bindings(self._spark.range(1).select(), frozenset(), 1, is_start=True)
 
     def _joined(
         self, bindings: Bindings, atom: Atom, age: Age, rule: CompiledRule, guards: GuardTable | None = None
     ) -> Bindings:
-        """The bindings extended by the matches of an atom; ``guards`` if they are the bindings so far."""
+        """Join the bindings with the matches of an atom.
+
+        If the bindings are the matches of guards only, ``guards`` gives a better upper bound for the result.
+        """
         summary = self._facts.recent_summary if age == Age.RECENT else self._facts.summary
         everywhere = self._border.atom(atom)
         matches = Bindings(
@@ -114,7 +117,7 @@ class Joins:
         return joined
 
     def _matches(self, atom: Atom, age: Age, rule: CompiledRule) -> DataFrame:
-        """The facts that match an atom: a column a variable."""
+        """The facts that match an atom, with a column per variable."""
         from pyspark.sql import functions as F
 
         facts = self._ages[age]
@@ -128,7 +131,7 @@ class Joins:
             else:
                 columns[term] = F.col(name)
                 if name == "predicate":
-                    facts = facts.where(F.col(name) < FIRST_VIRTUAL)  # no variable stands for the others
+                    facts = facts.where(F.col(name) < FIRST_VIRTUAL)  # no virtual relations
                 if name != "predicate" and any(other.p == term for other in rule.atoms):
                     facts = self._where_listed(facts, name)
         if atom.s < 0 and atom.o < 0 and _is_idle(rule, atom.s, atom.o):
@@ -136,7 +139,7 @@ class Joins:
         return facts.select(*(column.alias(name_of(term)) for term, column in columns.items()))
 
     def _where_listed(self, facts: DataFrame, name: str) -> DataFrame:
-        """The facts whose end of that name is a predicate."""
+        """The facts whose ``name`` (subject or object) is an existing predicate."""
         from pyspark.sql import functions as F
 
         if len(self._predicates) <= LISTED:
@@ -145,7 +148,7 @@ class Joins:
         return facts.join(F.broadcast(known), name, "left_semi")
 
     def _without(self, bindings: Bindings, negation: Negation, rule: CompiledRule) -> Bindings:
-        """The bindings for which negated atoms have no match."""
+        """Anti-join: the bindings for which the negated atoms have no match."""
         from pyspark.sql import functions as F
 
         shared = sorted(negation.shared)
@@ -165,9 +168,9 @@ class Joins:
 
 
 def _is_idle(rule: CompiledRule, one: int, other: int) -> bool:
-    """Whether a rule concludes nothing but its premises where two variables are equal.
+    """Whether a rule concludes only its own premises if the two variables have the same value.
 
-    So it is with the rules of equality: of what is the same as itself, as everything may be, nothing follows.
+    The equality rules are like this: nothing new follows from ``x owl:sameAs x``.
     """
 
     def merged(atom: Atom) -> Atom:
@@ -177,7 +180,7 @@ def _is_idle(rule: CompiledRule, one: int, other: int) -> bool:
 
 
 def _join(left: Bindings, right: Bindings) -> Bindings:
-    """The natural join; a small side is sent to every executor."""
+    """The natural join; a small side is broadcast."""
     from pyspark.sql import functions as F
 
     if left.is_start:

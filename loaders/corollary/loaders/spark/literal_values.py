@@ -1,11 +1,12 @@
-"""What literals denote, on the cluster: the virtual relations of ``modules.datatypes``.
+"""The values of literals on the cluster: the virtual relations of ``modules.datatypes``.
 
-Literals with a datatype or a language are read on the executors, once; equal values are found by grouping
-a text that stands for the value. Plain literals denote their text, and are looked at only where that
-is asked for. Literals in owl:sameAs facts are compared pair by pair, which no driver could hold.
+Literals with a datatype or a language are parsed once, on the executors. Equal values are found by a join on
+``value_text``. Plain literals denote their text; they are read only if a relation needs them. Literals in
+owl:sameAs facts are compared pairwise on the executors, because the pairs would not fit on the driver.
 
-Invariant: what is told is what the engine would tell of the same facts, but for literals that only heads of
-rules mention, which are looked at only in owl:sameAs facts.
+Invariant: the derived facts are those of the engine, with two exceptions. Literals that occur only in heads
+of rules are considered only in owl:sameAs facts. Datatypes of VALUE are those that facts or rules name, even
+where the engine adds the literals' own datatypes (docs/spark.md).
 """
 
 from __future__ import annotations
@@ -36,19 +37,19 @@ if TYPE_CHECKING:
 Batches = Iterator[pa.RecordBatch]
 
 Told = tuple[int, "DataFrame"]
-"""A virtual relation (the engine's id), and facts of it."""
+"""A virtual relation (its local id), and derived facts of it."""
 
 SILENT = (f"<{RDFS}range>", f"<{OWL}allValuesFrom>")
-"""Predicates that do not show a datatype: see ``modules.datatypes``."""
+"""Predicates whose facts do not request VALUE facts for a datatype: see ``modules.datatypes``."""
 
 SAME_AS = f"<{OWL}sameAs>"
 
 READ = "id long, text string, value string, plain string, ill_typed string"
-"""Literals that were read: what ``_read`` gives."""
+"""The schema of parsed literals: the result of ``_read``."""
 
 
 class Values:
-    """The literals of the explicit facts, and what was told of them so far."""
+    """The literals of the explicit facts, and the state of what has been derived from them."""
 
     def __init__(self, compiled: CompiledProgram, border: Border, explicit: DataFrame, folder: str) -> None:
         self._border = border
@@ -71,7 +72,7 @@ class Values:
         self._has_compared = False
 
     def told(self, facts: Facts, schema: TripleIndex) -> list[Told]:
-        """What is new of literals, given the facts there are, and what the driver's engine has of them."""
+        """New facts of the virtual relations. ``schema`` is the index of the driver's engine."""
         from pyspark.sql import functions as F
 
         recent = facts.ages()[Age.RECENT if self._has_compared else Age.ALL]
@@ -97,14 +98,14 @@ class Values:
 
     @cached_property
     def _literals(self) -> DataFrame:
-        """The literals in explicit facts: id, text. They are written down."""
+        """The literals in explicit facts: id, text. Written to scratch at the first use."""
         used = self._explicit.where(f"object >= {FIRST_LITERAL}").selectExpr("object as id").distinct()
         path = f"{self._folder}/literals"
         self._border.terms.where(f"id >= {FIRST_LITERAL}").join(used, "id", "left_semi").write.parquet(path)
         return used.sparkSession.read.parquet(path)
 
     def _compared(self) -> list[Told]:
-        """SAME_VALUE and ILL_TYPED."""
+        """SAME_VALUE and ILL_TYPED of the literals in explicit facts."""
         literals = self._literals
         values = self._read(literals.where("""not endswith(text, '"')"""), f"{self._folder}/values")
         found = self._ill_typed(values)
@@ -118,7 +119,7 @@ class Values:
         return [*found, self._as_facts("SAME_VALUE", pairs)]
 
     def _told_of_equated(self, recent: DataFrame) -> list[Told]:
-        """Of literals that recent owl:sameAs facts mention first: all their datatypes, and their likes."""
+        """Facts about literals that are new in owl:sameAs facts: all their datatypes, and comparisons."""
         spark = recent.sparkSession
         ends = _ends(recent.where(f"predicate = {self._same_as}")).where(f"id >= {FIRST_LITERAL}").distinct()
         known = spark.read.schema(READ).parquet(*self._equated) if self._equated else None
@@ -138,7 +139,7 @@ class Values:
         return found
 
     def _paired(self, ones: DataFrame, others: DataFrame) -> list[Told]:
-        """SAME_VALUE and, if a rule asks for it, DIFFERENT_VALUE for every one with every other literal."""
+        """SAME_VALUE and, if a rule uses it, DIFFERENT_VALUE, for every pair of ``ones`` and ``others``."""
         from pyspark.sql import functions as F
 
         tasks = ones.sparkSession.sparkContext.defaultParallelism
@@ -151,12 +152,12 @@ class Values:
         return found
 
     def _read(self, literals: DataFrame, path: str) -> DataFrame:
-        """Read literals (id, text), and write down what they denote."""
+        """Parse literals (id, text), and write the result to ``path``."""
         literals.select("id", "text").mapInArrow(_read, READ).write.parquet(path)
         return literals.sparkSession.read.schema(READ).parquet(path)
 
     def _ill_typed(self, values: DataFrame) -> list[Told]:
-        """ILL_TYPED of literals that were read."""
+        """ILL_TYPED of parsed literals."""
         from pyspark.sql import functions as F
 
         names = [row.ill_typed for row in values.select("ill_typed").dropna().distinct().collect()]
@@ -169,7 +170,7 @@ class Values:
         return [self._as_facts("ILL_TYPED", ill_typed)]
 
     def _typed(self, names: set[str]) -> list[Told]:
-        """VALUE for some datatypes."""
+        """VALUE facts of all literals in explicit facts, for the datatypes ``names``."""
         literals = self._literals
         is_plain = """endswith(text, '"')"""
         ids = self._border.ids([f"<{name}>" for name in sorted(names)])
@@ -200,7 +201,7 @@ def _ends(facts: DataFrame) -> DataFrame:
 
 
 def _value(text: str) -> tuple[Literal, Value | None] | None:
-    """A literal and its value; None if nothing is known of its datatype."""
+    """A literal and its value (None if ill-typed); None for an unsupported datatype."""
     constant = parse_constant(text)
     assert isinstance(constant, Literal)
     if datatype_of(constant.datatype, constant.language) not in SUPPORTED_DATATYPES:
@@ -209,7 +210,7 @@ def _value(text: str) -> tuple[Literal, Value | None] | None:
 
 
 def _read(batches: Batches) -> Batches:
-    """What literals denote (as text), the plain literal for the same, or the datatype they fail."""
+    """Parse literals: the text of the value, the plain literal of equal value, or the violated datatype."""
     for batch in batches:
         rows: list[tuple[int, str, str | None, str | None, str | None]] = []
         for term_id, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
@@ -233,7 +234,7 @@ def _read(batches: Batches) -> Batches:
 
 
 def _typing(datatypes: dict[str, int]) -> Callable[[Batches], Batches]:
-    """The function that tells which of some datatypes the values of literals are of."""
+    """The function for the executors: pairs of literals and those of the datatypes that have their value."""
 
     def typed(batches: Batches) -> Batches:
         for batch in batches:
@@ -253,7 +254,7 @@ def _typing(datatypes: dict[str, int]) -> Callable[[Batches], Batches]:
 
 
 def value_text(value: Value) -> str:
-    """A text that two values share if and only if they are equal."""
+    """A text of a value: two values have the same text if and only if they are equal."""
     return f"{value.space} {_key_text(value.key)}"
 
 

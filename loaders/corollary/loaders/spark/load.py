@@ -1,8 +1,8 @@
 """N-Triples and N-Quads of any size to an encoded data set, on Spark.
 
-1. Executors parse (``parsing``); what comes of it is written down once, as scratch.
-2. Bad lines are counted, placed and put into a table of their own; too many of them end it here.
-3. Terms are numbered, then statements (``encoding``); the manifest comes last, then the rename.
+1. Executors parse (``parse_chunks``). The result is written to scratch once.
+2. Bad lines are counted, numbered and written to a table of their own. Too many bad lines fail the load.
+3. Terms are numbered, then statements (``encoding``). Last come manifest and rename.
 """
 
 from __future__ import annotations
@@ -28,19 +28,22 @@ QUARANTINE = "quarantine"
 """The folder of bad lines within a data set."""
 
 MOST_BAD_LINES = 1000
+"""Default for the number of bad lines that a load tolerates."""
+
 SHOWN = 5
+"""Number of bad lines that an error message lists."""
 
 Tell = Callable[[str], None]
-"""Called with the name of every stage when it begins."""
+"""Callback for progress: called with the name of every stage when it begins, and with other messages."""
 
 
 def silent(_: str) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 @dataclass(slots=True)
 class Loaded:
-    """What a load came to: counts, and the seconds of every stage."""
+    """The result of a load: counts, and the wall-clock seconds of every stage."""
 
     documents: int
     statements: int
@@ -51,7 +54,7 @@ class Loaded:
 
 
 class Stages:
-    """Times stages, one after the other, and tells of each."""
+    """Measures and reports consecutive stages."""
 
     def __init__(self, tell: Tell) -> None:
         self.seconds: dict[str, float] = {}
@@ -60,7 +63,7 @@ class Stages:
         self._started = perf_counter()
 
     def enter(self, name: str) -> None:
-        """End the present stage and begin the next one; with an empty name only the former."""
+        """End the present stage and begin the stage ``name``; an empty name begins no stage."""
         now = perf_counter()
         if self._name:
             self.seconds[self._name] = self.seconds.get(self._name, 0.0) + now - self._started
@@ -79,16 +82,18 @@ def load(
     files: int | None = None,
     tell: Tell = silent,
 ) -> Loaded:
-    """Read documents into an encoded data set, on any file systems that Spark knows.
+    """Read documents into an encoded data set, on any file system that Spark knows.
 
-    ``inputs`` are files, folders and patterns; documents in other formats than N-Triples and N-Quads are
-    parsed on the driver, and so should be small. ``format`` is for names that do not tell. Of quads the
-    graph name is dropped; duplicates count once; blank nodes of different documents are different.
+    ``inputs`` are files, folders and patterns. Documents in other formats than N-Triples and N-Quads are
+    parsed on the driver, so they should be small. ``format`` is for names without a known suffix. The graph
+    names of quads are dropped. Duplicates are stored once. Blank nodes of different documents are different.
 
-    Bad lines are put into the table ``quarantine`` (document, line, column, reason, text) of the data set;
-    more than ``most_bad_lines`` of them are an InputError that names the first.
-    ``files`` says how many files facts and terms are written to each. ``output`` appears when it is
-    complete; an older data set there is replaced, anything else refused (InputError).
+    Bad lines are written to the table ``quarantine`` (document, line, column, reason, text) of the data set.
+    ``files`` is the number of files for terms, and the number of files for facts. ``output`` appears when it
+    is complete. An older data set at ``output`` is replaced.
+
+    Raises InputError for more than ``most_bad_lines`` bad lines, with the first ones, and if ``output`` is
+    something else than a data set.
     """
     stages = Stages(tell)
     storage = Storage(spark)
@@ -125,7 +130,7 @@ def load(
 
 
 def _placed(chunks: DataFrame, documents: list[Source]) -> DataFrame:
-    """The bad lines with their numbers in the whole document: document, line, column, reason, text."""
+    """The bad lines, numbered within the document: document, line, column, reason, text."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 

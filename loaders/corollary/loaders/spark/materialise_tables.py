@@ -1,4 +1,4 @@
-"""Materialisation on Spark: an encoded data set to one that has what follows from it."""
+"""Materialisation on Spark: from an encoded data set to one with the inferred facts."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 COPIED_AT_ONCE = 8
+"""Number of threads on the driver that copy files."""
 
 
 @dataclass(slots=True)
 class Materialised:
-    """What a materialisation came to: counts, and the seconds of every stage."""
+    """The result of a materialisation: counts, and the wall-clock seconds of every stage."""
 
     explicit: int
     inferred: int
@@ -50,15 +51,15 @@ def materialise(
     files: int | None = None,
     tell: Tell = silent,
 ) -> Materialised:
-    """Close the explicit facts of a data set under a program; the result is a data set at ``output``.
+    """Close the explicit facts of a data set under a program, and write the result to ``output``.
 
-    The facts are those that ``Materialisation.inferred`` has on one machine. What the schema says (what rules
-    find by their guards) must fit into the driver's memory, and so must a table of all predicates and
-    classes. ``files`` says how many files the inferred facts are written to.
+    The inferred facts are those of ``Materialisation.inferred`` on one machine. Precondition: the schema (the
+    facts that guards match) and a table of all predicates and classes fit into the driver's memory. ``files``
+    is the number of files for the inferred facts. ``output`` appears when it is complete. An older data set
+    at ``output`` is replaced.
 
-    Raises InputError for what is no data set, or where something else is in the place of the output, and
-    RuleError for programs that are unsafe, that cannot be stratified, or that make new terms (BIND,
-    AGGREGATE). ``output`` appears when it is complete; an older data set there is replaced.
+    Raises InputError if ``source`` is no data set, or something else is at ``output``. Raises RuleError for a
+    program that is unsafe, cannot be stratified, or creates new terms (BIND, AGGREGATE).
     """
     _refuse_new_terms(program)
     stages = Stages(tell)
@@ -87,10 +88,10 @@ def materialise(
 def _evaluated(
     data: DistributedDataSet, program: Program, folder: str, stages: Stages, tell: Tell
 ) -> DistributedEvaluation:
-    """The program's evaluation, run to the end.
+    """Run the evaluation of the program to the end.
 
-    What strata derive may bring new rule instances, and these another order, or suspend rules: then all
-    starts over with that, as on one machine (see ``corollary.evaluate.materialise``).
+    Facts derived in strata may bring new rule instances. If the strata change because of these, or rules must
+    be suspended, evaluation starts over, as on one machine (see ``corollary.evaluate.materialise``).
     """
     attempts = 0
     stages.enter("schema")
@@ -144,7 +145,7 @@ def _copy(storage: Storage, source: str, target: str, names: Iterable[str]) -> N
 def _write_new_terms(
     spark: SparkSession, storage: Storage, terms: Sequence[tuple[int, str]], folder: str, others: Files
 ) -> Files:
-    """Write the terms that the program brought, as a file that comes after the others."""
+    """Write the terms that only the program has, as one more file, the last by name."""
     if not terms:
         return {}
     ids, texts = zip(*sorted(terms), strict=True)

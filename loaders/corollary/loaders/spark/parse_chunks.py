@@ -1,19 +1,20 @@
 """Documents to chunks of statements, by the compiled loops of the local reader, in Arrow batches.
 
-The idea: a task numbers the terms of some hundred thousand statements for itself. What leaves it is a
-*chunk*: its distinct terms, one row each, and its statements as numbers, packed in one row. So a term that
-occurs in every statement travels once a chunk, and no join ever sees it more often.
+A task numbers the terms of about ``STATEMENTS_A_CHUNK`` statements locally, and emits a *chunk*: the distinct
+terms, one row each, and the statements as numbers, packed into one row. So a term that occurs in every
+statement is shuffled and joined once per chunk.
 
-Everything goes into one table, whose column ``what`` tells rows apart:
+All rows are in one table. The column ``what`` is the kind of a row:
 
     term    chunk, number (of a term within the chunk), text
-    facts   chunk, number (how many), statements (uint32 subject, predicate, object, end to end)
+    facts   chunk, number (of statements), statements (uint32 subject, predicate, object, concatenated)
     bad     document, block, number (of the line within the block, from 1), position, reason, text
-    block   document, block, number (how many lines)
+    block   document, block, number (of lines)
 
-A block is a part of a file that one task reads; it is named by its first byte.
+A block is the part of a file that one task reads. Its name is the offset of its first byte.
 
-Invariant: a chunk is of one document, whose number the blank nodes get for a suffix if there are others.
+Invariant: a chunk has statements of one document. If there are several documents, the labels of blank nodes
+get the number of the document as a suffix.
 """
 
 from __future__ import annotations
@@ -42,9 +43,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 STATEMENTS_A_CHUNK = 1 << 18
+"""A chunk is emitted when it has this many statements."""
 
 BYTES_A_CHUNK = 1 << 28
-"""Nor does a chunk grow on once it has come of so many bytes: long literals would outgrow a string column."""
+"""A chunk is emitted when it has read this many bytes: the offsets of a string column have 31 bits."""
 
 COLUMNS = (
     ("what", "string", pa.string()),
@@ -78,7 +80,8 @@ class Source:
 def sources(storage: Storage, inputs: Iterable[str], format: str | None) -> list[Source]:
     """The documents in files, folders (by suffix) and patterns, in the order of their names.
 
-    A ``format`` is for names that do not tell. InputError, with a remedy, for what is not there.
+    ``format`` is for names without a known suffix. Raises InputError, with a remedy, if an input has no
+    files.
     """
     found: dict[str, FileStatus] = {}
     for path in inputs:
@@ -102,10 +105,11 @@ def _format_name(path: str, format: str | None) -> str:
 
 
 def parsed(spark: SparkSession, documents: list[Source], prefixes: dict[str, str]) -> DataFrame:
-    """The rows described above, yet to be read; but other formats than N-Triples and N-Quads are parsed here.
+    """The table of rows described above, as a lazy DataFrame.
 
-    That is done on the driver: they are meant to be ontologies. What they declare first is put into
-    ``prefixes``. InputError if one is faulty.
+    Documents in other formats than N-Triples and N-Quads are parsed at once, on the driver; they should be
+    ontologies. Their first declaration of each prefix is added to ``prefixes``. Raises InputError for a
+    syntax error in such a document.
     """
     from pyspark.sql import functions as F
 
@@ -119,7 +123,7 @@ def parsed(spark: SparkSession, documents: list[Source], prefixes: dict[str, str
     formats = {key: documents[number - 1].format for key, number in keys.items()}
     parts: list[DataFrame] = []
     if text_files:
-        # A line ends in LF and nothing else, as everywhere in this project.
+        # A line ends in LF only, as everywhere in this project.
         read = spark.read.option("lineSep", "\n").text([source.file.path for source in text_files])
         parts.append(
             read.select(
@@ -138,7 +142,7 @@ def parsed(spark: SparkSession, documents: list[Source], prefixes: dict[str, str
 
 
 def _converted(spark: SparkSession, source: Source, key: int, prefixes: dict[str, str]) -> pa.Table:
-    """A document in another format as lines of N-Triples, with the key of its address."""
+    """Convert a document in another format to lines of N-Triples. ``key`` is the hash of its address."""
     content = spark.read.format("binaryFile").load(source.file.path).select("content").first()
     assert content is not None
     document = replace(
@@ -165,7 +169,7 @@ Batches = Iterator[pa.RecordBatch]
 
 
 def _parser(keys: dict[int, int], formats: dict[int, str]) -> Callable[[Batches], Batches]:
-    """The function that the executors apply to lines: columns text, document (its key), block."""
+    """The function for the executors: parses lines with the columns text, document (its key), block."""
 
     def parse(batches: Batches) -> Batches:
         from pyspark import TaskContext
@@ -178,7 +182,7 @@ def _parser(keys: dict[int, int], formats: dict[int, str]) -> Callable[[Batches]
 
 
 class _Task:
-    """One task's chunks, one after the other."""
+    """The state of one task, which emits its chunks one after the other."""
 
     def __init__(self, partition: int, keys: dict[int, int], formats: dict[int, str]) -> None:
         self._next_chunk = partition << 32
@@ -194,7 +198,7 @@ class _Task:
         self._bytes = 0
 
     def rows(self, batches: Batches) -> Batches:
-        """All rows that come of some lines."""
+        """Parse lines and yield all rows of the table for them."""
         for batch in batches:
             keys, blocks = (batch.column(name).to_numpy() for name in ("document", "block"))
             changes = np.flatnonzero((keys[1:] != keys[:-1]) | (blocks[1:] != blocks[:-1])) + 1
@@ -203,14 +207,14 @@ class _Task:
                     continue
                 yield from self._enter(self._keys[int(keys[start])], int(blocks[start]))
                 content, offsets = content_of(batch.column("text").slice(start, end - start))
-                text = content[offsets[0] : offsets[-1]].copy()  # the loops want bytes that may be written
+                text = content[offsets[0] : offsets[-1]].copy()  # kernels need writable arrays
                 yield from self._parse(text, FORMATS[self._formats[int(keys[start])]])
                 if self._size >= STATEMENTS_A_CHUNK or self._bytes >= BYTES_A_CHUNK:
                     yield from self._flush()
         yield from self._enter(0, 0)
 
     def _enter(self, document: int, block: int) -> Batches:
-        """Go on with a block, which is the present one or another."""
+        """Continue with a block. If it is another than the present one, emit the row of the latter."""
         if (document, block) == (self._document, self._block):
             return
         if self._lines:
@@ -245,12 +249,12 @@ class _Task:
         )
 
     def _flush(self) -> Batches:
-        """Send the chunk, if there is one."""
+        """Emit the present chunk, unless it is empty."""
         if not self._size:
             return
         for kind, table in zip(BULK_KINDS, self._dictionary.tables(), strict=True):
             if len(table):
-                offsets = table.offsets().astype(np.int32)  # BYTES_A_CHUNK is far from its end
+                offsets = table.offsets().astype(np.int32)  # no overflow: BYTES_A_CHUNK < 2 ** 31
                 texts = pa.StringArray.from_buffers(
                     len(table), pa.py_buffer(offsets), pa.py_buffer(table.content())
                 )
@@ -265,7 +269,7 @@ class _Task:
 
 
 def _rows(size: int, **columns: object) -> pa.RecordBatch:
-    """Rows of the table; a single value is repeated, a column that is not named is null."""
+    """Rows of the table. Single values are repeated; columns that are not given are null."""
     arrays = []
     for name, _, type_ in COLUMNS:
         values = columns.get(name)

@@ -1,14 +1,15 @@
-"""Which facts are the schema: those the driver's engine closes by itself.
+"""Which facts are the schema: the facts that the engine on the driver closes.
 
-They are all that guards of rules match (see ``program.compile``), the cells of lists, and what rules without
-guards derive such facts from. Rules that read nothing else are *local*: the engine on the driver has seen
-to them. All other rules are evaluated on the cluster, with the rows of their guards for a small table.
+The schema has all facts that guards match (see ``program.compile``), the cells of lists, and the facts from
+which rules without guards derive schema facts. A rule that reads only schema is *local*: the engine on the
+driver applies it. All other rules are evaluated on the cluster, with the rows of their guards as a small
+table.
 
-Virtual relations of values that rules only include in others (``dt-diff``) go by the others' names at once:
-they are *passed on*, and never written down.
+A virtual relation of values that rules only include in others (``dt-diff``) is *passed on*: its facts are
+derived directly under the target names, and are never stored.
 
-Equivalence relations (``owl:sameAs``) are no schema even where they are guards: most of what is the same
-is data. Rules with such guards read them on the cluster like any other facts.
+Equivalence relations (``owl:sameAs``) are not schema even if guards match them, because most of their facts
+are about data. Rules with such guards read these facts on the cluster, like any other facts.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ from corollary.terms.dictionary import TermDictionary
 
 @dataclass(slots=True)
 class Region:
-    """Predicates whose facts are all schema, and the classes whose members are. Ids are the engine's.
+    """The predicates, and the classes, whose facts are all schema. Ids are local.
 
-    ``values`` are the virtual relations of values, ``passed_on`` some of them.
+    ``values`` are the virtual relations of values, ``passed_on`` those that only inclusions read.
+    ``equivalences`` are the constant predicates that rules make symmetric and transitive.
     """
 
     rdf_type: int
@@ -40,7 +42,7 @@ class Region:
 
     @staticmethod
     def of(source: Program, dictionary: TermDictionary) -> Region:
-        """The schema of a program, whatever lists there are."""
+        """The schema of a program; independent of the lists in the data."""
         program = CompiledProgram(source, dictionary)
         program.unroll((1,))
         rules = [rule for rule in program.rules if rule.heads and rule.source.body]
@@ -74,11 +76,11 @@ class Region:
         return atom.p in self.predicates
 
     def is_local(self, rule: CompiledRule) -> bool:
-        """Whether a rule reads the schema only, so that the driver's engine has applied it."""
+        """Whether a rule reads only schema, so that the engine on the driver applies it."""
         return rule.is_monotone and all(map(self.has, rule.atoms))
 
     def has_guards_of(self, rule: CompiledRule) -> bool:
-        """Whether a rule has guards, and all that these match is schema."""
+        """Whether a rule has guards, and all facts that they match are schema."""
         return bool(rule.guards) and all(self.has(rule.atoms[i]) for i in rule.guards)
 
     def _add(self, atoms: Iterable[Atom]) -> None:

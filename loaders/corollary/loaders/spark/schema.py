@@ -1,7 +1,7 @@
-"""The schema on the driver: the engine at work on the facts of the region, and the rules it leaves over.
+"""The schema on the driver: the engine closes the facts of the region; the other rules are for the cluster.
 
-Invariant: ``index`` holds all facts of the region that the cluster has found, and what follows from these;
-all of that has been sent out.
+Invariant: after ``take`` and ``news``, ``index`` has all facts of the region that the cluster has found and
+their consequences, and the cluster has all of these that it needs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Distributed:
-    """The rules for the cluster, by the way they are evaluated. Ids are the engine's."""
+    """The rules for the cluster, by the algorithm that evaluates them. Ids are local."""
 
     inclusion: Inclusion
     joins: list[CompiledRule] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Distributed:
 
     @staticmethod
     def of(compiled: CompiledProgram, region: Region, context: ExecutionContext) -> Distributed:
-        """The rules that are not local."""
+        """Sort the rules that are not local."""
         rules = [rule for rule in compiled.rules if rule.heads and rule.source.body]
         found = Distributed(Inclusion(context, compiled.rdf_type))
         constants = {p for rule in rules if (p := closed_predicate(rule)) is not None and p >= 0}
@@ -78,12 +78,12 @@ class Distributed:
 
 
 class Schema:
-    """The engine on the driver."""
+    """The engine on the driver, with the facts of the schema."""
 
     def __init__(
         self, program: Program, lengths: frozenset[int], border: Border, explicit: DataFrame
     ) -> None:
-        """``lengths`` are those of lists that rules are unrolled for from the start."""
+        """``lengths`` are the lengths of lists that rules are unrolled for from the start."""
         self.border = border
         self._context = ExecutionContext(border.dictionary)
         self.compiled = CompiledProgram(program, border.dictionary)
@@ -101,11 +101,11 @@ class Schema:
 
     @property
     def index(self) -> TripleIndex:
-        """All facts that the engine has, virtual ones included."""
+        """All facts of the engine, including virtual relations."""
         return self._engine.fixpoint.index
 
     def take(self, facts: Facts) -> bool:
-        """Take in the recent facts that are schema; whether there were any."""
+        """Add the recent facts of the cluster that are schema. Returns whether there were any."""
         if not self._has_any(facts):
             return False
         found = self.border.facts_inward(facts.ages()[Age.RECENT].where(self._condition()))
@@ -121,7 +121,7 @@ class Schema:
         return True
 
     def news(self) -> DataFrame | None:
-        """The facts that the engine has concluded and not sent yet."""
+        """The engine's conclusions that have not been sent to the cluster; None if there are none."""
         wanted = self.rules.virtual()
         found: Candidates = {}
         for predicate in self.index.all_predicates():
@@ -134,7 +134,7 @@ class Schema:
         return self.border.facts_outward(found)
 
     def guards(self, rule: CompiledRule) -> GuardTable | None:
-        """The matches of a rule's guards; None if it has none, or they are not all schema."""
+        """The matches of a rule's guards; None if the rule has no guards, or they are not all schema."""
         if not self.region.has_guards_of(rule):
             return None
         if rule not in self._guards:
@@ -143,7 +143,7 @@ class Schema:
         return self._guards[rule]
 
     def closed(self) -> dict[int, bool]:
-        """The predicates (global ids) that rules close on the cluster, and whether both ways."""
+        """The predicates (global ids) to close on the cluster, and whether they are symmetric."""
         found: dict[int, bool] = {}
         for rule, predicate in self.rules.closing:
             if predicate >= 0:
@@ -167,7 +167,7 @@ class Schema:
         return predicates, classes
 
     def _condition(self) -> Column:
-        """What tells schema facts on the cluster."""
+        """The condition on rows of facts that selects the schema."""
         from pyspark.sql import functions as F
 
         predicates, classes = self._names()

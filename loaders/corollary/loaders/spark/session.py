@@ -1,6 +1,6 @@
-"""A Spark session for the command, and our code for the executors of any session.
+"""A Spark session for the command, and this package's code for the executors of any session.
 
-Invariant: a session that somebody else made is left as it is, but for the archive that ``ship`` adds.
+Invariant: a session that the caller made is not changed, except for the archive that ``ship`` adds.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
 }
-"""What the command sets unless it is told otherwise."""
+"""Spark settings of new sessions, unless the caller overrides them."""
 
 
 def session(
     master: str | None = None, memory: str | None = None, settings: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """The session that is there, as it is, or a new one.
+    """The active session, unchanged, or a new session.
 
-    ``master`` is as in Spark (None: what spark-submit or the environment says, else ``local[*]``);
-    ``memory`` is that of the driver, which in local mode does all the work; ``settings`` are Spark's own.
-    Raises InputError, with the remedy, if PySpark or Java is missing, or Spark does not start.
+    ``master`` is as in Spark (None: set by spark-submit or the environment, else ``local[*]``). ``memory`` is
+    that of the driver, which in local mode does all the work. ``settings`` are Spark settings. Raises
+    InputError, with a remedy, if PySpark or Java is missing, or Spark does not start.
     """
     try:
         from pyspark.errors import PySparkException
@@ -56,33 +56,34 @@ def session(
     if memory is not None:
         builder = builder.config("spark.driver.memory", memory)
     if _is_local(master or "local"):
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers have what we have
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers use this interpreter
     for name, value in {**SETTINGS, **(settings or {})}.items():
         builder = builder.config(name, value)
     try:
         spark = builder.getOrCreate()
     except (PySparkException, RuntimeError) as error:
         raise _missing(f"Spark does not start: {error}", "is the master's address right?") from None
-    spark.sparkContext.setLogLevel("FATAL")  # what goes wrong comes back as an exception
+    spark.sparkContext.setLogLevel("FATAL")  # errors are reported as exceptions
     return spark
 
 
 def has_java() -> bool:
-    """Whether there is a Java that Spark would find."""
+    """Whether Spark would find a Java."""
     home = os.environ.get("JAVA_HOME")
     return shutil.which("java") is not None or (home is not None and (Path(home) / "bin" / "java").exists())
 
 
 def ship(spark: SparkSession) -> None:
-    """Give the executors this package: one archive of it, added to the session.
+    """Send this package to the executors, as one archive that is added to the session.
 
-    Needed once a session, and not at all in local mode or where executors have it installed. What it
-    needs itself (numpy, numba, pyarrow, pandas, pyoxigraph, lark, rdflib) must be in the executors' Python.
+    Needed once per session; not needed if the executors have the package installed. Does nothing in local
+    mode. The package's dependencies (numpy, numba, pyarrow, pandas, pyoxigraph, lark, rdflib, regex) must be
+    installed in the executors' Python.
     """
     if _is_local(str(spark.sparkContext.master)):
         return
     folder = tempfile.mkdtemp()
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # executors that come later ask for it too
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # executors that start later need it too
     spark.sparkContext.addPyFile(archive(Path(folder)))
 
 
@@ -92,10 +93,10 @@ def _is_local(master: str) -> bool:
 
 
 def archive(folder: Path) -> str:
-    """Write the archive of this package into a folder; its path.
+    """Write the archive of this package into a folder. Returns the path of the archive.
 
-    The parts of a namespace package are importable from a zip file only if it has entries for folders,
-    which wheels have not.
+    The parts of a namespace package are importable from a zip file only if it has entries for folders. Wheels
+    have no such entries.
     """
     root = folder / ARCHIVE
     for part in corollary.__path__:

@@ -1,8 +1,8 @@
-"""Folders on whatever file system Spark reads: listed, written and renamed by Spark's own driver.
+"""Folders on the file systems of Spark: listed, written and renamed by Spark's driver.
 
-Invariant: what ``output`` makes appears under its name when all of it is there, or not at all. On file
-systems that rename folders at once (a local disk, HDFS) that is one step; on object stores a reader
-that comes in between finds a manifest that does not agree with the files, and refuses.
+Invariant: a folder made by ``output`` appears under its name when it is complete, or not at all. On file
+systems with an atomic rename of folders (a local disk, HDFS) this is one step. Object stores rename file by
+file: a reader in between finds that files of the manifest are missing, and refuses the data set.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Java = Any
-"""An object of the driver's Java machine."""
+"""An object of the driver's Java virtual machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """A file: its address, the address as Spark tells it of rows that were read, and its size in bytes."""
+    """A file: its path, its address as in Spark's column ``_metadata.file_path``, and its size in bytes."""
 
     path: str
     uri: str
@@ -33,9 +33,9 @@ class FileStatus:
 
 
 class Storage:
-    """Hadoop's file systems as Spark's driver sees them. Paths without a scheme are of the default one.
+    """Hadoop's file systems as configured in Spark's driver. Paths without a scheme are on the default one.
 
-    InputError for a session of Spark Connect, which has no driver here.
+    Raises InputError for a session of Spark Connect, whose driver is another process.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -47,7 +47,7 @@ class Storage:
         self._configuration: Java = spark._jsc.hadoopConfiguration()
 
     def _path(self, path: str) -> tuple[Java, Java]:
-        """The path as a Java object, in full, and its file system."""
+        """The fully qualified path as a Java object, and its file system."""
         from py4j.protocol import Py4JJavaError
 
         try:
@@ -58,16 +58,19 @@ class Storage:
             raise input_error(f"{path}: {error.java_exception.getMessage()}") from None
 
     def full(self, path: str) -> str:
-        """The path with scheme and all."""
+        """The fully qualified path, with scheme."""
         return str(self._path(path)[0].toString())
 
     def exists(self, path: str) -> bool:
-        """Whether there is a file or folder."""
+        """Whether a file or folder exists."""
         java_path, system = self._path(path)
         return bool(system.exists(java_path))
 
     def files(self, path: str) -> list[FileStatus]:
-        """A file, the files in and below a folder, or what a pattern matches, by name; hidden ones aside."""
+        """The files that ``path`` stands for, sorted by path: a file, or the matches of a pattern.
+
+        A folder stands for the files in and below it, except hidden ones.
+        """
         java_path, system = self._path(path)
         found: list[FileStatus] = []
         for status in system.globStatus(java_path) or ():
@@ -82,12 +85,12 @@ class Storage:
         return sorted(found, key=lambda file: file.path)
 
     def is_folder(self, path: str) -> bool:
-        """Whether there is a folder."""
+        """Whether a folder exists."""
         java_path, system = self._path(path)
         return bool(system.exists(java_path) and system.getFileStatus(java_path).isDirectory())
 
     def read(self, path: str) -> str:
-        """A small text file. InputError if it is not there."""
+        """Read a small text file. Raises InputError if it does not exist."""
         java_path, system = self._path(path)
         if not system.exists(java_path):
             raise input_error(f"{path}: no such file")
@@ -107,13 +110,13 @@ class Storage:
             stream.close()
 
     def copy(self, source: str, target: str) -> None:
-        """Copy one file, on any file systems."""
+        """Copy one file, also between file systems."""
         (source_path, source_system), (target_path, target_system) = self._path(source), self._path(target)
         utilities = self._jvm.org.apache.hadoop.fs.FileUtil
         utilities.copy(source_system, source_path, target_system, target_path, False, self._configuration)
 
     def rename(self, source: str, target: str) -> None:
-        """Rename a file or folder; nothing may be there under the new name."""
+        """Rename a file or folder. Precondition: ``target`` does not exist."""
         source_path, system = self._path(source)
         target_path, _ = self._path(target)
         assert not system.exists(target_path), f"{target} is there already"
@@ -121,15 +124,16 @@ class Storage:
             raise input_error(f"{target}: cannot be written: renaming {source} failed")
 
     def delete(self, path: str) -> None:
-        """Delete a file or a folder with all in it, if it is there."""
+        """Delete a file, or a folder with its content, if it exists."""
         java_path, system = self._path(path)
         system.delete(java_path, True)
 
     @contextmanager
     def output(self, target: str) -> Iterator[str]:
-        """A folder to write into, which becomes ``target`` at the end; an older data set there is replaced.
+        """A temporary folder to write into, which is renamed to ``target`` at the end of the block.
 
-        Raises InputError if something else is there. Inside, ``scratch`` may be used and goes in the end.
+        An older data set at ``target`` is replaced. Raises InputError if something else is at ``target``. The
+        subfolder ``scratch`` is for intermediate results, and is deleted at the end.
         """
         self._check_target(target)
         parent, _, name = target.rstrip("/").rpartition("/")
@@ -146,7 +150,7 @@ class Storage:
             else:
                 self.rename(partial, target)
         except BaseException:
-            with suppress(Exception):  # Spark may be gone by now; what went wrong first is what counts
+            with suppress(Exception):  # Spark may have stopped; the first error is the one to report
                 self.delete(partial)
             raise
 
@@ -160,11 +164,11 @@ class Storage:
 
 
 def scratch(folder: str) -> str:
-    """Where in an output folder intermediate results go."""
+    """The subfolder of an output folder for intermediate results."""
     return f"{folder}/_scratch"
 
 
 def _status(status: Java) -> FileStatus:
     path = status.getPath()
-    uri = str(path.toUri().toString()).replace(":///", ":/", 1)  # as Spark writes what has no host
+    uri = str(path.toUri().toString()).replace(":///", ":/", 1)  # as Spark writes an address without a host
     return FileStatus(str(path.toString()), uri, int(status.getLen()))
