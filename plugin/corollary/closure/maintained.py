@@ -105,14 +105,15 @@ class MaintainedClosure:
         is_few = self._edges is None and new.size <= MAX_EDGES_BY_PRODUCT
         if not is_few and MIN_KNOWN_PER_NEW * max(new.size, new_edges.size) > known:
             return None
-        if self.symmetric:
-            new_edges = new = union(new, sort_keys(swap(new)))
         if is_few:
-            return _by_product(new_edges, closed)
+            return _by_product(np.concatenate((new, swap(new))) if self.symmetric else new, closed)
+        if self.symmetric:  # components before and after differ in few nodes
+            part = self._near(new)
+            return part.lost(part.within(Paths(self.external.minus(new), None, True)))
         rows, sources = closed.subjects_of(firsts(new_edges))
         longer = sorted_unique(pack(sources, seconds(new_edges)[rows]))
         seeds = union(new, longer[~closed.contains(longer)])
-        paths = Paths(self.edges, Relation(Pairs(seeds)), self.symmetric)
+        paths = Paths(self.edges, Relation(Pairs(seeds)))
         return paths.starting(distinct_of_sorted(firsts(seeds)))
 
     def lose(
@@ -128,8 +129,7 @@ class MaintainedClosure:
         self._deleted_edges = union(self._deleted_edges, deleted_edges)
         rest = self.external.minus(self._deleted)
         if self._edges is None:
-            ends = np.concatenate((firsts(deleted), seconds(deleted))) if self.symmetric else firsts(deleted)
-            before = Part.of(self.paths, self.paths.sources_of(distinct(ends)))
+            before = self._near(deleted)
             staying = before.within(Paths(rest, None, self.symmetric))
             external = self.external.common(sorted_unique(staying.edges))
         else:
@@ -185,6 +185,11 @@ class MaintainedClosure:
         self.external = self.external.plus(unexplained)
         self.restored = union(self.restored, unexplained)
         self.doubtful = self._deleted = self._deleted_edges = NO_KEYS
+
+    def _near(self, edges: Keys) -> Part:
+        """What the sources of all paths over some edges reach; E = S."""
+        ends = np.concatenate((firsts(edges), seconds(edges))) if self.symmetric else firsts(edges)
+        return Part.of(self.paths, self.paths.sources_of(distinct(ends)))
 
 
 def _by_product(edges: Keys, closed: Relation) -> Keys:
