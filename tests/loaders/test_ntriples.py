@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pyoxigraph import RdfFormat
 from tests.strategies import examples
 
-from corollary.kernels.ntriples_lines import find_terms
 from corollary.loaders import ntriples
 from corollary.loaders.files import chunks_of_lines, parsed_ahead
+from corollary.loaders.line_kernel import find_terms
 from corollary.loaders.ntriples import parse_chunk, unsupported
 
 Terms = list[tuple[str, ...]]

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.kernels.byte_texts import Places
-from corollary.kernels.ntriples_lines import TERMS
 from corollary.loaders.documents import Document
 from corollary.loaders.files import chunks_of_lines, parsed_ahead
 from corollary.loaders.labels import ANONYMOUS_LENGTHS, free_label, is_anonymous, label_like
+from corollary.loaders.line_kernel import TERMS
 from corollary.loaders.ntriples import BadLine, Statements, parse_chunk
 from corollary.terms.dictionary import FIRST_BYTES, Ids, Kind, TermDictionary
 from corollary.terms.texts import ABSENT, Texts, TextTable

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from pyoxigraph import RdfFormat
 
 from corollary.kernels.byte_texts import Bytes, Places
-from corollary.kernels.ntriples_lines import TERMS, find_terms
 from corollary.language.errors import InputError
 from corollary.loaders.documents import reason_of, syntax_error
+from corollary.loaders.line_kernel import TERMS, find_terms
 from corollary.terms.texts import Texts
 
 _LF = 10

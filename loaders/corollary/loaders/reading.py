@@ -20,7 +20,6 @@ import pyoxigraph
 from corollary.columns.pairs import firsts, seconds
 from corollary.columns.relation import Relation
 from corollary.columns.triples import TripleIndex
-from corollary.kernels.ntriples_lines import find_terms
 from corollary.loaders.bulk import bulk_rows
 from corollary.loaders.documents import Document
 from corollary.loaders.encoded import load_encoded
@@ -30,6 +29,7 @@ from corollary.loaders.files import files_in
 from corollary.loaders.formats import LINE_FORMATS, STANDARD_STREAM, input_error
 from corollary.loaders.gathering import Gathering
 from corollary.loaders.labels import free_label
+from corollary.loaders.line_kernel import find_terms
 from corollary.loaders.ntriples import BadLine, parse_line, unsupported
 from corollary.loaders.translating import Translation
 from corollary.terms.dictionary import Ids, TermDictionary

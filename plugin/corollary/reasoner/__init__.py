@@ -16,7 +16,6 @@ rdflib.
     options.py           rules, limits, visibility of inferred facts; rule_sources.py: how users name rules
     namespaces.py        the table of prefixes
     term_format.py       TermView: ids <-> terms of the reasoner's owner (N-Triples texts, rdflib's terms)
-    parsed_documents.py  loading of documents; datasets.py: encoded data sets
     persistence.py       the protocol of storage; folder.py, contents.py: a folder with an SQLite database;
                          opening.py: replaces the version in memory by the stored one
     explaining.py, readable_inconsistency.py, suspension_warnings.py, invention_warnings.py, statistics.py,

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, TypeVar
 
 from corollary.reasoner.quads import Quads
 from corollary.terms.dictionary import TermDictionary
 
-if TYPE_CHECKING:
-    from corollary.reasoner.version import Version
+Version = TypeVar("Version")
+"""The type of versions: ``corollary.reasoner.version.Version``, which has a ``Persistence`` itself."""
 
-Reading = Callable[[TermDictionary, Quads, dict[str, bytes]], "Version"]
+Reading = Callable[[TermDictionary, Quads, dict[str, bytes]], Version]
 """Makes a version of the stored terms (with their ids), facts by graph, and other contents by name."""
 
 
-class Persistence(Protocol):
+class Persistence(Protocol[Version]):
     """An open place of storage. Its errors are ``CorollaryError``, which name the place and a remedy.
 
     A commit is atomic and durable: after a crash at any moment the place contains a whole number of commits.
@@ -29,7 +29,7 @@ class Persistence(Protocol):
     place: Path
     read_only: bool
 
-    def read(self, version_of: Reading) -> Version:
+    def read(self, version_of: Reading[Version]) -> Version:
         """Read the stored version. Raises CorollaryError if the stored data are damaged."""
 
     def write(self, version: Version) -> None:

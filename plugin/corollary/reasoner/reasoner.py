@@ -45,11 +45,13 @@ from corollary.terms.dictionary import TermDictionary
 if TYPE_CHECKING:
     from corollary.evaluate import Materialisation
     from corollary.explain import Explanation
+    from corollary.loaders.into_reasoner import Source
+    from corollary.loaders.ntriples import BadLine
+    from corollary.loaders.reading import Progress
     from corollary.maintain import Report
     from corollary.program.components import Components
     from corollary.reasoner.explaining import Goal
     from corollary.reasoner.opening import Adopt, Revive
-    from corollary.reasoner.parsed_documents import BadLine, Progress, Source
     from corollary.reasoner.readable_inconsistency import Inconsistency
     from corollary.reasoner.statistics import Statistics
     from corollary.reasoner.suspension_warnings import SuspendedRule
@@ -155,7 +157,7 @@ class Reasoner:
         a remedy. With ``on_error="skip"`` bad lines of N-Triples and N-Quads are left out; ``bad_lines``
         lists them.
         """
-        from corollary.reasoner.parsed_documents import PlainReceiver, load
+        from corollary.loaders.into_reasoner import PlainReceiver, load
 
         skips = skips_bad_lines(on_error)
         read = partial(load, receiver=PlainReceiver(self.versions, graph), skips=skips, progress=progress)
@@ -170,8 +172,8 @@ class Reasoner:
 
         Raises InputError if the data set is missing or incomplete; then nothing has changed.
         """
-        from corollary.reasoner.datasets import load
-        from corollary.reasoner.parsed_documents import PlainReceiver
+        from corollary.loaders.into_reasoner import PlainReceiver
+        from corollary.loaders.reasoner_datasets import load
 
         return load(self.versions, path, PlainReceiver(self.versions, graph))
 
@@ -181,7 +183,7 @@ class Reasoner:
         The folder appears completely or not at all, and replaces an older one. Raises InputError if it
         cannot be written.
         """
-        from corollary.reasoner.datasets import save
+        from corollary.loaders.reasoner_datasets import save
 
         version = self.settled()
         save(version, path, version.terms.default)

@@ -81,6 +81,6 @@ class Snapshot:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the facts to a file. The suffix gives the format and compression: ``.nt``, ``.ttl.gz``."""
-        from corollary.reasoner.parsed_documents import write
+        from corollary.loaders.writing import write
 
         write(path, self.columns(), self.dictionary)

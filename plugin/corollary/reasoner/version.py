@@ -18,13 +18,13 @@ from corollary.language import CorollaryError
 from corollary.reasoner.namespaces import Namespaces
 from corollary.reasoner.options import Options
 from corollary.reasoner.pending import FIELDS, Pending, Row
+from corollary.reasoner.persistence import Persistence
 from corollary.reasoner.quads import Change, Quads
 from corollary.reasoner.state import Fact, State
 from corollary.reasoner.term_format import TermView
 
 if TYPE_CHECKING:
-    from corollary.reasoner.parsed_documents import BadLine
-    from corollary.reasoner.persistence import Persistence
+    from corollary.loaders.ntriples import BadLine
 
 
 class Derived:
@@ -53,7 +53,7 @@ class Version:
     namespaces: Namespaces = field(default_factory=Namespaces)
     adapter_state: Any = None
     bad_lines: tuple[BadLine, ...] = ()
-    persistence: Persistence | None = None
+    persistence: Persistence[Version] | None = None
     committed: Version | None = None
     pending: Pending = field(default_factory=Pending)
     length: int = 0

@@ -173,7 +173,7 @@ class Versions:
         self._running()
         return self._shared
 
-    def persistence(self) -> Persistence | None:
+    def persistence(self) -> Persistence[Version] | None:
         """The storage of the shared version; None if it is in memory only."""
         shared = self._shared
         return None if isinstance(shared, Closed) else shared.persistence

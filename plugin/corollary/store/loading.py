@@ -20,14 +20,14 @@ from corollary.columns.relation import Relation
 from corollary.columns.triples import TripleIndex
 from corollary.language import CorollaryError, InputError
 from corollary.language.errors import Hint, Span
-from corollary.reasoner.parsed_documents import Destination, Facts, read_documents
 from corollary.reasoner.version import Version
 from corollary.sparql.external import ExternalAccessRefused, kind_of
 from corollary.sparql.rdf_terms import Terms
 from corollary.terms.dictionary import Ids
 
 if TYPE_CHECKING:
-    from corollary.reasoner.parsed_documents import Document
+    from corollary.loaders.documents import Document
+    from corollary.loaders.into_reasoner import Destination, Facts
     from corollary.store.store import CorollaryStore
 
 _ONLY_RDFLIB = ("trix", "hext")
@@ -127,6 +127,7 @@ def read_iri(clause: str, iri: URIRef, terms: Terms) -> tuple[TripleIndex, dict[
     than http or https.
     """
     from corollary.loaders.fetching import RedirectRefused, document_at, fetched
+    from corollary.loaders.into_reasoner import Destination, read_documents
 
     read = document_at if kind_of(iri) == "files" else fetched
     format = "nt" if PARSERS.parses(iri, None) else None

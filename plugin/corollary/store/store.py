@@ -58,7 +58,8 @@ if TYPE_CHECKING:
     from rdflib.query import Result
 
     from corollary.columns.pairs import Pairs
-    from corollary.reasoner.parsed_documents import Progress, Source
+    from corollary.loaders.into_reasoner import Source
+    from corollary.loaders.reading import Progress
     from corollary.sparql.dataset import Source as QuerySource
 
 Contexts = Iterator["_ContextType | None"]
@@ -512,7 +513,7 @@ class CorollaryStore(Store):
         a remedy. With ``on_error="skip"`` bad lines of N-Triples and N-Quads are left out; ``bad_lines``
         lists them.
         """
-        from corollary.reasoner.parsed_documents import load
+        from corollary.loaders.into_reasoner import load
         from corollary.store.loading import PARSERS, StoreReceiver
 
         skips, reasoner = skips_bad_lines(on_error), self.reasoner
@@ -528,7 +529,7 @@ class CorollaryStore(Store):
         and prefixes are treated as in ``load``. Raises InputError if the data set is missing or incomplete;
         then nothing has changed.
         """
-        from corollary.reasoner.datasets import load
+        from corollary.loaders.reasoner_datasets import load
         from corollary.store.loading import StoreReceiver
 
         return load(self.reasoner.versions, path, StoreReceiver(self, graph))
@@ -539,7 +540,7 @@ class CorollaryStore(Store):
         The folder appears completely or not at all, and replaces an older one. Raises InputError if it
         cannot be written.
         """
-        from corollary.reasoner.datasets import save
+        from corollary.loaders.reasoner_datasets import save
 
         version = self.reasoner.settled()
         save(version, path, self.target(version, None))

@@ -30,10 +30,10 @@ from pyarrow import compute
 from pyoxigraph import RdfFormat
 
 from corollary.kernels.byte_texts import Bytes
-from corollary.kernels.ntriples_lines import TERMS
 from corollary.loaders.decoding import content_of
 from corollary.loaders.documents import Document
 from corollary.loaders.formats import FORMATS, LINE_FORMATS, FileKind, format_of, input_error
+from corollary.loaders.line_kernel import TERMS
 from corollary.loaders.ntriples import BadLine, parse_chunk
 from corollary.loaders.reading import document_rows
 from corollary.loaders.spark.storage import FileStatus, Storage

@@ -13,7 +13,10 @@ import os
 from corollary.columns.pairs import NO_PAIRS, Pairs
 from corollary.columns.triples import TripleIndex
 from corollary.language import CorollaryError
-from corollary.reasoner.parsed_documents import Receiver
+from corollary.loaders.encoded import load_encoded, save_encoded
+from corollary.loaders.encoded_format import EncodedDataSet
+from corollary.loaders.into_reasoner import Receiver
+from corollary.loaders.translating import Translation, new_labels
 from corollary.reasoner.quads import Quads
 from corollary.reasoner.version import Version
 from corollary.reasoner.versions import Versions
@@ -28,9 +31,6 @@ def save(version: Version, path: str | os.PathLike[str], home: int) -> None:
 
     Precondition: ``version.state`` is derived. Raises CorollaryError if the version has formulas.
     """
-    from corollary.loaders.encoded import save_encoded
-    from corollary.loaders.encoded_format import EncodedDataSet
-
     state = version.state
     if version.quads.formulas:
         raise CorollaryError("N3 formulas cannot be put into a data set: remove their graphs first")
@@ -51,9 +51,6 @@ def save(version: Version, path: str | os.PathLike[str], home: int) -> None:
 
 def load(versions: Versions, path: str | os.PathLike[str], receiver: Receiver) -> int:
     """Add the explicit facts of a data set. Returns the number of new facts."""
-    from corollary.loaders.encoded import load_encoded
-    from corollary.loaders.translating import Translation, new_labels
-
     data = load_encoded(path, inferred=False)
     for name in data.graphs or ():
         receiver.refuse(data.dictionary.decode(name))

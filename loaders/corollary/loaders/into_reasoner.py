@@ -1,8 +1,6 @@
-"""Loading documents: each document is parsed to ids completely before the reasoner changes.
+"""Loading documents into a reasoner: each document is parsed to ids completely before the reasoner changes.
 
-``corollary.loaders`` parses the formats it knows. The owner of the reasoner may supply parsers for other
-formats. The imports of the loaders go against the direction of all other imports. So they are inside
-functions: a program that loads nothing does not need the loaders.
+The owner of the reasoner may supply parsers for formats that ``corollary.loaders`` does not know.
 
 Invariant: a document that fails leaves only unused terms in the dictionary.
 """
@@ -12,25 +10,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from uuid import uuid4
 
 from corollary.columns.pairs import NO_KEYS, Pairs
-from corollary.columns.triples import Columns
 from corollary.kernels.limits import check
+from corollary.loaders.documents import Document
+from corollary.loaders.fetching import document_at
+from corollary.loaders.files import files_in
+from corollary.loaders.gathering import Gathering
+from corollary.loaders.ntriples import BadLine
+from corollary.loaders.reading import Progress, document_rows, in_turn
 from corollary.reasoner.quads import Change
 from corollary.reasoner.term_format import TermView
 from corollary.reasoner.version import Version
 from corollary.reasoner.versions import Versions
-from corollary.terms.dictionary import Ids, TermDictionary
+from corollary.terms.dictionary import Ids
 
-if TYPE_CHECKING:
-    from corollary.loaders.documents import Document
-    from corollary.loaders.ntriples import BadLine
-    from corollary.loaders.reading import Progress
-
-    Source = str | os.PathLike[str] | Document
-    __all__ = ["BadLine", "Document", "Progress", "Source"]  # for annotations elsewhere
+Source = str | os.PathLike[str] | Document
+"""A file, a folder or an address, or a document in memory."""
 
 Facts = Mapping[tuple[int, int], Pairs]
 """Facts by graph and predicate: packed pairs (subject, object)."""
@@ -166,8 +164,6 @@ def read_documents(
 
     If ``skipped`` is given, bad lines of N-Triples and N-Quads are appended to ``skipped`` instead.
     """
-    from corollary.loaders.gathering import Gathering
-    from corollary.loaders.reading import document_rows, in_turn
 
     def is_for_others(name: str) -> bool:
         return others is not None and others.parses(name, format)
@@ -208,20 +204,9 @@ def _documents(
     source: Source, format: str | None, is_for_others: Callable[[str], bool]
 ) -> Iterator[Document]:
     """The documents of a source: one, or those in a folder."""
-    from corollary.loaders.documents import Document
-    from corollary.loaders.fetching import document_at
-    from corollary.loaders.files import files_in
-
     if isinstance(source, Document):
         yield source
         return
     for name in files_in([source]):
         # "nt" is a placeholder: for the formats of other parsers only the bytes are read here
         yield document_at(name, "nt" if is_for_others(name) else format)
-
-
-def write(path: str | os.PathLike[str], columns: Columns, dictionary: TermDictionary) -> None:
-    """Write facts to a file, in the format of its suffix. Raises InputError if that is not possible."""
-    from corollary.loaders.writing import write as write_columns
-
-    write_columns(path, columns, dictionary)
