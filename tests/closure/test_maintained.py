@@ -61,8 +61,8 @@ def follow(form: str, history: list[Change]) -> None:
         while gone or gone_edges:
             external_ones = known(closure) & gone
             keys = sorted_keys(external_ones), sorted_keys(external_ones if own else gone_edges)
-            lost = closure.lose(*keys, *certain, is_based=False)
-            candidates = set(unpacked(lost.paths)) | set(unpacked(lost.external))
+            paths, near = closure.lose(*keys, *certain, is_based=False)
+            candidates = set(unpacked(paths)) | set(unpacked(near))
             again = closure.rederive(sorted_keys(candidates - external), *certain)
             assert set(unpacked(again)) == (candidates - external) & follows
             gone, gone_edges = candidates - proved - deleted, Facts()

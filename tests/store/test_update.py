@@ -129,7 +129,7 @@ def test_silent_hides_no_error_of_our_own(
     def broken(*_: object) -> None:
         raise AssertionError("broken")
 
-    monkeypatch.setattr("corollary.store.update._is_there", broken)
+    monkeypatch.setattr("corollary.store.update.is_there", broken)
     monkeypatch.setattr("corollary.store.update.read_iri", broken)
     with pytest.raises(AssertionError, match="broken"):
         dataset.update(PREFIX + request_text)

@@ -15,12 +15,18 @@ from hypothesis import strategies as st
 from corollary.language.model import RDF, RDFS, XSD
 from corollary.terms.values import (
     SUPPORTED_DATATYPES,
+    Value,
     contains,
     datatype_clash,
-    datatypes_of,
     numeric_value,
     value_of,
 )
+
+
+def datatypes_of(value: Value) -> set[str]:
+    """The supported datatypes that have a value."""
+    return {name for name in SUPPORTED_DATATYPES if contains(name, value)}
+
 
 # datatype -> (groups of forms of one value each, ill-typed forms)
 DATATYPES: dict[str, tuple[list[list[str]], list[str]]] = {

@@ -17,8 +17,6 @@ Invariant: R = S ∘ E*, but for what follows from restored facts only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from corollary.closure.reachability import Part, Paths, close_keys
@@ -45,14 +43,6 @@ MAX_EDGES_BY_PRODUCT = 4
 
 MIN_KNOWN_PER_NEW = 32
 """External facts and edges per new one: with fewer, the whole closure is computed anew."""
-
-
-@dataclass(slots=True)
-class Lost:
-    """What deletions take from a closure: paths, and external facts and edges near them without a proof."""
-
-    paths: Keys
-    external: Keys
 
 
 class MaintainedClosure:
@@ -118,9 +108,10 @@ class MaintainedClosure:
 
     def lose(
         self, deleted: Keys, deleted_edges: Keys, proved: Relation, proved_edges: Relation, *, is_based: bool
-    ) -> Lost:
-        """What loses a derivation when external facts and edges (left out where E = S) are deleted.
+    ) -> tuple[Keys, Keys]:
+        """The facts that lose a derivation when external facts and edges (left out where E = S) are deleted.
 
+        Returns paths, and external facts near them that are not proved.
         The proved facts of R and E stay. If ``is_based``, a rule derives a fact of R from every edge.
         Precondition: external facts and edges are those before the transaction, in every call. Cost: the part
         of the graph that leads to what is deleted, or is reached from there.
@@ -145,8 +136,8 @@ class MaintainedClosure:
             is_proved |= proved_edges.contains(external)
         if self._edges is not None and not proved_edges.contains(staying.edges).all():
             seeds = Relation(Pairs(external[is_proved]))
-            return Lost(before.lost(before.within(Paths(proved_edges, seeds))), NO_KEYS)
-        return Lost(lost, external[~is_proved])
+            return before.lost(before.within(Paths(proved_edges, seeds))), NO_KEYS
+        return lost, external[~is_proved]
 
     def rederive(self, wanted: Keys, closed: Relation, edges: Relation) -> Keys:
         """The wanted pairs that follow from facts of R and E (R again where E = S)."""

@@ -132,10 +132,6 @@ class Paths:
         seeds = self.seeds.starting(sources)
         return seeds, edges_beyond(self.edges, distinct(seconds(seeds)), symmetric=self.symmetric)
 
-    def covers(self, seeds: Keys, edges: Keys) -> bool:
-        """Whether some steps are steps of these paths too; of edges, without their direction."""
-        return (self.seeds is None or bool(self.seeds.contains(seeds).all())) and bool(self._has(edges).all())
-
     def _has(self, edges: Keys) -> Mask:
         """Which edges there are, in either direction if symmetric."""
         found = self.edges.contains(edges)

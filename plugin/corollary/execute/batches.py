@@ -147,16 +147,12 @@ def _join_relation(batch: Batch, atom: Atom, relation: Relation) -> Batch:
         return _scan(atom, relation)
     if batch.knows(s) and batch.knows(o):
         return batch.take(relation.contains(pack(batch.column(s), batch.column(o))))
-    if batch.knows(s):
-        rows, values = relation.objects_of(batch.column(s))
-        extended = batch.take(rows)
-        extended.columns[o] = values
-        return extended
-    if batch.knows(o):
-        rows, values = relation.subjects_of(batch.column(o))
-        extended = batch.take(rows)
-        extended.columns[s] = values
-        return extended
+    for bound, free, matches_of in ((s, o, relation.objects_of), (o, s, relation.subjects_of)):
+        if batch.knows(bound):
+            rows, values = matches_of(batch.column(bound))
+            extended = batch.take(rows)
+            extended.columns[free] = values
+            return extended
     # neither end is bound: a Cartesian product
     other = _scan(Atom(s, 0, o), relation)
     if atom.p == s or atom.p == o:  # a predicate variable is bound before its relation is joined

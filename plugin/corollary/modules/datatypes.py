@@ -101,7 +101,6 @@ class Datatypes(Module):
     name = "datatypes"
     why = "values of literals"
     turn = 20
-    is_waiting = False
 
     def __init__(
         self,

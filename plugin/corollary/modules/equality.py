@@ -95,11 +95,6 @@ class Equality(Module):
         self._places = {end[1] for end in map(replaced_end, self.rules) if end is not None}
         return derived
 
-    @property
-    def is_waiting(self) -> bool:
-        """Whether some rules have not been applied yet."""
-        return self._waiting
-
     def reads(self, predicate: int) -> bool:
         """Whether the predicate is not virtual, provided that there are rules."""
         return bool(self.rules) and not is_virtual(predicate)

@@ -148,11 +148,6 @@ class Inclusion(Module):
         self._included = self.closure(facts)
         return derived
 
-    @property
-    def is_waiting(self) -> bool:
-        """Whether some rules have not been applied yet."""
-        return self._waiting
-
     def reads(self, predicate: int) -> bool:
         """All predicates: any may be a source of an inclusion, depending on the schema."""
         return bool(self.rules)

@@ -122,8 +122,8 @@ class Linear(Module):
         gone = self._closure.external.common(gone)
         if not gone.size and not gone_edges.size:
             return {}
-        lost = self._closure.lose(gone, gone_edges, *self._both(proved), is_based=self._is_based)
-        return self._answer(union(lost.paths, lost.external))
+        paths, near = self._closure.lose(gone, gone_edges, *self._both(proved), is_based=self._is_based)
+        return self._answer(union(paths, near))
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """The wanted facts that ``facts`` prove, if a recent fact is of T or E."""

@@ -99,11 +99,6 @@ class Lists(Module):
         """The cells of each reading."""
         return self._cells
 
-    @property
-    def is_waiting(self) -> bool:
-        """Whether cells were deleted: another path of the same kind may now stand for a reading."""
-        return self._waiting
-
     def reads(self, predicate: int) -> bool:
         """Whether facts of the predicate are cells of lists, or lead to lists."""
         return predicate in self.sources

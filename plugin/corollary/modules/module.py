@@ -88,6 +88,8 @@ class Module(Protocol):
     A rule can move between two modules without state as it is; otherwise it is applied to all facts again.
     """
 
+    _waiting: bool = False
+
     rules: list[CompiledRule]
     """The module's own rules."""
 
@@ -171,6 +173,7 @@ class Module(Protocol):
 
         True if a rule has not been applied yet, or if ``commit_deletions`` found that facts are missing.
         """
+        return self._waiting
 
     def reads(self, predicate: int) -> bool:
         """Whether facts of a predicate may be premises. The module receives facts of these predicates only.

@@ -221,8 +221,8 @@ class Transitive(Module):
             edges = closure.external.common(deleted.relation(predicate).pairs().keys)
             if edges.size:
                 self._note(predicate)
-                lost = closure.lose(edges, edges, certain, certain, is_based=False)
-                candidates[predicate] = [self._derived(predicate, union(lost.paths, lost.external))]
+                paths, near = closure.lose(edges, edges, certain, certain, is_based=False)
+                candidates[predicate] = [self._derived(predicate, union(paths, near))]
         return candidates
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:

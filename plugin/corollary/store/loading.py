@@ -28,7 +28,7 @@ from corollary.terms.dictionary import Ids
 if TYPE_CHECKING:
     from corollary.loaders.documents import Document
     from corollary.loaders.into_reasoner import Destination, Facts
-    from corollary.store.store import CorollaryStore
+    from corollary.store.graph_store import GraphStore
 
 _ONLY_RDFLIB = ("trix", "hext")
 """Suffixes of the formats that only rdflib parses."""
@@ -45,7 +45,7 @@ class UnreadableDocument(CorollaryError):
 class StoreReceiver:
     """The store as ``Receiver``. ``graph`` is the target; None is the graph that a nameless graph shows."""
 
-    store: CorollaryStore
+    store: GraphStore
     graph: Graph | Node | str | None
 
     def target(self, version: Version) -> int:

@@ -16,16 +16,16 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, ConjunctiveGraph, Graph
 from rdflib.term import IdentifiedNode
 
 if TYPE_CHECKING:
-    from corollary.store.store import CorollaryStore
+    from corollary.store.graph_store import GraphStore
 
 
-def graph_that_calls(store: CorollaryStore, frame: FrameType) -> Graph | None:
+def graph_that_calls(store: GraphStore, frame: FrameType) -> Graph | None:
     """The graph of ``store`` one of whose methods runs in ``frame``; None if there is none."""
     caller = frame.f_locals.get("self")
     return caller if isinstance(caller, Graph) and caller.store is store else None
 
 
-def default_graph_of_caller(store: CorollaryStore, frame: FrameType | None) -> IdentifiedNode:
+def default_graph_of_caller(store: GraphStore, frame: FrameType | None) -> IdentifiedNode:
     """The default graph of the Dataset or ConjunctiveGraph whose ``update`` was called.
 
     rdflib passes ``"__UNION__"`` without this name, and a ConjunctiveGraph's default graph is a blank node.

@@ -30,10 +30,10 @@ from corollary.sparql.external import ExternalAccessRefused, refuse
 from corollary.sparql.parsing import parse_update, refuses_deep_nesting
 from corollary.store.loading import UnreadableDocument, read_iri
 from corollary.store.rdflib_compat import default_graph_of_caller
-from corollary.store.where_solutions import Row, Scope, solutions
+from corollary.store.where_solutions import Row, Scope, is_there, solutions
 
 if TYPE_CHECKING:
-    from corollary.store.store import CorollaryStore
+    from corollary.store.graph_store import GraphStore
 
 Quad = tuple[Node, Node, Node, Node | None]
 """A fact or a pattern and its graph; None stands for all graphs."""
@@ -45,7 +45,7 @@ class UpdateError(CorollaryError):
 
 @refuses_deep_nesting
 def run_update(
-    store: CorollaryStore,
+    store: GraphStore,
     request: str | Update,
     prefixes: Mapping[str, Any],
     bindings: Mapping[str, Identifier],
@@ -104,7 +104,7 @@ class _Change:
     dropped: list[IdentifiedNode] = field(default_factory=list)
     created: list[IdentifiedNode] = field(default_factory=list)
 
-    def apply(self, store: CorollaryStore) -> None:
+    def apply(self, store: GraphStore) -> None:
         for name in self._graphs():
             store.refuse_side(name)  # before anything is changed
         handles: dict[Node | None, Graph] = {}
@@ -132,7 +132,7 @@ class _Change:
         return {name for name in names if name is not None}
 
 
-def _change(store: CorollaryStore, operation: CompValue, scope: Scope, initial: Row) -> _Change:
+def _change(store: GraphStore, operation: CompValue, scope: Scope, initial: Row) -> _Change:
     """Compute what an operation changes. Does not change the store.
 
     Raises UpdateError, UnreadableDocument or ExternalAccessRefused, which SILENT suppresses; other
@@ -162,7 +162,7 @@ def _change(store: CorollaryStore, operation: CompValue, scope: Scope, initial: 
         case "Drop":
             return _Change(dropped=_graphs(store, operation.graphiri, scope))
         case "Create":
-            if _is_there(store, operation.graphiri):
+            if is_there(store, operation.graphiri):
                 raise UpdateError(
                     f"CREATE: there is a graph {operation.graphiri.n3()} already; CREATE SILENT does not mind"
                 )
@@ -228,7 +228,7 @@ def _is_legal(quad: Quad) -> bool:
     return isinstance(s, IdentifiedNode) and isinstance(p, URIRef) and isinstance(graph, IdentifiedNode)
 
 
-def _modification(store: CorollaryStore, operation: CompValue, scope: Scope, initial: Row) -> _Change:
+def _modification(store: GraphStore, operation: CompValue, scope: Scope, initial: Row) -> _Change:
     """DELETE / INSERT WHERE. All deletions come before the first insertion."""
     given = operation.withClause
     deleted = _quads(operation.delete or None, given or scope.deleted_from)
@@ -244,7 +244,7 @@ def _modification(store: CorollaryStore, operation: CompValue, scope: Scope, ini
 # Whole graphs
 
 
-def _graphs(store: CorollaryStore, which: str, scope: Scope) -> list[IdentifiedNode]:
+def _graphs(store: GraphStore, which: str, scope: Scope) -> list[IdentifiedNode]:
     """The names of the graphs that DEFAULT, NAMED, ALL or an IRI denotes."""
     if which == "DEFAULT":
         return [scope.default]
@@ -254,14 +254,10 @@ def _graphs(store: CorollaryStore, which: str, scope: Scope) -> list[IdentifiedN
     return named if which == "NAMED" else [scope.default, *named]
 
 
-def _is_there(store: CorollaryStore, name: Node) -> bool:
-    return any(graph.identifier == name for graph in store.contexts())
-
-
-def _transfer(store: CorollaryStore, operation: CompValue, scope: Scope) -> _Change:
+def _transfer(store: GraphStore, operation: CompValue, scope: Scope) -> _Change:
     """ADD, COPY or MOVE of the explicit facts of one graph into another."""
     source, target = (scope.default if end == "DEFAULT" else _name(end) for end in operation.graph)
-    if source != scope.default and not _is_there(store, source):
+    if source != scope.default and not is_there(store, source):
         raise UpdateError(
             f"{operation.name.upper()}: there is no graph {source.n3()}; with SILENT nothing is done then"
         )
@@ -275,7 +271,7 @@ def _transfer(store: CorollaryStore, operation: CompValue, scope: Scope) -> _Cha
     )
 
 
-def _loading(store: CorollaryStore, operation: CompValue, scope: Scope) -> _Change:
+def _loading(store: GraphStore, operation: CompValue, scope: Scope) -> _Change:
     """LOAD of a document's default graph; without ``SPARQL_LOAD_GRAPHS``, of a graph of the store."""
     source: URIRef = operation.iri
     target = operation.graphiri or scope.default

@@ -33,7 +33,7 @@ from corollary.sparql.external import refuse, refuse_services
 if TYPE_CHECKING:
     from rdflib.graph import _TripleType
 
-    from corollary.store.store import CorollaryStore
+    from corollary.store.graph_store import GraphStore
 
 Row = Mapping[str, Identifier]
 """One solution: the bindings of variables, which are strings."""
@@ -53,7 +53,7 @@ class Scope:
 
 
 def solutions(
-    store: CorollaryStore, operation: CompValue, scope: Scope, initial: Row, variables: list[Variable]
+    store: GraphStore, operation: CompValue, scope: Scope, initial: Row, variables: list[Variable]
 ) -> list[Row]:
     """The solutions of a DELETE WHERE or a DELETE / INSERT WHERE, with the initial bindings added."""
     where = operation.where if operation.name == "Modify" else _pattern(operation)
@@ -61,7 +61,7 @@ def solutions(
     given = None if using else operation.withClause
     query = _select(where, variables, using, operation.prologue)
     silenced = refuse_services(query.algebra, store.external)
-    has_all = all(_is_there(store, clause.default or clause.named) for clause in using or ())
+    has_all = all(is_there(store, clause.default or clause.named) for clause in using or ())
     if has_all and (given is None or not _has_graph_pattern(where)):
         default = "__UNION__" if scope.union and given is None else given or scope.default
         try:
@@ -106,7 +106,7 @@ def _has_graph_pattern(part: object) -> bool:
     return isinstance(part, list | tuple) and any(map(_has_graph_pattern, part))
 
 
-def _is_there(store: CorollaryStore, name: Node) -> bool:
+def is_there(store: GraphStore, name: Node) -> bool:
     """Whether the store has a graph of this name."""
     return any(graph.identifier == name for graph in store.contexts())
 
@@ -114,7 +114,7 @@ def _is_there(store: CorollaryStore, name: Node) -> bool:
 class _StoreDataset(Dataset):
     """A store as a dataset with any default graph. Unlike rdflib's Dataset, reading creates no graphs."""
 
-    def __init__(self, store: CorollaryStore, scope: Scope) -> None:
+    def __init__(self, store: GraphStore, scope: Scope) -> None:
         super().__init__(store, default_union=scope.union)
         self._default_context = Graph(store, scope.default)
 
@@ -122,7 +122,7 @@ class _StoreDataset(Dataset):
         yield from self.store.contexts(triple)
 
 
-def _dataset_of(store: CorollaryStore, using: list[CompValue]) -> Dataset:
+def _dataset_of(store: GraphStore, using: list[CompValue]) -> Dataset:
     """A copy in memory of the dataset that USING and USING NAMED describe."""
     dataset = Dataset(Memory())
     for clause in using:

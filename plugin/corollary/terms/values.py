@@ -326,11 +326,6 @@ def contains(datatype: str, value: Value) -> bool:
     return _DATATYPES[datatype].has(value)
 
 
-def datatypes_of(value: Value) -> frozenset[str]:
-    """All supported datatypes whose value space has the value, including rdfs:Literal."""
-    return frozenset(name for name, datatype in _DATATYPES.items() if datatype.has(value))
-
-
 def datatype_clash(lexical: str, datatype: str | None, language: str | None, other: str) -> bool:
     """Whether a literal denotes a value outside the value space of the datatype ``other``.
 
