@@ -52,9 +52,7 @@ from corollary.program.compiled_program import VALUE_BUILTINS, CompiledProgram, 
 from corollary.program.shapes import replaced_end
 from corollary.terms.dictionary import FIRST_LITERAL, TermDictionary
 from corollary.terms.values import (
-    LITERAL,
-    PLAIN_LITERAL,
-    STRING,
+    PLAIN_DATATYPES,
     STRING_DATATYPES,
     SUPPORTED_DATATYPES,
     Value,
@@ -64,9 +62,6 @@ from corollary.terms.values import (
 from corollary.terms.values import contains as has_value
 
 RELATIONS = ("VALUE", "ILL_TYPED", "SAME_VALUE", "DIFFERENT_VALUE")
-
-ALL_STRINGS = frozenset((STRING, PLAIN_LITERAL, LITERAL))
-"""The datatypes of every plain literal."""
 
 
 class Interest(Enum):
@@ -352,7 +347,7 @@ class Datatypes(Module):
         is_marked = contains(self._marked_literals(), literals)
         for datatype in sorted(datatypes):
             name = self._id(datatype)
-            is_for_some = datatype in STRING_DATATYPES - ALL_STRINGS
+            is_for_some = datatype in STRING_DATATYPES - PLAIN_DATATYPES
             candidates = literals if is_for_some else literals[is_marked]
             members = [
                 literal
@@ -360,7 +355,7 @@ class Datatypes(Module):
                 if (value := self.value(literal)) is not None and has_value(datatype, value)
             ]
             column: Column = np.array(members, np.uint32)
-            if datatype in ALL_STRINGS:
+            if datatype in PLAIN_DATATYPES:
                 column = np.concatenate((column, literals[~is_marked].astype(np.uint32)))
             if column.size:
                 found.setdefault("VALUE", []).append(pack(column, np.full(column.size, name, np.uint32)))

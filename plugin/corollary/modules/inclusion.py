@@ -20,15 +20,11 @@ fact received, or present when an inclusion was added.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from corollary.closure.reachability import close_graph, close_keys
 from corollary.columns.delta import Candidates
 from corollary.columns.pairs import (
-    NO_KEYS,
-    NO_PAIRS,
     Pairs,
     contains,
     counts,
@@ -39,8 +35,6 @@ from corollary.columns.pairs import (
     join,
     pack,
     seconds,
-    sort_keys,
-    sorted_unique,
     spans,
     swap,
 )
@@ -48,6 +42,7 @@ from corollary.columns.relation import Relation
 from corollary.columns.triples import TripleIndex, grouped
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
+from corollary.execute.inclusions import Inclusions, about_rdf_type, closed_inclusions
 from corollary.execute.run_plan import extend, family_rows
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.modules.guards import Guards
@@ -57,31 +52,6 @@ from corollary.modules.semi_naive import SemiNaive
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import InclusionShape, inclusion_shape
-
-
-@dataclass(slots=True)
-class Inclusions:
-    """Closed inclusions as pairs (source, target), one set for every kind.
-
-    ``inverses`` are inclusions between properties that swap subject and object.
-    """
-
-    classes: Pairs = NO_PAIRS
-    properties: Pairs = NO_PAIRS
-    inverses: Pairs = NO_PAIRS
-    domains: Pairs = NO_PAIRS
-    ranges: Pairs = NO_PAIRS
-
-    @property
-    def kinds(self) -> tuple[Pairs, Pairs, Pairs, Pairs, Pairs]:
-        return self.classes, self.properties, self.inverses, self.domains, self.ranges
-
-    def without(self, other: Inclusions) -> Inclusions:
-        """The inclusions that ``other`` does not have."""
-        return Inclusions(*(new.minus(old) for new, old in zip(self.kinds, other.kinds, strict=True)))
-
-    def __len__(self) -> int:
-        return sum(map(len, self.kinds))
 
 
 class Inclusion(Module):
@@ -112,11 +82,8 @@ class Inclusion(Module):
         return cls(context, program.rdf_type)
 
     def variants(self, rule: CompiledRule, program: CompiledProgram) -> Sequence[CompiledRule]:
-        """The rule with rdf:type in place of each variable property: such a rule is no inclusion."""
-        shape = inclusion_shape(rule, self._rdf_type)
-        assert shape is not None
-        ends = [shape.source] * (not shape.from_class) + [shape.target] * (not shape.to_class)
-        return program.about_rdf_type(rule, ends)
+        """The rule for rdf:type as a property: see ``about_rdf_type``."""
+        return about_rdf_type(rule, program)
 
     def derives_at_least(self, rule: CompiledRule, facts: TripleIndex, explicit: TripleIndex) -> int:
         """From the sizes of the rule's sources: see ``_derived_at_least``."""
@@ -145,7 +112,7 @@ class Inclusion(Module):
         self._guards = Guards(self._rdf_type)
         for rule in self.rules:
             self._guards.add(rule)
-        self._included = self.closure(facts)
+        self._included = self._closure(facts)
         return derived
 
     def reads(self, predicate: int) -> bool:
@@ -161,7 +128,7 @@ class Inclusion(Module):
         candidates: Candidates = {}
         if self._waiting or self._guards.are_among(recent):
             self._waiting = False
-            included = self.closure(facts)
+            included = self._closure(facts)
             self._apply(included.without(self._included), facts, candidates)
             known, self._included = self._included, included
         else:
@@ -234,7 +201,7 @@ class Inclusion(Module):
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Remove the inclusions that deleted guards supported. New ones are applied later, by ``add``."""
         if self._guards.are_among(deleted):
-            lost = self._included.without(self.closure(facts))
+            lost = self._included.without(self._closure(facts))
             self._included = self._included.without(lost)
 
     def _copies(
@@ -279,48 +246,10 @@ class Inclusion(Module):
                 if is_read(source):
                     yield source, inverse, spans(starts[part], starts[part + 1])
 
-    def closure(self, facts: TripleIndex) -> Inclusions:
+    def _closure(self, facts: TripleIndex) -> Inclusions:
         """The closure of all inclusions, given the guards among ``facts``."""
-        rows: dict[tuple[bool, bool, bool], list[Keys]] = {}
-        for rule, shape in zip(self.rules, self._shapes, strict=True):
-            kind = (shape.from_class, shape.to_class, shape.is_inverse)
-            rows.setdefault(kind, []).append(self._rows(rule, shape, facts))
-
-        def given(from_class: bool, to_class: bool, flips: bool) -> Keys:
-            return sorted_unique(np.concatenate(rows.get((from_class, to_class, flips), [NO_KEYS])))
-
-        classes = close_keys(given(True, True, False))
-        classes = classes[firsts(classes) != seconds(classes)]
-        properties, inverses = _close_turning(given(False, False, False), given(False, False, True))
-        domains, ranges = given(False, True, False), given(False, True, True)
-        # a property has the domains and ranges of the properties that include it, and their superclasses
-        within, turned_within = properties.by_object, inverses.by_object
-        domains, ranges = (
-            np.concatenate((domains, follow(within, domains), follow(turned_within, ranges))),
-            np.concatenate((ranges, follow(within, ranges), follow(turned_within, domains))),
-        )
-        return Inclusions(
-            Pairs(classes),
-            properties,
-            inverses,
-            *(
-                Pairs.of(np.concatenate((ends, follow(sort_keys(swap(ends)), classes))))
-                for ends in (domains, ranges)
-            ),
-        )
-
-    def _rows(self, rule: CompiledRule, shape: InclusionShape, facts: TripleIndex) -> Keys:
-        """The rows of a rule's family as pairs source << 32 | target; rdf:type is no property here."""
-        rows = family_rows(rule, facts, self._context)
-        if not rows.size:
-            return NO_KEYS
-        source, target = rows.column(shape.source), rows.column(shape.target)
-        kept = np.ones(rows.size, np.bool_)
-        if not shape.from_class:
-            kept &= source != self._rdf_type
-        if not shape.to_class:
-            kept &= target != self._rdf_type
-        return pack(source[kept], target[kept])
+        rules = zip(self.rules, self._shapes, strict=True)
+        return closed_inclusions(rules, facts, self._context, self._rdf_type)
 
     def _apply(self, included: Inclusions, facts: TripleIndex, candidates: Candidates) -> None:
         """Add the conclusions from all ``facts`` to the candidates."""
@@ -383,22 +312,3 @@ def _sizes(predicates: Column, facts: TripleIndex) -> Rows:
 def _has_facts(facts: TripleIndex) -> Callable[[int], bool]:
     """The test whether a predicate has facts."""
     return lambda predicate: len(facts.relation(predicate)) > 0
-
-
-def _close_turning(straight: Keys, inverse: Keys) -> tuple[Pairs, Pairs]:
-    """The closure of direct and of inverse inclusions between properties; two inverses make a direct one.
-
-    Every property is two nodes of a graph: reached by an even or by an odd number of swaps. Direct inclusions
-    of a property in itself are left out.
-    """
-    edges = np.concatenate((straight, inverse))
-    nodes = distinct(np.concatenate((firsts(edges), seconds(edges))))
-    flips = np.repeat(np.array([0, 1]), [straight.size, inverse.size])
-    start = 2 * np.searchsorted(nodes, firsts(edges))
-    end = 2 * np.searchsorted(nodes, seconds(edges))
-    starts, ends = np.concatenate((start, start + 1)), np.concatenate((end + flips, end + 1 - flips))
-    from_state, to_state = close_graph(2 * nodes.size, starts, ends)
-    wanted = (from_state % 2 == 0) & (from_state != to_state)
-    from_state, to_state = from_state[wanted], to_state[wanted]
-    pairs, is_turned = pack(nodes[from_state // 2], nodes[to_state // 2]), to_state % 2 == 1
-    return Pairs(sort_keys(pairs[~is_turned])), Pairs(sort_keys(pairs[is_turned]))

@@ -18,7 +18,7 @@ rdflib.
     term_format.py       TermView: ids <-> terms of the reasoner's owner (N-Triples texts, rdflib's terms)
     persistence.py       the protocol of storage; folder.py, contents.py: a folder with an SQLite database;
                          opening.py: replaces the version in memory by the stored one
-    explaining.py, readable_inconsistency.py, suspension_warnings.py, invention_warnings.py, statistics.py,
+    explaining.py, readable_inconsistency.py, rule_warnings.py, statistics.py,
     summary.py, verification.py, compacting.py
                          one report or one maintenance task each
 
@@ -27,10 +27,9 @@ terms and its persistence. No file here knows its callers.
 """
 
 from corollary.kernels.limits import Cancelled, LimitExceeded, Limits
-from corollary.reasoner.invention_warnings import UnendingRuleWarning
 from corollary.reasoner.reasoner import Reasoner
+from corollary.reasoner.rule_warnings import SuspendedRuleWarning, UnendingRuleWarning
 from corollary.reasoner.snapshot import Snapshot
-from corollary.reasoner.suspension_warnings import SuspendedRuleWarning
 
 __all__ = [
     "Cancelled",

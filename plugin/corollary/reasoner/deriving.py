@@ -23,8 +23,8 @@ from corollary.evaluate import Materialisation, materialise
 from corollary.kernels.limits import Cancellation, Limits, check, current, limited
 from corollary.language import Rule
 from corollary.maintain import maintain
-from corollary.reasoner.invention_warnings import warn_of as warn_of_unending
 from corollary.reasoner.options import Options
+from corollary.reasoner.rule_warnings import refuse, warn_of_suspended, warn_of_unending
 from corollary.reasoner.state import State
 from corollary.reasoner.version import Derived, Version
 from corollary.reasoner.versions import Versions
@@ -92,9 +92,7 @@ class Deriver:
         """Warn of each suspended rule once. Only for reads: raises where warnings are errors."""
         result = version.state.materialisation
         if result is not None and (result.strata.suspended or self._warned):
-            from corollary.reasoner.suspension_warnings import warn_of
-
-            warn_of(result, version.terms, version.terms.printer(version.namespaces), self._warned)
+            warn_of_suspended(result, version.terms, version.terms.printer(version.namespaces), self._warned)
         self.warned_of = version.derived
 
     def _derive_in_turn(self, version: Version) -> None:
@@ -150,8 +148,6 @@ class Deriver:
 
     def _refuse_suspended(self, result: Materialisation, before: Version) -> None:
         """Raise UnstratifiableError if ``result`` suspends rules that the options before did not."""
-        from corollary.reasoner.suspension_warnings import refuse
-
         program, facts = before.options.program, self.versions.current().quads.union
         known = () if program is None else materialise(facts, program, result.dictionary).suspended
         refuse(result, known)

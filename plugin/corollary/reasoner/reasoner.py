@@ -34,6 +34,7 @@ from corollary.language import CorollaryError, Program
 from corollary.reasoner.deriving import Deriver
 from corollary.reasoner.options import Options, Rules
 from corollary.reasoner.rule_sources import RuleSource, named_rules, rules_from
+from corollary.reasoner.rule_warnings import SuspendedRule, suspended_rules
 from corollary.reasoner.snapshot import Snapshot
 from corollary.reasoner.state import State
 from corollary.reasoner.summary import StoreSummary
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from corollary.reasoner.opening import Adopt, Revive
     from corollary.reasoner.readable_inconsistency import Inconsistency
     from corollary.reasoner.statistics import Statistics
-    from corollary.reasoner.suspension_warnings import SuspendedRule
     from corollary.reasoner.verification import Verification
 
 Arguments = TypeVarTuple("Arguments")
@@ -528,12 +528,8 @@ def skips_bad_lines(on_error: str) -> bool:
 
 def _suspended(version: Version) -> list[SuspendedRule]:
     """The suspended rules. Precondition: ``version.state`` is derived."""
-    from corollary.reasoner.suspension_warnings import suspended_rules
-
-    result = version.state.materialisation
-    if result is None:
-        return []
-    return list(suspended_rules(result, version.terms, version.terms.printer(version.namespaces)))
+    result, terms = version.state.materialisation, version.terms
+    return [] if result is None else list(suspended_rules(result, terms, terms.printer(version.namespaces)))
 
 
 def _summary(version: Version, owner: str) -> StoreSummary:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from typing import Any
 
 from corollary.language import CorollaryError
 from corollary.reasoner.options import Options, Rule
@@ -57,12 +58,9 @@ class StoreOptions(Options):
             if name == "rules" and equals:
                 rules.append(value)
                 options = replace(options, rules=rules)
-            elif name == "inferred" and equals:
-                options = replace(options, inferred=value)
-            elif name == "external" and equals:
-                options = replace(options, external=value)
-            elif name == "limits" and equals:
-                options = replace(options, limits=value)
+            elif name in ("inferred", "external", "limits") and equals:
+                given: dict[str, Any] = {name: value}
+                options = replace(options, **given)
             elif name == "read_only" and equals:
                 if value not in ("yes", "no"):
                     raise CorollaryError(f"{part!r}: read_only=yes opens a folder that others may read too")

@@ -300,6 +300,9 @@ _DATATYPES: dict[str, Datatype] = {
 STRING_DATATYPES: frozenset[str] = frozenset(_STRINGS)
 """The datatypes whose values are strings without a language tag: xsd:string and its derived datatypes."""
 
+PLAIN_DATATYPES = frozenset((STRING, PLAIN_LITERAL, LITERAL))
+"""The datatypes of every plain literal."""
+
 SUPPORTED_DATATYPES: frozenset[str] = frozenset(_DATATYPES)
 """The datatypes of OWL 2 RL, and rdf:langString, the datatype of language-tagged literals."""
 

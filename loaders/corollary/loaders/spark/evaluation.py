@@ -28,6 +28,7 @@ from corollary.columns.pairs import Pairs, difference, pack
 from corollary.columns.triples import TripleIndex
 from corollary.evaluate.engine import tables
 from corollary.execute.context import ExecutionContext
+from corollary.execute.inclusions import Inclusions
 from corollary.language import Program
 from corollary.loaders.spark import closures
 from corollary.loaders.spark.border import Border
@@ -39,7 +40,6 @@ from corollary.loaders.spark.joins import Joins
 from corollary.loaders.spark.literal_values import Values
 from corollary.loaders.spark.load import Tell
 from corollary.loaders.spark.schema import Schema
-from corollary.modules.inclusion import Inclusions
 from corollary.plan.delta_plans import delta_plan, full_plan
 from corollary.plan.steps import Age, DeltaPlan, Join, Step
 from corollary.program.compile import Atom, CompiledRule
@@ -136,7 +136,7 @@ class DistributedEvaluation:
             yield from self._by_values(self._values)
 
     def _by_inclusions(self, ages: dict[Age, DataFrame]) -> Iterator[DataFrame]:
-        included = self.schema.rules.inclusion.closure(self.schema.index)
+        included = self.schema.included()
         new, known = included.without(self._included), self._included
         self._included = included
         for facts, part, summary in (

@@ -1,7 +1,7 @@
 """Inclusions on the cluster: one join with a small table gives every fact all its targets.
 
-The closure of all inclusions is computed by ``modules.inclusion`` from the schema. Invariant: as in that
-module, rules about rdf:type as a property are no inclusions.
+The closure of all inclusions is computed by ``execute.inclusions`` from the schema. Invariant: as there,
+ rules about rdf:type as a property are no inclusions.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from corollary.columns.pairs import Pairs, firsts, seconds
+from corollary.execute.inclusions import Inclusions
 from corollary.loaders.spark.border import Border, GlobalIds
 from corollary.loaders.spark.facts import Summary
 from corollary.loaders.spark.guard_table import among_ids
-from corollary.modules.inclusion import Inclusions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -24,12 +24,18 @@ from corollary.language import OWL, RDFS, Literal, constant_text, parse_constant
 from corollary.loaders.spark.border import Border
 from corollary.loaders.spark.closures import PAIRS
 from corollary.loaders.spark.facts import Facts
-from corollary.modules.datatypes import ALL_STRINGS
 from corollary.plan.steps import Age
 from corollary.program.compile import is_virtual
 from corollary.program.compiled_program import CompiledProgram
 from corollary.terms.dictionary import FIRST_LITERAL
-from corollary.terms.values import SUPPORTED_DATATYPES, Value, contains, datatype_of, value_of
+from corollary.terms.values import (
+    PLAIN_DATATYPES,
+    SUPPORTED_DATATYPES,
+    Value,
+    contains,
+    datatype_of,
+    value_of,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -175,8 +181,8 @@ class Values:
         is_plain = """endswith(text, '"')"""
         ids = self._border.ids([f"<{name}>" for name in sorted(names)])
         by_name = {text[1:-1]: term_id for text, term_id in ids.items()}
-        strings = [by_name[name] for name in sorted(names & ALL_STRINGS)]
-        others = {name: by_name[name] for name in sorted(names - ALL_STRINGS)}
+        strings = [by_name[name] for name in sorted(names & PLAIN_DATATYPES)]
+        others = {name: by_name[name] for name in sorted(names - PLAIN_DATATYPES)}
         found = [literals.where(f"not {is_plain}").mapInArrow(_typing(by_name), PAIRS)]
         if strings:
             listed = ", ".join(f"{term_id}L" for term_id in strings)

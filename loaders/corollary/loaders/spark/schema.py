@@ -16,17 +16,17 @@ from corollary.columns.pairs import Pairs, difference
 from corollary.columns.triples import TripleIndex
 from corollary.evaluate.engine import Engine
 from corollary.execute.context import ExecutionContext
+from corollary.execute.inclusions import Inclusions, about_rdf_type, closed_inclusions
 from corollary.execute.run_plan import family_rows
 from corollary.language import Program
 from corollary.loaders.spark.border import Border
 from corollary.loaders.spark.facts import Facts
 from corollary.loaders.spark.guard_table import GuardTable
 from corollary.loaders.spark.region import Region
-from corollary.modules.inclusion import Inclusion
 from corollary.plan.steps import Age
 from corollary.program.compile import CompiledRule, is_virtual
 from corollary.program.compiled_program import CompiledProgram
-from corollary.program.shapes import closed_predicate, inclusion_shape, symmetric_predicate
+from corollary.program.shapes import InclusionShape, closed_predicate, inclusion_shape, symmetric_predicate
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 class Distributed:
     """The rules for the cluster, by the algorithm that evaluates them. Ids are local."""
 
-    inclusion: Inclusion
+    inclusions: list[tuple[CompiledRule, InclusionShape]] = field(default_factory=list)
     joins: list[CompiledRule] = field(default_factory=list)
     stratified: list[CompiledRule] = field(default_factory=list)
     closing: list[tuple[CompiledRule, int]] = field(default_factory=list)
     symmetric: set[int] = field(default_factory=set)
 
     @staticmethod
-    def of(compiled: CompiledProgram, region: Region, context: ExecutionContext) -> Distributed:
+    def of(compiled: CompiledProgram, region: Region) -> Distributed:
         """Sort the rules that are not local."""
         rules = [rule for rule in compiled.rules if rule.heads and rule.source.body]
-        found = Distributed(Inclusion(context, compiled.rdf_type))
+        found = Distributed()
         constants = {p for rule in rules if (p := closed_predicate(rule)) is not None and p >= 0}
         for rule in rules:
             is_settled = not rule.guards or region.has_guards_of(rule)
@@ -61,8 +61,8 @@ class Distributed:
             elif symmetric is not None and symmetric in constants:
                 found.symmetric.add(symmetric)
             elif shape is not None and is_settled:
-                found.inclusion.add_rule(rule)
-                found.joins += found.inclusion.variants(rule, compiled)
+                found.inclusions.append((rule, shape))
+                found.joins += about_rdf_type(rule, compiled)
             else:
                 found.joins.append(rule)
         return found
@@ -71,7 +71,7 @@ class Distributed:
         """The virtual relations that these rules read."""
         atoms = [
             atom
-            for rule in (*self.joins, *self.stratified, *self.inclusion.rules)
+            for rule in (*self.joins, *self.stratified, *(rule for rule, _ in self.inclusions))
             for atom in (*rule.atoms, *(a for negation in rule.negations for a in negation.atoms))
         ]
         return {atom.p for atom in atoms if is_virtual(atom.p)}
@@ -142,6 +142,11 @@ class Schema:
             self._guards[rule] = GuardTable.of(rows, rule, self.border)
         return self._guards[rule]
 
+    def included(self) -> Inclusions:
+        """The closure of all inclusions, given the present schema."""
+        inclusions, rdf_type = self.rules.inclusions, self.compiled.rdf_type
+        return closed_inclusions(inclusions, self.index, self._context, rdf_type)
+
     def closed(self) -> dict[int, bool]:
         """The predicates (global ids) to close on the cluster, and whether they are symmetric."""
         found: dict[int, bool] = {}
@@ -156,7 +161,7 @@ class Schema:
         return {self.border.id(name): is_mirrored for name, is_mirrored in found.items()}
 
     def _sort(self) -> None:
-        self.rules = Distributed.of(self.compiled, self.region, self._context)
+        self.rules = Distributed.of(self.compiled, self.region)
         self._rules = len(self.compiled.rules)
 
     def _names(self) -> tuple[list[int], list[int]]:

@@ -1,4 +1,4 @@
-"""Suspended rules: warned of once, and listed as long as they are suspended."""
+"""Warnings of rules: suspended ones, and ones that may compute new terms without end. Each once."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ from typing import Any
 
 from corollary.evaluate import Materialisation
 from corollary.evaluate.suspension import Suspended
-from corollary.language import Diagnostic, Rule, UnstratifiableError
+from corollary.language import Diagnostic, Program, Rule, UnstratifiableError
+from corollary.program.invention import complaint, unending
 from corollary.reasoner.term_format import TermView
 
 _IRI = re.compile("<([^>]*)>")
+
+
+class UnendingRuleWarning(UserWarning):
+    """A rule computes values from facts that may follow from these values: perhaps without end."""
 
 
 class SuspendedRuleWarning(UserWarning):
@@ -55,7 +60,9 @@ def suspended_rules(
         yield SuspendedRule(found.rule, found.label, found.cycle, triples, found.sentence(cycle, facts))
 
 
-def warn_of(result: Materialisation, terms: TermView, text: Callable[[Any], str], known: set[Rule]) -> None:
+def warn_of_suspended(
+    result: Materialisation, terms: TermView, text: Callable[[Any], str], known: set[Rule]
+) -> None:
     """Warn of the suspended rules that are not in ``known``. Updates ``known`` to the suspended rules."""
     known &= {found.rule for found in result.suspended}
     for rule in suspended_rules(result, terms, text):
@@ -66,6 +73,14 @@ def warn_of(result: Materialisation, terms: TermView, text: Callable[[Any], str]
                 SuspendedRuleWarning,
                 stacklevel=callers_level(),
             )
+
+
+def warn_of_unending(program: Program, known: set[Rule]) -> None:
+    """Warn of the possibly unending rules that are not in ``known``, and add them to ``known``."""
+    new = [rule for rule in unending(program) if rule not in known]
+    known.update(new)
+    for rule in new:
+        warnings.warn(complaint(rule, program), UnendingRuleWarning, stacklevel=callers_level())
 
 
 def callers_level() -> int:
