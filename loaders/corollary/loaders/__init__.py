@@ -8,7 +8,7 @@ Invariant: the modules of this package handle terms, ids and columns, and derive
 ``corollary.loaders.spark`` applies rules: its ``materialise`` reasons on a cluster.
 """
 
-from corollary.columns.triples import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.loaders.encoded import load_encoded, save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.loaders.ntriples import BadLine

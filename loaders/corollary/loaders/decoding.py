@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import Pairs, ascending
-from corollary.columns.relation import Relation
-from corollary.columns.triples import TripleIndex
 from corollary.kernels.byte_texts import Bytes, Places
 from corollary.kernels.sorted import Keys
 from corollary.language.errors import InputError

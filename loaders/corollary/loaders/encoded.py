@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corollary.columns.triples import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.loaders.decoding import Reader
 from corollary.loaders.encoded_format import (
     COLUMNS,

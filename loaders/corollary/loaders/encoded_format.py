@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from corollary.columns.triples import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.terms.dictionary import Kind, TermDictionary
 
 FORMAT = "corollary encoded data set"

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from corollary.columns import grouped
 from corollary.columns.pairs import Pairs, pack
-from corollary.columns.triples import grouped
 from corollary.kernels.sorted import Keys
 from corollary.loaders.files import THREADS
 from corollary.terms.dictionary import Ids

@@ -17,9 +17,8 @@ from itertools import chain, compress, cycle, islice
 import numpy as np
 import pyoxigraph
 
+from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import firsts, seconds
-from corollary.columns.relation import Relation
-from corollary.columns.triples import TripleIndex
 from corollary.loaders.bulk import bulk_rows
 from corollary.loaders.documents import Document
 from corollary.loaders.encoded import load_encoded

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 
+from corollary.columns import TripleIndex
 from corollary.columns.pairs import NO_PAIRS, Pairs
-from corollary.columns.triples import TripleIndex
 from corollary.language import CorollaryError
 from corollary.loaders.encoded import load_encoded, save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet

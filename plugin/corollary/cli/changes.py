@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from corollary.cli.updating import Update
-    from corollary.columns.triples import TripleIndex
+    from corollary.columns import TripleIndex
 
 ROWS = ("explicit", "inferred", "total")
 

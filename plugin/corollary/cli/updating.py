@@ -17,7 +17,7 @@ from corollary.cli.progress import stage
 
 if TYPE_CHECKING:
     from corollary.cli.input_options import Reading
-    from corollary.columns.triples import TripleIndex
+    from corollary.columns import TripleIndex
     from corollary.evaluate import Materialisation
     from corollary.maintain import Report
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.closure.reachability import Part, Paths, close_keys
+from corollary.columns import Relation
 from corollary.columns.pairs import (
     NO_KEYS,
     Pairs,
@@ -35,7 +36,6 @@ from corollary.columns.pairs import (
     swap,
     union,
 )
-from corollary.columns.relation import Relation
 from corollary.kernels.sorted import Keys
 
 MAX_EDGES_BY_PRODUCT = 4

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.closure.strong_components import Components, Nodes, compressed, words_for
+from corollary.columns import Relation
 from corollary.columns.pairs import (
     NO_KEYS,
     difference,
@@ -28,7 +29,6 @@ from corollary.columns.pairs import (
     sort_keys,
     swap,
 )
-from corollary.columns.relation import Relation
 from corollary.kernels.compiled import go_on
 from corollary.kernels.graph import Bits, meet, walk, write_bits
 from corollary.kernels.limits import reserve

@@ -1,7 +1,19 @@
-"""Facts as sorted columns: pairs, relations, the triple index."""
+"""Facts as sorted columns: pairs, relations, the triple index, and sets of changed facts."""
 
+from corollary.columns.delta import NOTHING, Candidates, Delta
 from corollary.columns.pairs import Pairs
-from corollary.columns.relation import Relation
-from corollary.columns.triples import Columns, TripleIndex
+from corollary.columns.relation import EMPTY, Relation
+from corollary.columns.triples import FIRST_VIRTUAL, Columns, TripleIndex, grouped
 
-__all__ = ["Columns", "Pairs", "Relation", "TripleIndex"]
+__all__ = [
+    "EMPTY",
+    "FIRST_VIRTUAL",
+    "NOTHING",
+    "Candidates",
+    "Columns",
+    "Delta",
+    "Pairs",
+    "Relation",
+    "TripleIndex",
+    "grouped",
+]

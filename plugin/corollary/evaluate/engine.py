@@ -15,9 +15,8 @@ from time import perf_counter
 
 import numpy as np
 
-from corollary.columns.delta import Candidates, Delta
+from corollary.columns import Candidates, Delta, TripleIndex
 from corollary.columns.pairs import Pairs, union
-from corollary.columns.triples import TripleIndex
 from corollary.evaluate.assignment import FACT, Assignment, ModuleAssignment
 from corollary.evaluate.fixpoint import Fixpoint, Progress
 from corollary.evaluate.rule_modules import RuleModules

@@ -19,10 +19,8 @@ from time import perf_counter
 
 import numpy as np
 
-from corollary.columns.delta import Candidates
+from corollary.columns import Candidates, Relation, TripleIndex
 from corollary.columns.pairs import Pairs, ascending, sort_keys, union
-from corollary.columns.relation import Relation
-from corollary.columns.triples import TripleIndex
 from corollary.kernels.limits import FEW_ROWS, at, derived
 from corollary.kernels.sorted import Keys
 from corollary.modules.module import Module

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from corollary.columns.triples import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.evaluate.assignment import REASONS, Assignment
 from corollary.evaluate.engine import Engine, tables
 from corollary.evaluate.fixpoint import Progress

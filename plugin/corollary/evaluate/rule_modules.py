@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from corollary.columns.delta import Candidates
-from corollary.columns.triples import TripleIndex
+from corollary.columns import Candidates, TripleIndex
 from corollary.evaluate.assignment import FACT, Assignment
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corollary.columns.triples import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.language import Rule
 from corollary.program.compile import CompiledRule, Tables, is_virtual
 from corollary.program.compiled_program import CompiledProgram

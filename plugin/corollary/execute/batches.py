@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import ascending, compose, firsts, order_of, pack, seconds, slice_of
-from corollary.columns.relation import Relation
-from corollary.columns.triples import TripleIndex
 from corollary.kernels.limits import FEW_ROWS, check, reserve
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.program.compile import Atom

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from corollary.columns.relation import Relation
+from corollary.columns import Relation
 from corollary.kernels.sorted import Column
 from corollary.program.compile import Condition, Grouping
 from corollary.terms.dictionary import TermDictionary

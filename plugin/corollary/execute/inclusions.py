@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.closure.reachability import close_graph, close_keys
+from corollary.columns import TripleIndex
 from corollary.columns.pairs import (
     NO_KEYS,
     NO_PAIRS,
@@ -25,7 +26,6 @@ from corollary.columns.pairs import (
     sorted_unique,
     swap,
 )
-from corollary.columns.triples import TripleIndex
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
 from corollary.kernels.sorted import Keys

@@ -7,11 +7,9 @@ from operator import is_
 
 import numpy as np
 
-from corollary.columns.delta import Candidates
+from corollary.columns import Candidates, Relation, TripleIndex, grouped
 from corollary.columns.pairs import join as join_keys
 from corollary.columns.pairs import pack, sort_keys
-from corollary.columns.relation import Relation
-from corollary.columns.triples import TripleIndex, grouped
 from corollary.execute.batches import Batch, distinct_values, join, join_for
 from corollary.execute.context import ExecutionContext
 from corollary.execute.filters import number_rows, select

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
+from corollary.columns import TripleIndex
 from corollary.columns.pairs import pack
-from corollary.columns.triples import TripleIndex
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import run_delta, sizes

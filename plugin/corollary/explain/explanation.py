@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from corollary.columns.triples import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.evaluate import Inconsistency, Materialisation
 from corollary.explain import dot, html, json_format, text
 from corollary.explain.explained import Explained, Status

@@ -13,8 +13,8 @@ from itertools import islice, pairwise
 
 import numpy as np
 
+from corollary.columns import TripleIndex
 from corollary.columns.pairs import pack
-from corollary.columns.triples import TripleIndex
 from corollary.explain.proof import Fact
 from corollary.kernels.sorted import Keys
 

@@ -14,9 +14,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import Pairs, distinct, pack
-from corollary.columns.relation import Relation
-from corollary.columns.triples import TripleIndex
 from corollary.evaluate import Materialisation
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext

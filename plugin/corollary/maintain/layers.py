@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary.columns.delta import Delta
+from corollary.columns import Delta, Relation, TripleIndex
 from corollary.columns.pairs import Pairs, among, pack, seconds
-from corollary.columns.relation import Relation
-from corollary.columns.triples import TripleIndex
 from corollary.evaluate.engine import Engine
 from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.program.compile import Atom

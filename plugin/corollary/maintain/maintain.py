@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from corollary.columns.delta import Delta
-from corollary.columns.triples import TripleIndex
+from corollary.columns import Delta, TripleIndex
 from corollary.evaluate import Materialisation
 from corollary.language import Program
 from corollary.maintain.cost_model import AUTOMATIC, choose, learn, learn_from_recomputing

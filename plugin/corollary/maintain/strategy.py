@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from corollary.columns.delta import Delta
-from corollary.columns.triples import TripleIndex
+from corollary.columns import Delta, TripleIndex
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
 from corollary.language import Program

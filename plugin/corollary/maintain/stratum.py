@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from corollary.columns.delta import NOTHING, Candidates, Delta
+from corollary.columns import NOTHING, Candidates, Delta
 from corollary.execute.batches import Batch, join
 from corollary.execute.run_plan import emit, extend
 from corollary.maintain.workspace import Workspace

@@ -18,9 +18,8 @@ from typing import Protocol
 
 import numpy as np
 
-from corollary.columns.delta import NOTHING, Delta
+from corollary.columns import NOTHING, Delta, TripleIndex
 from corollary.columns.pairs import distinct, firsts
-from corollary.columns.triples import TripleIndex
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
 from corollary.kernels.sorted import Keys

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from corollary.columns.delta import NOTHING, Delta
-from corollary.columns.triples import TripleIndex
+from corollary.columns import NOTHING, Delta, TripleIndex
 from corollary.evaluate.engine import Engine
 from corollary.maintain.cost_model import TOO_MANY_DELETIONS, most_checks, most_deletions
 from corollary.maintain.layers import DATA, SCHEMA, Layers

@@ -28,7 +28,7 @@ from enum import Enum
 
 import numpy as np
 
-from corollary.columns.delta import Candidates
+from corollary.columns import FIRST_VIRTUAL, Candidates, TripleIndex
 from corollary.columns.pairs import (
     NO_PAIRS,
     Pairs,
@@ -42,7 +42,6 @@ from corollary.columns.pairs import (
     seconds,
     union,
 )
-from corollary.columns.triples import FIRST_VIRTUAL, TripleIndex
 from corollary.execute.context import ExecutionContext
 from corollary.kernels.sorted import Column, Keys, Mask
 from corollary.language import IRI, OWL, RDF_TYPE, RDFS, Literal, constant_text, parse_constant

@@ -26,10 +26,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import numpy as np
 
 from corollary.closure.reachability import Paths
-from corollary.columns.delta import Candidates
+from corollary.columns import Candidates, Relation, TripleIndex
 from corollary.columns.pairs import NO_KEYS, NO_PAIRS, Pairs, distinct, firsts, join, pack, seconds
-from corollary.columns.relation import Relation
-from corollary.columns.triples import TripleIndex
 from corollary.execute.context import ExecutionContext
 from corollary.execute.filters import number_keys
 from corollary.execute.run_plan import extend

@@ -8,7 +8,7 @@ aggregate of a touched group is not updated: it is computed from all matches of 
 
 from __future__ import annotations
 
-from corollary.columns.triples import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.execute.batches import Batch, concatenate, join
 from corollary.execute.run_plan import distinct_rows, sizes
 from corollary.plan.join_order import ordered_atoms

@@ -6,10 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from corollary.columns.delta import Delta
+from corollary.columns import Delta, Relation, TripleIndex
 from corollary.columns.pairs import NO_PAIRS, Pairs, among, pack, seconds
-from corollary.columns.relation import Relation
-from corollary.columns.triples import TripleIndex
 from corollary.kernels.sorted import Column, Mask
 from corollary.program.compile import Atom, CompiledRule
 

@@ -23,7 +23,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from corollary.columns.delta import Candidates
+from corollary.columns import Candidates, Relation, TripleIndex, grouped
 from corollary.columns.pairs import (
     Pairs,
     contains,
@@ -38,8 +38,6 @@ from corollary.columns.pairs import (
     spans,
     swap,
 )
-from corollary.columns.relation import Relation
-from corollary.columns.triples import TripleIndex, grouped
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
 from corollary.execute.inclusions import Inclusions, about_rdf_type, closed_inclusions

@@ -14,10 +14,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from corollary.closure.maintained import MaintainedClosure
-from corollary.columns.delta import Candidates
+from corollary.columns import EMPTY, Candidates, Relation, TripleIndex
 from corollary.columns.pairs import Pairs, intersection, swap, union
-from corollary.columns.relation import EMPTY, Relation
-from corollary.columns.triples import TripleIndex
 from corollary.execute.context import ExecutionContext
 from corollary.kernels.sorted import Keys
 from corollary.modules.module import Module

@@ -25,9 +25,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from corollary.columns.delta import Candidates
+from corollary.columns import Candidates, TripleIndex
 from corollary.columns.pairs import NO_PAIRS, Pairs, difference, sorted_unique
-from corollary.columns.triples import TripleIndex
 from corollary.execute.context import ExecutionContext
 from corollary.modules.module import Module, NewModules
 from corollary.program.compile import CompiledRule

@@ -19,10 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import ClassVar, Protocol
 
-from corollary.columns.delta import Candidates, Delta
-from corollary.columns.pairs import Pairs
-from corollary.columns.relation import Relation
-from corollary.columns.triples import TripleIndex
+from corollary.columns import Candidates, Delta, Pairs, Relation, TripleIndex
 from corollary.execute.context import ExecutionContext
 from corollary.language import Rule
 from corollary.modules.rule_set import RuleSet

@@ -27,10 +27,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 
 from corollary.closure.maintained import MaintainedClosure
-from corollary.columns.delta import Candidates
+from corollary.columns import Candidates, Relation, TripleIndex
 from corollary.columns.pairs import Pairs, firsts, seconds, union
-from corollary.columns.relation import Relation
-from corollary.columns.triples import TripleIndex
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
 from corollary.kernels.limits import at

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from corollary.columns.triples import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.language import (
     BodyElement,
     Builtin,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from corollary.columns.triples import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.language import format_constant, parse_constant
 from corollary.program.compile import Tables, is_virtual
 from corollary.program.compiled_program import CompiledProgram

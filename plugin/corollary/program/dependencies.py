@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.closure.strong_components import compressed
-from corollary.columns.triples import FIRST_VIRTUAL, TripleIndex
+from corollary.columns import FIRST_VIRTUAL, TripleIndex
 from corollary.kernels.graph import strong_components
 from corollary.kernels.sorted import Column
 from corollary.language import RDF

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from corollary.columns.triples import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.language import Diagnostic, UnstratifiableError
 from corollary.program.compile import CompiledRule, Tables
 from corollary.program.compiled_program import CompiledProgram

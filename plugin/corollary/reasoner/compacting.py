@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
+from corollary.columns import TripleIndex
 from corollary.columns.pairs import distinct, firsts, pack, seconds
-from corollary.columns.triples import TripleIndex
 from corollary.kernels.sorted import Column, Keys
 from corollary.reasoner.pending import Pending
 from corollary.reasoner.quads import Quads

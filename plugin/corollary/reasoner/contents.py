@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from corollary.columns.triples import TripleIndex, grouped
+from corollary.columns import TripleIndex, grouped
 from corollary.kernels.sorted import Keys
 from corollary.reasoner.namespaces import Namespaces
 from corollary.reasoner.quads import Quads

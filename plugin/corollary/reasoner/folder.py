@@ -37,7 +37,7 @@ from zlib import crc32
 
 import numpy as np
 
-from corollary.columns.triples import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.kernels.byte_texts import Bytes, Places
 from corollary.kernels.interrupts import held
 from corollary.kernels.sorted import Keys, Mask

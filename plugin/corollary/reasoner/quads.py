@@ -18,10 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corollary.columns.delta import NOTHING, Candidates, Delta
+from corollary.columns import NOTHING, Candidates, Delta, Relation, TripleIndex
 from corollary.columns.pairs import NO_KEYS, NO_PAIRS, Pairs, difference
-from corollary.columns.relation import Relation
-from corollary.columns.triples import TripleIndex
 from corollary.kernels.sorted import Keys
 
 _NOTHING = TripleIndex()

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from corollary.columns.triples import Columns, TripleIndex
+from corollary.columns import Columns, TripleIndex
 from corollary.reasoner.state import Fact, View
 from corollary.reasoner.version import Version
 from corollary.terms.dictionary import TermDictionary

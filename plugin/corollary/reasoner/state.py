@@ -14,9 +14,9 @@ from itertools import chain, repeat
 
 import numpy as np
 
+from corollary.columns import TripleIndex
 from corollary.columns.pairs import Pairs, difference, firsts, seconds
 from corollary.columns.relation import FIRST_LITERAL_KEY, Relation
-from corollary.columns.triples import TripleIndex
 from corollary.evaluate import Materialisation
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Keys

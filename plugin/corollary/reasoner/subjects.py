@@ -13,8 +13,8 @@ from itertools import repeat
 
 import numpy as np
 
+from corollary.columns import TripleIndex
 from corollary.columns.pairs import LOW_HALF, NO_KEYS, distinct_of_sorted, firsts, seconds, sort_keys
-from corollary.columns.triples import TripleIndex
 
 FACTS_SORTED_PER_LOOK_UP = 256
 """Facts that can be sorted by subject in the time of one look-up in the index."""

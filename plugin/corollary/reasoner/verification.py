@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import Pairs, difference, intersection, sort_keys, swap
-from corollary.columns.relation import Relation
-from corollary.columns.triples import TripleIndex
 from corollary.kernels.sorted import Keys
 from corollary.reasoner.quads import Quads, differences
 from corollary.reasoner.version import Version

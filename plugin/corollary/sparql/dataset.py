@@ -14,9 +14,7 @@ import numpy as np
 import rdflib.plugins.sparql as settings
 from rdflib.term import BNode, Identifier, Node, URIRef
 
-from corollary.columns.pairs import Pairs
-from corollary.columns.relation import Relation
-from corollary.columns.triples import TripleIndex
+from corollary.columns import Pairs, Relation, TripleIndex
 from corollary.kernels.sorted import Column, Keys
 from corollary.reasoner.state import View
 from corollary.sparql.rdf_terms import EXPLICIT, INFERRED, Terms

@@ -20,8 +20,8 @@ from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import QueryContext
 from rdflib.term import BNode, Node, Variable
 
+from corollary.columns import TripleIndex
 from corollary.columns.pairs import order_of
-from corollary.columns.triples import TripleIndex
 from corollary.execute.batches import Batch
 from corollary.execute.filters import number_rows
 from corollary.kernels.limits import current

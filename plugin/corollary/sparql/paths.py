@@ -16,6 +16,7 @@ from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, Path, S
 from rdflib.term import Node, URIRef
 
 from corollary.closure.reachability import close_keys
+from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import (
     Pairs,
     difference,
@@ -27,8 +28,6 @@ from corollary.columns.pairs import (
     swap,
     union,
 )
-from corollary.columns.relation import Relation
-from corollary.columns.triples import TripleIndex
 from corollary.execute.batches import Batch
 from corollary.execute.batches import join as join_atom
 from corollary.kernels.limits import check

@@ -14,8 +14,8 @@ from typing import Any
 
 from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, Path, SequencePath
 
+from corollary.columns import TripleIndex
 from corollary.columns.pairs import slice_of
-from corollary.columns.triples import TripleIndex
 from corollary.execute.batches import Batch
 from corollary.kernels.limits import check, current, reserve
 from corollary.kernels.sorted import Keys

@@ -14,8 +14,8 @@ from rdflib.graph import Graph, QuotedGraph
 from rdflib.store import Store
 from rdflib.term import IdentifiedNode, Node, URIRef
 
+from corollary.columns import TripleIndex
 from corollary.columns.pairs import NO_KEYS
-from corollary.columns.triples import TripleIndex
 from corollary.kernels.limits import check
 from corollary.reasoner import Reasoner
 from corollary.reasoner.quads import Change, differences, matching
@@ -38,7 +38,7 @@ from corollary.store.store_options import StoreOptions
 if TYPE_CHECKING:
     from rdflib.graph import _ContextType, _QuadType, _TriplePatternType, _TripleType
 
-    from corollary.columns.pairs import Pairs
+    from corollary.columns import Pairs
 
 Contexts = Iterator["_ContextType | None"]
 

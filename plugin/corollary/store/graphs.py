@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rdflib.graph import ConjunctiveGraph, Graph, QuotedGraph
 from rdflib.term import Node
 
-from corollary.columns.triples import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.language import CorollaryError
 from corollary.reasoner.state import State, View
 from corollary.reasoner.version import StaleTerms, Version

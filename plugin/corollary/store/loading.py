@@ -16,8 +16,7 @@ from rdflib.parser import Parser
 from rdflib.plugin import PluginException
 from rdflib.term import Node, URIRef
 
-from corollary.columns.relation import Relation
-from corollary.columns.triples import TripleIndex
+from corollary.columns import Relation, TripleIndex
 from corollary.language import CorollaryError, InputError
 from corollary.language.errors import Hint, Span
 from corollary.reasoner.version import Version

@@ -23,7 +23,7 @@ from rdflib.graph import Graph
 from rdflib.store import NO_STORE, VALID_STORE
 from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef
 
-from corollary.columns.triples import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.kernels.limits import Limits
 from corollary.reasoner import Reasoner
 from corollary.reasoner.options import Rules

@@ -16,9 +16,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from corollary.columns.delta import Candidates
+from corollary.columns import FIRST_VIRTUAL, Candidates, grouped
 from corollary.columns.pairs import distinct, firsts, pack, seconds
-from corollary.columns.triples import FIRST_VIRTUAL, grouped
 from corollary.kernels.sorted import Column
 from corollary.loaders.encoded_format import COLUMNS
 from corollary.loaders.spark.encoded_tables import DistributedDataSet

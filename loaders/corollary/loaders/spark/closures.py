@@ -21,8 +21,8 @@ import numpy as np
 import pyarrow as pa
 
 from corollary.closure.reachability import Paths
+from corollary.columns import Relation
 from corollary.columns.pairs import Pairs, distinct, firsts, pack, seconds
-from corollary.columns.relation import Relation
 from corollary.kernels.sorted import Keys
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from corollary.columns import TripleIndex
 from corollary.columns.pairs import Pairs, difference, pack
-from corollary.columns.triples import TripleIndex
 from corollary.evaluate.engine import tables
 from corollary.execute.context import ExecutionContext
 from corollary.execute.inclusions import Inclusions

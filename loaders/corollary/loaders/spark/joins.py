@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from corollary.columns.triples import FIRST_VIRTUAL
+from corollary.columns import FIRST_VIRTUAL
 from corollary.loaders.spark.border import Border
 from corollary.loaders.spark.conditions import filtered, name_of
 from corollary.loaders.spark.facts import FEW, Facts

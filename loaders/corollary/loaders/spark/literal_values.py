@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from corollary.columns.triples import TripleIndex
+from corollary.columns import TripleIndex
 from corollary.language import OWL, RDFS, Literal, constant_text, parse_constant
 from corollary.loaders.spark.border import Border
 from corollary.loaders.spark.closures import PAIRS

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corollary.columns.delta import Candidates
+from corollary.columns import Candidates, TripleIndex
 from corollary.columns.pairs import Pairs, difference
-from corollary.columns.triples import TripleIndex
 from corollary.evaluate.engine import Engine
 from corollary.execute.context import ExecutionContext
 from corollary.execute.inclusions import Inclusions, about_rdf_type, closed_inclusions

@@ -6,7 +6,7 @@ strata, DRed replaces this strategy.
 
 from __future__ import annotations
 
-from corollary.columns.delta import Delta
+from corollary.columns import Delta
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
 from corollary.maintain.cost_model import learnt_seconds

@@ -6,7 +6,7 @@ nonrecursive derivations save facts derived from E alone from overdeletion; here
 
 from __future__ import annotations
 
-from corollary.columns.delta import Delta
+from corollary.columns import Delta
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
 from corollary.maintain.cost_model import learnt_seconds

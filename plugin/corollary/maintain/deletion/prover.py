@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from corollary.columns.delta import NOTHING, Candidates, Delta
-from corollary.columns.triples import TripleIndex
+from corollary.columns import NOTHING, Candidates, Delta, TripleIndex
 from corollary.execute.run_plan import extend
 from corollary.maintain.strategy import Budget
 from corollary.modules.module import Module, feedback
