@@ -6,6 +6,7 @@ some installations only; an import against the direction makes the rule language
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -154,3 +155,46 @@ def _imported(path: Path) -> set[str]:
             module = str(node.module).removeprefix("corollary.")
             found |= {n if (n := f"{module}.{alias.name}") in names else module for alias in node.names}
     return found - {_name(path)}
+
+
+SAME_NAMES = {
+    "compacting.py": "the command, and what it calls",
+    "explaining.py": "the command, and what it calls",
+    "generating.py": "the command, and what it calls",
+    "inclusions.py": "closed inclusions, and their application on a cluster",
+    "tuning.py": "the constants of a folder",
+}
+"""File names in several folders, where they mean the same thing."""
+
+
+def test_a_file_name_means_one_thing() -> None:
+    names = Counter(path.name for path in MODULES if path.name != "__init__.py")
+    assert {name for name, count in names.items() if count > 1} == SAME_NAMES.keys()
+
+
+MOST_LINES = 60
+
+LONG_FUNCTIONS = {
+    "find_terms": "the loop over the bytes of N-Triples: a kernel calls no function",
+    "locate": "a galloping search in one loop: a kernel calls no function",
+    "number_texts": "a hash table of texts in one loop: a kernel calls no function",
+}
+
+
+def test_a_function_fits_on_a_screen() -> None:
+    functions = (node for path in MODULES for node in ast.walk(ast.parse(path.read_text())))
+    lengths = {
+        node.name: node.end_lineno - node.lineno
+        for node in functions
+        if isinstance(node, ast.FunctionDef) and node.end_lineno is not None
+    }
+    assert {name for name, lines in lengths.items() if lines >= MOST_LINES} == LONG_FUNCTIONS.keys()
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in MODULES if path.parent.name == "spark"], ids=lambda path: path.stem
+)
+def test_spark_names_no_module(path: Path) -> None:
+    """It asks the registry of modules, by their protocol."""
+    used = {name for name in imports(ast.parse(path.read_text())) if name.startswith("corollary.modules")}
+    assert used <= {"corollary.modules.module", "corollary.modules.registry"}

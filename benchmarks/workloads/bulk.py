@@ -166,7 +166,7 @@ def memory(name):
     with open("/proc/self/status") as stream:
         return 1024 * int(re.search(name + r":\\s+(\\d+)", stream.read())[1])
 
-compiled.SMALL, reading.SMALL = -1, 0
+compiled.MIN_ELEMENTS_TO_COMPILE, reading.MIN_BYTES_TO_COMPILE = -1, 0
 with open("first.nt", "w") as stream:
     stream.write("<a:a> <a:b> <a:c> .\\n")
 read_index(["first.nt"], TermDictionary())  # the kernels are there now

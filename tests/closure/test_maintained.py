@@ -88,7 +88,7 @@ def follow(form: str, history: list[Change]) -> None:
 @thorough(100)
 @given(changes)
 def test_every_change_is_followed(form: str, few: int, history: list[Change]) -> None:
-    with patch.multiple(maintained, MAX_EDGES_BY_PRODUCT=few, MIN_KNOWN_PER_NEW=0):
+    with patch.multiple(maintained, MAX_EDGES_BY_PRODUCT=few, MIN_FACTS_PER_NEW_FACT=0):
         follow(form, history)
 
 

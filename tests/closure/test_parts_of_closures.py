@@ -47,11 +47,11 @@ Constants = dict[str, Any]
 in_every_form = pytest.mark.parametrize(
     "form",
     [
-        pytest.param({"MOST_WORDS": reachability.MOST_WORDS}, id="as the graph asks"),
-        pytest.param({"WORDS_AN_EDGE": 1 << 20, "WORDS_A_STEP": 1 << 20}, id="bits"),
-        pytest.param({"WORDS_A_STEP": 1 << 20, "MOST_WORDS": 0}, id="bits in blocks"),
+        pytest.param({}, id="as the graph asks"),
+        pytest.param({"MAX_WORDS_PER_EDGE": 1 << 20, "WORDS_PER_STEP": 1 << 20}, id="bits"),
+        pytest.param({"WORDS_PER_STEP": 1 << 20, "MAX_WORDS_PER_BLOCK": 0}, id="bits in blocks"),
         pytest.param({"words_for": lambda nodes: 1 << 20}, id="lists"),
-        pytest.param({"WORDS_AN_EDGE": 0, "PAIRS_A_WORD": 1}, id="lists that turn out long"),
+        pytest.param({"MAX_WORDS_PER_EDGE": 0, "PAIRS_PER_WORD": 1}, id="lists that turn out long"),
     ],
 )
 """What the module goes by, changed."""

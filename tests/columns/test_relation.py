@@ -11,7 +11,8 @@ from tests.columns.drawn import IDS, Pair, column, packed, pairs, sets_of_pairs,
 from tests.strategies import examples
 
 from corollary.columns.pairs import Pairs
-from corollary.columns.relation import EMPTY, FOLD_FRACTION, Relation
+from corollary.columns.relation import EMPTY, Relation
+from corollary.columns.tuning import MIN_BASE_PER_OVERLAY
 from corollary.terms.dictionary import FIRST_LITERAL
 
 PROBES = column((*IDS, 7, 0))
@@ -140,7 +141,7 @@ TestRelation.settings = settings(max_examples=examples(60), stateful_step_count=
 @given(large_sets, st.frozensets(st.tuples(st.integers(0, 20), st.integers(30, 40)), max_size=40))
 def test_a_small_change_stays_in_the_overlay(base: frozenset[Pair], new: frozenset[Pair]) -> None:
     relation = Relation(Pairs(sorted_keys(base))).plus(sorted_keys(new))
-    kept = FOLD_FRACTION * len(new) <= len(base)
+    kept = MIN_BASE_PER_OVERLAY * len(new) <= len(base)
     assert (f"overlay +{len(new):,} -0" in repr(relation)) == (kept or not new)
     assert repr(relation).startswith(f"Relation({len(base | new):,} facts")
 

@@ -10,15 +10,16 @@ from tests.columns.drawn import Pair, column, sorted_keys, unpacked
 from tests.strategies import examples
 
 from corollary.columns import Pairs, TripleIndex
-from corollary.columns.triples import DENSE_PREDICATES, FIRST_VIRTUAL
+from corollary.columns.triples import FIRST_VIRTUAL
+from corollary.columns.tuning import MAX_IDS_IN_TABLE
 from corollary.terms.dictionary import KIND_SHIFT, Kind
 
 Triple = tuple[int, int, int]
 
 BLANK, LITERAL, VIRTUAL = (kind << KIND_SHIFT for kind in (Kind.BLANK_NODE, Kind.LITERAL, Kind.RESERVED))
 terms = st.sampled_from((0, 1, 2, 3, BLANK, BLANK + 1, LITERAL, LITERAL + 5))
-predicates = st.sampled_from((0, 1, 4, 5, DENSE_PREDICATES + 9, BLANK, LITERAL, VIRTUAL, VIRTUAL + 1))
-iris = st.sampled_from((0, 1, 4, 5, DENSE_PREDICATES + 9))
+predicates = st.sampled_from((0, 1, 4, 5, MAX_IDS_IN_TABLE + 9, BLANK, LITERAL, VIRTUAL, VIRTUAL + 1))
+iris = st.sampled_from((0, 1, 4, 5, MAX_IDS_IN_TABLE + 9))
 triples = st.tuples(terms, st.one_of(iris, predicates), terms)
 
 quick = settings(max_examples=examples(150), deadline=None)

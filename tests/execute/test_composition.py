@@ -52,8 +52,8 @@ def test_joins_for_two_variables(
     keys = keys_of(left)
     batch = Batch(keys.size, {X: firsts(keys), Y: seconds(keys)})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batches, "MANY_ROWS", 0)
-        patch.setattr(batches, "WAYS_A_PAIR", 4 if few else 0)
+        patch.setattr(batches, "MIN_ROWS_TO_COMPOSE", 0)
+        patch.setattr(batches, "MIN_WAYS_PER_PAIR", 4 if few else 0)
         found = join_for(batch, atom, facts, frozenset((X, Z)))
     plain = join(batch, atom, facts)
     assert _ends(found) == _ends(plain)

@@ -565,7 +565,7 @@ def test_answers_are_remembered(element: Filter | Bind, monkeypatch: pytest.Monk
     assert 0 < len(context.answers(condition)) <= 6
     both = selected(rows)
     assert selected(rows[:6]) == first
-    monkeypatch.setattr("corollary.execute.context.MAX_ANSWERS", 0)
+    monkeypatch.setattr("corollary.execute.context.MAX_ANSWERS_CACHED", 0)
     assert selected(rows) == both, "what is forgotten is looked for again"
 
 

@@ -36,15 +36,15 @@ def both(patch: pytest.MonkeyPatch) -> None:
 
 def re2(patch: pytest.MonkeyPatch) -> None:
     """RE2 wherever it can."""
-    patch.setattr(regular_expressions, "FEW", -1)
-    patch.setattr(regular_expressions, "PATIENCE", 0.0)
+    patch.setattr(regular_expressions, "MAX_TEXTS_TRIED_FIRST", -1)
+    patch.setattr(regular_expressions, "SECONDS_BEFORE_RE2", 0.0)
 
 
 def backtracking(patch: pytest.MonkeyPatch) -> None:
     """The library ``regex`` only."""
     re2(patch)
     patch.setattr(regular_expressions, "MAX_STEPS", -1)
-    patch.setattr(regular_expressions, "MAX_STEPS_FEW", -1)
+    patch.setattr(regular_expressions, "MAX_STEPS_TRIED_FIRST", -1)
 
 
 engines = pytest.mark.parametrize("engine", [both, re2, backtracking])
@@ -247,10 +247,12 @@ def test_matches(
 def test_many_texts_are_matched_at_once() -> None:
     for flags in ("", "m", "i", "s", "x"):
         rows = [(pattern, text) for own, pattern, text, _ in FOUND if own == flags]
-        texts = [text for _, text in rows] * (regular_expressions.FEW + 1)
+        texts = [text for _, text in rows] * (regular_expressions.MAX_TEXTS_TRIED_FIRST + 1)
         for pattern, _ in rows:
             alone = [bool(matches([text], pattern, flags)[0]) for _, text in rows]
-            assert matches(texts, pattern, flags).tolist() == alone * (regular_expressions.FEW + 1)
+            assert matches(texts, pattern, flags).tolist() == alone * (
+                regular_expressions.MAX_TEXTS_TRIED_FIRST + 1
+            )
 
 
 REFUSED = [

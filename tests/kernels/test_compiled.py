@@ -14,7 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from corollary.kernels import compiled
-from corollary.kernels.compiled import SMALL, Kernel
+from corollary.kernels.compiled import Kernel
+from corollary.kernels.tuning import MIN_ELEMENTS_TO_COMPILE
 
 PROJECT = Path(__file__).parents[2]
 FOLDER = Path(compiled.__file__).parent
@@ -102,7 +103,7 @@ def test_a_kernel_is_compiled_once_on_its_first_large_input() -> None:
         return "plain"
 
     kernel = Counting(as_written)
-    nothing, small = np.zeros(0, np.int64), np.zeros(SMALL, np.int64)
+    nothing, small = np.zeros(0, np.int64), np.zeros(MIN_ELEMENTS_TO_COMPILE, np.int64)
     assert kernel(small, nothing) == "plain"
     assert kernel.compilations == 0
     assert kernel(small, np.zeros(1, np.int64)) == "machine code", "all arguments count together"
@@ -212,7 +213,7 @@ def test_the_engine_calls_every_kernel_with_one_signature() -> None:
     """Else whoever loads a large graph waits for the compiler twice."""
     counts = run(
         "import corollary.kernels.compiled\n"
-        "corollary.kernels.compiled.SMALL = -1\n"
+        "corollary.kernels.compiled.MIN_ELEMENTS_TO_COMPILE = -1\n"
         f"{GRAPH}\n{TERMS}\n{CHANGES}\n"
         "from corollary.kernels import byte_texts, graph, sorted, sorting\n"
         "for module in (byte_texts, graph, sorted, sorting):\n"
@@ -226,17 +227,18 @@ def test_the_engine_calls_every_kernel_with_one_signature() -> None:
 INTERRUPTED = """
 import signal, sys, time
 import numpy as np
-from corollary.kernels.compiled import SMALL
+from corollary.kernels.compiled import MIN_ELEMENTS_TO_COMPILE
 from corollary.kernels.sorted import union
 
 def handler(*_):
     raise KeyboardInterrupt
 
 signal.signal(signal.SIGALRM, handler)
-left, right = np.arange(SMALL, dtype=np.uint64), np.arange(7, SMALL + 7, dtype=np.uint64)
+left = np.arange(MIN_ELEMENTS_TO_COMPILE, dtype=np.uint64)
+right = left + np.uint64(7)
 caught = 0
 for delay in (0.02, 0.1, 0.2, 0.3):
-    merged = np.empty(2 * SMALL, np.uint64)
+    merged = np.empty(2 * MIN_ELEMENTS_TO_COMPILE, np.uint64)
     signal.setitimer(signal.ITIMER_REAL, delay)
     try:
         size = union(left, right, merged)
@@ -244,7 +246,7 @@ for delay in (0.02, 0.1, 0.2, 0.3):
     except KeyboardInterrupt:
         caught += 1
 size = union(left, right, merged)
-assert size == SMALL + 7 and (merged[:size] == np.arange(size)).all()
+assert size == MIN_ELEMENTS_TO_COMPILE + 7 and (merged[:size] == np.arange(size)).all()
 assert union.is_compiled and caught
 """
 

@@ -30,7 +30,7 @@ Read = tuple[list[list[int]], list[str], list[tuple[int, int, str]]]
 @pytest.fixture
 def bulk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything counts as large, and a chunk is a few lines."""
-    monkeypatch.setattr(reading, "SMALL", 0)
+    monkeypatch.setattr(reading, "MIN_BYTES_TO_COMPILE", 0)
     monkeypatch.setattr(files.chunks_of_lines, "__defaults__", (200,))
 
 
@@ -62,7 +62,7 @@ def everything(paths: list[Path], skipped: list[BadLine] | None = None) -> Read:
 def both_ways(monkeypatch: pytest.MonkeyPatch, paths: list[Path], *, skipping: bool = False) -> list[Read]:
     found = []
     for small, size in ((1 << 24, 1 << 20), (0, 200), (0, 1 << 20)):
-        monkeypatch.setattr(reading, "SMALL", small)
+        monkeypatch.setattr(reading, "MIN_BYTES_TO_COMPILE", small)
         monkeypatch.setattr(files.chunks_of_lines, "__defaults__", (size,))
         found.append(everything(paths, [] if skipping else None))
     return found
@@ -179,8 +179,8 @@ def test_an_index_is_that_of_the_columns(triples: list[tuple[int, int, int]], bl
     content = "".join(f"<x:{s}> <x:{p}> <x:{o}> .\n" for s, p, o in triples)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
-        patch.setattr(gathering, "ROWS_A_BLOCK", block)
-        patch.setattr(reading, "TRIPLES_A_CHUNK", 3)
+        patch.setattr(gathering, "ROWS_PER_BLOCK", block)
+        patch.setattr(reading, "TRIPLES_PER_CHUNK_READ", 3)
         one, two = TermDictionary(), TermDictionary()
         index = read_index(["-"], one)
         patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode())))

@@ -91,7 +91,7 @@ def test_a_materialised_university(university: University, tmp_path: Path) -> No
 
 
 def test_many_row_groups(university: University, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoded, "ROWS_A_GROUP", 1000)
+    monkeypatch.setattr(encoded, "ROWS_PER_GROUP", 1000)
     save_encoded(tmp_path / "set", EncodedDataSet(*university))
     assert_same(load_encoded(tmp_path / "set"), *university)
 

@@ -39,7 +39,7 @@ def store_of(graph: Graph) -> CorollaryStore:
 @pytest.fixture(params=[1 << 24, 0], ids=["small", "large"])
 def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Documents count as small, or as large."""
-    monkeypatch.setattr(reading, "SMALL", request.param)
+    monkeypatch.setattr(reading, "MIN_BYTES_TO_COMPILE", request.param)
 
 
 # Documents

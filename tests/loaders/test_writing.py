@@ -92,7 +92,7 @@ def test_standard_output(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ["out.nt", "out.nt.gz", "out.ttl", "out.rdf.bz2"])
 def test_a_failure_leaves_the_old_file(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corollary.loaders.writing.TRIPLES_A_CHUNK", 2)
+    monkeypatch.setattr("corollary.loaders.writing.TRIPLES_PER_CHUNK_WRITTEN", 2)
     columns, dictionary = encoded(*TRIPLES)
     path = tmp_path / name
     path.write_text("old")

@@ -38,7 +38,7 @@ from corollary.terms.dictionary import TermDictionary
 def overlays() -> Iterator[None]:
     """Let small relations keep an overlay, as larger ones do."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relation, "FOLD_FRACTION", 1)
+        patch.setattr(relation, "MIN_BASE_PER_OVERLAY", 1)
         yield
 
 

@@ -37,7 +37,7 @@ def overlays() -> Iterator[None]:
     """Let small relations keep an overlay, as larger ones do."""
     compared.clear()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(relation, "FOLD_FRACTION", 1)
+        patch.setattr(relation, "MIN_BASE_PER_OVERLAY", 1)
         yield
 
 

@@ -11,7 +11,7 @@ from tests.maintain.histories import assert_exact
 from tests.modules.driver import closed_by_joins, closed_by_modules
 from tests.strategies import EXAMPLE, individuals, properties
 
-from corollary.closure.maintained import MAX_EDGES_BY_PRODUCT as FEW_EDGES
+from corollary.closure.tuning import MAX_EDGES_BY_PRODUCT as FEW_EDGES
 from corollary.language import IRI, OWL, RDF_TYPE, Program, parse_program
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import closed_predicate

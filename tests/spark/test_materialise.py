@@ -27,7 +27,8 @@ from corollary.language.errors import InputError
 from corollary.loaders import read_index
 from corollary.loaders.encoded import load_encoded, save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
-from corollary.loaders.spark import closures, facts, joins, materialise
+from corollary.loaders.spark import evaluation, facts, joins, materialise
+from corollary.loaders.spark.closures import components
 from corollary.loaders.spark.encoded_tables import read_facts
 from corollary.profiles import load_profile, profile_names
 from corollary.terms.dictionary import TermDictionary
@@ -122,10 +123,10 @@ class AssertSame:
 def as_if_much() -> Iterator[None]:
     """What is done with much: joins by shuffles, candidates written down, relations closed by joins."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(closures, "EDGES_FOR_ONE", 0)
-        patch.setattr(facts, "FEW", 0)
+        patch.setattr(evaluation, "MAX_EDGES_BROADCAST", 0)
+        patch.setattr(facts, "MAX_ROWS_BROADCAST", 0)
         patch.setattr(joins, "FEW", 0)
-        patch.setattr(joins, "LISTED", 0)
+        patch.setattr(joins, "MAX_VALUES_LISTED", 0)
         yield
 
 
@@ -301,7 +302,7 @@ def test_components(spark: SparkSession, tmp_path_factory: pytest.TempPathFactor
         for one, other in edges:
             least[one] = least[other] = min(least[one], least[other])
     table = spark.createDataFrame(sorted(edges), "subject long, object long")
-    found = closures.components(table, str(tmp_path_factory.mktemp("stars")))
+    found = components(table, str(tmp_path_factory.mktemp("stars")))
     stars = {node: component for node, component in found.collect()}  # noqa: C416 (rows are no pairs)
     assert stars == {node: component for node, component in least.items() if node != component}
 

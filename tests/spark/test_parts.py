@@ -45,7 +45,7 @@ def batches(rows: list[tuple[int, int, str]], size: int) -> Iterator[pa.RecordBa
 def test_chunks_have_all_statements_once(rows: list[tuple[int, int, str]], size: int, chunk: int) -> None:
     """However lines come in batches, and however large chunks are."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parse_chunks, "STATEMENTS_A_CHUNK", chunk)
+        patch.setattr(parse_chunks, "STATEMENTS_PER_CHUNK", chunk)
         task = parse_chunks._Task(7, {n: n for n in (1, 2, 3)}, dict.fromkeys((1, 2, 3), "nt"))
         found = pa.Table.from_batches(task.rows(batches(rows, size)), parse_chunks._ARROW).to_pylist()
     names: dict[int, dict[int, str]] = {}

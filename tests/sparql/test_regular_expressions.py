@@ -9,7 +9,7 @@ from rdflib import XSD, Graph, Literal, URIRef
 from rdflib.term import Node
 from tests.timing import at_most
 
-from corollary.expressions.regular_expressions import FEW, PatternTooLarge
+from corollary.expressions.regular_expressions import MAX_TEXTS_TRIED_FIRST, PatternTooLarge
 from corollary.kernels.limits import LimitExceeded
 from corollary.sparql.expressions import Expressions
 from corollary.store import CorollaryStore
@@ -87,7 +87,7 @@ def test_an_error_is_neither_true_nor_false() -> None:
 
 
 def test_constant_patterns_are_matched_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = graph_of(Literal(f"w{number}") for number in range(2 * FEW))
+    graph = graph_of(Literal(f"w{number}") for number in range(2 * MAX_TEXTS_TRIED_FIRST))
     monkeypatch.setattr(Expressions, "_over_rows", None)
     assert len(kept(graph, 'REGEX(?o, "1$") && REGEX(STR(?o), "^W", "i")')) == 13
 
@@ -165,6 +165,6 @@ def test_a_rule_whose_match_does_not_end() -> None:
 
 
 def test_surrogates_in_data() -> None:
-    texts = [Literal("a\ud800"), *(Literal(f"b{number}") for number in range(2 * FEW))]
+    texts = [Literal("a\ud800"), *(Literal(f"b{number}") for number in range(2 * MAX_TEXTS_TRIED_FIRST))]
     graph = graph_of(texts)
     assert kept(graph, 'REGEX(?o, "^.7?.$")') >= {texts[0], Literal("b7"), Literal("b77")}

@@ -80,7 +80,7 @@ def test_texts_can_be_looked_up_without_being_entered() -> None:
 
 
 def test_what_was_found_of_late_does_not_grow_without_end(monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr("corollary.terms.dictionary.MOST_RECENT", 3)
+    monkeypatch.setattr("corollary.terms.dictionary.MAX_RECENT_IDS", 3)
     dictionary = TermDictionary()
     texts = [f"<ex:{number}>" for number in range(10)]
     ids = encode_together(dictionary, texts)

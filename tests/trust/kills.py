@@ -710,7 +710,9 @@ def run(kills: int, seed: int, scratch: Path, *, journal: bool = True) -> Summar
 def warm_up() -> None:
     """Import and load all that workers need, so that each of them starts within milliseconds."""
     warnings.simplefilter("ignore")
-    patch.object(compiled, "SMALL", sys.maxsize).start()  # nobody lives long enough to compile
+    patch.object(
+        compiled, "MIN_ELEMENTS_TO_COMPILE", sys.maxsize
+    ).start()  # nobody lives long enough to compile
     for rules in ("none", "rhodf"):
         store = CorollaryStore(rules=rules)
         for number in range(1, 8):

@@ -37,12 +37,12 @@ from corollary.loaders.formats import (
 )
 from corollary.loaders.jsonld import ShallowJSON
 from corollary.loaders.rdfxml import OWLXML, Markup
+from corollary.loaders.tuning import MAX_CHARACTERS_QUOTED
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _POSITION = re.compile(r"^Parser error (at|between) line .*?: ")
-_LONGEST_QUOTED_LINE = 160
 
 
 def size_of(name: str) -> int:
@@ -218,7 +218,7 @@ def syntax_error(
     if not line:
         return input_error(f"{name}: not {format.name}", remedy, detail=reason, hint=hint)
     text = text.rstrip("\r\n").replace("\t", " ")
-    shown = text if len(text) <= _LONGEST_QUOTED_LINE else ""
+    shown = text if len(text) <= MAX_CHARACTERS_QUOTED else ""
     return input_error(
         f"not {format.name}", remedy, Span(name, line, column, shown), detail=reason, hint=hint
     )

@@ -32,11 +32,11 @@ from corollary.loaders.encoded_format import (
     INFERRED,
     KIND_NAMES,
     MANIFEST,
-    ROWS_A_GROUP,
     TERMS,
     EncodedDataSet,
 )
 from corollary.loaders.formats import input_error
+from corollary.loaders.tuning import ROWS_PER_GROUP
 from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, TermDictionary
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _write(folder: Path, name: str, table: pyarrow.Table) -> dict[str, Any]:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     parquet.write_table(
-        table, path, row_group_size=ROWS_A_GROUP, compression="zstd", use_dictionary=["graph", "predicate"]
+        table, path, row_group_size=ROWS_PER_GROUP, compression="zstd", use_dictionary=["graph", "predicate"]
     )
     with path.open("rb") as file:
         os.fsync(file.fileno())

@@ -18,8 +18,6 @@ EXPLICIT = "facts/explicit"
 INFERRED = "facts/inferred"
 GRAPHS = "facts/graphs"
 
-ROWS_A_GROUP = 1 << 20
-"""Rows of a Parquet row group. A reader that needs one predicate can skip whole row groups."""
 
 KIND_NAMES = {Kind.IRI: "iri", Kind.BLANK_NODE: "blank_node", Kind.LITERAL: "literal"}
 COLUMNS = ("predicate", "subject", "object")

@@ -1,7 +1,7 @@
 """Files in folders, and the bytes of a document in chunks of whole lines, read and parsed ahead.
 
-Invariant: chunks are returned in document order, whichever thread parsed them. At most ``THREADS`` + 2 chunks
-are in memory.
+Invariant: chunks are returned in document order, whichever thread parsed them. At most
+``READING_THREADS`` + 2 chunks are in memory.
 """
 
 from __future__ import annotations
@@ -19,12 +19,7 @@ import numpy as np
 from corollary.kernels.byte_texts import Bytes
 from corollary.loaders.encoded_format import is_encoded
 from corollary.loaders.formats import FORMATS, STANDARD_STREAM, FileKind, input_error
-
-CHUNK = 1 << 20
-"""Size of a chunk in bytes: small enough to stay in the processor's cache while it is parsed."""
-
-THREADS = 2
-"""Number of threads that read and parse, while the calling thread numbers terms."""
+from corollary.loaders.tuning import BYTES_PER_CHUNK, READING_THREADS
 
 Parsed = TypeVar("Parsed")
 
@@ -53,7 +48,7 @@ def files_in(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     return names
 
 
-def chunks_of_lines(head: bytes, stream: BinaryIO, size: int = CHUNK) -> Iterator[Bytes]:
+def chunks_of_lines(head: bytes, stream: BinaryIO, size: int = BYTES_PER_CHUNK) -> Iterator[Bytes]:
     """Yield the bytes of ``head`` and then of ``stream`` as writable arrays. All but the last end in LF."""
     pieces = chain(
         (head[start : start + size] for start in range(0, len(head), size)),
@@ -76,7 +71,7 @@ def parsed_ahead(chunks: Iterator[Bytes], parse: Callable[[Bytes], Parsed]) -> I
 
     An exception in a thread is raised here, at the position of its chunk.
     """
-    with ThreadPoolExecutor(THREADS) as pool:
+    with ThreadPoolExecutor(READING_THREADS) as pool:
         reading = pool.submit(next, chunks, None)
         parsing: deque[Future[Parsed]] = deque()
         while True:
@@ -84,7 +79,7 @@ def parsed_ahead(chunks: Iterator[Bytes], parse: Callable[[Bytes], Parsed]) -> I
             if chunk is not None:
                 reading = pool.submit(next, chunks, None)
                 parsing.append(pool.submit(parse, chunk))
-            while parsing and (chunk is None or len(parsing) > THREADS):
+            while parsing and (chunk is None or len(parsing) > READING_THREADS):
                 yield parsing.popleft().result()
             if chunk is None:
                 return

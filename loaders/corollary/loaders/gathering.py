@@ -15,14 +15,8 @@ import numpy as np
 from corollary.columns import grouped
 from corollary.columns.pairs import Pairs, pack
 from corollary.kernels.sorted import Keys
-from corollary.loaders.files import THREADS
+from corollary.loaders.tuning import MAX_FACTS_SORTED_HERE, READING_THREADS, ROWS_PER_BLOCK
 from corollary.terms.dictionary import Ids
-
-ROWS_A_BLOCK = 1 << 20
-"""Number of buffered rows at which the buffer is partitioned."""
-
-FACTS_A_TASK = 1 << 14
-"""Partitions of at most this many facts are sorted by the calling thread: starting a task would cost more."""
 
 _NO_GRAPH = 0
 
@@ -39,7 +33,7 @@ class Gathering:
         """Add rows: subject, predicate, object, optionally graph. All calls have the same columns."""
         self._block.append(rows)
         self._waiting += len(rows)
-        if self._waiting >= ROWS_A_BLOCK:
+        if self._waiting >= ROWS_PER_BLOCK:
             self._part()
 
     def facts(self) -> dict[tuple[int, int], Pairs]:
@@ -52,9 +46,11 @@ class Gathering:
             keys = parts.pop(name)
             return Pairs.of(np.concatenate(keys) if len(keys) > 1 else keys[0])
 
-        with ThreadPoolExecutor(THREADS) as pool:
+        with ThreadPoolExecutor(READING_THREADS) as pool:
             sizes = {name: sum(keys.size for keys in parts[name]) for name in names}
-            large = {name: pool.submit(sorted_part, name) for name in names if sizes[name] > FACTS_A_TASK}
+            large = {
+                name: pool.submit(sorted_part, name) for name in names if sizes[name] > MAX_FACTS_SORTED_HERE
+            }
             return {name: large[name].result() if name in large else sorted_part(name) for name in names}
 
     def _part(self) -> None:

@@ -31,6 +31,12 @@ from corollary.loaders.labels import free_label
 from corollary.loaders.line_kernel import find_terms
 from corollary.loaders.ntriples import BadLine, parse_line, unsupported
 from corollary.loaders.translating import Translation
+from corollary.loaders.tuning import (
+    MIN_BYTES_IF_COMPILED,
+    MIN_BYTES_TO_COMPILE,
+    TRIPLES_PER_CHUNK_READ,
+    USUAL_COMPRESSION,
+)
 from corollary.terms.dictionary import Ids, TermDictionary
 
 Columns = tuple[Ids, Ids, Ids]
@@ -39,16 +45,6 @@ Columns = tuple[Ids, Ids, Ids]
 Progress = Callable[[str, int, float | None], None]
 """Callback for progress: the current activity, triples so far, share done (0 to 1; None if unknown)."""
 
-TRIPLES_A_CHUNK = 1 << 16
-
-SMALL = 1 << 23
-"""Line documents of fewer bytes are parsed by pyoxigraph: loading the compiled loops would take longer."""
-
-TINY = 1 << 12
-"""As ``SMALL``, but if the compiled loops are loaded already."""
-
-USUAL_COMPRESSION = 10
-"""Estimated compression ratio of N-Triples, used to decide whether an input is small."""
 
 MEGABYTE = 1_000_000
 
@@ -89,7 +85,7 @@ class DocumentTerms(dict[object, int]):
         width = 3 if self.graph is None else 4
         wanted = compress(chain.from_iterable(quads), cycle((1, 1, 1, width - 3)))
         ids = map(self.__getitem__, wanted)
-        while len(chunk := np.fromiter(islice(ids, width * TRIPLES_A_CHUNK), np.uint32)):
+        while len(chunk := np.fromiter(islice(ids, width * TRIPLES_PER_CHUNK_READ), np.uint32)):
             yield chunk.reshape(-1, width)
 
 
@@ -186,8 +182,10 @@ def in_turn(documents: Sequence[Document], read: Reader, progress: Progress | No
         size * (USUAL_COMPRESSION if document.compression else 1)
         for size, document in zip(sizes, documents, strict=True)
     )
-    limit = min(TINY, SMALL) if find_terms.is_compiled else SMALL
-    small = limit if expected < SMALL else 0  # many small documents are large in sum
+    limit = (
+        min(MIN_BYTES_IF_COMPILED, MIN_BYTES_TO_COMPILE) if find_terms.is_compiled else MIN_BYTES_TO_COMPILE
+    )
+    small = limit if expected < MIN_BYTES_TO_COMPILE else 0  # many small documents are large in sum
     triples = before = 0
     for document, size in zip(documents, sizes, strict=True):
         for rows, bytes_read in read(document, small):
@@ -209,7 +207,7 @@ def document_rows(
     new_label: Callable[[], str] | None = None,
     skipped: list[BadLine] | None = None,
     prefixes: dict[str, str] | None = None,
-    small: int = SMALL,
+    small: int = MIN_BYTES_TO_COMPILE,
 ) -> Iterator[tuple[Ids, int]]:
     """Yield the rows of a document as arrays, each with the number of bytes read so far.
 

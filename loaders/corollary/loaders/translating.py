@@ -11,11 +11,9 @@ import numpy as np
 
 from corollary.columns.pairs import Pairs, firsts, pack, seconds
 from corollary.kernels.sorted import Column
+from corollary.loaders.tuning import TERMS_PER_CALL
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Ids, Kind, TermDictionary
 from corollary.terms.texts import Texts, TextTable
-
-TERMS_AT_ONCE = 1 << 18
-"""Number of terms looked up in one call of a kernel."""
 
 
 def new_labels(count: int) -> TextTable:
@@ -35,10 +33,10 @@ class Translation:
                 table = new_labels(len(table))
             offsets, content = table.offsets(), table.content()
             ids: Ids = np.empty(len(table), np.uint32)
-            for start in range(0, len(table), TERMS_AT_ONCE):
-                some = offsets[start : start + TERMS_AT_ONCE + 1]
+            for start in range(0, len(table), TERMS_PER_CALL):
+                some = offsets[start : start + TERMS_PER_CALL + 1]
                 texts = Texts.of(content, some[:-1], np.diff(some))
-                target.encode_texts(texts, ids[start : start + TERMS_AT_ONCE], (kind,))
+                target.encode_texts(texts, ids[start : start + TERMS_PER_CALL], (kind,))
             self._ids.append(ids)
 
     def id(self, term: int) -> int:

@@ -23,12 +23,8 @@ from pyoxigraph import RdfFormat
 from corollary.language.errors import Hint
 from corollary.loaders.formats import LINE_FORMATS, STANDARD_STREAM, FileKind, format_of, input_error
 from corollary.loaders.reading import Columns
+from corollary.loaders.tuning import GZIP_LEVEL, TRIPLES_PER_CHUNK_WRITTEN
 from corollary.terms.dictionary import Ids, TermDictionary
-
-TRIPLES_A_CHUNK = 1 << 15
-
-GZIP_LEVEL = 4
-"""More than half of the best compression, in a fifth of its time."""
 
 PREFIXES = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -145,9 +141,9 @@ def _check_element_names(predicates: Ids, dictionary: TermDictionary) -> None:
 
 
 def _lines(columns: Columns, dictionary: TermDictionary) -> Iterator[bytes]:
-    """Yield N-Triples text, ``TRIPLES_A_CHUNK`` lines at a time."""
+    """Yield N-Triples text, ``TRIPLES_PER_CHUNK_WRITTEN`` lines at a time."""
     s, p, o = columns
-    for start in range(0, len(s), TRIPLES_A_CHUNK):
-        chunk = slice(start, start + TRIPLES_A_CHUNK)
+    for start in range(0, len(s), TRIPLES_PER_CHUNK_WRITTEN):
+        chunk = slice(start, start + TRIPLES_PER_CHUNK_WRITTEN)
         texts = (dictionary.decode_all(column[chunk].tolist()) for column in (s, p, o))
         yield "".join([f"{a} {b} {c} .\n" for a, b, c in zip(*texts, strict=True)]).encode()

@@ -20,6 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.closure.reachability import Part, Paths, close_keys
+from corollary.closure.tuning import MAX_EDGES_BY_PRODUCT, MIN_FACTS_PER_NEW_FACT
 from corollary.columns import Relation
 from corollary.columns.pairs import (
     NO_KEYS,
@@ -37,12 +38,6 @@ from corollary.columns.pairs import (
     union,
 )
 from corollary.kernels.sorted import Keys
-
-MAX_EDGES_BY_PRODUCT = 4
-"""Edges: so few new ones are joined one by one with what reaches them and what they reach."""
-
-MIN_KNOWN_PER_NEW = 32
-"""External facts and edges per new one: with fewer, the whole closure is computed anew."""
 
 
 class MaintainedClosure:
@@ -93,7 +88,7 @@ class MaintainedClosure:
             self._edges = self._edges.plus(new_edges)
             known = len(self.external) + len(self._edges)
         is_few = self._edges is None and new.size <= MAX_EDGES_BY_PRODUCT
-        if not is_few and MIN_KNOWN_PER_NEW * max(new.size, new_edges.size) > known:
+        if not is_few and MIN_FACTS_PER_NEW_FACT * max(new.size, new_edges.size) > known:
             return None
         if is_few:
             return _by_product(np.concatenate((new, swap(new))) if self.symmetric else new, closed)

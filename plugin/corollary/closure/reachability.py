@@ -16,6 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.closure.strong_components import Components, Nodes, compressed, words_for
+from corollary.closure.tuning import (
+    MAX_IDS_PER_TERM,
+    MAX_WORDS_PER_BLOCK,
+    MAX_WORDS_PER_EDGE,
+    PAIRS_PER_WORD,
+    WORDS_PER_STEP,
+)
 from corollary.columns import Relation
 from corollary.columns.pairs import (
     NO_KEYS,
@@ -34,21 +41,6 @@ from corollary.kernels.graph import Bits, meet, walk, write_bits
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Mask
 
-WORDS_AN_EDGE = 16
-"""A matrix of no more words than so many for each edge is made without more ado."""
-
-PAIRS_A_WORD = 2
-"""So many pairs in a list are worth a word of a matrix."""
-
-WORDS_A_STEP = 8
-"""In the time in which a walk reaches one more node, so many words of a matrix are worked out."""
-
-MOST_WORDS = 1 << 22
-"""A matrix that is only looked at is made in blocks of no more words."""
-
-SPARSE_IDS = 8
-"""A table of all ids between the least and the greatest beats searching, up to so many for each term."""
-
 
 def close_keys(edges: Keys, known: Keys = NO_KEYS) -> Keys:
     """The transitive closure of a relation given as packed pairs, sorted and unique.
@@ -60,8 +52,8 @@ def close_keys(edges: Keys, known: Keys = NO_KEYS) -> Keys:
     nodes, start, end = _numbered(edges)
     components = Components.of(nodes.size, start, end)
     words = components.cyclic.size * words_for(nodes.size)
-    if words > WORDS_AN_EDGE * edges.size:
-        paths = components.lists(nodes.astype(np.uint64), PAIRS_A_WORD * words)
+    if words > MAX_WORDS_PER_EDGE * edges.size:
+        paths = components.lists(nodes.astype(np.uint64), PAIRS_PER_WORD * words)
         if paths is not None:
             return difference(sort_keys(paths), known)
     return _written(components.bits(), components.of_node, nodes, nodes, known)
@@ -203,14 +195,14 @@ class Part:
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """Where blocks of columns begin and end, such that a matrix of one has few words."""
-        size = 64 * max(1, MOST_WORDS // max(self.size, 1))
+        size = 64 * max(1, MAX_WORDS_PER_BLOCK // max(self.size, 1))
         return ((first, min(first + size, self.nodes.size)) for first in range(0, self.nodes.size, size))
 
     def walked(self) -> Keys | None:
         """All pairs (source, node) that paths join, sorted; None if matrices take less time."""
         offsets, successors = compressed(self.size, self.start, self.end)
         closed = np.zeros(self.sources.size + 1, np.int64)
-        most = self.size * words_for(self.size) // WORDS_A_STEP
+        most = self.size * words_for(self.size) // WORDS_PER_STEP
         room = min(4 * self.start.size + 16, most)
         while True:
             reserve(8 * room)
@@ -260,7 +252,7 @@ def _numbers(terms: Column, nodes: Column) -> Nodes:
     if not nodes.size or not terms.size:
         return np.full(terms.size, -1)
     least, greatest = int(nodes[0]), int(nodes[-1])
-    if greatest - least > SPARSE_IDS * max(nodes.size, terms.size):
+    if greatest - least > MAX_IDS_PER_TERM * max(nodes.size, terms.size):
         places = np.minimum(np.searchsorted(nodes, terms), nodes.size - 1)
         places[nodes[places] != terms] = -1
         return places

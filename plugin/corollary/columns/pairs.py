@@ -18,9 +18,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.compiled import MANY, SMALL, go_on
+from corollary.columns.tuning import MAX_KEYS_FOR_NP_SORT, SLOW_SECONDS_PER_KEY
+from corollary.kernels.compiled import go_on
 from corollary.kernels.interrupts import undisturbed
-from corollary.kernels.limits import FEW_ROWS, reserve
+from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.kernels.sorted import compose as compose_kernel
 from corollary.kernels.sorted import contains as contains_kernel
@@ -29,6 +30,7 @@ from corollary.kernels.sorted import follow as follow_kernel
 from corollary.kernels.sorted import locate as locate_kernel
 from corollary.kernels.sorted import union as union_kernel
 from corollary.kernels.sorting import sort_by_digits
+from corollary.kernels.tuning import MAX_ROWS_UNRESERVED, MIN_ELEMENTS_FOR_THREAD, MIN_ELEMENTS_TO_COMPILE
 
 HALF = np.uint64(32)
 LOW_HALF = np.uint64(0xFFFFFFFF)
@@ -37,11 +39,6 @@ Integer = TypeVar("Integer", bound=np.integer[Any])
 
 NO_KEYS: Keys = np.empty(0, np.uint64)
 
-FEW_TO_SORT = 2000
-"""Keys up to which ``np.sort`` is at least as fast as the radix sort."""
-
-SLOW_TO_SORT = 10e-9
-"""Seconds per key of ``np.sort`` on a small array. On slower processors the radix sort is preferred."""
 
 DIGITS = (8, 9, 10)
 """Candidate digit widths of the radix sort, in bits. With wider digits, writes miss the fastest cache."""
@@ -67,7 +64,7 @@ def seconds(keys: Keys) -> Column:
 
 def swap(keys: Keys) -> Keys:
     """The inverse of every pair, in the order of ``keys``. The result is not sorted."""
-    if keys.size > FEW_ROWS:
+    if keys.size > MAX_ROWS_UNRESERVED:
         reserve(2 * keys.nbytes)
     by_object = keys >> HALF
     by_object |= keys << HALF
@@ -81,9 +78,9 @@ def sort_keys(keys: Keys, *, by_first: bool = False) -> Keys:
     differ in few bits. The radix sort takes 8 to 15 ns per key, half of that with ``by_first``. ``np.sort``
     takes 5 to 65 ns per key, depending on the processor.
     """
-    few = FEW_TO_SORT if sort_by_digits.is_compiled else SMALL
+    few = MAX_KEYS_FOR_NP_SORT if sort_by_digits.is_compiled else MIN_ELEMENTS_TO_COMPILE
     if keys.size <= few or not (by_first or _comparing_is_slow()):
-        if keys.size > MANY:
+        if keys.size > MIN_ELEMENTS_FOR_THREAD:
             undisturbed(keys.sort)
         else:
             keys.sort()
@@ -103,7 +100,7 @@ def sort_keys(keys: Keys, *, by_first: bool = False) -> Keys:
 def order_of(column: NDArray[Any]) -> Rows:
     """The row numbers of a column in ascending order of its values (stable)."""
     reserve(16 * column.size)
-    if column.size > MANY:
+    if column.size > MIN_ELEMENTS_FOR_THREAD:
         return undisturbed(partial(np.argsort, column, kind="stable"))
     return np.argsort(column, kind="stable")
 
@@ -112,7 +109,7 @@ def order_of(column: NDArray[Any]) -> Rows:
 def _comparing_is_slow() -> bool:
     """Whether ``np.sort`` is slow on this processor: measured once, on 8,192 keys."""
     keys = np.random.default_rng(0).integers(0, 1 << 42, 8192, np.uint64)
-    return min(repeat(lambda: np.sort(keys), number=1, repeat=5)) > SLOW_TO_SORT * keys.size
+    return min(repeat(lambda: np.sort(keys), number=1, repeat=5)) > SLOW_SECONDS_PER_KEY * keys.size
 
 
 def _digits(varying: int, width: int) -> list[int]:
@@ -130,7 +127,7 @@ def _digits(varying: int, width: int) -> list[int]:
 
 def sorted_unique(keys: Keys) -> Keys:
     """A sorted copy without duplicates."""
-    if keys.size > FEW_ROWS:
+    if keys.size > MAX_ROWS_UNRESERVED:
         reserve(keys.nbytes)
     keys = sort_keys(keys.copy())
     if keys.size > 1:
@@ -149,9 +146,11 @@ def ascending(keys: Keys) -> Keys:
 
 def distinct(column: NDArray[Integer]) -> NDArray[Integer]:
     """The distinct values of a column, ascending."""
-    if column.size > FEW_ROWS:
+    if column.size > MAX_ROWS_UNRESERVED:
         reserve(column.nbytes)
-    column = np.sort(column) if column.size <= MANY else undisturbed(partial(np.sort, column))
+    column = (
+        np.sort(column) if column.size <= MIN_ELEMENTS_FOR_THREAD else undisturbed(partial(np.sort, column))
+    )
     return distinct_of_sorted(column)
 
 
@@ -209,7 +208,7 @@ def union(left: Keys, right: Keys) -> Keys:
         return left
     if not left.size:
         return right
-    if left.size + right.size > FEW_ROWS:
+    if left.size + right.size > MAX_ROWS_UNRESERVED:
         reserve(left.nbytes + right.nbytes)
     merged: Keys = np.empty(left.size + right.size, np.uint64)
     size = union_kernel(left, right, merged)
@@ -225,7 +224,7 @@ def join(keys: Keys, probes: Column) -> tuple[Rows, Column]:
     starts: Rows = np.empty(probes.size, np.int64)
     counts: Rows = np.empty(probes.size, np.int64)
     total = locate_kernel(keys, probes, starts, counts) if keys.size and probes.size else 0
-    if total > FEW_ROWS:
+    if total > MAX_ROWS_UNRESERVED:
         reserve(12 * total)
     rows: Rows = np.empty(total, np.int64)
     values: Column = np.empty(total, np.uint32)

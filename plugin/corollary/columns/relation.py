@@ -1,9 +1,9 @@
 """All facts of one predicate: a sorted base, and a small overlay of later additions and removals.
 
 A ``Relation`` is an immutable value. A change creates a new relation that shares the base. A snapshot is
-therefore a reference, and a reader never sees a later change. When the overlay exceeds 1/FOLD_FRACTION of the
-base, the overlay is folded into a new base. Cost: an update merges into the overlay only; n insertions fold
-O(log n) times, because each fold enlarges the base by a constant factor.
+therefore a reference, and a reader never sees a later change. When the overlay exceeds
+1/MIN_BASE_PER_OVERLAY of the base, the overlay is folded into a new base. Cost: an update merges into the
+overlay only; n insertions fold O(log n) times, because each fold enlarges the base by a constant factor.
 
 The facts are (base - removed) + added. Invariants: ``added`` is disjoint from ``base``; ``removed`` is a
 subset of ``base``.
@@ -28,11 +28,9 @@ from corollary.columns.pairs import (
     sort_keys,
     union,
 )
+from corollary.columns.tuning import MIN_BASE_PER_OVERLAY
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.terms.dictionary import FIRST_LITERAL
-
-FOLD_FRACTION = 8
-"""The overlay is folded into the base when FOLD_FRACTION * |overlay| > |base|."""
 
 FIRST_LITERAL_KEY = FIRST_LITERAL << 32
 """The smallest key whose subject is a literal."""
@@ -45,7 +43,7 @@ class Relation:
 
     def __init__(self, base: Pairs = NO_PAIRS, added: Pairs = NO_PAIRS, removed: Pairs = NO_PAIRS) -> None:
         overlay = added.keys.size + removed.keys.size
-        if FOLD_FRACTION * overlay > base.keys.size:
+        if MIN_BASE_PER_OVERLAY * overlay > base.keys.size:
             base, added, removed = base.minus(removed).plus(added), NO_PAIRS, NO_PAIRS
         self._parts = (base, added, removed)  # one attribute: folding does not disturb concurrent readers
         self._size = base.keys.size + added.keys.size - removed.keys.size

@@ -23,6 +23,7 @@ from corollary.columns.pairs import (
     seconds,
 )
 from corollary.columns.relation import EMPTY, Relation
+from corollary.columns.tuning import MAX_IDS_IN_TABLE
 from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.terms.dictionary import KIND_SHIFT, Kind
 
@@ -30,9 +31,6 @@ Columns = tuple[Column, Column, Column]
 
 FIRST_VIRTUAL = Kind.RESERVED << KIND_SHIFT
 """The smallest predicate id of a virtual relation. Variables are never bound to virtual relations."""
-
-DENSE_PREDICATES = 1 << 26
-"""Ids below which ``grouped`` uses a table indexed by id instead of binary searches."""
 
 
 class TripleIndex:
@@ -205,7 +203,7 @@ def grouped(groups: Column, keys: NDArray[Integer]) -> Iterator[tuple[int, NDArr
     if names.size == 1:
         yield int(names[0]), keys
         return
-    if names[-1] < DENSE_PREDICATES:
+    if names[-1] < MAX_IDS_IN_TABLE:
         table = np.zeros(int(names[-1]) + 1, np.uint32)
         table[names] = np.arange(names.size, dtype=np.uint32)
         codes = table[groups]

@@ -20,6 +20,7 @@ from corollary.columns.pairs import Pairs, union
 from corollary.evaluate.assignment import FACT, Assignment, ModuleAssignment
 from corollary.evaluate.fixpoint import Fixpoint, Progress
 from corollary.evaluate.rule_modules import RuleModules
+from corollary.evaluate.tuning import MAX_FACTS_PER_LOST_FACT, MAX_LATE_FACTS_LISTED
 from corollary.execute.batches import Batch, join
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import emit, extend, family_rows
@@ -34,16 +35,6 @@ from corollary.program.compiled_program import VALUE_BUILTINS, CompiledProgram, 
 from corollary.program.dependencies import live_edges
 from corollary.program.edges import Edge
 from corollary.program.stratify import Strata, Suspension, negative_cycles, stratify
-
-MAX_LATE_FACTS = 3
-"""Late facts that a message names for a suspended rule."""
-
-SECONDS_A_REMOVAL = 1e-6
-"""Seconds per removed fact: the estimate for a deletion strategy before anything is measured."""
-
-MAX_FACTS_PER_LOST_FACT = 32
-"""Facts. When rules are removed, the affected predicates are emptied and derived again if they have at most
-this many facts for each fact that may be lost. Otherwise a deletion strategy follows these facts."""
 
 
 def tables(context: ExecutionContext, facts: TripleIndex) -> Tables:
@@ -406,10 +397,10 @@ class Engine:
                     late = tuple(
                         (key >> 32, predicate, key & 0xFFFFFFFF)
                         for predicate, parts in facts.items()
-                        for key in np.concatenate(parts)[:MAX_LATE_FACTS].tolist()
+                        for key in np.concatenate(parts)[:MAX_LATE_FACTS_LISTED].tolist()
                     )
                     if late and rule.number not in found:
-                        found[rule.number] = Suspension(late=late[:MAX_LATE_FACTS])
+                        found[rule.number] = Suspension(late=late[:MAX_LATE_FACTS_LISTED])
         if found:
             index = self.fixpoint.index
             edges = live_edges(self.compiled, index, tables(self.context, index))

@@ -21,14 +21,13 @@ import numpy as np
 
 from corollary.columns import Candidates, Relation, TripleIndex
 from corollary.columns.pairs import Pairs, ascending, sort_keys, union
-from corollary.kernels.limits import FEW_ROWS, at, derived
+from corollary.evaluate.tuning import MAX_ARRAYS_MERGED
+from corollary.kernels.limits import at, derived
 from corollary.kernels.sorted import Keys
+from corollary.kernels.tuning import MAX_ROWS_UNRESERVED
 from corollary.modules.module import Module
 
 Progress = Callable[[str, int], None]
-
-FEW_PARTS = 8
-"""Arrays of candidates. Up to this many are merged as sorted runs, more are concatenated and sorted."""
 
 
 class Fixpoint:
@@ -114,7 +113,7 @@ class Fixpoint:
             if self.journal is not None:
                 self.journal.setdefault(predicate, []).append(new.keys)
             if origin is not None:
-                if len(new) > FEW_ROWS:
+                if len(new) > MAX_ROWS_UNRESERVED:
                     at(f"{origin.name}, facts of {self._name_of(predicate)}")
                 derived(len(new))
                 self.watch(origin, predicate, new)
@@ -134,8 +133,8 @@ class Fixpoint:
 
 
 def _joined(parts: list[Keys]) -> Keys:
-    """All keys: sorted and unique for at most ``FEW_PARTS`` parts, else concatenated as they are."""
-    if len(parts) > FEW_PARTS:
+    """All keys: sorted and unique for at most ``MAX_ARRAYS_MERGED`` parts, else concatenated as they are."""
+    if len(parts) > MAX_ARRAYS_MERGED:
         return np.concatenate(parts)
     return reduce(union, sorted(map(ascending, parts), key=len))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from corollary.evaluate.tuning import MAX_CLASHES_LISTED
 from corollary.execute.batches import Batch
 from corollary.kernels.sorted import Rows
 from corollary.language import Pair, Rule, Term, Variable, constant_text, variables
@@ -14,9 +15,6 @@ from corollary.program.compile import CompiledRule, is_virtual
 from corollary.terms.dictionary import TermDictionary
 
 Fact = tuple[int, int, int]
-
-MOST_CLASHES = 1000
-"""Clashes of one constraint that are listed. Further ones are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ class Inconsistency:
 def clashes(
     rule: CompiledRule, written: Rule, batch: Batch, dictionary: TermDictionary
 ) -> tuple[list[Inconsistency], int]:
-    """The first ``MOST_CLASHES`` clashes among the bindings of a constraint's body, and the number of all.
+    """The first MAX_CLASHES_LISTED clashes among the bindings of a constraint's body, and the number of all.
 
     ``written`` is the rule with its list patterns. Bindings with the same set of facts and pairs, such as
     ``?x, ?y`` swapped in a symmetric body, are one clash; if not all are listed, the number counts bindings.
@@ -61,7 +59,7 @@ def clashes(
     hidden = {-1 - number for number, name in enumerate(rule.names) if name not in named}
     if hidden:
         batch = batch.take(_first_of_each(batch, [v for v in batch.columns if v not in hidden]))
-    shown = batch.take(np.arange(min(batch.size, 2 * MOST_CLASHES)))
+    shown = batch.take(np.arange(min(batch.size, 2 * MAX_CLASHES_LISTED)))
     columns = {variable: column.tolist() for variable, column in shown.columns.items()}
 
     def value(term: int, row: int) -> int:
@@ -86,8 +84,8 @@ def clashes(
         if key not in found or text < found[key][0]:
             found[key] = text, clash
     told = [clash for _, clash in sorted(found.values(), key=lambda each: each[0])]
-    is_all = shown.size == batch.size and len(told) <= MOST_CLASHES
-    return told[:MOST_CLASHES], len(told) if is_all else batch.size
+    is_all = shown.size == batch.size and len(told) <= MAX_CLASHES_LISTED
+    return told[:MAX_CLASHES_LISTED], len(told) if is_all else batch.size
 
 
 def _first_of_each(batch: Batch, wanted: list[int]) -> Rows:

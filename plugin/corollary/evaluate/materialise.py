@@ -87,7 +87,7 @@ class Materialisation:
 
     @property
     def inconsistencies(self) -> tuple[Inconsistency, ...]:
-        """The inconsistencies, up to ``MOST_CLASHES`` per constraint."""
+        """The inconsistencies, up to ``MAX_CLASHES_LISTED`` per constraint."""
         return self._clashes[0]
 
     @property

@@ -15,17 +15,11 @@ import numpy as np
 
 from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import ascending, compose, firsts, order_of, pack, seconds, slice_of
-from corollary.kernels.limits import FEW_ROWS, check, reserve
+from corollary.execute.tuning import MAX_RELATIONS_TRIED, MIN_ROWS_TO_COMPOSE, MIN_WAYS_PER_PAIR
+from corollary.kernels.limits import check, reserve
 from corollary.kernels.sorted import Column, Mask, Rows
+from corollary.kernels.tuning import MAX_ROWS_UNRESERVED
 from corollary.program.compile import Atom
-
-MANY_PREDICATES = 64
-"""Predicates. With more, a free predicate is looked up in the directories of subjects or objects."""
-
-MANY_ROWS = 4096
-WAYS_A_PAIR = 4
-"""``join_for`` composes relations instead of joining row by row if the batch has at least ``MANY_ROWS`` rows,
-and the join would return at least ``WAYS_A_PAIR`` rows for each row of its two inputs."""
 
 
 @dataclass(slots=True)
@@ -48,7 +42,7 @@ class Batch:
     def take(self, rows: Rows | Mask) -> Batch:
         """The rows at these positions, or those where the mask is true."""
         size = int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else int(rows.size)
-        if size > FEW_ROWS:
+        if size > MAX_ROWS_UNRESERVED:
             reserve(4 * size * len(self.columns))
         columns = {variable: column[rows] for variable, column in self.columns.items()}
         return Batch(size, columns)
@@ -68,7 +62,7 @@ def join(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
     """Extend every row of the batch by every fact that matches the atom. Duplicates are kept."""
     if not batch.size:
         return Batch.none()
-    if batch.size > FEW_ROWS:
+    if batch.size > MAX_ROWS_UNRESERVED:
         check()
     if atom.p >= 0:
         return _join_relation(batch, atom, facts.relation(atom.p))
@@ -85,11 +79,17 @@ def join_for(batch: Batch, atom: Atom, facts: TripleIndex, wanted: Collection[in
     bound, free = (atom.s, atom.o) if atom.s in batch.columns else (atom.o, atom.s)
     others = set(wanted) - {free}
     is_path = atom.p >= 0 and free < 0 and bound in batch.columns and free not in batch.columns
-    if batch.size < MANY_ROWS or not is_path or len(wanted) != 2 or len(others) != 1 or bound in others:
+    if (
+        batch.size < MIN_ROWS_TO_COMPOSE
+        or not is_path
+        or len(wanted) != 2
+        or len(others) != 1
+        or bound in others
+    ):
         return join(batch, atom, facts)
     relation = facts.relation(atom.p) if bound == atom.s else facts.relation(atom.p).inverse()
     ways = int(relation.subject_counts(batch.columns[bound]).sum())
-    if ways < WAYS_A_PAIR * (batch.size + len(relation)):
+    if ways < MIN_WAYS_PER_PAIR * (batch.size + len(relation)):
         return join(batch, atom, facts)
     (start,) = others
     ways_to = ascending(pack(batch.columns[start], batch.columns[bound]))
@@ -118,7 +118,7 @@ def _join_bound_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch
 def _join_open_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
     """Join where the predicate is free: bind the predicate first, by a directory or to every predicate."""
     predicates = facts.predicates()
-    if len(predicates) > MANY_PREDICATES and (batch.knows(atom.s) or batch.knows(atom.o)):
+    if len(predicates) > MAX_RELATIONS_TRIED and (batch.knows(atom.s) or batch.knows(atom.o)):
         if batch.knows(atom.s):
             directory, end = facts.predicates_of_subjects(), atom.s
         else:

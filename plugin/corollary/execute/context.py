@@ -8,6 +8,7 @@ from __future__ import annotations
 from weakref import WeakKeyDictionary
 
 from corollary.columns import Relation
+from corollary.execute.tuning import MAX_ANSWERS_CACHED
 from corollary.kernels.sorted import Column
 from corollary.program.compile import Condition, Grouping
 from corollary.terms.dictionary import TermDictionary
@@ -17,9 +18,6 @@ Answers = dict[tuple[int, ...], int]
 
 LastGroups = tuple[tuple[Relation, ...], int, dict[int, Column]]
 """The relations that an aggregate was computed from, the number of groups, and their columns."""
-
-MAX_ANSWERS = 1 << 16
-"""Cache entries per condition, about 200 bytes each. A larger cache is emptied."""
 
 
 class ExecutionContext:
@@ -36,7 +34,7 @@ class ExecutionContext:
     def answers(self, condition: Condition) -> Answers:
         """The cache of a condition. The caller may add entries."""
         known = self._answers.get(condition)
-        if known is None or len(known) > MAX_ANSWERS:
+        if known is None or len(known) > MAX_ANSWERS_CACHED:
             known = self._answers[condition] = {}
         return known
 

@@ -14,8 +14,10 @@ from corollary.execute.batches import Batch, distinct_values, join, join_for
 from corollary.execute.context import ExecutionContext
 from corollary.execute.filters import number_rows, select
 from corollary.execute.grouping import group
-from corollary.kernels.limits import FEW_ROWS, current, reserve
+from corollary.execute.tuning import MAX_GUARD_FANOUT, MIN_FACTS_PER_GROUP
+from corollary.kernels.limits import current, reserve
 from corollary.kernels.sorted import Column
+from corollary.kernels.tuning import MAX_ROWS_UNRESERVED
 from corollary.plan.delta_plans import guard_plan
 from corollary.plan.join_order import ordered_atoms
 from corollary.plan.steps import Age, AntiJoin, DeltaPlan, Distinct, Join, Plan, Select, Size
@@ -23,15 +25,6 @@ from corollary.program.compile import Atom, CompiledRule, Grouping, Negation
 
 ROW = 0
 """The column for row numbers. It is no variable: variables are negative."""
-
-
-MIN_ROWS_PER_GROUP = 4
-"""Facts. Only the groups that the batch mentions are computed if every relation of the aggregate has more
-facts than this for each of these groups."""
-
-MAX_GUARD_FANOUT = 4
-"""Rows that a guard probe may return on average per distinct predicate or class. With more, the direct plan
-is run."""
 
 
 def run_delta(
@@ -133,7 +126,7 @@ def _join_groups(
     groups = _last_groups(grouping, facts, context)
     if groups is None and grouping.group and all(map(batch.knows, grouping.group)):
         asked = distinct_rows(batch, grouping.group)
-        if MIN_ROWS_PER_GROUP * asked.size < min(map(sizes(facts), grouping.atoms)):
+        if MIN_FACTS_PER_GROUP * asked.size < min(map(sizes(facts), grouping.atoms)):
             groups = _groups(asked, grouping, facts, rule, context)
     if groups is None:
         groups = _groups(Batch.start(), grouping, facts, rule, context)
@@ -198,7 +191,7 @@ def emit(heads: tuple[Atom, ...], batch: Batch, candidates: Candidates) -> None:
     if not batch.size:
         return
     for head in heads:
-        if batch.size > FEW_ROWS:
+        if batch.size > MAX_ROWS_UNRESERVED:
             reserve(8 * batch.size)
         keys = pack(batch.column(head.s), batch.column(head.o))
         if head.p >= 0:

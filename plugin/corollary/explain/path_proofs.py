@@ -16,19 +16,16 @@ import numpy as np
 from corollary.columns import TripleIndex
 from corollary.columns.pairs import pack
 from corollary.explain.proof import Fact
+from corollary.explain.tuning import (
+    MAX_NODES_FOR_ALL_EDGES,
+    MAX_NODES_FOR_ALL_PATHS,
+    MAX_NODES_FOR_NEAR_EDGES,
+)
 from corollary.kernels.sorted import Keys
 
 Weights = dict[int, int]
 """Lower bounds on the rule applications for edges, by packed pair; the closure's own edges are left out."""
 
-FEW_NODES = 16
-"""Nodes between two ends. With more, the first paths are enough: the fact has too many other instances."""
-
-SOME_NODES = 128
-"""Nodes between two ends. With more, only explicit and near edges are searched."""
-
-MOST_NODES = 1024
-"""Nodes between two ends. With more, only explicit edges are searched."""
 
 HOP = 1 << 20
 """The weight of one rule application; an edge adds 1. So few rule applications come before few edges."""
@@ -71,11 +68,11 @@ class Paths:
             return [(other, 1) for other in given.objects(node) if other in nodes]
 
         found = list(self._paths(start, end, given_edges))
-        if found or len(nodes) > MOST_NODES:
-            return found, bool(found) and len(nodes) > FEW_NODES
+        if found or len(nodes) > MAX_NODES_FOR_NEAR_EDGES:
+            return found, bool(found) and len(nodes) > MAX_NODES_FOR_ALL_PATHS
         near = self._among(predicate, nodes, near=True)
         found = list(self._paths(start, end, near))
-        if (found and len(nodes) > FEW_NODES) or len(nodes) > SOME_NODES:
+        if (found and len(nodes) > MAX_NODES_FOR_ALL_PATHS) or len(nodes) > MAX_NODES_FOR_ALL_EDGES:
             return found, bool(found) and end not in dict(near(start))
         others = self._paths(start, end, self._among(predicate, nodes, near=False))
         return found + [path for path in others if path not in found], False

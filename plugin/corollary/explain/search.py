@@ -27,16 +27,12 @@ from itertools import count, islice
 
 from corollary.evaluate import Materialisation
 from corollary.explain.proof import FALSE, Application, Fact, Given, Proof, Reason, Step
+from corollary.explain.tuning import GROWTH_DIVISOR, MAX_DETOURS
 from corollary.explain.ways import Way, Ways
 
 RULE = 1 << 20
 """The cost of one rule application; the lower bits of a cost count facts that are not expanded."""
 
-GROWTH = 8
-"""The graph grows by about 1/GROWTH before the next choice, since every choice traverses the whole graph."""
-
-DETOURS = 8
-"""Alternatives of a shortest path that are searched, unless ``Effort.eager``."""
 
 Choice = dict[Fact, Way]
 
@@ -72,7 +68,7 @@ class Search:
         self.is_complete = True
         self._goal = goal
         self._effort = effort
-        self._ways = Ways(result, effort.most, 0 if effort.eager else DETOURS)
+        self._ways = Ways(result, effort.most, 0 if effort.eager else MAX_DETOURS)
         self._explicit = result.explicit
         self._graph: dict[Fact, list[Way]] = {} if ways_to_false is None else {FALSE: ways_to_false}
         self._given: dict[Fact, bool] = {goal: False}
@@ -113,7 +109,7 @@ class Search:
             self.is_complete = self.is_complete and self._looked_at <= self._effort.budget
             if not self.is_complete:
                 return None
-            most = max(len(needed), len(self._graph) // GROWTH)
+            most = max(len(needed), len(self._graph) // GROWTH_DIVISOR)
             others = (p for way in choice.values() for p in way.premises if self._is_unknown(p))
             self._look_into(list(dict.fromkeys((*needed, *islice(others, most)))), most)
 

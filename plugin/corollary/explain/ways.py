@@ -24,6 +24,7 @@ from corollary.explain.backward import Backward, leading_to
 from corollary.explain.list_proofs import ListReader
 from corollary.explain.path_proofs import Paths, Weights
 from corollary.explain.proof import FALSE, Application, Fact, Group, Meaning, Reading
+from corollary.explain.tuning import MAX_MATCHES_SHOWN
 from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.language import Constant, Rule, Term, Variable, parse_constant, substitute
 from corollary.language.variables import substitute_element
@@ -34,9 +35,6 @@ from corollary.terms.dictionary import KIND_SHIFT, Kind
 
 Counts = NDArray[np.uint16]
 """NumPy sorts 16-bit integers in linear time."""
-
-MOST_SHOWN = 10
-"""Matches of an aggregate whose facts become premises."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,7 +218,7 @@ class Ways:
         inner = tuple(substitute_element(element, constants) for element in grouping.element.body)
         body = self._compiled(Rule((), inner), rule.number)
         batch = run(full_plan(body, sizes(self._index)), {Age.ALL: self._index}, body, self._context)
-        shown = batch.take(np.argsort(self._inferred(body, batch), kind="stable")[:MOST_SHOWN])
+        shown = batch.take(np.argsort(self._inferred(body, batch), kind="stable")[:MAX_MATCHES_SHOWN])
         backward = Backward(body, Atom(*FALSE))
         return Group(
             grouping.element,

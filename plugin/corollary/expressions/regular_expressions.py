@@ -6,10 +6,10 @@ A parser of our own accepts exactly XPath's syntax, and translates a pattern for
   the size of a pattern, and compiles the pattern at every call (25 µs to 3 ms).
 - The library ``regex`` backtracks. Its compiled patterns are kept, and a match has a timeout.
 
-Up to ``FEW`` texts are first matched by ``regex``, with a timeout of ``PATIENCE`` for each. After a timeout,
-and for more texts, RE2 is used. ``regex`` matches what RE2 cannot, until the time of the caller is over
-(``LimitExceeded``). Invariant: both engines give the same answer. RE2 therefore receives character sets as
-ranges of code points, computed with ``regex``.
+Up to ``MAX_TEXTS_TRIED_FIRST`` texts are first matched by ``regex``, with a timeout of ``SECONDS_BEFORE_RE2``
+for each. After a timeout, and for more texts, RE2 is used. ``regex`` matches what RE2 cannot, until the time
+of the caller is over (``LimitExceeded``). Invariant: both engines give the same answer. RE2 therefore
+receives character sets as ranges of code points, computed with ``regex``.
 """
 
 from __future__ import annotations
@@ -31,29 +31,33 @@ from corollary.expressions.operators import ExpressionError
 from corollary.kernels.limits import LimitExceeded, check, current, reserve_text
 from corollary.language import CorollaryError
 
-SECONDS = 1.0
+SECONDS_PER_MATCH = 1.0
 """Seconds of processor time for a match in ``regex``, if neither the caller nor its limits set another."""
 
-PATIENCE = 0.003  # RE2's time to compile \w+: a vain attempt at most doubles the time of a call with one text
+SECONDS_BEFORE_RE2 = (
+    0.003  # RE2's time to compile \w+: a vain attempt at most doubles the time of a call with one text
+)
 """Seconds of processor time for a match in ``regex`` that RE2 could do instead."""
 
-FEW = 64  # measured: 4 µs per text in ``regex``, up to 3 ms to compile for RE2
+MAX_TEXTS_TRIED_FIRST = 64  # measured: 4 µs per text in ``regex``, up to 3 ms to compile for RE2
 """Texts per call up to which ``regex`` is tried first."""
 
 MAX_ATOMS = 20_000  # measured: ``regex`` compiles this number of sets and back-references in 4 s and 66 MB
 """Atoms of a pattern. A repeated atom counts as often as it may be repeated."""
 
-FEW_ATOMS = 200  # measured: 10 ms for 250 characters, 1 s for 1,000, cubic, whatever the timeout
+MAX_ATOMS_TRIED_FIRST = 200  # measured: 10 ms for 250 characters, 1 s for 1,000, cubic, whatever the timeout
 """Atoms up to which ``regex`` is tried first, and may search for a string that the pattern requires."""
 
 MAX_STEPS = 10_000_000  # measured: RE2 makes at least 15 million per second, a?a?a?... with 20,000 atoms
-MAX_STEPS_FEW = 200_000_000  # measured: at least 110 million per second, up to FEW_ATOMS atoms
+MAX_STEPS_TRIED_FIRST = (
+    200_000_000  # measured: at least 110 million per second, up to MAX_ATOMS_TRIED_FIRST atoms
+)
 """Steps (atoms times characters of a text) of one RE2 call, which cannot be interrupted."""
 
 MAX_RANGES = 200_000  # measured: 24 MB per pattern, 0.2 s
 """Ranges of code points processed while a pattern is parsed: 240 times those of \\w."""
 
-LONG = 1 << 24
+MIN_CHARACTERS_TO_COUNT = 1 << 24
 """Characters: len(text) * len(replacement), above which the matches are counted to reserve memory."""
 
 MAX_DEPTH = 100
@@ -508,9 +512,9 @@ class Pattern:
 
         Raises LimitExceeded if ``regex`` needs more than ``seconds`` for one text.
         """
-        if len(texts) <= FEW and self.atoms <= FEW_ATOMS:
+        if len(texts) <= MAX_TEXTS_TRIED_FIRST and self.atoms <= MAX_ATOMS_TRIED_FIRST:
             try:
-                return np.array([self._found(text, PATIENCE) for text in texts], np.bool_)
+                return np.array([self._found(text, SECONDS_BEFORE_RE2) for text in texts], np.bool_)
             except TimeoutError:
                 pass
         linear = np.array([self._is_linear(text, len(text)) for text in texts], np.bool_)
@@ -538,7 +542,7 @@ class Pattern:
         if self.matches([""], seconds)[0]:
             raise ExpressionError(f"{_shown(self.source)} matches the empty string")
         parts = [replacement] if self.literal else _replacement_parts(replacement, self.groups)
-        if len(text) * len(replacement) > LONG:
+        if len(text) * len(replacement) > MIN_CHARACTERS_TO_COUNT:
             try:
                 matched = sum(1 for _ in self._backtracking.finditer(text, timeout=_allowed(seconds)))
             except TimeoutError:
@@ -549,7 +553,7 @@ class Pattern:
             return "".join(part if isinstance(part, str) else match[part] or "" for part in parts)
 
         try:
-            return str(self._backtracking.sub(expanded, text, timeout=PATIENCE))
+            return str(self._backtracking.sub(expanded, text, timeout=SECONDS_BEFORE_RE2))
         except TimeoutError:
             pass
         kept = sorted({part for part in parts if isinstance(part, int) and part})
@@ -577,7 +581,8 @@ class Pattern:
         """Whether RE2 may process a text. ``steps``: characters that RE2 reads per atom of the pattern."""
         return (
             not self.references
-            and self.atoms * steps <= (MAX_STEPS_FEW if self.atoms <= FEW_ATOMS else MAX_STEPS)
+            and self.atoms * steps
+            <= (MAX_STEPS_TRIED_FIRST if self.atoms <= MAX_ATOMS_TRIED_FIRST else MAX_STEPS)
             and not (self.lines and text.endswith("\n"))
             and (text.isascii() or not _SURROGATE.search(text))
         )
@@ -598,7 +603,7 @@ class Pattern:
         text = "".join(
             part.text if isinstance(part, Chars) else anchors.get(part, part) for part in self.parts
         )
-        if self.atoms > FEW_ATOMS:
+        if self.atoms > MAX_ATOMS_TRIED_FIRST:
             text = f"(?:{text})|(?!)"  # then no string is required
         try:
             return regex.compile(text, regex.VERSION1, cache_pattern=False)
@@ -718,7 +723,7 @@ def _allowed(seconds: float | None) -> float:
     """The timeout for ``regex``, at least 0 and finite: ``regex`` takes a negative timeout for no limit."""
     left = current().remaining()
     if seconds is None:
-        seconds = SECONDS if left is None else left
+        seconds = SECONDS_PER_MATCH if left is None else left
     return min(max(seconds, 0.0), 1e6 if left is None else left)
 
 

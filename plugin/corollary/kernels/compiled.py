@@ -1,8 +1,9 @@
 """Lazy compilation of kernels: a kernel is compiled at its first large input.
 
 A kernel is a plain Python function over one-dimensional arrays. Python interprets the kernel until the
-total input over all calls exceeds ``SMALL`` elements. Numba then compiles the kernel and caches the machine
-code on disk. A program that opens a graph of a hundred triples therefore neither compiles nor imports Numba.
+total input over all calls exceeds ``MIN_ELEMENTS_TO_COMPILE``. Numba then compiles the kernel and caches the
+machine code on disk. A program that opens a graph of a hundred triples therefore neither compiles nor imports
+Numba.
 """
 
 from __future__ import annotations
@@ -16,19 +17,15 @@ from numpy.typing import NDArray
 
 from corollary.kernels.interrupts import undisturbed
 from corollary.kernels.memory import refuse_without_room
+from corollary.kernels.tuning import (
+    MIN_ELEMENTS_FOR_THREAD,
+    MIN_ELEMENTS_FOR_THREAD_TO_STOP,
+    MIN_ELEMENTS_TO_COMPILE,
+)
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-SMALL = 30_000
-"""Array elements, summed over all calls of a kernel. Above this number the kernel is compiled."""
-
-MANY = 1 << 22
-"""Elements of the output array above which a kernel runs in a worker thread. Starting a thread costs 0.1 ms.
-Filling this number of elements takes 5 to 50 ms."""
-
-MANY_TO_STOP = 1 << 16
-"""As ``MANY``, for stoppable kernels: their running time is not bounded by the size of their output."""
 
 Flag = NDArray[np.bool_]
 
@@ -51,7 +48,7 @@ class Kernel(Generic[Parameters, Result]):
     def __init__(self, plain: Callable[Parameters, Result]) -> None:
         self.plain = plain
         self._can_stop = plain.__code__.co_varnames[0] == "stop"
-        self._most = MANY_TO_STOP if self._can_stop else MANY
+        self._most = MIN_ELEMENTS_FOR_THREAD_TO_STOP if self._can_stop else MIN_ELEMENTS_FOR_THREAD
         self._compiled: Callable[Parameters, Result] | None = None
         self._seen = 0
         update_wrapper(self, plain)
@@ -59,7 +56,7 @@ class Kernel(Generic[Parameters, Result]):
     def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         if self._compiled is None:
             self._seen += sum(argument.size for argument in args if isinstance(argument, np.ndarray))
-            if self._seen <= SMALL:
+            if self._seen <= MIN_ELEMENTS_TO_COMPILE:
                 return self.plain(*args, **kwargs)
             undisturbed(partial(self._compile_for, args))
             assert self._compiled is not None

@@ -22,13 +22,12 @@ from threading import RLock, Thread
 from typing import TypeVar, TypeVarTuple
 
 from corollary.kernels.limits import check
+from corollary.kernels.tuning import SECONDS_BETWEEN_CHECKS
 from corollary.language.errors import CorollaryError
 
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
-SECONDS_BETWEEN_CHECKS = 0.05
-"""Seconds that ``undisturbed`` waits for its worker thread between two checks of the limits."""
 IN_THE_MIDDLE = (
     "this thread is in the middle of a call of the store, and a handler of signals or __del__ makes another "
     "one: let it leave a note, and make the call after the first"

@@ -29,24 +29,17 @@ from time import perf_counter
 from typing import Any, TypeVar, TypeVarTuple
 
 from corollary.kernels.memory import room, used
+from corollary.kernels.tuning import BYTES_BETWEEN_LOOKS, SECONDS_BETWEEN_LOOKS
 from corollary.language.errors import CorollaryError, Diagnostic, Hint
 
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
-SECONDS_BETWEEN_LOOKS = 0.1
-"""Seconds between two readings of the memory in use."""
-
-FEW_ROWS = 1 << 12
-"""Rows. Arrays of at most this length are not reserved: reserving would cost as much as filling them."""
 
 LONG_TEXT, BYTES_A_CHARACTER = 1 << 16, 64
 """Characters above which a text is reserved, and the bytes reserved per character (measured: what building a
 term from a text takes)."""
 
-BYTES_BETWEEN_LOOKS = 1 << 26
-"""Bytes that may be reserved between two readings of the memory in use. A reading costs as much as filling
-1 MB."""
 
 KEPT_FREE = 10, 10**9
 """Memory that an allocation must leave free: 1/10 of the total, but at most 10**9 bytes."""

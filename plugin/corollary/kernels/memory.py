@@ -12,13 +12,10 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from corollary.kernels.tuning import BYTES_PER_KERNEL, BYTES_TO_IMPORT_NUMBA
+
 PAGE = 4096
 
-FOR_NUMBA = 240 << 20
-"""Bytes of address space to import Numba and compile the first kernels (measured: glibc, two threads)."""
-
-FOR_A_KERNEL = 40 << 20
-"""Bytes of address space to compile one kernel when Numba is already imported."""
 
 NO_LIMIT = 1 << 60
 """Bytes. A control group (version 1) without a limit reports a limit above this value."""
@@ -141,6 +138,6 @@ def refuse_without_room() -> None:
     LLVM would otherwise abort the process with ``std::bad_alloc``, without a Python exception.
     """
     found = _of_address_space()
-    needed = FOR_A_KERNEL if "numba" in sys.modules else FOR_NUMBA
+    needed = BYTES_PER_KERNEL if "numba" in sys.modules else BYTES_TO_IMPORT_NUMBA
     if found is not None and found.left < needed:
         raise MemoryError(f"compiling the loops for large data takes {needed >> 20} MB more")

@@ -9,30 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from corollary.evaluate.engine import SECONDS_A_REMOVAL
+from corollary.evaluate.tuning import SECONDS_PER_REMOVED_FACT
 from corollary.maintain.strategy import DeletionStrategy, Request, TooMuch
+from corollary.maintain.tuning import (
+    MIN_BUDGET_FACTS,
+    MIN_REMOVED_FACTS_TO_LEARN,
+    PENALTY_AFTER_ABORT,
+    SECONDS_PER_CHECK,
+    SECONDS_PER_DELETION,
+)
 
 AUTOMATIC = "automatic"
 """The name that lets the cost model choose."""
 
-LARGE_REMOVAL = 1000
-"""Removed facts. A transaction with fewer is not used as a measurement."""
-
-PENALTY_AFTER_ABORT = 8
-"""Factor. After an aborted large removal, the strategy's estimate for that size is set to this many times the
-estimate for recomputing, so that the next large removals recompute at once. Each transaction that recomputes
-halves the distance to ``SECONDS_A_REMOVAL``, so that the strategy is tried again after a few."""
-
-SECONDS_A_CHECK = 0.4e-6  # measured: proofs on LUBM-10
-"""Seconds to check one fact in a proof."""
-
-SECONDS_A_DELETION = 3e-6  # measured: DRed on LUBM-10, overdeletion and rederivation
-"""Seconds to delete one fact under DRed, and to rederive it."""
 
 TOO_MANY_DELETIONS = "too many facts would be deleted, and most derived again"
-
-LEAST_BUDGET = 10_000
-"""Facts that may be checked, or deleted, even if materialising took less time than that."""
 
 
 def choose(
@@ -53,13 +44,13 @@ def choose(
 
 def learnt_seconds(request: Request, strategy: str) -> float:
     """The estimate for a strategy, in seconds."""
-    return len(request.removed) * request.engine.seconds_per_removal.get(strategy, SECONDS_A_REMOVAL)
+    return len(request.removed) * request.engine.seconds_per_removal.get(strategy, SECONDS_PER_REMOVED_FACT)
 
 
 def learn(request: Request, strategy: str, seconds: float) -> dict[str, float]:
     """The new seconds per removed fact, by strategy, after ``strategy`` took ``seconds``."""
     known, removed = dict(request.engine.seconds_per_removal), len(request.removed)
-    if removed >= LARGE_REMOVAL:
+    if removed >= MIN_REMOVED_FACTS_TO_LEARN:
         known[strategy] = seconds / removed
     return known
 
@@ -68,20 +59,20 @@ def learn_from_recomputing(request: Request, given_up: str, error: Exception | N
     """As ``learn``, after recomputing. ``TooMuch`` as ``error`` penalises the strategy ``given_up``."""
     engine, removed = request.engine, len(request.removed)
     known = engine.seconds_per_removal
-    known = {name: (seconds + SECONDS_A_REMOVAL) / 2 for name, seconds in known.items()}
+    known = {name: (seconds + SECONDS_PER_REMOVED_FACT) / 2 for name, seconds in known.items()}
     if isinstance(error, TooMuch) and removed:
-        penalty = PENALTY_AFTER_ABORT if removed >= LARGE_REMOVAL else 1
+        penalty = PENALTY_AFTER_ABORT if removed >= MIN_REMOVED_FACTS_TO_LEARN else 1
         known[given_up] = penalty * engine.seconds / removed
     return known
 
 
 def most_checks(request: Request) -> int:
     """The budget of proofs: the facts that they can check, in one layer, in the time of recomputing."""
-    return max(LEAST_BUDGET, int(request.engine.seconds / SECONDS_A_CHECK))
+    return max(MIN_BUDGET_FACTS, int(request.engine.seconds / SECONDS_PER_CHECK))
 
 
 def most_deletions(request: Request) -> float:
     """The budget of DRed: facts that it can delete in the time of recomputing; none if it was asked for."""
     if not request.is_automatic:
         return float("inf")
-    return max(LEAST_BUDGET, int(request.engine.seconds / SECONDS_A_DELETION))
+    return max(MIN_BUDGET_FACTS, int(request.engine.seconds / SECONDS_PER_DELETION))

@@ -13,15 +13,9 @@ from collections.abc import Iterable
 from corollary.columns import NOTHING, Candidates, Delta
 from corollary.execute.batches import Batch, join
 from corollary.execute.run_plan import emit, extend
+from corollary.maintain.tuning import MAX_FACTS_PER_CHANGED_FACT, MAX_FACTS_PER_DELETED_FACT
 from corollary.maintain.workspace import Workspace
 from corollary.program.compile import Atom, CompiledRule
-
-MAX_FACTS_PER_CHANGED_FACT = 3
-"""Facts. A stratum is evaluated from scratch if it reads at most this many facts for each changed fact."""
-
-MAX_LAYER_PER_DELETED_FACT = 2
-"""Facts. The relations of the last stratum are truncated if they have at most this many facts for each
-overdeleted fact: deleting row by row would cost more."""
 
 
 class StratumChange:
@@ -86,7 +80,7 @@ class StratumChange:
         work.enqueue_candidates(work.dequeue_candidates(layer) - concluded, layer)
         lost = self._matching({head for rule in module.rules for head in rule.heads}) - concluded
         whole = self._matching(work.layers.whole(layer)) - concluded
-        if whole and len(whole) <= MAX_LAYER_PER_DELETED_FACT * len(lost):
+        if whole and len(whole) <= MAX_FACTS_PER_DELETED_FACT * len(lost):
             lost, self.is_truncated = whole, True
         return lost
 

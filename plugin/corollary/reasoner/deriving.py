@@ -26,14 +26,12 @@ from corollary.maintain import maintain
 from corollary.reasoner.options import Options
 from corollary.reasoner.rule_warnings import refuse, warn_of_suspended, warn_of_unending
 from corollary.reasoner.state import State
+from corollary.reasoner.tuning import SECONDS_BETWEEN_CHECKS
 from corollary.reasoner.version import Derived, Version
 from corollary.reasoner.versions import Versions
 
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
-
-SECONDS_BETWEEN_CHECKS = 0.002
-"""Seconds that a thread sleeps between two checks of its limits while another thread derives."""
 
 
 class Deriver:

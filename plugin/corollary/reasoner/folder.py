@@ -44,6 +44,12 @@ from corollary.kernels.sorted import Keys, Mask
 from corollary.language import CorollaryError
 from corollary.reasoner.contents import NAMES, others_of
 from corollary.reasoner.quads import Quads, differences
+from corollary.reasoner.tuning import (
+    MAX_BYTES_PER_ROW,
+    MAX_JOURNAL_BYTES,
+    MIN_ROWS_TO_REWRITE,
+    ROW_COST_IN_FACTS,
+)
 from corollary.reasoner.version import Version
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, TermDictionary
 from corollary.terms.texts import TextTable
@@ -58,17 +64,6 @@ DATABASE = "corollary.sqlite"
 APPLICATION = int.from_bytes(b"Coro")
 FORMAT_VERSION = 2
 
-MAX_BYTES_PER_ROW = 1 << 26
-"""Bytes of the largest blob in one row. SQLite's own limit is a billion bytes."""
-
-ROW_COST_IN_FACTS = 16
-"""The fixed cost of one row, in the unit "cost of one fact (or term) in a row"."""
-
-MIN_ROWS_TO_REWRITE = 1 << 10
-"""Rows. A table with fewer rows is not rewritten (``changes``: with a weight below their fixed cost)."""
-
-MAX_JOURNAL_BYTES = 1 << 20
-"""Bytes of SQLite's rollback journal that stay allocated on the disk between commits."""
 
 MANIFEST = "manifest"
 

@@ -22,11 +22,9 @@ from corollary.kernels.limits import check
 from corollary.kernels.sorted import Keys
 from corollary.maintain import Report
 from corollary.reasoner.quads import Quads
-from corollary.reasoner.subjects import FACTS_SORTED_PER_LOOK_UP, BySubject
+from corollary.reasoner.subjects import BySubject
+from corollary.reasoner.tuning import FACTS_PER_CHUNK, FACTS_SORTED_PER_LOOK_UP
 from corollary.terms.dictionary import FIRST_LITERAL, KIND_SHIFT, Kind
-
-FACTS_PER_CHUNK = 1 << 14
-"""Facts of a scan that are unpacked at a time; limits are checked between chunks."""
 
 _NOTHING = TripleIndex()
 

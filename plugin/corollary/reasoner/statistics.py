@@ -11,10 +11,8 @@ import numpy as np
 from corollary.columns.pairs import distinct
 from corollary.reasoner.state import State
 from corollary.reasoner.term_format import TermView
+from corollary.reasoner.tuning import MAX_LINES_PRINTED
 from corollary.terms.dictionary import Kind, kinds
-
-MAX_LINES_PRINTED = 10
-"""Lines: at most this many predicates, and as many graphs, are printed. ``as_dict`` has all of them."""
 
 _KINDS = {Kind.IRI: "IRIs", Kind.BLANK_NODE: "blank nodes", Kind.LITERAL: "literals"}
 

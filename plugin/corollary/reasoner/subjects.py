@@ -16,9 +16,6 @@ import numpy as np
 from corollary.columns import TripleIndex
 from corollary.columns.pairs import LOW_HALF, NO_KEYS, distinct_of_sorted, firsts, seconds, sort_keys
 
-FACTS_SORTED_PER_LOOK_UP = 256
-"""Facts that can be sorted by subject in the time of one look-up in the index."""
-
 
 class BySubject:
     """The facts of an index as columns, sorted by subject. Cost: one sort of all facts."""

@@ -31,15 +31,13 @@ from corollary.kernels.limits import check
 from corollary.language import CorollaryError
 from corollary.reasoner.namespaces import Namespaces
 from corollary.reasoner.options import Options
+from corollary.reasoner.tuning import SECONDS_TO_LOOK_AGAIN
 from corollary.reasoner.version import Version
 
 if TYPE_CHECKING:
     from corollary.reasoner.persistence import Persistence
 
 Arguments = TypeVarTuple("Arguments")
-
-SECONDS_TO_LOOK_AGAIN = 0.1
-"""Seconds that a change waits for another thread's transaction before it checks whether that still runs."""
 
 
 class Closed:

@@ -23,11 +23,9 @@ from corollary.kernels.sorted import Column, Rows
 from corollary.sparql.expressions import Exists, Expressions, mentioned
 from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
 from corollary.sparql.solutions import first_of_each
+from corollary.sparql.tuning import TERMS_BETWEEN_CHECKS
 
 KEY, ARGUMENT = Variable("__key"), Variable("__argument")
-
-
-TERMS_BETWEEN_CHECKS = 1024
 
 
 def aggregate(

@@ -30,11 +30,11 @@ from corollary.kernels.limits import Cancelled, LimitExceeded, check
 from corollary.language import CorollaryError
 from corollary.sparql.dataset import UNION, QueryDataset, Source
 from corollary.sparql.evaluate import Evaluator
-from corollary.sparql.expressions import ROWS_AT_ONCE
 from corollary.sparql.external import refuse, refuse_clauses, refuse_services
 from corollary.sparql.parsing import parse_query, refuses_deep_nesting
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.result import FailedResult, SelectResult
+from corollary.sparql.tuning import ROWS_DECODED_AT_ONCE
 
 KNOWN_ARGUMENTS = {"base", "DEBUG"}
 
@@ -147,8 +147,8 @@ def _constructed(evaluator: Evaluator, main: CompValue) -> Graph:
     template = main.template or _pattern(main.p).triples
     variables = {term for triple in template for term in triple if isinstance(term, Variable)}
     columns = {v: evaluator.expressions.column(v, batch) for v in variables}
-    for start in range(0, batch.size, ROWS_AT_ONCE):
-        end = min(batch.size, start + ROWS_AT_ONCE)
+    for start in range(0, batch.size, ROWS_DECODED_AT_ONCE):
+        end = min(batch.size, start + ROWS_DECODED_AT_ONCE)
         terms = {v: evaluator.terms.decode(column[start:end]) for v, column in columns.items()}
         for i in range(end - start):
             check()

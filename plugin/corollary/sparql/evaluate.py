@@ -42,6 +42,7 @@ from corollary.sparql.solutions import (
     stacked,
     without,
 )
+from corollary.sparql.tuning import MAX_CHARACTERS_SHOWN
 
 KEYWORDS = {
     "BGP": "pattern",
@@ -55,9 +56,6 @@ KEYWORDS = {
     "Slice": "LIMIT",
 } | {name: name.upper() for name in ("Join", "Union", "Minus", "Graph", "Filter", "Distinct", "Reduced")}
 """The SPARQL keywords of algebra operators, for messages."""
-
-MOST_SHOWN = 120
-"""Characters of a pattern in a message."""
 
 
 class Numbers(dict[Node, int]):
@@ -96,7 +94,7 @@ class Operator:
     def __str__(self) -> str:
         name = KEYWORDS.get(self.part.name, self.part.name)
         triples = " . ".join(" ".join(map(_text, triple)) for triple in self.part.triples or ())
-        shown = triples if len(triples) <= MOST_SHOWN else f"{triples[:MOST_SHOWN]} ..."
+        shown = triples if len(triples) <= MAX_CHARACTERS_SHOWN else f"{triples[:MAX_CHARACTERS_SHOWN]} ..."
         return f"{name} {{ {shown} }}" if shown else name
 
 

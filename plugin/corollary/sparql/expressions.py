@@ -29,6 +29,7 @@ from corollary.expressions.regular_expressions import compiled
 from corollary.kernels.limits import check, reserve_text
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
+from corollary.sparql.tuning import ROWS_DECODED_AT_ONCE
 
 EXISTS = ("Builtin_EXISTS", "Builtin_NOTEXISTS")
 VOLATILE = ("Builtin_RAND", "Builtin_UUID", "Builtin_STRUUID", "Builtin_BNODE")
@@ -38,8 +39,6 @@ REGEX = "Builtin_REGEX"
 REPLACE = "Builtin_REPLACE"
 CONCAT = "Builtin_CONCAT"
 
-ROWS_AT_ONCE = 1 << 14
-"""Rows whose terms are decoded at the same time."""
 
 Exists = Callable[[Any, Batch], Mask]
 """For each row of a batch, whether a graph pattern has a solution."""
@@ -295,9 +294,9 @@ class Expressions:
             matcher = compiled(str(pattern), _flags(expression))
         except (ExpressionError, SPARQLError):
             return found[numbers]
-        for start in range(0, rows.size, ROWS_AT_ONCE):
+        for start in range(0, rows.size, ROWS_DECODED_AT_ONCE):
             positions, texts = [], []
-            some = rows[start : start + ROWS_AT_ONCE]
+            some = rows[start : start + ROWS_DECODED_AT_ONCE]
             for position, term in enumerate(self._terms.decode(column[some]), start):
                 if term is not None and (any_term or _is_string(term)):
                     positions.append(position)
@@ -338,8 +337,8 @@ class Expressions:
             rows, numbers = number_rows(batch, [number for _, number in read])
         variables = [variable for variable, _ in read]
         results = []
-        for start in range(0, rows.size, ROWS_AT_ONCE):
-            some = rows[start : start + ROWS_AT_ONCE]
+        for start in range(0, rows.size, ROWS_DECODED_AT_ONCE):
+            some = rows[start : start + ROWS_DECODED_AT_ONCE]
             columns = [self._terms.decode(batch.columns[number][some]) for _, number in read]
             for terms in zip(*columns, strict=True) if columns else [()] * some.size:
                 check()

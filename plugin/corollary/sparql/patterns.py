@@ -21,12 +21,7 @@ from corollary.kernels.limits import check, current, reserve
 from corollary.kernels.sorted import Keys
 from corollary.sparql.paths import PathJoin
 from corollary.sparql.solutions import stacked
-
-ROWS = 1 << 20
-"""Expected rows of a join's result in one chunk: a bound on memory for products that a filter reduces."""
-
-CHUNK = 1 << 12
-"""As ``ROWS``, for queries with a limit."""
+from corollary.sparql.tuning import ROWS_PER_CHUNK, ROWS_PER_LIMITED_CHUNK
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +65,9 @@ class PatternJoin:
         """
         parts, found, work = [], 0, current()
         all_stay = need is None and finish is None
-        for unfinished in self._chunks(start, patterns, ROWS if need is None else CHUNK, all_stay):
+        for unfinished in self._chunks(
+            start, patterns, ROWS_PER_CHUNK if need is None else ROWS_PER_LIMITED_CHUNK, all_stay
+        ):
             part = unfinished if finish is None else finish(unfinished)
             parts.append(part)
             found += part.size

@@ -8,7 +8,7 @@ from typing import Any
 from rdflib.query import Result, ResultRow
 from rdflib.term import Node, Variable
 
-DECODED_AT_ONCE = 1 << 10
+from corollary.sparql.tuning import RESULTS_DECODED_AT_ONCE
 
 Columns = Callable[[int, int], list[list[Node | None]]]
 """``columns(start, end)``: the terms of the rows [start, end), column by column; None for unbound."""
@@ -45,8 +45,8 @@ class SelectResult(Result):
                     break
 
     def _rows(self) -> Iterator[tuple[Node | None, ...]]:
-        for start in range(0, self._size, DECODED_AT_ONCE):
-            end = min(self._size, start + DECODED_AT_ONCE)
+        for start in range(0, self._size, RESULTS_DECODED_AT_ONCE):
+            end = min(self._size, start + RESULTS_DECODED_AT_ONCE)
             columns = self._columns(start, end)
             yield from zip(*columns, strict=True) if columns else [()] * (end - start)
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from corollary.kernels.byte_texts import Bytes, Places
 from corollary.kernels.interrupts import alone
 from corollary.terms.texts import Texts, TextTable
+from corollary.terms.tuning import MAX_RECENT_IDS
 
 Ids = NDArray[np.uint32]
 
@@ -44,8 +45,6 @@ BULK_KINDS = (Kind.IRI, Kind.BLANK_NODE, Kind.LITERAL)
 FIRST_BYTES = {Kind.IRI: ord("<"), Kind.BLANK_NODE: ord("_"), Kind.LITERAL: ord('"')}
 """The first byte of the texts of each kind."""
 
-MOST_RECENT = 1 << 16
-"""Entries of the cache of ids found in the tables. The full cache is emptied."""
 FIRST_BLANK_NODE = Kind.BLANK_NODE << KIND_SHIFT
 """The smallest id that is not a legal predicate."""
 
@@ -193,7 +192,7 @@ class TermDictionary:
                 number = self._tables[kind].find(text)
                 if number is not None:
                     term_id = kind << KIND_SHIFT | number
-                    if len(self._recent) >= MOST_RECENT:
+                    if len(self._recent) >= MAX_RECENT_IDS:
                         self._recent = {}
                     self._recent[text] = term_id
         return term_id

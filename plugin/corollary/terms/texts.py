@@ -31,15 +31,11 @@ from corollary.kernels.byte_texts import (
     number_texts,
 )
 from corollary.kernels.interrupts import alone
+from corollary.terms.tuning import MAX_RECENT_ROWS, MIN_SLOTS
 
 ABSENT = 0xFFFFFFFF
 """The number that a look-up returns for a text that is not in the table."""
 
-_LEAST_SLOTS = 1 << 10
-"""Hash slots of the smallest table."""
-
-_RECENT = 1 << 12
-"""Entries of the cache of recent rows in which repeated texts are noticed. It fits the processor's cache."""
 
 Item = TypeVar("Item", bound=np.generic)
 
@@ -62,7 +58,7 @@ class Texts:
         """The texts at the given starts and lengths (bytes). A row of length 0 is no text."""
         hashes: Hashes = np.empty(starts.size, np.uint32)
         earlier: Places = np.empty(starts.size, np.int64)
-        recent: Places = np.full(_RECENT, -1, np.int64)
+        recent: Places = np.full(MAX_RECENT_ROWS, -1, np.int64)
         with np.errstate(over="ignore"):  # multiplication modulo 2 ** 64 is intended
             hash_texts(data, starts, lengths, hashes, earlier, recent)
         return Texts(data, starts, lengths, hashes, earlier)
@@ -188,7 +184,7 @@ class TextTable:
         slots = self._slots
         if slots is not None and 2 * size <= slots.size:
             return slots  # another thread has made them
-        larger: Slots = np.zeros(max(_LEAST_SLOTS, 1 << (2 * size - 1).bit_length()), np.uint64)
+        larger: Slots = np.zeros(max(MIN_SLOTS, 1 << (2 * size - 1).bit_length()), np.uint64)
         if slots is not None:
             enlarge(slots, larger)
         elif self._size:

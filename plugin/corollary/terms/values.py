@@ -25,15 +25,13 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from corollary.language.model import RDF, RDFS, XSD
+from corollary.terms.tuning import MAX_NUMBERS_CACHED
 
 PLAIN_LITERAL = RDF + "PlainLiteral"
 LANG_STRING = RDF + "langString"
 XML_LITERAL = RDF + "XMLLiteral"
 LITERAL = RDFS + "Literal"
 STRING = XSD + "string"
-
-KNOWN_NUMBERS = 4096
-"""Entries of the cache of parsed numbers."""
 
 
 class Value(NamedTuple):
@@ -341,12 +339,12 @@ def datatype_clash(lexical: str, datatype: str | None, language: str | None, oth
     return value is not None and not contains(other, value)
 
 
-@lru_cache(KNOWN_NUMBERS)
+@lru_cache(MAX_NUMBERS_CACHED)
 def numeric_value(lexical: str, datatype: str | None) -> int | Decimal | float | None:
     """The number that a literal denotes; None for ill-typed literals and other datatypes.
 
     Returns an int for integer datatypes, a Decimal for xsd:decimal, a float for xsd:float and xsd:double.
-    The most recent ``KNOWN_NUMBERS`` results are cached.
+    The most recent ``MAX_NUMBERS_CACHED`` results are cached.
     """
     if datatype == XSD + "double":
         return _read_double(lexical)

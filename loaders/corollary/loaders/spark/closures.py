@@ -24,15 +24,11 @@ from corollary.closure.reachability import Paths
 from corollary.columns import Relation
 from corollary.columns.pairs import Pairs, distinct, firsts, pack, seconds
 from corollary.kernels.sorted import Keys
+from corollary.loaders.spark.tuning import SOURCES_PER_CLOSURE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-EDGES_FOR_ONE = 2_000_000
-"""The maximal number of edges of one relation that is broadcast to every executor."""
-
-SOURCES_AT_ONCE = 4096
-"""Number of start nodes of one reachability computation."""
 
 PAIRS = "subject long, object long"
 
@@ -50,7 +46,7 @@ def closed_everywhere(edges: DataFrame, *, symmetric: bool) -> DataFrame:
     sources = distinct(np.concatenate(ends) if symmetric else ends[0])
     spark = edges.sparkSession
     nodes = spark.createDataFrame(pa.table({"node": pa.array(sources, pa.int64())}))
-    if sources.size > SOURCES_AT_ONCE:
+    if sources.size > SOURCES_PER_CLOSURE:
         nodes = nodes.repartition(spark.sparkContext.defaultParallelism)
     return nodes.mapInArrow(_walker(keys, symmetric), PAIRS)
 
@@ -62,8 +58,8 @@ def _walker(keys: Keys, symmetric: bool) -> Callable[[Batches], Batches]:
         closure = Paths(Relation(Pairs(np.require(keys, requirements="W"))), symmetric=symmetric)
         for batch in batches:
             nodes = np.sort(batch.column("node").to_numpy().astype(np.uint32))
-            for start in range(0, nodes.size, SOURCES_AT_ONCE):
-                paths = closure.starting(nodes[start : start + SOURCES_AT_ONCE])
+            for start in range(0, nodes.size, SOURCES_PER_CLOSURE):
+                paths = closure.starting(nodes[start : start + SOURCES_PER_CLOSURE])
                 ends = (pa.array(column.astype(np.int64)) for column in (firsts(paths), seconds(paths)))
                 yield pa.RecordBatch.from_arrays(list(ends), names=["subject", "object"])
 

@@ -17,13 +17,12 @@ import pyarrow as pa
 
 from corollary.language.errors import CorollaryError
 from corollary.loaders.encoded_format import COLUMNS, EXPLICIT, TERMS
+from corollary.loaders.spark.tuning import MAX_ROWS_PER_FILE
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Ids, Kind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-ROWS_A_FILE = 4_000_000
-"""Maximal number of rows that one task sorts and writes, unless the number of files is given."""
 
 FACT_SCHEMA = ", ".join(f"{name} long" for name in COLUMNS)
 
@@ -58,7 +57,7 @@ def files_for(rows: int, chunks: DataFrame, files: int | None) -> int:
     if files is not None:
         return files
     cores: int = chunks.sparkSession.sparkContext.defaultParallelism
-    return max(cores, -(-rows // ROWS_A_FILE))
+    return max(cores, -(-rows // MAX_ROWS_PER_FILE))
 
 
 def write_terms(chunks: DataFrame, folder: str, files: int) -> dict[Kind, int]:

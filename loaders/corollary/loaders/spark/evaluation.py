@@ -40,6 +40,7 @@ from corollary.loaders.spark.joins import Joins
 from corollary.loaders.spark.literal_values import Values
 from corollary.loaders.spark.load import Tell
 from corollary.loaders.spark.schema import Schema
+from corollary.loaders.spark.tuning import MAX_EDGES_BROADCAST, MIN_FACTS_PER_RECENT_FACT
 from corollary.plan.delta_plans import delta_plan, full_plan
 from corollary.plan.steps import Age, DeltaPlan, Join, Step
 from corollary.program.compile import Atom, CompiledRule
@@ -49,10 +50,6 @@ from corollary.program.stratify import Strata, refuse_static_cycles, stratify
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-
-FEW_PARTS = 8
-"""A round is expected to derive few facts if less than 1/8 of all facts are recent."""
 
 
 class DistributedEvaluation:
@@ -93,7 +90,7 @@ class DistributedEvaluation:
         changed = True
         while changed:
             recent, everything = len(self.facts.recent_summary), len(self.facts.summary)
-            may_be_many = self._is_first or FEW_PARTS * recent > everything
+            may_be_many = self._is_first or MIN_FACTS_PER_RECENT_FACT * recent > everything
             changed = self._add(list(self._candidates()), may_be_many=may_be_many)
             self._is_first = False
 
@@ -155,13 +152,13 @@ class DistributedEvaluation:
             edges = ages[Age.ALL].where(f"predicate = {predicate}")
             recent = edges if is_new else ages[Age.RECENT].where(f"predicate = {predicate}")
             path = f"{self._folder}/closure-{self.facts.rounds}-{predicate}"
-            if count <= closures.EDGES_FOR_ONE:
+            if count <= MAX_EDGES_BROADCAST:
                 pairs = closures.closed_everywhere(edges, symmetric=symmetric)
             elif symmetric:
                 pairs = closures.equivalence(edges, f"{path}-steps")
             else:
                 pairs = closures.doubled(recent, edges)
-            if count <= closures.EDGES_FOR_ONE or symmetric:
+            if count <= MAX_EDGES_BROADCAST or symmetric:
                 pairs.write.parquet(path)
                 pairs = edges.sparkSession.read.parquet(path)
                 self._closed[predicate] = pairs.count()

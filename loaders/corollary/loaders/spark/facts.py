@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING
 
 from corollary.loaders.encoded_format import COLUMNS
 from corollary.loaders.spark.encoded_tables import DistributedDataSet, read_facts
+from corollary.loaders.spark.tuning import MAX_ROWS_BROADCAST
 from corollary.plan.steps import Age
 from corollary.program.compile import Atom
 from corollary.terms.dictionary import FIRST_BLANK_NODE, FIRST_LITERAL
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-FEW = 500_000
-"""The maximal number of rows that a join broadcasts to every executor. Larger sides are shuffled."""
 
 
 @dataclass(slots=True)
@@ -96,22 +94,22 @@ class Facts:
     def add(self, candidates: DataFrame, *, may_be_many: bool = False) -> int:
         """Make the new facts among the candidates the recent facts. Returns their number.
 
-        If ``may_be_many``, the anti-join shuffles all facts. Otherwise, if there are more than ``FEW`` facts,
-        the candidates are written first: at most ``FEW`` candidates are broadcast, and no known fact is
-        shuffled.
+        If ``may_be_many``, the anti-join shuffles all facts. Otherwise, if there are more than
+        ``MAX_ROWS_BROADCAST`` facts, the candidates are written first: at most ``MAX_ROWS_BROADCAST``
+        candidates are broadcast, and no known fact is shuffled.
         """
         from pyspark.sql import functions as F
 
         columns = list(COLUMNS)
         known = self.ages()[Age.ALL]
         path = f"{self._folder}/round-{len(self._rounds) + 1:03}"
-        if len(self.summary) <= FEW:  # small data: the number of tasks dominates the cost
+        if len(self.summary) <= MAX_ROWS_BROADCAST:  # small data: the number of tasks dominates the cost
             candidates = candidates.coalesce(self._spark.sparkContext.defaultParallelism)
         candidates = candidates.distinct()
-        if len(self.summary) > FEW and not may_be_many:
+        if len(self.summary) > MAX_ROWS_BROADCAST and not may_be_many:
             candidates.write.parquet(f"{path}-candidates")
             candidates = read_facts(self._spark, [f"{path}-candidates"])
-            if candidates.count() <= FEW:
+            if candidates.count() <= MAX_ROWS_BROADCAST:
                 candidates = F.broadcast(candidates)
                 known = F.broadcast(known.join(candidates, columns, "left_semi"))
         new = candidates.join(known, columns, "left_anti")

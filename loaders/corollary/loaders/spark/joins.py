@@ -19,16 +19,14 @@ import pyarrow as pa
 from corollary.columns import FIRST_VIRTUAL
 from corollary.loaders.spark.border import Border
 from corollary.loaders.spark.conditions import filtered, name_of
-from corollary.loaders.spark.facts import FEW, Facts
+from corollary.loaders.spark.facts import Facts
 from corollary.loaders.spark.guard_table import GuardTable
+from corollary.loaders.spark.tuning import MAX_ROWS_BROADCAST, MAX_VALUES_LISTED
 from corollary.plan.steps import Age, AntiJoin, Distinct, Group, Join, Select, Step
 from corollary.program.compile import Atom, CompiledRule, Negation
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
-
-LISTED = 64
-"""The maximal number of values in an IN condition. The condition lets Parquet skip most row groups."""
 
 
 @dataclass(slots=True)
@@ -43,7 +41,7 @@ class Bindings:
     @property
     def is_small(self) -> bool:
         """Whether the table may be broadcast."""
-        return self.most <= FEW
+        return self.most <= MAX_ROWS_BROADCAST
 
 
 class Joins:
@@ -142,7 +140,7 @@ class Joins:
         """The facts whose ``name`` (subject or object) is an existing predicate."""
         from pyspark.sql import functions as F
 
-        if len(self._predicates) <= LISTED:
+        if len(self._predicates) <= MAX_VALUES_LISTED:
             return facts.where(F.col(name).isin(self._predicates))
         known = self._spark.createDataFrame(pa.table({name: pa.array(self._predicates, pa.int64())}))
         return facts.join(F.broadcast(known), name, "left_semi")

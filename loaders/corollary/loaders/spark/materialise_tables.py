@@ -22,14 +22,12 @@ from corollary.loaders.spark.encoding import files_for, write_facts
 from corollary.loaders.spark.evaluation import DistributedEvaluation
 from corollary.loaders.spark.load import Stages, Tell, silent
 from corollary.loaders.spark.storage import Storage, scratch
+from corollary.loaders.spark.tuning import COPYING_THREADS
 from corollary.program.stratify import called, verb
 from corollary.terms.dictionary import kind_of_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-COPIED_AT_ONCE = 8
-"""Number of threads on the driver that copy files."""
 
 
 @dataclass(slots=True)
@@ -136,7 +134,7 @@ def _refuse_new_terms(program: Program) -> None:
 
 def _copy(storage: Storage, source: str, target: str, names: Iterable[str]) -> None:
     """Copy files from one data set into another."""
-    with ThreadPoolExecutor(COPIED_AT_ONCE) as pool:
+    with ThreadPoolExecutor(COPYING_THREADS) as pool:
         jobs = [pool.submit(storage.copy, f"{source}/{name}", f"{target}/{name}") for name in names]
         for job in jobs:
             job.result()

@@ -1,8 +1,8 @@
 """Documents to chunks of statements, by the compiled loops of the local reader, in Arrow batches.
 
-A task numbers the terms of about ``STATEMENTS_A_CHUNK`` statements locally, and emits a *chunk*: the distinct
-terms, one row each, and the statements as numbers, packed into one row. So a term that occurs in every
-statement is shuffled and joined once per chunk.
+A task numbers the terms of about ``STATEMENTS_PER_CHUNK`` statements locally, and emits a *chunk*: the
+distinct terms, one row each, and the statements as numbers, packed into one row. So a term that occurs in
+every statement is shuffled and joined once per chunk.
 
 All rows are in one table. The column ``what`` is the kind of a row:
 
@@ -37,16 +37,12 @@ from corollary.loaders.line_kernel import TERMS
 from corollary.loaders.ntriples import BadLine, parse_chunk
 from corollary.loaders.reading import document_rows
 from corollary.loaders.spark.storage import FileStatus, Storage
+from corollary.loaders.spark.tuning import BYTES_PER_CHUNK, STATEMENTS_PER_CHUNK
 from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, Ids, Kind, TermDictionary
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-STATEMENTS_A_CHUNK = 1 << 18
-"""A chunk is emitted when it has this many statements."""
-
-BYTES_A_CHUNK = 1 << 28
-"""A chunk is emitted when it has read this many bytes: the offsets of a string column have 31 bits."""
 
 COLUMNS = (
     ("what", "string", pa.string()),
@@ -209,7 +205,7 @@ class _Task:
                 content, offsets = content_of(batch.column("text").slice(start, end - start))
                 text = content[offsets[0] : offsets[-1]].copy()  # kernels need writable arrays
                 yield from self._parse(text, FORMATS[self._formats[int(keys[start])]])
-                if self._size >= STATEMENTS_A_CHUNK or self._bytes >= BYTES_A_CHUNK:
+                if self._size >= STATEMENTS_PER_CHUNK or self._bytes >= BYTES_PER_CHUNK:
                     yield from self._flush()
         yield from self._enter(0, 0)
 
@@ -254,7 +250,7 @@ class _Task:
             return
         for kind, table in zip(BULK_KINDS, self._dictionary.tables(), strict=True):
             if len(table):
-                offsets = table.offsets().astype(np.int32)  # no overflow: BYTES_A_CHUNK < 2 ** 31
+                offsets = table.offsets().astype(np.int32)  # no overflow: BYTES_PER_CHUNK < 2 ** 31
                 texts = pa.StringArray.from_buffers(
                     len(table), pa.py_buffer(offsets), pa.py_buffer(table.content())
                 )

@@ -1,0 +1,24 @@
+"""The tuning constants of plans at work: what is limited, in which unit, and how it was measured."""
+
+MAX_RELATIONS_TRIED = 64
+"""Predicates. With more, a free predicate is looked up in the directories of subjects or objects."""
+
+MIN_ROWS_TO_COMPOSE = 4096
+
+MIN_WAYS_PER_PAIR = 4
+"""``join_for`` composes relations instead of joining row by row if the batch has at least
+``MIN_ROWS_TO_COMPOSE`` rows, and the join would return at least ``MIN_WAYS_PER_PAIR`` rows for each row of
+its two inputs."""
+
+
+MAX_ANSWERS_CACHED = 1 << 16
+"""Cache entries per condition, about 200 bytes each. A larger cache is emptied."""
+
+
+MIN_FACTS_PER_GROUP = 4
+"""Facts. Only the groups that the batch mentions are computed if every relation of the aggregate has more
+facts than this for each of these groups."""
+
+MAX_GUARD_FANOUT = 4
+"""Rows that a guard probe may return on average per distinct predicate or class. With more, the direct plan
+is run."""

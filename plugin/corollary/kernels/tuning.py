@@ -1,0 +1,34 @@
+"""The tuning constants of kernels: what is limited, in which unit, and how it was measured."""
+
+MIN_ELEMENTS_TO_COMPILE = 30_000
+"""Array elements, summed over all calls of a kernel. Above this number the kernel is compiled."""
+
+MIN_ELEMENTS_FOR_THREAD = 1 << 22
+"""Elements of the output array above which a kernel runs in a worker thread. Starting a thread costs 0.1 ms.
+Filling this number of elements takes 5 to 50 ms."""
+
+MIN_ELEMENTS_FOR_THREAD_TO_STOP = 1 << 16
+"""As ``MIN_ELEMENTS_FOR_THREAD``, for stoppable kernels: their time is not bounded by the size of their
+output."""
+
+
+SECONDS_BETWEEN_CHECKS = 0.05
+"""Seconds that ``undisturbed`` waits for its worker thread between two checks of the limits."""
+
+
+SECONDS_BETWEEN_LOOKS = 0.1
+"""Seconds between two readings of the memory in use."""
+
+MAX_ROWS_UNRESERVED = 1 << 12
+"""Rows. Arrays of at most this length are not reserved: reserving would cost as much as filling them."""
+
+BYTES_BETWEEN_LOOKS = 1 << 26
+"""Bytes that may be reserved between two readings of the memory in use. A reading costs as much as filling
+1 MB."""
+
+
+BYTES_TO_IMPORT_NUMBA = 240 << 20
+"""Bytes of address space to import Numba and compile the first kernels (measured: glibc, two threads)."""
+
+BYTES_PER_KERNEL = 40 << 20
+"""Bytes of address space to compile one kernel when Numba is already imported."""
