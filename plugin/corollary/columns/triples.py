@@ -7,7 +7,7 @@ them, and maintained with every later change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,9 +70,10 @@ class TripleIndex:
         """As ``predicates``, including virtual relations."""
         return [predicate for predicate, relation in self._relations.items() if len(relation)]
 
-    def has_predicates(self, predicates: frozenset[int]) -> bool:
-        """Whether all the predicates have, or once had, facts in this index."""
-        return self._relations.keys() >= predicates
+    @property
+    def known_predicates(self) -> Set[int]:
+        """A live view of the predicates that have, or once had, facts in this index."""
+        return self._relations.keys()
 
     def relation(self, predicate: int) -> Relation:
         """The relation of a predicate, which may be empty."""

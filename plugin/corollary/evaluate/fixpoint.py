@@ -87,7 +87,12 @@ class Fixpoint:
             at(module.name)
             self._pending[position] = {}
             started = perf_counter()
-            recent = TripleIndex({p: _merged(parts, self.index.relation(p)) for p, parts in pending.items()})
+            recent = TripleIndex(
+                {
+                    p: parts[0] if len(parts) == 1 else _merged(parts, self.index.relation(p))
+                    for p, parts in pending.items()
+                }
+            )
             found = self.include(module.add(self.index, recent), module)
             self.seconds[module.name] = self.seconds.get(module.name, 0.0) + perf_counter() - started
             self.rounds += 1
@@ -117,10 +122,10 @@ class Fixpoint:
                     at(f"{origin.name}, facts of {self._name_of(predicate)}")
                 derived(len(new))
                 self.watch(origin, predicate, new)
-            told = Relation(new)
+            whole = Relation(new)
             for module, pending in zip(self.modules, self._pending, strict=True):
-                part = Relation(module.feedback(predicate, new)) if module is origin else told
-                if len(part) and module.reads(predicate):
+                part = Relation(module.feedback(predicate, new)) if module is origin else whole
+                if (part is whole or len(part)) and module.reads(predicate):
                     pending.setdefault(predicate, []).append(part)
         return found
 
@@ -151,8 +156,6 @@ def _unknown(keys: Keys, known: Relation) -> Keys:
 
 def _merged(parts: list[Relation], whole: Relation) -> Relation:
     """The union of disjoint parts of ``whole``; ``whole`` itself if they cover it."""
-    if len(parts) == 1:
-        return parts[0]
     if sum(map(len, parts)) == len(whole):
         return whole
     return Relation(Pairs(sort_keys(np.concatenate([part.pairs().keys for part in parts]))))

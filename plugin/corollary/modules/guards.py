@@ -60,10 +60,12 @@ class Guards:
     def are_among(self, recent: TripleIndex) -> bool:
         """Whether any recent fact is a guard."""
         types = recent.relation(self._rdf_type)
+        if not len(types):
+            return not self.predicates.isdisjoint(recent.all_predicates())
         return (
-            any(len(recent.relation(predicate)) for predicate in self.predicates)
-            or (self.has_any_class and len(types) > 0)
-            or (len(types) > 0 and bool((types.object_counts(self._classes) > 0).any()))
+            self.has_any_class
+            or not self.predicates.isdisjoint(recent.all_predicates())
+            or bool((types.object_counts(self._classes) > 0).any())
         )
 
     def of(self, facts: TripleIndex) -> Delta:

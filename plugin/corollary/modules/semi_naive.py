@@ -37,10 +37,9 @@ class Trigger:
 
     def is_viable(self, ages: Mapping[Age, TripleIndex]) -> bool:
         """As ``viable``, except that the trigger's own atom reads the recent facts."""
-        facts = ages[Age.ALL]
-        if not facts.has_predicates(self.predicates) or not all(_has_match(a, facts) for a in self.needs):
+        if not _has_match(self.rule.atoms[self.position], ages[Age.RECENT]):
             return False
-        return _has_match(self.rule.atoms[self.position], ages[Age.RECENT])
+        return all(_has_match(atom, ages[Age.ALL]) for atom in self.needs)
 
 
 class SemiNaive(Module):
@@ -166,10 +165,11 @@ class SemiNaive(Module):
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """One round over proved facts, by the rules that may conclude a wanted fact."""
+        known = facts.known_predicates
         leading = (
             trigger
             for trigger in self._triggered(recent)
-            if facts.has_predicates(trigger.predicates)  # cheap, and False for most triggers
+            if trigger.predicates <= known  # cheap, and False for most triggers
             and any(_has_match(head, wanted) for head in trigger.rule.heads)
         )
         return self._apply(leading, facts, recent)
@@ -267,8 +267,9 @@ class SemiNaive(Module):
         self, triggers: Iterable[Trigger], ages: Mapping[Age, TripleIndex], *, whole: bool = False
     ) -> Iterator[tuple[Trigger, Batch]]:
         """The non-empty results of the triggers' delta plans: head variables, or all if ``whole``."""
+        known = ages[Age.ALL].known_predicates
         for trigger in triggers:
-            if not trigger.is_viable(ages):
+            if not trigger.predicates <= known or not trigger.is_viable(ages):  # the first is cheap
                 continue
             plan = self._plans.get(trigger)
             if plan is None:
