@@ -18,6 +18,7 @@ from tests.strategies import examples
 
 from corollary.closure import reachability
 from corollary.closure.reachability import Part, Paths
+from corollary.closure.tuning import MAX_WORDS_PER_BLOCK
 from corollary.columns.pairs import Pairs, firsts
 from corollary.columns.relation import Relation
 from corollary.kernels.sorted import Column, Keys
@@ -47,7 +48,7 @@ Constants = dict[str, Any]
 in_every_form = pytest.mark.parametrize(
     "form",
     [
-        pytest.param({}, id="as the graph asks"),
+        pytest.param({"MAX_WORDS_PER_BLOCK": MAX_WORDS_PER_BLOCK}, id="as the graph asks"),
         pytest.param({"MAX_WORDS_PER_EDGE": 1 << 20, "WORDS_PER_STEP": 1 << 20}, id="bits"),
         pytest.param({"WORDS_PER_STEP": 1 << 20, "MAX_WORDS_PER_BLOCK": 0}, id="bits in blocks"),
         pytest.param({"words_for": lambda nodes: 1 << 20}, id="lists"),

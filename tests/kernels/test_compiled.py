@@ -16,11 +16,15 @@ from numpy.typing import NDArray
 from corollary.kernels import compiled
 from corollary.kernels.compiled import Kernel
 from corollary.kernels.tuning import MIN_ELEMENTS_TO_COMPILE
+from corollary.loaders import line_kernel
 
 PROJECT = Path(__file__).parents[2]
 FOLDER = Path(compiled.__file__).parent
-NO_KERNELS = ("__init__", "compiled", "interrupts", "limits", "memory")
-KERNEL_FILES = sorted(path for path in FOLDER.glob("*.py") if path.stem not in NO_KERNELS)
+NO_KERNELS = ("__init__", "compiled", "interrupts", "limits", "memory", "tuning")
+KERNEL_FILES = [
+    *sorted(path for path in FOLDER.glob("*.py") if path.stem not in NO_KERNELS),
+    Path(line_kernel.__file__),
+]
 FUNCTIONS = [
     node
     for path in KERNEL_FILES
@@ -212,11 +216,12 @@ def test_a_small_graph_does_not_wait_for_a_compiler() -> None:
 def test_the_engine_calls_every_kernel_with_one_signature() -> None:
     """Else whoever loads a large graph waits for the compiler twice."""
     counts = run(
-        "import corollary.kernels.compiled\n"
-        "corollary.kernels.compiled.MIN_ELEMENTS_TO_COMPILE = -1\n"
+        "import corollary.kernels.tuning\n"
+        "corollary.kernels.tuning.MIN_ELEMENTS_TO_COMPILE = -1\n"
         f"{GRAPH}\n{TERMS}\n{CHANGES}\n"
         "from corollary.kernels import byte_texts, graph, sorted, sorting\n"
-        "for module in (byte_texts, graph, sorted, sorting):\n"
+        "from corollary.loaders import line_kernel\n"
+        "for module in (byte_texts, graph, line_kernel, sorted, sorting):\n"
         "    for kernel in vars(module).values():\n"
         "        if getattr(kernel, '_compiled', None):\n"
         "            print(kernel.__name__, len(kernel._compiled.signatures), sep=':')"
@@ -227,7 +232,7 @@ def test_the_engine_calls_every_kernel_with_one_signature() -> None:
 INTERRUPTED = """
 import signal, sys, time
 import numpy as np
-from corollary.kernels.compiled import MIN_ELEMENTS_TO_COMPILE
+from corollary.kernels.tuning import MIN_ELEMENTS_TO_COMPILE
 from corollary.kernels.sorted import union
 
 def handler(*_):
