@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -71,3 +72,44 @@ def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_links_to_files_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
         assert (page.parent / target).exists(), f"{page}: no {target}"
+
+
+def names_of_files() -> Iterator[tuple[str, str]]:
+    """The files that prose names in backticks: pages and docstrings, each with the file named."""
+    files = [PROJECT / "CONTRIBUTING.md", *PAGES]
+    files += [path for root in ("plugin", "rulesets", "loaders") for path in (PROJECT / root).rglob("*.py")]
+    for path in files:
+        for named in re.findall(r"`([\w./-]+/[\w-]+\.py)`", path.read_text()):
+            yield str(path.relative_to(PROJECT)), named
+
+
+def test_files_that_prose_names_exist() -> None:
+    parts = [PROJECT, *PROJECT.glob("*/corollary"), *PROJECT.glob("*/corollary/*")]
+    missing = [
+        (place, named)
+        for place, named in names_of_files()
+        if not any((folder / named).is_file() for folder in parts)
+    ]
+    assert not missing
+
+
+MODULES = {
+    ".".join(path.relative_to(root).with_suffix("").parts)
+    for root in PROJECT.glob("*/corollary")
+    for path in root.rglob("*.py")
+}
+
+
+def test_modules_that_docstrings_name_exist() -> None:
+    folders = {name.partition(".")[0] for name in MODULES if "." in name}
+    missing = [
+        (str(path.relative_to(PROJECT)), named)
+        for root in PROJECT.glob("*/corollary")
+        for path in root.rglob("*.py")
+        for named in re.findall(r"``(?:corollary\.)?([a-z]+\.[a-z_0-9]+)(?=[.`])", path.read_text())
+        if named.partition(".")[0] in folders - {"store", "reasoner"}  # these are variables, too
+        and named not in MODULES
+        and not hasattr(import_module(f"corollary.{named.partition('.')[0]}"), named.partition(".")[2])
+        and not any(module.startswith(f"{named}.") for module in MODULES)
+    ]
+    assert not missing

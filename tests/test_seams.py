@@ -27,8 +27,7 @@ from corollary.modules.module import Module
 from corollary.modules.rule_set import RuleSet
 from corollary.plan import passes
 from corollary.plan.explain import explanation_text
-from corollary.plan.passes import PlanContext
-from corollary.plan.steps import Join, Plan
+from corollary.plan.steps import Join, Plan, PlanContext
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
 from corollary.terms.dictionary import TermDictionary

@@ -24,7 +24,7 @@ from corollary.columns.delta import Delta
 from corollary.columns.pairs import Pairs, firsts, pack, seconds
 from corollary.evaluate import Materialisation, materialise
 from corollary.language import Not, Program, Rule
-from corollary.maintain import AUTOMATIC, Report, maintain
+from corollary.maintain import AUTOMATIC, Report, deletion, maintain
 from corollary.terms.dictionary import TermDictionary
 
 History = list[frozenset[Fact]]
@@ -33,7 +33,10 @@ History = list[frozenset[Fact]]
 Agreement = Callable[[set[Fact], set[Fact]], bool]
 """Whether the facts found are those wanted."""
 
-STRATEGIES = (AUTOMATIC, "backward/forward", "dred")
+FOLLOWING = tuple(name for name in deletion.STRATEGIES if name != deletion.FALLBACK.name)
+
+STRATEGIES = (AUTOMATIC, *FOLLOWING)
+"""Starting over is what the others are compared with."""
 
 compared: Counter[str] = Counter()
 """How many states after a step were compared, by what was done."""

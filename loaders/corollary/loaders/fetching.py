@@ -19,6 +19,7 @@ from pyoxigraph import RdfFormat
 from corollary.language.errors import Diagnostic, Hint, InputError
 from corollary.loaders.documents import Document, size_of
 from corollary.loaders.formats import AMBIGUOUS, FileKind, format_of, input_error, named_format
+from corollary.loaders.tuning import SECONDS_PER_NETWORK_OPERATION
 
 FETCHED = ("http", "https")
 
@@ -34,9 +35,6 @@ _VAGUE = ("text/plain", "text/xml", "application/xml", "application/json")
 
 _MAGIC = {"gz": b"\x1f\x8b", "bz2": b"BZh", "zst": b"\x28\xb5\x2f\xfd"}
 """The first bytes of compressed content. A reply may be compressed or not, whatever the suffix."""
-
-_PATIENCE = 60.0
-"""Timeout in seconds of each network operation (connect, read), not of the whole transfer."""
 
 
 class RedirectRefused(InputError):
@@ -108,7 +106,7 @@ def document_at(
 def fetched(address: str, format: str | None = None, otherwise: str | None = None) -> Document:
     """As ``document_at``, for an http or https address."""
     try:
-        with opened(Request(address, headers={"Accept": _ACCEPT}), _PATIENCE) as reply:
+        with opened(Request(address, headers={"Accept": _ACCEPT}), SECONDS_PER_NETWORK_OPERATION) as reply:
             content, place, media_type = reply.read(), reply.geturl(), reply.headers.get_content_type()
     except (OSError, HTTPException, ValueError) as error:  # HTTPError and URLError are OSErrors
         raise input_error(f"{address}: cannot be fetched ({error})", "look at it in a browser") from None

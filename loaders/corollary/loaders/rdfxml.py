@@ -64,6 +64,7 @@ class Markup:
         self._entities = dict(PREDEFINED)
         self._room = LONGEST_ENTITIES
         self._root: int | None = None  # its first byte
+        self._root_place = 1, 1
         self._chunks = self._checked(_in_utf8(stream))
         self._chunk = b""
         self._begin = self._end = 0  # of the bytes that were returned last

@@ -1,11 +1,9 @@
-"""The tuning constants of the loaders: what is limited, in which unit, and how it was measured."""
+"""The tuning constants of the loaders: what is limited, in which unit, and measurements."""
 
 MAX_CHARACTERS_QUOTED = 160
 
-
 ROWS_PER_GROUP = 1 << 20
 """Rows of a Parquet row group. A reader that needs one predicate can skip whole row groups."""
-
 
 BYTES_PER_CHUNK = 1 << 20
 """Size of a chunk in bytes: small enough to stay in the processor's cache while it is parsed."""
@@ -13,13 +11,11 @@ BYTES_PER_CHUNK = 1 << 20
 READING_THREADS = 2
 """Number of threads that read and parse, while the calling thread numbers terms."""
 
-
 ROWS_PER_BLOCK = 1 << 20
 """Number of buffered rows at which the buffer is partitioned."""
 
 MAX_FACTS_SORTED_HERE = 1 << 14
 """Partitions of at most this many facts are sorted by the calling thread: starting a task would cost more."""
-
 
 TRIPLES_PER_CHUNK_READ = 1 << 16
 
@@ -32,12 +28,13 @@ MIN_BYTES_IF_COMPILED = 1 << 12
 USUAL_COMPRESSION = 10
 """Estimated compression ratio of N-Triples, used to decide whether an input is small."""
 
-
 TERMS_PER_CALL = 1 << 18
 """Number of terms looked up in one call of a kernel."""
-
 
 TRIPLES_PER_CHUNK_WRITTEN = 1 << 15
 
 GZIP_LEVEL = 4
 """More than half of the best compression, in a fifth of its time."""
+
+SECONDS_PER_NETWORK_OPERATION = 60.0
+"""Timeout in seconds of each network operation (connect, read), not of the whole transfer."""

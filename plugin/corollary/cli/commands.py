@@ -169,7 +169,7 @@ def update(
       corollary update data.ttl --remove old.ttl --strategy dred --report json | jq .maintenance.seconds
       grep Alice data.nt | corollary update ontology.ttl data.nt --remove - -o without-alice.nt
     """
-    from corollary.cli.changes import summary, tables, warning
+    from corollary.cli.update_summary import summary, tables, warning
 
     if not (remove or add):
         raise click.UsageError("nothing to do: name files with --remove or --add")

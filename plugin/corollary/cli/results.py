@@ -129,7 +129,7 @@ def printer(dataset: Dataset) -> Printer:
     """A function that prints terms as in Turtle, on one line, with the prefixes of the data."""
     from rdflib import XSD, Literal, URIRef
 
-    from corollary.sparql.names import printer as iri_printer
+    from corollary.sparql.rdf_terms import printer as iri_printer
 
     known = {namespace: prefix for prefix, namespace in PREFIXES.items()}
     known |= {str(namespace): prefix for prefix, namespace in dataset.namespaces()}

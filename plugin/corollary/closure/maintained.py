@@ -12,7 +12,7 @@ deleted, and is derived again by the next ``extend``.
 
     a→b→c external, a→c derived, by another rule too; remove a→b: a→c is doubtful, proved, then external
 
-Invariant: R = S ∘ E*, but for what follows from restored facts only.
+Invariant: R = S ∘ E*, except that R may lack the consequences of restored facts.
 """
 
 from __future__ import annotations
@@ -63,7 +63,10 @@ class MaintainedClosure:
         return Paths(self.edges, None if self._edges is None else self.external, self.symmetric)
 
     def close(self, *, inverse: bool = False) -> Keys:
-        """R, maybe without some of S; if ``inverse``, as pairs (z, x), sorted. Cost: see ``close_keys``."""
+        """R, sorted; facts of S may be missing. With ``inverse``, pairs (z, x) instead of (x, z).
+
+        Cost: that of ``close_keys``.
+        """
         external = self.external.pairs().keys
         if self._edges is None:
             edges = np.concatenate((external, swap(external))) if self.symmetric else external

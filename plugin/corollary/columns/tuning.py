@@ -1,4 +1,4 @@
-"""The tuning constants of columns: what is limited, in which unit, and how it was measured."""
+"""The tuning constants of columns: what is limited, in which unit, and measurements."""
 
 MAX_KEYS_FOR_NP_SORT = 2000
 """Keys up to which ``np.sort`` is at least as fast as the radix sort."""
@@ -6,10 +6,8 @@ MAX_KEYS_FOR_NP_SORT = 2000
 SLOW_SECONDS_PER_KEY = 10e-9
 """Seconds per key of ``np.sort`` on a small array. On slower processors the radix sort is preferred."""
 
-
 MIN_BASE_PER_OVERLAY = 8
 """The overlay is folded into the base when MIN_BASE_PER_OVERLAY * |overlay| > |base|."""
-
 
 MAX_IDS_IN_TABLE = 1 << 26
 """Ids below which ``grouped`` uses a table indexed by id instead of binary searches."""

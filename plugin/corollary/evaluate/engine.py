@@ -370,10 +370,9 @@ class Engine:
         """
         self.restratify(strata)
         for number in range(1, len(self.strata) + 1):
-            self.fixpoint.journal = {}
-            self.run(number)
-            new = Delta.gathered(self.fixpoint.journal)
-            self.fixpoint.journal = None
+            with self.fixpoint.journalled() as journal:
+                self.run(number)
+            new = Delta.gathered(journal)
             self.schema_depends_on_strata |= self.schema.are_among(new)
             late = self.late(number, new)
             if late:

@@ -13,7 +13,8 @@ are exactly those that it reads and has not received.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from time import perf_counter
 
@@ -128,6 +129,13 @@ class Fixpoint:
                 if (part is whole or len(part)) and module.reads(predicate):
                     pending.setdefault(predicate, []).append(part)
         return found
+
+    @contextmanager
+    def journalled(self) -> Iterator[Candidates]:
+        """Within the block ``journal`` records all new facts."""
+        self.journal = {}
+        yield self.journal
+        self.journal = None  # an exception makes the engine worthless: nothing to restore
 
     def exclude(self, predicate: int, keys: Keys) -> None:
         """Remove facts (packed keys, sorted, unique) from the index and from pending facts."""

@@ -1,4 +1,4 @@
-"""The tuning constants of plans at work: what is limited, in which unit, and how it was measured."""
+"""The tuning constants of plans at work: what is limited, in which unit, and measurements."""
 
 MAX_RELATIONS_TRIED = 64
 """Predicates. With more, a free predicate is looked up in the directories of subjects or objects."""
@@ -10,10 +10,8 @@ MIN_WAYS_PER_PAIR = 4
 ``MIN_ROWS_TO_COMPOSE`` rows, and the join would return at least ``MIN_WAYS_PER_PAIR`` rows for each row of
 its two inputs."""
 
-
 MAX_ANSWERS_CACHED = 1 << 16
 """Cache entries per condition, about 200 bytes each. A larger cache is emptied."""
-
 
 MIN_FACTS_PER_GROUP = 4
 """Facts. Only the groups that the batch mentions are computed if every relation of the aggregate has more

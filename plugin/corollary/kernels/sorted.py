@@ -11,17 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.kernels.compiled import Flag, kernel
+from corollary.kernels.tuning import ENTRIES_SCANNED_PER_SORTED_KEY, FIRST_STEP_DIVISOR
 
 Keys = NDArray[np.uint64]
 Column = NDArray[np.uint32]
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-
-FEW = 8
-"""Array entries that are scanned in about the time of sorting one key."""
-
-CLOSE = 4
-"""The first step of a galloping search is 1/CLOSE of the mean distance between probes."""
 
 BLOCK, BLOCKS = 8, 8
 """Keys per block, and blocks that are scanned before galloping if probes are close together. The scan of a
@@ -39,8 +34,8 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
     position = 0
     last = np.uint32(0)
     shift = np.uint64(32)
-    stride = 1 + size // (CLOSE * probes.size + 1)
-    is_near = 1 < stride <= BLOCK * BLOCKS // CLOSE
+    stride = 1 + size // (FIRST_STEP_DIVISOR * probes.size + 1)
+    is_near = 1 < stride <= BLOCK * BLOCKS // FIRST_STEP_DIVISOR
     for row in range(probes.size):
         probe = probes[row]
         if row > 0 and probe == last:
@@ -147,7 +142,7 @@ def compose(
     halves of ``pairs``. ``numbers`` has the number of z for every key that ``locate`` searched. ``last`` has
     one entry per number, all negative. ``composed`` has room for the result.
     Returns the number of pairs written. The pairs ascend in x. Those of one x ascend in the number too if x
-    has at least one in ``FEW`` of all numbers.
+    has at least one in ``ENTRIES_SCANNED_PER_SORTED_KEY`` of all numbers.
     """
     at = 0
     row = 0
@@ -164,7 +159,7 @@ def compose(
                     composed[at] = (first << shift) | np.uint64(number)
                     at += 1
             row += 1
-        if (at - begin) * FEW >= last.size:
+        if (at - begin) * ENTRIES_SCANNED_PER_SORTED_KEY >= last.size:
             at = begin
             for candidate in range(last.size):
                 if last[candidate] == mark:
@@ -187,7 +182,7 @@ def contains(base: Keys, added: Keys, removed: Keys, probes: Keys, found: Mask) 
             continue
         position = 0
         last = np.uint64(0)
-        stride = 1 + size // (CLOSE * probes.size + 1)
+        stride = 1 + size // (FIRST_STEP_DIVISOR * probes.size + 1)
         for row in range(probes.size):
             if part > 0 and found[row] != (part == 1):
                 continue

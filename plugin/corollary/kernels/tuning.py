@@ -1,4 +1,4 @@
-"""The tuning constants of kernels: what is limited, in which unit, and how it was measured."""
+"""The tuning constants of kernels: what is limited, in which unit, and measurements."""
 
 MIN_ELEMENTS_TO_COMPILE = 30_000
 """Array elements, summed over all calls of a kernel. Above this number the kernel is compiled."""
@@ -11,10 +11,8 @@ MIN_ELEMENTS_FOR_THREAD_TO_STOP = 1 << 16
 """As ``MIN_ELEMENTS_FOR_THREAD``, for stoppable kernels: their time is not bounded by the size of their
 output."""
 
-
 SECONDS_BETWEEN_CHECKS = 0.05
 """Seconds that ``undisturbed`` waits for its worker thread between two checks of the limits."""
-
 
 SECONDS_BETWEEN_LOOKS = 0.1
 """Seconds between two readings of the memory in use."""
@@ -26,9 +24,14 @@ BYTES_BETWEEN_LOOKS = 1 << 26
 """Bytes that may be reserved between two readings of the memory in use. A reading costs as much as filling
 1 MB."""
 
-
 BYTES_TO_IMPORT_NUMBA = 240 << 20
 """Bytes of address space to import Numba and compile the first kernels (measured: glibc, two threads)."""
 
 BYTES_PER_KERNEL = 40 << 20
 """Bytes of address space to compile one kernel when Numba is already imported."""
+
+ENTRIES_SCANNED_PER_SORTED_KEY = 8
+"""Array entries that are scanned in about the time of sorting one key."""
+
+FIRST_STEP_DIVISOR = 4
+"""The first step of a galloping search is 1/FIRST_STEP_DIVISOR of the mean distance between probes."""

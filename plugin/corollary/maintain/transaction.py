@@ -14,6 +14,7 @@ to lead to facts of an earlier one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Protocol
 
 import numpy as np
@@ -137,13 +138,12 @@ class Transaction:
         """Follow all layers, then check that the strata are still a valid order."""
         if self._work.start.removed:
             self._work.enqueue_candidates(self._work.start.removed - self._engine.axioms, None)
-        fixpoint, has_strata = self._engine.fixpoint, bool(self._engine.strata)
-        fixpoint.journal = {} if has_strata else None
-        for layer in self._layers.all:
-            self._follow_layer(layer)
-        if has_strata:
-            self._refuse_changed_values()
-            fixpoint.journal = None
+        has_strata = bool(self._engine.strata)
+        with self._engine.fixpoint.journalled() if has_strata else nullcontext():
+            for layer in self._layers.all:
+                self._follow_layer(layer)
+            if has_strata:
+                self._refuse_changed_values()
         if (
             (has_strata or self._work.start.strata.suspended)
             and self._layers.may_have_changed(self._work.start.ordered)
@@ -264,7 +264,7 @@ class Transaction:
         self._work.deleted.add_all(deleted - self._work.deleted)
         if layer == SCHEMA:
             self._refuse_proofs_by_data(deleted)
-        with self._report.timed(self._layers.name(layer), "settle"):
+        with self._report.timed(self._layers.name(layer), "commit"):
             for module in self._modules:
                 module.commit_deletions(self._index, deleted)
         strategy.restore(deleted)

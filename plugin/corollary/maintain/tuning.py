@@ -1,4 +1,4 @@
-"""The tuning constants of maintenance: what is limited, in which unit, and how it was measured."""
+"""The tuning constants of maintenance: what is limited, in which unit, and measurements."""
 
 MIN_REMOVED_FACTS_TO_LEARN = 1000
 """Removed facts. A transaction with fewer is not used as a measurement."""
@@ -6,7 +6,7 @@ MIN_REMOVED_FACTS_TO_LEARN = 1000
 PENALTY_AFTER_ABORT = 8
 """Factor. After an aborted large removal, the strategy's estimate for that size is set to this many times the
 estimate for recomputing, so that the next large removals recompute at once. Each transaction that recomputes
-halves the distance to ``SECONDS_A_REMOVAL``, so that the strategy is tried again after a few."""
+halves the distance to ``SECONDS_PER_REMOVED_FACT``, so that the strategy is tried again after a few."""
 
 SECONDS_PER_CHECK = 0.4e-6  # measured: proofs on LUBM-10
 """Seconds to check one fact in a proof."""
@@ -16,7 +16,6 @@ SECONDS_PER_DELETION = 3e-6  # measured: DRed on LUBM-10, overdeletion and reder
 
 MIN_BUDGET_FACTS = 10_000
 """Facts that may be checked, or deleted, even if materialising took less time than that."""
-
 
 MAX_FACTS_PER_CHANGED_FACT = 3
 """Facts. A stratum is evaluated from scratch if it reads at most this many facts for each changed fact."""

@@ -45,7 +45,7 @@ class Equality(Module):
     """The module of all replacement rules over one relation Q. Places: 0 subject, 1 predicate, 2 object."""
 
     name = "equality"
-    why = "facts about what is the same: told of whole cliques in one step"
+    why = "terms replaced by equal terms: for whole cliques in one step"
     turn = 60
 
     def __init__(self, context: ExecutionContext) -> None:

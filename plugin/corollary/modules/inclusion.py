@@ -56,7 +56,7 @@ class Inclusion(Module):
     """The module of all inclusion rules of a program."""
 
     name = "inclusion"
-    why = "one atom, copied or turned round to a class or property: closed in one step"
+    why = "one atom, copied to a class or property, or inverted: closed in one step"
     turn = 50
 
     def __init__(self, context: ExecutionContext, rdf_type: int) -> None:

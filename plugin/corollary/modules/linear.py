@@ -65,7 +65,7 @@ class Linear(Module):
         return cls(program.rdf_type)
 
     def add_rule(self, rule: CompiledRule) -> None:
-        """Take in its rule."""
+        """Set the rule."""
         shape = linear_shape(rule, self._rdf_type)
         assert shape is not None and not self.rules
         self.rules = [rule]
@@ -76,7 +76,7 @@ class Linear(Module):
         self._is_based = (self._shape.edges, self._shape.closed) in rules.copied
 
     def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
-        """Let go of its rule, if it is among them; all facts of the closed relation then."""
+        """Remove the rule if it is among these. Returns all facts of T then."""
         if not any(rule.number in numbers for rule in self.rules):
             return {}
         self.rules = []

@@ -44,7 +44,7 @@ class Lists(Module):
     """The module of lists. ``lengths`` are the lengths of all readings so far."""
 
     name = "lists"
-    why = "lists"
+    why = "the cells and members of RDF lists"
     turn = 10
     derives_schema = True
 

@@ -16,6 +16,7 @@ Words, for a module M:
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import ClassVar, Protocol
 
@@ -118,8 +119,9 @@ class Module(Protocol):
         """A module without rules."""
 
     def add_rule(self, rule: CompiledRule) -> None:
-        """Add a claimed rule. The next ``add`` applies the rule to all facts."""
+        """Add a claimed rule. The next ``add`` applies the rule to all facts, and ends ``is_waiting``."""
         self.rules.append(rule)
+        self._waiting = True
 
     def variants(self, rule: CompiledRule, program: CompiledProgram) -> Sequence[CompiledRule]:
         """The parts of a rule that are left to semi-naive evaluation, as rules with the same number."""
@@ -172,12 +174,14 @@ class Module(Protocol):
         """
         return self._waiting
 
+    @abstractmethod
     def reads(self, predicate: int) -> bool:
         """Whether facts of a predicate may be premises. The module receives facts of these predicates only.
 
         If a new guard makes the module read another predicate, the module looks up its earlier facts itself.
         """
 
+    @abstractmethod
     def feedback(self, predicate: int, new: Pairs) -> Pairs:
         """The part of the module's own conclusions ``new`` that the module must receive again.
 
@@ -188,6 +192,7 @@ class Module(Protocol):
         deleted facts also the external ones.
         """
 
+    @abstractmethod
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """The conclusions from recent facts: definition 3.
 
@@ -200,6 +205,7 @@ class Module(Protocol):
         with the feedback of the answers close ``facts``.
         """
 
+    @abstractmethod
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """The facts that lose a derivation: definition 6, with proved facts instead of counters.
 
@@ -213,6 +219,7 @@ class Module(Protocol):
         out. There is no upper bound: the caller proves every returned fact, or deletes and rederives it.
         """
 
+    @abstractmethod
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """The wanted facts that follow from proved facts: the forward step of Backward/Forward.
 
@@ -222,6 +229,7 @@ class Module(Protocol):
         the wanted facts at most those that follow from ``facts``.
         """
 
+    @abstractmethod
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The candidates that have another derivation: definition 7.
 
@@ -233,6 +241,7 @@ class Module(Protocol):
         step is enough if its conclusions are feedback: then ``add`` takes the further steps.
         """
 
+    @abstractmethod
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """The facts from which the candidates may be derived: the backward step of Backward/Forward.
 
@@ -247,6 +256,7 @@ class Module(Protocol):
         again.
         """
 
+    @abstractmethod
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Make the deletions final; ``facts`` are the remaining facts.
 

@@ -56,7 +56,7 @@ class Transitive(Module):
     """All transitivity rules of a program; each of their predicates is closed by itself."""
 
     name = "transitive closure"
-    why = "a relation composed with itself, or turned round beside that: closed as a graph"
+    why = "a relation composed with itself, or also inverted: closed as a graph"
     turn = 30
     derives_schema = True
 
@@ -132,7 +132,7 @@ class Transitive(Module):
         self._waiting = True
 
     def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
-        """Let go of rules; all facts of the predicates that were closed or symmetric by these alone."""
+        """Remove rules. Returns all facts of predicates that no rule closes, or makes symmetric, any more."""
         affected = set()
         for rule in self.rules:
             if rule.number in numbers:
@@ -140,7 +140,7 @@ class Transitive(Module):
         return {predicate: [facts.relation(predicate).pairs().keys] for predicate in sorted(affected)}
 
     def _remove_rule(self, number: int, facts: TripleIndex) -> list[int]:
-        """Let go of a rule; the predicates that were closed or symmetric by it alone."""
+        """Remove a rule. Returns the predicates that no remaining rule closes, or makes symmetric."""
         closed, symmetric, loopless = self._closures.keys(), self._symmetric, self._loopless
         kept = [(r, p) for r, p in zip(self.rules, self._predicates, strict=True) if r.number != number]
         self.rules, self._predicates = [rule for rule, _ in kept], [predicate for _, predicate in kept]

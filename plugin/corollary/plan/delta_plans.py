@@ -17,8 +17,20 @@ facts with other data first, and with the guards last.
 from __future__ import annotations
 
 from corollary.plan.join_order import cost
-from corollary.plan.passes import PlanContext, optimised, order_joins
-from corollary.plan.steps import Age, AntiJoin, DeltaPlan, Distinct, Group, Join, Plan, Select, Size, Step
+from corollary.plan.passes import optimised, order_joins
+from corollary.plan.steps import (
+    Age,
+    AntiJoin,
+    DeltaPlan,
+    Distinct,
+    Group,
+    Join,
+    Plan,
+    PlanContext,
+    Select,
+    Size,
+    Step,
+)
 from corollary.program.compile import CompiledRule
 
 
@@ -40,17 +52,16 @@ def delta_plan(rule: CompiledRule, trigger: int, size: Size) -> DeltaPlan:
     variable = _probed(rule, trigger)
     if variable is None:
         plan = (first, *rest.values(), *_others(rule))
-        return DeltaPlan((), (), optimised(plan, PlanContext(rule, size, fixed=1)))
+        return DeltaPlan((), (), optimised(plan, PlanContext(rule, size, (first,))))
     # direct: data atoms in join order, then the guards, whose variables are bound by then
     data = (join for i, join in rest.items() if i not in rule.guards)
-    linked = order_joins((first, *data), PlanContext(rule, size, fixed=1))
+    linked = order_joins((first, *data), PlanContext(rule, size, (first,)))
     guards = (rest[i] for i in sorted(rule.guards))
-    direct = optimised((*linked, *guards, *_others(rule)), PlanContext(rule, size, fixed=len(linked)))
+    direct = optimised((*linked, *guards, *_others(rule)), PlanContext(rule, size, linked))
     # probing: from the distinct values over the connected guards to the facts
     probe = _guard_probe(rule, trigger, variable, rest, size)
-    whole = optimised(
-        (*probe, first, *rest.values(), *_others(rule)), PlanContext(rule, size, fixed=len(probe) + 1)
-    )
+    fixed = (*probe, first)
+    whole = optimised((*fixed, *rest.values(), *_others(rule)), PlanContext(rule, size, fixed))
     cut = whole.index(first)
     return DeltaPlan(whole[:cut], whole[cut:], direct)
 

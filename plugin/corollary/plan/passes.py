@@ -1,30 +1,15 @@
 """The optimiser: a sequence of passes over a plan.
 
-A pass is a function ``(plan, context) -> plan``. The first pass receives the joins in the order of the rule's
-body, followed by conditions, negations and aggregates. A pass may rely on the results of the passes before
-it. To add a pass: write a function, and add its name to ``PASSES``.
+A pass is a function ``(plan, context) -> plan`` (``plan.steps.Pass``). The first pass receives the fixed
+steps, the joins in the order of the rule's body, then conditions, negations and aggregates. A pass may rely
+on the results of the passes before it. To add a pass: write a function in a new file, and add it to
+``PASSES``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from corollary.plan.join_order import cost, ordered
-from corollary.plan.steps import AntiJoin, Distinct, Group, Join, Plan, Select, Size, Step
-from corollary.program.compile import CompiledRule
-
-
-@dataclass(frozen=True, slots=True)
-class PlanContext:
-    """The plan's rule, the cardinalities, and the number of ``fixed`` steps at the start."""
-
-    rule: CompiledRule
-    size: Size
-    fixed: int = 0
-
-
-Pass = Callable[[Plan, PlanContext], Plan]
+from corollary.plan.steps import AntiJoin, Distinct, Group, Join, Pass, Plan, PlanContext, Select, Step
 
 
 def order_joins(plan: Plan, context: PlanContext) -> Plan:
@@ -38,10 +23,11 @@ def order_joins(plan: Plan, context: PlanContext) -> Plan:
     def cost_of(step: Join, known: set[int]) -> tuple[int, bool, int]:
         return cost(step.atom, known, size, is_guard=step.atom in guards, guarded=rule.guarded)
 
-    fixed, rest = plan[: context.fixed], plan[context.fixed :]
+    rest = [step for step in plan if step not in context.fixed]
     joins = [step for step in rest if isinstance(step, Join)]
     others = (step for step in rest if not isinstance(step, Join))
-    return (*fixed, *ordered(joins, lambda step: step.atom, bound_by(fixed), cost_of), *others)
+    found = ordered(joins, lambda step: step.atom, bound_by(context.fixed), cost_of)
+    return (*context.fixed, *found, *others)
 
 
 def place_conditions(plan: Plan, context: PlanContext) -> Plan:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from corollary.program.compile import Atom, Condition, Grouping, Negation
+from corollary.program.compile import Atom, CompiledRule, Condition, Grouping, Negation
 
 
 class Age(IntEnum):
@@ -72,3 +72,19 @@ class DeltaPlan:
     guard_probe: Plan
     body: Plan
     direct: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class PlanContext:
+    """What a pass knows: the plan's rule, the cardinalities, and the ``fixed`` steps.
+
+    Fixed steps keep their order, and come before all other joins. Filters may stand between them.
+    """
+
+    rule: CompiledRule
+    size: Size
+    fixed: Plan = ()
+
+
+Pass = Callable[[Plan, PlanContext], Plan]
+"""A function from a plan to a plan with the same bindings."""

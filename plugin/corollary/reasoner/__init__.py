@@ -18,7 +18,7 @@ rdflib.
     term_format.py       TermView: ids <-> terms of the reasoner's owner (N-Triples texts, rdflib's terms)
     persistence.py       the protocol of storage; folder.py, contents.py: a folder with an SQLite database;
                          opening.py: replaces the version in memory by the stored one
-    explaining.py, readable_inconsistency.py, rule_warnings.py, statistics.py,
+    explaining.py, rule_warnings.py, statistics.py,
     summary.py, verification.py, compacting.py
                          one report or one maintenance task each
 

@@ -51,9 +51,8 @@ if TYPE_CHECKING:
     from corollary.loaders.reading import Progress
     from corollary.maintain import Report
     from corollary.program.components import Components
-    from corollary.reasoner.explaining import Goal
+    from corollary.reasoner.explaining import Goal, Inconsistency
     from corollary.reasoner.opening import Adopt, Revive
-    from corollary.reasoner.readable_inconsistency import Inconsistency
     from corollary.reasoner.statistics import Statistics
     from corollary.reasoner.verification import Verification
 
@@ -76,6 +75,11 @@ class Reasoner:
         assert ("<urn:rex>", RDF_TYPE, "<urn:Animal>") in reasoner
     """
 
+    versions: Versions
+    """Which thread sees which version, and may change it."""
+
+    _deriver: Deriver
+
     def __init__(self, rules: Rules = "owl2rl", *, limits: Limits | str | None = None) -> None:
         options = Options(rules, limits=limits)
         options.refuse_unknown_rules()
@@ -90,7 +94,6 @@ class Reasoner:
 
     def _begin(self, version: Version) -> None:
         self.versions = Versions(version)
-        """Which thread sees which version, and may change it."""
         self._deriver = Deriver(self.versions)
         self._terms_over: Callable[[TermDictionary], TermView] = type(version.terms)
 
@@ -329,7 +332,7 @@ class Reasoner:
 
     def inconsistencies(self) -> list[Inconsistency]:
         """The inconsistencies: triples that satisfy a constraint. At most a thousand for each constraint."""
-        from corollary.reasoner.readable_inconsistency import inconsistencies
+        from corollary.reasoner.explaining import inconsistencies
 
         version = self.settled()
         result = version.state.materialisation

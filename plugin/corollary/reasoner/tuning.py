@@ -1,20 +1,16 @@
-"""The tuning constants of the reasoner: what is limited, in which unit, and how it was measured."""
+"""The tuning constants of the reasoner: what is limited, in which unit, and measurements."""
 
 SECONDS_BETWEEN_CHECKS = 0.002
 """Seconds that a thread sleeps between two checks of its limits while another thread derives."""
 
-
 FACTS_PER_CHUNK = 1 << 14
 """Facts of a scan that are unpacked at a time; limits are checked between chunks."""
-
 
 FACTS_SORTED_PER_LOOK_UP = 256
 """Facts that can be sorted by subject in the time of one look-up in the index."""
 
-
 SECONDS_TO_LOOK_AGAIN = 0.1
 """Seconds that a change waits for another thread's transaction before it checks whether that still runs."""
-
 
 MAX_BYTES_PER_ROW = 1 << 26
 """Bytes of the largest blob in one row. SQLite's own limit is a billion bytes."""
@@ -27,7 +23,6 @@ MIN_ROWS_TO_REWRITE = 1 << 10
 
 MAX_JOURNAL_BYTES = 1 << 20
 """Bytes of SQLite's rollback journal that stay allocated on the disk between commits."""
-
 
 MAX_LINES_PRINTED = 10
 """Lines: at most this many predicates, and as many graphs, are printed. ``as_dict`` has all of them."""

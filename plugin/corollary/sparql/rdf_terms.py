@@ -16,8 +16,9 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
 from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.language.constants import escape, unescape
-from corollary.sparql.names import printer
 from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
+
+_LOCAL_NAME = re.compile(r"[^\W\d][\w-]*")
 
 EXPLICIT = URIRef("urn:x-corollary:explicit")
 INFERRED = URIRef("urn:x-corollary:inferred")
@@ -64,7 +65,7 @@ class Terms(dict[int, Node]):
         return _term(text)
 
     def printer(self, namespaces: Iterable[tuple[str, str]]) -> Callable[[Node], str]:
-        """See ``corollary.sparql.names``."""
+        """A function that prints a term: see ``printer``."""
         return printer(namespaces)
 
     def __missing__(self, term_id: int) -> Node:
@@ -128,3 +129,17 @@ def _term(text: str) -> Node:
         datatype=None if datatype is None else URIRef(datatype),
         normalize=False,
     )
+
+
+def printer(prefixes: Iterable[tuple[str, str]]) -> Callable[[Node], str]:
+    """A function that prints a term, with the prefix of the longest namespace that fits."""
+    longest_first = sorted(prefixes, key=lambda bound: len(bound[1]), reverse=True)
+
+    def text(term: Node) -> str:
+        if isinstance(term, URIRef):
+            for prefix, namespace in longest_first:
+                if term.startswith(namespace) and _LOCAL_NAME.fullmatch(term, len(namespace)):
+                    return f"{prefix}:{term[len(namespace) :]}"
+        return term.n3()
+
+    return text

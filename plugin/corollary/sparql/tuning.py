@@ -1,11 +1,9 @@
-"""The tuning constants of SPARQL: what is limited, in which unit, and how it was measured."""
+"""The tuning constants of SPARQL: what is limited, in which unit, and measurements."""
 
 TERMS_BETWEEN_CHECKS = 1024
 
-
 ROWS_DECODED_AT_ONCE = 1 << 14
 """Rows whose terms are decoded at the same time."""
-
 
 ROWS_PER_CHUNK = 1 << 20
 """Expected rows of a join's result in one chunk: a bound on memory for products that a filter reduces."""
@@ -13,9 +11,7 @@ ROWS_PER_CHUNK = 1 << 20
 ROWS_PER_LIMITED_CHUNK = 1 << 12
 """As ``ROWS_PER_CHUNK``, for queries with a limit."""
 
-
 RESULTS_DECODED_AT_ONCE = 1 << 10
-
 
 MAX_CHARACTERS_SHOWN = 120
 """Characters of a pattern in a message."""

@@ -12,12 +12,12 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, cast
 
 from rdflib.graph import Graph
 from rdflib.store import NO_STORE, VALID_STORE
@@ -32,7 +32,6 @@ from corollary.reasoner.version import Version
 from corollary.reasoner.versions import Closed
 from corollary.sparql.rdf_terms import EXPLICIT, INFERRED, Terms
 from corollary.store.default_graph import DefaultGraphAlias
-from corollary.store.delegation import of_reasoner
 from corollary.store.graph_store import GraphStore, InferredTripleWarning
 from corollary.store.graphs import (
     adopted,
@@ -50,6 +49,22 @@ if TYPE_CHECKING:
     from corollary.loaders.into_reasoner import Source
     from corollary.loaders.reading import Progress
     from corollary.sparql.dataset import Source as QuerySource
+
+
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
+
+
+def of_reasoner(
+    method: Callable[Concatenate[Reasoner, Parameters], Returned],
+) -> Callable[Concatenate[Any, Parameters], Returned]:
+    """A method that delegates to ``self.reasoner``, with the name and docstring of the original."""
+
+    @wraps(method)
+    def handed_on(store: Any, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Returned:
+        return method(store.reasoner, *args, **kwargs)
+
+    return handed_on
 
 
 class CorollaryStore(GraphStore):

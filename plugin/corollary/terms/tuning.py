@@ -1,15 +1,13 @@
-"""The tuning constants of terms: what is limited, in which unit, and how it was measured."""
+"""The tuning constants of terms: what is limited, in which unit, and measurements."""
 
 MAX_RECENT_IDS = 1 << 16
 """Entries of the cache of ids found in the tables. The full cache is emptied."""
-
 
 MIN_SLOTS = 1 << 10
 """Hash slots of the smallest table."""
 
 MAX_RECENT_ROWS = 1 << 12
 """Entries of the cache of recent rows in which repeated texts are noticed. It fits the processor's cache."""
-
 
 MAX_NUMBERS_CACHED = 4096
 """Entries of the cache of parsed numbers."""

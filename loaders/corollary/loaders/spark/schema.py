@@ -96,7 +96,8 @@ class Schema:
         self._engine = Engine(index, self.compiled, None)
         self._sent = index.snapshot()
         self._guards: dict[CompiledRule, GuardTable] = {}
-        self._sort()
+        self.rules = Distributed.of(self.compiled, self.region)
+        self._rule_count = len(self.compiled.rules)
 
     @property
     def index(self) -> TripleIndex:
@@ -115,8 +116,9 @@ class Schema:
         for predicate, parts in found.items():
             known = self._sent.relation(predicate).pairs().keys
             self._sent.add(predicate, Pairs(difference(Pairs.of(np.concatenate(parts)).keys, known)))
-        if len(self.compiled.rules) != self._rules:
-            self._sort()
+        if len(self.compiled.rules) != self._rule_count:
+            self.rules = Distributed.of(self.compiled, self.region)
+            self._rule_count = len(self.compiled.rules)
         return True
 
     def news(self) -> DataFrame | None:
@@ -158,10 +160,6 @@ class Schema:
                 names = set(rows.columns[predicate].tolist()) - self.region.predicates
                 found |= {name: name in self.rules.symmetric for name in names if name not in found}
         return {self.border.id(name): is_mirrored for name, is_mirrored in found.items()}
-
-    def _sort(self) -> None:
-        self.rules = Distributed.of(self.compiled, self.region)
-        self._rules = len(self.compiled.rules)
 
     def _names(self) -> tuple[list[int], list[int]]:
         """The region's predicates and classes as global ids."""
