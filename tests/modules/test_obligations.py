@@ -6,15 +6,16 @@ Modules are made by the engine, for random programs; facts come and go in severa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests import strategies as some
-from tests.engine import Fact
+from tests.engine import Fact, load
 from tests.evaluate.test_against_naive import by_value, is_stratified
+from tests.maintain.histories import STRATEGIES, facts_by_id, follow
 from tests.modules import kinds
 from tests.modules.bench import Bench
 from tests.modules.meaning import Meaning, Terms, ground, is_virtual, module_and_meaning, plain
@@ -27,6 +28,7 @@ from tests.oracles import naive
 from tests.strategies import thorough
 
 from corollary.columns import TripleIndex
+from corollary.evaluate import materialise
 from corollary.evaluate.engine import Engine
 from corollary.execute.run_plan import extend
 from corollary.language import IRI, BlankNode, Literal, Program, Rule
@@ -172,6 +174,21 @@ def test_obligations(kind: Kind, data: st.DataObject) -> None:
         certain = half(stay, "certain") | (guards if proves else set())
         others = few({fact for fact in known if not is_virtual(fact[1])}, "derived by others until now")
         bench.remove(outside - stay | others, stay, certain, proves=proves)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@thorough(20)
+@given(st.data())
+def test_rules_come_and_go(kind: Kind, data: st.DataObject) -> None:
+    """Rules that come to a module at work, or go, lead to the facts of an engine that starts anew."""
+    whole = data.draw(kind.programs, "program")
+    some_rules = data.draw(st.lists(st.booleans(), min_size=len(whole), max_size=len(whole)), "rules")
+    part = replace(whole, rules=tuple(compress(whole, some_rules)))
+    programs, facts = [part, whole, part], data.draw(kind.facts, "facts")
+    for strategy in STRATEGIES:
+        for program, (result, _) in zip(programs, follow([facts] * 3, programs, strategy), strict=True):
+            scratch = materialise(load(facts, result.dictionary), program, result.dictionary)
+            assert facts_by_id(result) == facts_by_id(scratch)
 
 
 @thorough(30)
