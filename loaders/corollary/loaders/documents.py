@@ -76,7 +76,7 @@ class Document:
     content: bytes | None = None
 
     @staticmethod
-    def in_file_told(name: str, format: str | None) -> Document:
+    def declared_by_content(name: str, format: str | None) -> Document:
         """As ``in_file``, but a suffix that names a format takes precedence over ``format``."""
         try:
             return Document.in_file(name, format if name == STANDARD_STREAM else None)

@@ -95,7 +95,7 @@ def document_at(
     scheme = _SCHEME.match(name)
     if scheme is None or os.path.exists(name):
         size_of(name)
-        return Document.in_file(name, format) if format else Document.in_file_told(name, otherwise)
+        return Document.in_file(name, format) if format else Document.declared_by_content(name, otherwise)
     if scheme[0].lower() == "file":
         return document_at(url2pathname(urlsplit(name).path), format, otherwise=otherwise)
     if scheme[0].lower() not in FETCHED:
@@ -124,15 +124,15 @@ def _format_of_reply(
     """The format of a reply, and whether the format is doubtful, so that the first bytes decide."""
     if format is not None:
         return named_format(format), False
-    told = RdfFormat.from_media_type(media_type)
-    if told is not None and media_type not in _VAGUE:
-        return told, False
+    declared = RdfFormat.from_media_type(media_type)
+    if declared is not None and media_type not in _VAGUE:
+        return declared, False
     try:
         return format_of(path), FileKind.of(path).suffix in AMBIGUOUS
     except InputError:
-        if told is None and otherwise is not None:
+        if declared is None and otherwise is not None:
             return named_format(otherwise), False
-        if told is None:
+        if declared is None:
             complaint = f"{address}: neither its name nor its media type ({media_type}) tells the format"
             raise input_error(complaint, hint=Hint.NAME_FORMAT) from None
-        return told, told == RdfFormat.RDF_XML
+        return declared, declared == RdfFormat.RDF_XML

@@ -32,10 +32,10 @@ def compact(folder: Path, as_json: bool) -> None:
     with stage("compacting", {}):
         store = CorollaryStore(rules="none")
         store.open(str(folder))
-        gone = store.compact()
+        removed = store.compact()
         store.close()
     after = file.stat().st_size
     if as_json:
-        print_json({"terms": gone, "bytes_before": before, "bytes_after": after}, False)
+        print_json({"terms": removed, "bytes_before": before, "bytes_after": after}, False)
     else:
-        click.echo(f"{gone:,} terms given back: {before:,} bytes before, {after:,} after")
+        click.echo(f"{removed:,} terms given back: {before:,} bytes before, {after:,} after")

@@ -44,7 +44,7 @@ TRIPLES = {"subject": "{} a 0 .", "predicate": "<urn:s> {} 0 .", "object": "<urn
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="So many proofs, if there are; or so many inconsistencies.",
+    help="The greatest number of proofs, or of inconsistencies.",
 )
 @click.pass_context
 def explain(

@@ -69,7 +69,7 @@ def _on_spark(command: Command) -> Command:
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
         click.option(
-            "--files", type=click.IntRange(min=1), metavar="N", help="Write so many files. Default: by size."
+            "--files", type=click.IntRange(min=1), metavar="N", help="The number of files. Default: by size."
         ),
         click.option(
             "--conf", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of Spark's; repeat."
@@ -139,7 +139,7 @@ def spark_load(
             format=input_format,
             most_bad_lines=most_bad_lines,
             files=files,
-            tell=_tell,
+            notify=_notify,
         )
     _print(asdict(done), as_json)
     if done.bad_lines:
@@ -171,7 +171,7 @@ def spark_materialise(
 
     program = load_program(rules or (DEFAULT_RULES,))
     with cluster.session() as spark:
-        done = materialise(spark, source, output, program, files=files, tell=_tell)
+        done = materialise(spark, source, output, program, files=files, notify=_notify)
     _print(asdict(done), as_json)
 
 
@@ -210,7 +210,7 @@ def spark_generate(
         click.echo("\n".join(paths))
 
 
-def _tell(stage: str) -> None:
+def _notify(stage: str) -> None:
     click.echo(stage, err=True)
 
 

@@ -204,8 +204,8 @@ class Relation:
 
 def _overlaid(base: list[int], added: list[int], removed: list[int]) -> list[int]:
     if removed:
-        gone = set(removed)
-        base = [value for value in base if value not in gone]
+        deleted = set(removed)
+        base = [value for value in base if value not in deleted]
     return base + added if added else base
 
 

@@ -115,13 +115,13 @@ class TripleIndex:
             return
         if self._fact_count is not None:
             self._fact_count -= len(before) - len(relation)
-        gone = Pairs(keys)
+        removed = Pairs(keys)
         if self._by_subject is not None:
-            ends = gone.distinct_firsts()
+            ends = removed.distinct_firsts()
             left = _without(ends, relation.objects_of(ends)[0])
             self._by_subject = self._by_subject.minus(_beside(left, predicate))
         if self._by_object is not None:
-            ends = gone.distinct_seconds()
+            ends = removed.distinct_seconds()
             left = _without(ends, relation.subjects_of(ends)[0])
             self._by_object = self._by_object.minus(_beside(left, predicate))
 

@@ -140,26 +140,26 @@ class Engine:
         Raises ``NewModules`` if the program needs a module that the engine does not have.
         """
         self._take_up(change)
-        gone, before = change.gone, self._assignment
-        if not all(map(before.is_indifferent_to, (*gone, *change.came))):
+        removed, before = change.removed, self._assignment
+        if not all(map(before.is_indifferent_to, (*removed, *change.inserted))):
             self._assignment = ModuleAssignment(self.compiled, self._kinds, self._rejected, before)
         is_as_before = self._assignment is before or self._assignment.is_as(before)
-        numbers = {rule.number for rule in gone}
+        numbers = {rule.number for rule in removed}
         kept = [a for a in self.assignments if a.rule.number not in numbers]
-        emptied = self._worth_emptying(gone, explicit) if wholesale else set()
+        emptied = self._worth_emptying(removed, explicit) if wholesale else set()
         again = [a.rule for a in kept if a.module != FACT and not emptied.isdisjoint(a.rule.derives)]
         numbers |= {rule.number for rule in again}
         others = [a for a in kept if a.rule.number not in numbers]
         moved, passed = ([], []) if is_as_before else self._moved(others)
         index = self.fixpoint.index
-        lost = self._unassign([*gone, *again], TripleIndex() if emptied else index)
+        lost = self._unassign([*removed, *again], TripleIndex() if emptied else index)
         extend(lost, self._unassign(moved, index))
         self._unassign(passed, TripleIndex())
         for predicate in emptied:
             lost.pop(predicate, None)
             self._empty(predicate, explicit)
         stated: Candidates = {}
-        for rule in [*change.came, *again, *moved, *passed]:
+        for rule in [*change.inserted, *again, *moved, *passed]:
             self._modules.assign(rule, self._assignment.module_of(rule), self.compiled, stated)
         self._add_axioms(stated)
         self._review()
@@ -170,9 +170,9 @@ class Engine:
         self.schema_depends_on_data |= self._closes_schema()
         return lost, stated, emptied
 
-    def lost_at_least(self, gone: Collection[CompiledRule], explicit: TripleIndex) -> int:
-        """A lower bound of the facts that lose a derivation if the rules ``gone`` are removed."""
-        modules = ((rule, self._modules.module_of(rule)) for rule in gone)
+    def lost_at_least(self, removed: Collection[CompiledRule], explicit: TripleIndex) -> int:
+        """A lower bound of the facts that lose a derivation if the rules ``removed`` are removed."""
+        modules = ((rule, self._modules.module_of(rule)) for rule in removed)
         index = self.fixpoint.index
         counts = (m.derives_at_least(rule, index, explicit) for rule, m in modules if m is not None)
         return max(counts, default=0) - self.axioms.fact_count()
@@ -201,16 +201,16 @@ class Engine:
                 (moved if keeps_state else passed).append(assignment.rule)
         return moved, passed
 
-    def _unassign(self, gone: Collection[CompiledRule], facts: TripleIndex) -> Candidates:
+    def _unassign(self, removed: Collection[CompiledRule], facts: TripleIndex) -> Candidates:
         """Remove rules from their modules. Returns at least their conclusions from ``facts`` in one step."""
-        if not gone:
+        if not removed:
             return {}
         count = self.axioms.fact_count()
-        lost = self._modules.unassign(gone, facts)
-        numbers = {rule.number for rule in gone}
+        lost = self._modules.unassign(removed, facts)
+        numbers = {rule.number for rule in removed}
         for module in self.strata:
             extend(lost, module.remove_rules(numbers, facts))
-        if count and any(not rule.source.body for rule in gone):
+        if count and any(not rule.source.body for rule in removed):
             stated: Candidates = {}
             for assignment in self.assignments:
                 if assignment.module == FACT:
@@ -230,22 +230,22 @@ class Engine:
         self.fixpoint.exclude(predicate, relation.pairs().keys)
         self.fixpoint.index.add(predicate, Pairs(staying))
 
-    def _worth_emptying(self, gone: Sequence[CompiledRule], explicit: TripleIndex) -> set[int]:
+    def _worth_emptying(self, removed: Sequence[CompiledRule], explicit: TripleIndex) -> set[int]:
         """The predicates to empty when rules go: those that they derive, and all that depend on these.
 
         None unless many facts may be lost (``MAX_FACTS_PER_LOST_FACT``). None if a rule has guards or a
         variable predicate, or if a module derives a virtual relation.
         """
-        if not gone:
+        if not removed:
             return set()
         staying = [rule for rule in self.compiled.rules if rule.heads]
-        rules = [*staying, *(rule for rule in gone if rule.heads)]
+        rules = [*staying, *(rule for rule in removed if rule.heads)]
         is_open = any(rule.guards or rule.is_open for rule in rules)
         derives_virtual = any(not module.rules for module in self._modules.modules)
         if is_open or derives_virtual:
             return set()
         index = self.fixpoint.index
-        found = {head.p for rule in gone for head in rule.heads}
+        found = {head.p for rule in removed for head in rule.heads}
         fed = {*explicit.all_predicates(), *self.axioms.all_predicates()}
         size = -1
         while size != (size := len(found) + len(fed)):
@@ -256,7 +256,7 @@ class Engine:
                 if rule.needs <= fed:
                     fed |= rule.derives
         lost = sum(len(index.relation(p)) for p in found - fed)
-        for rule in gone:
+        for rule in removed:
             most = sum(len(index.relation(head.p)) for head in rule.heads)
             lost += min(most, len(index.relation(rule.atoms[0].p))) if len(rule.atoms) == 1 else most
         return (

@@ -83,9 +83,9 @@ def clashes(
         text = clash.text(dictionary)
         if key not in found or text < found[key][0]:
             found[key] = text, clash
-    told = [clash for _, clash in sorted(found.values(), key=lambda each: each[0])]
-    is_all = shown.size == batch.size and len(told) <= MAX_CLASHES_LISTED
-    return told[:MAX_CLASHES_LISTED], len(told) if is_all else batch.size
+    listed = [clash for _, clash in sorted(found.values(), key=lambda each: each[0])]
+    is_all = shown.size == batch.size and len(listed) <= MAX_CLASHES_LISTED
+    return listed[:MAX_CLASHES_LISTED], len(listed) if is_all else batch.size
 
 
 def _first_of_each(batch: Batch, wanted: list[int]) -> Rows:

@@ -103,8 +103,8 @@ class Materialisation:
             if not rule.heads and viable(rule, self.index):
                 plan = full_plan(rule, sizes(self.index))
                 batch = run(plan, {Age.ALL: self.index}, rule, self._context)
-                told, number = clashes(rule, self.compiled.written(rule), batch, self.dictionary)
-                found += told
+                listed, number = clashes(rule, self.compiled.written(rule), batch, self.dictionary)
+                found += listed
                 count += number
         return tuple(found), count
 

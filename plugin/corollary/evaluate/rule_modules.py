@@ -46,9 +46,9 @@ class RuleModules:
             for variant in module.variants(rule, program):
                 self._module(OtherRules.name, program).add_rule(variant)
 
-    def unassign(self, gone: Collection[CompiledRule], facts: TripleIndex) -> Candidates:
+    def unassign(self, removed: Collection[CompiledRule], facts: TripleIndex) -> Candidates:
         """Remove rules from their modules. Returns at least their conclusions from ``facts`` in one step."""
-        numbers = {rule.number for rule in gone}
+        numbers = {rule.number for rule in removed}
         lost: Candidates = {}
         for assignment in self.assignments:
             if assignment.module == FACT and assignment.rule.number in numbers:

@@ -61,8 +61,8 @@ class Suspended:
 
     def complaint(self, cycle: Sequence[str]) -> str:
         """The reason, with the nodes of the cycle as given (for instance with prefixes)."""
-        told = f": {' -> '.join(cycle)}" if cycle else ""
-        return f"{self.verb} what depends on its own conclusion{told}"
+        ending = f": {' -> '.join(cycle)}" if cycle else ""
+        return f"{self.verb} what depends on its own conclusion{ending}"
 
     def sentence(self, cycle: Sequence[str], facts: Iterable[str]) -> str:
         """The whole message, with the cycle and the facts as given."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from corollary.explain.explained import Explained
 from corollary.explain.outline import outline
 from corollary.explain.proof import Application, Given, Proof
-from corollary.explain.wording import Wording, premises_told
+from corollary.explain.wording import Wording, premises_printed
 from corollary.program.components import quoted
 
 
@@ -34,5 +34,5 @@ def _nodes(name: str, proof: Proof, wording: Wording) -> Iterator[str]:
             tip = "\n".join((wording.rule_text(step.reason.rule.source), *wording.conditions(step.reason)))
             yield f"  {target} [label={quoted(step.reason.rule.label)}, tooltip={quoted(tip)}];"
             yield f"  {target} -> {node};"
-        for premise in premises_told(proof, step):
+        for premise in premises_printed(proof, step):
             yield f"  {name}_{premise} -> {target};"

@@ -37,11 +37,11 @@ def _tree(proof: Proof, wording: Wording) -> Iterator[str]:
                 continue
             rule = ""
         else:
-            told = (
+            printed = (
                 f"{step.reason.rule.label}: {wording.rule_text(step.reason.rule.source)}",
                 *wording.conditions(step.reason),
             )
-            rule = "".join(f'<div style="{_INDENT};{_RULE}">{escape(one)}</div>' for one in told)
+            rule = "".join(f'<div style="{_INDENT};{_RULE}">{escape(one)}</div>' for one in printed)
         state = " open" if line.depth < OPEN_LEVELS else ""
         yield f'<details style="{_INDENT}"{state}><summary>{said}</summary>{rule}'
         opened.append(line.depth)

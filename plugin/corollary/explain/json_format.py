@@ -30,20 +30,20 @@ def document(explanation: Explained) -> dict[str, Any]:
 
 def _step(step: Step, explanation: Explained, wording: Wording) -> dict[str, Any]:
     decode = explanation.dictionary.decode
-    told: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "fact": fact_texts(step.fact, decode),
         "text": wording.step(step),
         "premises": list(step.premises),
     }
     match step.reason:
         case Given():
-            told["by"] = "given"
+            entry["by"] = "given"
         case Meaning():
-            told["by"] = "value"
+            entry["by"] = "value"
         case Reading(list_, _, items):
-            told |= {"by": "list", "list": decode(list_), "items": list(map(decode, items))}
+            entry |= {"by": "list", "list": decode(list_), "items": list(map(decode, items))}
         case Application(rule, bindings, groups, is_path):
-            told |= {
+            entry |= {
                 "by": "rule",
                 "rule": rule.label,
                 "rule_text": wording.rule_text(rule.source),
@@ -52,4 +52,4 @@ def _step(step: Step, explanation: Explained, wording: Wording) -> dict[str, Any
                 "conditions": wording.conditions(step.reason),
                 "matches": [group.count for group in groups],
             }
-    return told
+    return entry

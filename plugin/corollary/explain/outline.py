@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from corollary.explain.proof import Proof
-from corollary.explain.wording import premises_told
+from corollary.explain.wording import premises_printed
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,12 @@ class Line:
 def outline(proof: Proof) -> Iterator[Line]:
     """The conclusion, then its premises, each followed by its own premises."""
     waiting: list[tuple[int, tuple[bool, ...]]] = [(len(proof.steps) - 1, ())]
-    told: set[int] = set()
+    printed: set[int] = set()
     while waiting:
         number, last = waiting.pop()
-        premises = premises_told(proof, proof.steps[number])
-        is_repeated = bool(premises) and number in told
-        told.add(number)
+        premises = premises_printed(proof, proof.steps[number])
+        is_repeated = bool(premises) and number in printed
+        printed.add(number)
         if is_repeated:
             premises = []
         yield Line(number, last, len(premises), is_repeated)

@@ -83,11 +83,11 @@ class Paths:
         if shortest is None:
             return
         yield shortest
-        told = [shortest]
+        reported = [shortest]
         for avoided in islice(pairwise(shortest), self._detours):
             path = _shortest(start, end, edges, avoided)
-            if path is not None and path not in told:
-                told.append(path)
+            if path is not None and path not in reported:
+                reported.append(path)
                 yield path
 
     def _among(self, predicate: int, nodes: frozenset[int], *, near: bool) -> Edges:

@@ -116,8 +116,8 @@ class Wording:
                 lines.append(f"{text} gives {value}")
             elif isinstance(element, Not):
                 atoms = substitute_element(element, known).atoms
-                told = " and ".join(format_element(atom, self._prefixes) for atom in atoms)
-                lines.append(f"no fact matches {told}" if len(atoms) == 1 else f"no facts match {told}")
+                worded = " and ".join(format_element(atom, self._prefixes) for atom in atoms)
+                lines.append(f"no fact matches {worded}" if len(atoms) == 1 else f"no facts match {worded}")
         for group in reason.groups:
             some = f", {len(group.shown):,} of them told below" if len(group.shown) < group.count else ""
             local = {v: term for v, term in known.items() if v in group.element.group}
@@ -157,18 +157,18 @@ class Wording:
         return format_constant(parse_constant(text), self._prefixes)
 
 
-def premises_told(proof: Proof, step: Step) -> list[int]:
+def premises_printed(proof: Proof, step: Step) -> list[int]:
     """The premises that get a line of their own: cells of a list only if they are inferred."""
     if isinstance(step.reason, Reading):
         return [i for i in step.premises if not _is_plain(proof, i)]
-    told = []
+    printed = []
     has_list = any(_says_list(proof.steps[i].fact, proof.steps[i]) for i in step.premises)
     for i in step.premises:
         premise = proof.steps[i]
         is_item = isinstance(premise.reason, Reading) and len(premise.reason.cells) == 1
         if not (has_list and is_item and not _says_list(premise.fact, premise) and _is_plain(proof, i)):
-            told.append(i)
-    return told
+            printed.append(i)
+    return printed
 
 
 def _says_list(fact: Fact, step: Step) -> bool:

@@ -219,15 +219,15 @@ def meet(
             if at >= 0:
                 run = keys if side == 0 else added if side == 1 else others if side == 2 else others_added
                 begin = np.searchsorted(run, met[at] << shift)
-            gone = removed if side == 0 else others_removed
+            deleted = removed if side == 0 else others_removed
             for position in range(begin, run.size):
                 key = run[position]
                 if at >= 0:
                     if key >> shift != met[at]:
                         break
-                    if (side == 0 or side == 2) and gone.size > 0:
-                        place = np.searchsorted(gone, key)
-                        if place < gone.size and gone[place] == key:
+                    if (side == 0 or side == 2) and deleted.size > 0:
+                        place = np.searchsorted(deleted, key)
+                        if place < deleted.size and deleted[place] == key:
                             continue
                 node = key & low_half
                 slot = (node * np.uint64(0x9E3779B1) >> np.uint64(12)) & mask

@@ -57,13 +57,15 @@ class StratumChange:
         """The candidates: facts of I that may have lost an instance of the stratum's rules."""
         work, module = self._work, self._module
         is_open = min(closed) < 0
-        came = Delta.among({p: parts for p, parts in journal.items() if is_open or p in closed}, work.index)
-        came -= work.before
-        went = Delta.of(work.deleted).only(lambda predicate: is_open or predicate in closed)
-        self._deleted = went - work.index
-        self._groups = module.touched(work.index, came)
+        inserted = Delta.among(
+            {p: parts for p, parts in journal.items() if is_open or p in closed}, work.index
+        )
+        inserted -= work.before
+        removed = Delta.of(work.deleted).only(lambda predicate: is_open or predicate in closed)
+        self._deleted = removed - work.index
+        self._groups = module.touched(work.index, inserted)
         self._groups += module.touched(work.before, self._deleted)
-        found = module.deleted_by_negation(work.before, came)
+        found = module.deleted_by_negation(work.before, inserted)
         extend(found, module.grouped(work.before, self._groups))
         return Delta.among(found, work.index)
 

@@ -82,7 +82,7 @@ def follow(request: Request, report: Report, strategy: LayerwiseStrategy) -> Mat
     engine, change = request.engine, None
     if request.program != request.before.program:
         change = engine.compiled.changed(request.program)
-        if change.came and not change.are_leaves and change.program.has_strata:
+        if change.inserted and not change.are_leaves and change.program.has_strata:
             refuse_static_cycles(change.program)
     engine.version += 1
     before = engine.fixpoint.index.snapshot()
@@ -101,13 +101,13 @@ def _with_rules(request: Request, report: Report, change: ProgramChange) -> Star
     strata, ordered = before.strata, index.snapshot()
     if request.is_automatic and engine.schema_depends_on_data and not engine.strata:
         most = Budget(most_deletions(request), TOO_MANY_DELETIONS)
-        most.require(engine.lost_at_least(change.gone, request.explicit))
+        most.require(engine.lost_at_least(change.removed, request.explicit))
     with report.timed("rules", "rules") as line:
         size = index.fact_count()
         lost, stated, emptied = engine.change(change, request.explicit, wholesale=request.is_automatic)
         line.deleted = size - index.fact_count()
         if change.are_leaves:
-            strata = strata.with_leaves(change.came)
+            strata = strata.with_leaves(change.inserted)
         else:
             strata = Strata.none()
             if change.program.has_strata:

@@ -142,7 +142,7 @@ class Datatypes(Module):
         if self._is_asked and not (
             was_asked
             and interest_in_types(change.program) is self._interest
-            and self.widen(change.came, facts)
+            and self.widen(change.inserted, facts)
         ):
             raise NewModules("the rules ask for values of other literals, and need other modules for that")
 
@@ -188,11 +188,11 @@ class Datatypes(Module):
             if literals.size:
                 self._used = union(self._used, literals)
                 self._compare(literals, found)
-                self._tell_datatypes(literals, self._shown, found)
+                self._derive_datatypes(literals, self._shown, found)
             if shown - self._shown:
-                self._tell_datatypes(self._used, shown - self._shown, found)
+                self._derive_datatypes(self._used, shown - self._shown, found)
                 self._shown |= shown
-        self._tell_equated(facts, found)
+        self._derive_equated(facts, found)
         return {self._dictionary.encode(name): keys for name, keys in found.items()}
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
@@ -202,19 +202,19 @@ class Datatypes(Module):
         """
         predicates = map(self._dictionary.encode, RELATIONS)
         relations = {p: facts.relation(p) for p in predicates if len(facts.relation(p))}
-        told: Candidates = {}
+        derived: Candidates = {}
         if not relations:
-            return told
+            return derived
         literals = _literals(deleted).astype(np.uint32)
         for predicate, relation in relations.items():
             if self._is_wide or self._shown_datatypes(deleted) or len(deleted.relation(self._same_as)):
-                told[predicate] = [relation.pairs().keys]
+                derived[predicate] = [relation.pairs().keys]
                 continue
             rows, others = relation.objects_of(literals)
-            told[predicate] = [pack(literals[rows], others)]
+            derived[predicate] = [pack(literals[rows], others)]
             rows, others = relation.subjects_of(literals)
-            told[predicate].append(pack(others, literals[rows]))
-        return told
+            derived[predicate].append(pack(others, literals[rows]))
+        return derived
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """The wanted facts about literals in ``facts``."""
@@ -246,8 +246,8 @@ class Datatypes(Module):
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """The facts in which the candidates' literals occur, and facts that may show the datatypes."""
-        told = [candidates.relation(self._dictionary.encode(name)) for name in RELATIONS]
-        keys = np.concatenate([relation.pairs().keys for relation in told])
+        derived = [candidates.relation(self._dictionary.encode(name)) for name in RELATIONS]
+        keys = np.concatenate([relation.pairs().keys for relation in derived])
         if not keys.size:
             return {}
         more = [self._rdf_type, *(_literals(facts) if self._looks_at_all(facts) else ())]
@@ -341,7 +341,7 @@ class Datatypes(Module):
             self._marked = union(self._marked, np.sort(np.array(marked[self._marked.size :], np.uint64)))
         return self._marked
 
-    def _tell_datatypes(self, literals: Keys, datatypes: Set[str], found: dict[str, list[Keys]]) -> None:
+    def _derive_datatypes(self, literals: Keys, datatypes: Set[str], found: dict[str, list[Keys]]) -> None:
         """Add the VALUE facts of some literals (sorted) for some datatypes."""
         is_marked = contains(self._marked_literals(), literals)
         for datatype in sorted(datatypes):
@@ -394,7 +394,7 @@ class Datatypes(Module):
         constants = map(self._constant, _literals(facts).tolist())
         return {datatype_of(c.datatype, c.language) for c in constants} & SUPPORTED_DATATYPES
 
-    def _tell_equated(self, facts: TripleIndex, found: dict[str, list[Keys]]) -> None:
+    def _derive_equated(self, facts: TripleIndex, found: dict[str, list[Keys]]) -> None:
         """Add VALUE for all datatypes, and DIFFERENT_VALUE, of literals that are new in owl:sameAs facts.
 
         Cost: a comparison of every new literal with every literal in owl:sameAs facts.
@@ -407,7 +407,7 @@ class Datatypes(Module):
         if not new.size:
             return
         self._equated = equated
-        self._tell_datatypes(new, SUPPORTED_DATATYPES, found)
+        self._derive_datatypes(new, SUPPORTED_DATATYPES, found)
         different: list[int] = []
         values = [(literal, self.value(literal)) for literal in equated.tolist()]
         for literal in new.tolist():

@@ -116,11 +116,11 @@ class Linear(Module):
 
         Where edges near them are not proved: all paths there that proved facts and edges do not explain.
         """
-        gone, gone_edges = (relation.pairs().keys for relation in self._both(deleted))
-        gone = self._closure.external.common(gone)
-        if not gone.size and not gone_edges.size:
+        removed, gone_edges = (relation.pairs().keys for relation in self._both(deleted))
+        removed = self._closure.external.common(removed)
+        if not removed.size and not gone_edges.size:
             return {}
-        paths, near = self._closure.lose(gone, gone_edges, *self._both(proved), is_based=self._is_based)
+        paths, near = self._closure.lose(removed, gone_edges, *self._both(proved), is_based=self._is_based)
         return self._answer(union(paths, near))
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:

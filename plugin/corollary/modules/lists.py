@@ -63,7 +63,7 @@ class Lists(Module):
         self.sources = frozenset((self._first, self._rest)) | (self._leading or frozenset())
         self.lengths: set[int] = set()
         self._cells: dict[int, tuple[int, ...]] = {}
-        self._told: set[int] = set()
+        self._reported: set[int] = set()
         self._waiting = False
 
     @classmethod
@@ -110,15 +110,15 @@ class Lists(Module):
         """All facts of all readings: every call reads all lists anew. Updates ``lengths`` and ``cells``."""
         self._waiting = False
         read = self._read(facts)
-        self._told.update(read)
+        self._reported.update(read)
         return read
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """All facts of the virtual relations, except those that follow from proved facts. Lists are short."""
-        told = {predicate: facts.relation(predicate).pairs().keys for predicate in self._told}
+        derived = {predicate: facts.relation(predicate).pairs().keys for predicate in self._reported}
         kept = self._read(proved)
         return {p: [difference(keys, sorted_unique(kept[p][0])) if p in kept else keys]
-                for p, keys in told.items()}  # fmt: skip
+                for p, keys in derived.items()}  # fmt: skip
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """The wanted facts among all readings of all lists in ``facts``."""
@@ -126,13 +126,13 @@ class Lists(Module):
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The candidates among all readings of all lists in ``facts``."""
-        asked = self._told & set(candidates.all_predicates())
-        told = self._read(facts) if asked else {}
-        return {p: list(map(candidates.relation(p).common, told[p])) for p in asked & told.keys()}
+        asked = self._reported & set(candidates.all_predicates())
+        derived = self._read(facts) if asked else {}
+        return {p: list(map(candidates.relation(p).common, derived[p])) for p in asked & derived.keys()}
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """All facts that the module reads, if any candidate is in a virtual relation of lists."""
-        if not self._told & set(candidates.all_predicates()):
+        if not self._reported & set(candidates.all_predicates()):
             return {}
         return {predicate: [facts.relation(predicate).pairs().keys] for predicate in self.sources}
 
@@ -145,25 +145,25 @@ class Lists(Module):
         rests = _successors(facts, self._rest)
         found: dict[int, list[int]] = {}
 
-        def tell(predicate: int, subject: int, value: int) -> None:
+        def report(predicate: int, subject: int, value: int) -> None:
             found.setdefault(predicate, []).append(subject << 32 | value)
 
         for head in self._heads(facts, rests):
             for cells in self._readings(head, firsts, rests):
                 reading = self._name(head, cells)
                 self.lengths.add(len(cells))
-                tell(self._dictionary.encode(f"LIST_{len(cells)}"), head, reading)
-                tell(self._reading, head, reading)
+                report(self._dictionary.encode(f"LIST_{len(cells)}"), head, reading)
+                report(self._reading, head, reading)
                 positions: Counter[int] = Counter()
                 for position, cell in enumerate(cells, 1):
-                    tell(self._cell, reading, cell)
+                    report(self._cell, reading, cell)
                     positions.update(firsts[cell])
                     for item in firsts[cell]:
-                        tell(self._member, head, item)
-                        tell(self._dictionary.encode(f"ITEM_{position}"), reading, item)
+                        report(self._member, head, item)
+                        report(self._dictionary.encode(f"ITEM_{position}"), reading, item)
                 for item, count in positions.items():
                     if count > 1:
-                        tell(self._repeated, head, item)
+                        report(self._repeated, head, item)
         return {predicate: [np.array(keys, np.uint64)] for predicate, keys in found.items()}
 
     def _name(self, head: int, cells: tuple[int, ...]) -> int:

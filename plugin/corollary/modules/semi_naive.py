@@ -202,23 +202,23 @@ class SemiNaive(Module):
         inside = (atom.p for rule in self.rules for grouping in rule.groupings for atom in grouping.atoms)
         return {*negated, *inside}
 
-    def deleted_by_negation(self, facts: TripleIndex, came: TripleIndex) -> Candidates:
+    def deleted_by_negation(self, facts: TripleIndex, inserted: TripleIndex) -> Candidates:
         """The conclusions of instances that added facts block (definition 5, for deletion).
 
         Precondition: ``facts`` contain all facts before the change. Other negated atoms are ignored: some of
         these instances may not have existed. Example: ``p[?x, ?y] :- q[?x, ?y], NOT r[?x, ?y]``; adding
         r[a, b] deletes p[a, b].
         """
-        triggers = [trigger for atom, trigger, _ in self._blocking if _has_match(atom, came)]
-        return self._apply(triggers, facts, came)
+        triggers = [trigger for atom, trigger, _ in self._blocking if _has_match(atom, inserted)]
+        return self._apply(triggers, facts, inserted)
 
-    def inserted_by_negation(self, facts: TripleIndex, went: TripleIndex) -> Candidates:
+    def inserted_by_negation(self, facts: TripleIndex, removed: TripleIndex) -> Candidates:
         """The conclusions of instances that removed facts blocked (definition 5, for insertion).
 
         Precondition: ``facts`` are those after the change.
         """
-        triggers = [trigger for atom, _, trigger in self._blocking if _has_match(atom, went)]
-        return self._apply(triggers, facts, went)
+        triggers = [trigger for atom, _, trigger in self._blocking if _has_match(atom, removed)]
+        return self._apply(triggers, facts, removed)
 
     def touched(self, facts: TripleIndex, changed: TripleIndex) -> list[tuple[CompiledRule, Batch]]:
         """The groups that changed facts touch, each with its rule. Precondition as for ``groups.touched``."""

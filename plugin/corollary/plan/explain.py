@@ -110,11 +110,11 @@ class _Printer(Names):
         if rule.heads:
             for trigger, atom in enumerate(rule.atoms):
                 plan = delta_plan(rule, trigger, size)
-                told: Explanation = {"trigger": self.atom(rule, atom)}
+                entry: Explanation = {"trigger": self.atom(rule, atom)}
                 if plan.guard_probe:
-                    yield told | {"steps": self.steps(rule, (*plan.guard_probe, *plan.body))}
-                    told["when"] = "the guard probe leads to many rows"
-                yield told | {"steps": self.steps(rule, plan.direct)}
+                    yield entry | {"steps": self.steps(rule, (*plan.guard_probe, *plan.body))}
+                    entry["when"] = "the guard probe leads to many rows"
+                yield entry | {"steps": self.steps(rule, plan.direct)}
 
     def steps(self, rule: CompiledRule, plan: Plan) -> list[str]:
         lines = []

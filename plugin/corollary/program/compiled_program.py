@@ -33,7 +33,7 @@ VALUE_BUILTINS = frozenset(("VALUE", "ILL_TYPED", "SAME_VALUE", "DIFFERENT_VALUE
 
 @dataclass(frozen=True, slots=True)
 class ProgramChange:
-    """The new compiled program, the rules removed from the old one (``gone``), and those added (``came``).
+    """The new compiled program, the rules ``removed`` from the old one, and those ``inserted``.
 
     The changed rules are *leaves* if they are monotone, all their predicates are constants other than
     rdf:type, and no rule with a head reads what they derive, in either program. A rule with a variable
@@ -41,12 +41,12 @@ class ProgramChange:
     """
 
     program: CompiledProgram
-    gone: list[CompiledRule]
-    came: list[CompiledRule]
+    removed: list[CompiledRule]
+    inserted: list[CompiledRule]
     are_leaves: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        changed = (*self.gone, *self.came)
+        changed = (*self.removed, *self.inserted)
         are_leaves = all(map(self._is_simple, changed)) and self._is_unread(changed)
         object.__setattr__(self, "are_leaves", are_leaves)
 
@@ -56,7 +56,7 @@ class ProgramChange:
 
     def _is_unread(self, changed: Sequence[CompiledRule]) -> bool:
         derived = {p for rule in changed for p in rule.derives}
-        others = (rule for rule in (*self.program.rules, *self.gone) if rule.heads)
+        others = (rule for rule in (*self.program.rules, *self.removed) if rule.heads)
         return all(not rule.is_open and derived.isdisjoint(rule.reads) for rule in others)
 
 
@@ -116,9 +116,9 @@ class CompiledProgram:
         other._templates = [rule for rule in self._templates if is_kept(rule)]
         other._origins = {rule.number: self._origins[rule.number] for rule in other.rules}
         other._lengths, other.source, other._builtins = set(self._lengths), program, _builtins(program)
-        gone = [rule for rule in self.rules if rule.number not in other._origins]
+        removed = [rule for rule in self.rules if rule.number not in other._origins]
         other.own_edges = {n: edges for n, edges in self.own_edges.items() if n in other._origins}
-        return ProgramChange(other, gone, other._take(new))
+        return ProgramChange(other, removed, other._take(new))
 
     def written(self, rule: CompiledRule) -> Rule:
         """The source of a compiled rule, with its list patterns."""

@@ -28,7 +28,7 @@ from corollary.terms.texts import TextTable
 
 def compact(versions: Versions, derive: Callable[[], object], forget: Callable[[], None]) -> int:
     """See ``Reasoner.compact``. ``derive`` materialises; ``forget`` drops references to old ids."""
-    gone = 0
+    removed = 0
     for _ in versions.steps(derive):
         versions.current().to_be_written()
         derive()  # so that both dictionaries have the terms of the materialisation
@@ -36,12 +36,12 @@ def compact(versions: Versions, derive: Callable[[], object], forget: Callable[[
         forget()
         versions.change(compacted)
         derive()
-        gone = len(before) - len(versions.current().terms.dictionary)
+        removed = len(before) - len(versions.current().terms.dictionary)
     persistence = versions.persistence()
     if persistence is not None:
         persistence.shrink()
     gc.collect()  # modules form reference cycles, which keep the old dictionary alive until a collection
-    return gone
+    return removed
 
 
 def compacted(version: Version) -> Version:

@@ -190,15 +190,15 @@ class _Draft:
 
     def remove(self, graph: int, predicate: int, keys: Keys) -> None:
         index = self._index(graph)  # creates the graph: after +a, -a in one batch an empty graph stays
-        gone = keys[index.relation(predicate).contains(keys)]
-        index.remove(predicate, gone)
+        deleted = keys[index.relation(predicate).contains(keys)]
+        index.remove(predicate, deleted)
         if graph in self.formulas:
             return
-        was_shared = self.shared.relation(predicate).contains(gone)
-        last = gone[~was_shared]
+        was_shared = self.shared.relation(predicate).contains(deleted)
+        last = deleted[~was_shared]
         self.union.remove(predicate, last)
         self.lost.setdefault(predicate, []).append(last)
-        shared = gone[was_shared]
+        shared = deleted[was_shared]
         if shared.size:
             holders = sum(
                 other.relation(predicate).contains(shared).astype(np.int64) for other in self.graphs.values()

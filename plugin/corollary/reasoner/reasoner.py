@@ -278,9 +278,9 @@ class Reasoner:
         """
         present = self.rules()
         wanted = {rule for source in rules for rule in named_rules(source, present)}
-        gone = replace(present, rules=tuple(rule for rule in present if rule in wanted))
-        self.change_options(lambda options: options.without_rules(gone))
-        return gone
+        removed = replace(present, rules=tuple(rule for rule in present if rule in wanted))
+        self.change_options(lambda options: options.without_rules(removed))
+        return removed
 
     def use_rules(self, *rules: RuleSource) -> None:
         """Replace all rules, in one transaction with the pending changes.

@@ -18,7 +18,7 @@ from corollary.execute.batches import Batch
 from corollary.execute.filters import core, true_rows
 from corollary.kernels.sorted import Column as Ids
 from corollary.language import Call, Expression, Filter, Variable, constant_text
-from corollary.loaders.spark.border import Border
+from corollary.loaders.spark.id_translation import IdTranslation
 from corollary.program.compile import CompiledRule, Condition
 from corollary.terms.dictionary import FIRST_LITERAL, KIND_SHIFT, Kind, TermDictionary
 
@@ -31,7 +31,9 @@ def name_of(variable: int) -> str:
     return f"v{-variable}"
 
 
-def filtered(bindings: DataFrame, condition: Condition, rule: CompiledRule, border: Border) -> DataFrame:
+def filtered(
+    bindings: DataFrame, condition: Condition, rule: CompiledRule, border: IdTranslation
+) -> DataFrame:
     """The bindings for which a filter is true."""
     assert isinstance(condition.element, Filter)
     by_ids = _by_ids(core(condition.element.expression), rule, border)
@@ -74,7 +76,7 @@ def _encoded(texts: pa.StringArray, dictionary: TermDictionary) -> Ids:
     return found
 
 
-def _by_ids(expression: Expression, rule: CompiledRule, border: Border) -> Column | None:
+def _by_ids(expression: Expression, rule: CompiledRule, border: IdTranslation) -> Column | None:
     """The filter as a condition on ids; None if ids do not decide it."""
     from pyspark.sql import functions as F
 

@@ -31,14 +31,14 @@ from corollary.execute.context import ExecutionContext
 from corollary.execute.inclusions import Inclusions
 from corollary.language import Program
 from corollary.loaders.spark import closures
-from corollary.loaders.spark.border import Border
 from corollary.loaders.spark.encoded_tables import DistributedDataSet
 from corollary.loaders.spark.facts import Facts, Summary
 from corollary.loaders.spark.guard_table import GuardTable
+from corollary.loaders.spark.id_translation import IdTranslation
 from corollary.loaders.spark.inclusions import targets
 from corollary.loaders.spark.joins import Joins
 from corollary.loaders.spark.literal_values import Values
-from corollary.loaders.spark.load import Tell
+from corollary.loaders.spark.load import Notify
 from corollary.loaders.spark.schema import Schema
 from corollary.loaders.spark.tuning import MAX_EDGES_BROADCAST, MIN_FACTS_PER_RECENT_FACT
 from corollary.plan.delta_plans import delta_plan, full_plan
@@ -60,16 +60,16 @@ class DistributedEvaluation:
         data: DistributedDataSet,
         program: Program,
         folder: str,
-        tell: Tell,
+        notify: Notify,
         lengths: frozenset[int] = frozenset(),
     ) -> None:
         """``folder`` is for intermediate results. ``lengths`` are the known lengths of lists."""
-        self.border = Border(data)
+        self.border = IdTranslation(data)
         self.schema = Schema(program, lengths, self.border, data.explicit)
         compiled = self.schema.compiled
         if any(not rule.is_monotone for rule in compiled.rules):
             refuse_static_cycles(compiled)
-        self._tell = tell
+        self._notify = notify
         self._folder = folder
         self._rdf_type = self.border.id(compiled.rdf_type)
         self.facts = Facts(data, folder, self._rdf_type)
@@ -114,7 +114,7 @@ class DistributedEvaluation:
         if not candidates:
             return False
         changed = self.facts.add(reduce(_union, candidates), may_be_many=may_be_many) > 0
-        self._tell(f"round {self.facts.rounds}: {len(self.facts.recent_summary):,} new facts")
+        self._notify(f"round {self.facts.rounds}: {len(self.facts.recent_summary):,} new facts")
         return changed
 
     def _candidates(self) -> Iterator[DataFrame]:
@@ -188,12 +188,12 @@ class DistributedEvaluation:
 
     def _by_values(self, values: Values) -> Iterator[DataFrame]:
         """Yield facts about the values of literals. Relations that are passed on go by their target names."""
-        for relation, told in values.told(self.facts, self.schema.index):
+        for relation, derived in values.derived(self.facts, self.schema.index):
             if relation not in self.schema.region.passed_on:
-                yield told
+                yield derived
                 continue
             summary = Summary(Counter({self.border.id(relation): 1}))
-            yield from targets(told, self._included, summary, self.border, self._rdf_type)
+            yield from targets(derived, self._included, summary, self.border, self._rdf_type)
 
     def _restricted(
         self, rule: CompiledRule, guards: GuardTable | None, trigger: int | None

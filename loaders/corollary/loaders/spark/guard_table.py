@@ -11,8 +11,8 @@ from corollary.columns.pairs import among
 from corollary.execute.batches import Batch
 from corollary.execute.run_plan import distinct_rows
 from corollary.kernels.sorted import Mask
-from corollary.loaders.spark.border import Border, GlobalIds
 from corollary.loaders.spark.facts import Summary
+from corollary.loaders.spark.id_translation import GlobalIds, IdTranslation
 from corollary.program.compile import Atom, CompiledRule
 
 
@@ -24,7 +24,7 @@ class GuardTable:
     columns: dict[int, GlobalIds]
 
     @staticmethod
-    def of(rows: Batch, rule: CompiledRule, border: Border) -> GuardTable:
+    def of(rows: Batch, rule: CompiledRule, border: IdTranslation) -> GuardTable:
         """The rows of a family, projected to the variables that the other parts of the rule use."""
         needed: set[int] = {v for i in rule.data for v in rule.atoms[i].variables}
         needed |= {v for head in rule.heads for v in head.variables}

@@ -14,16 +14,16 @@ import pyarrow as pa
 
 from corollary.columns.pairs import Pairs, firsts, seconds
 from corollary.execute.inclusions import Inclusions
-from corollary.loaders.spark.border import Border, GlobalIds
 from corollary.loaders.spark.facts import Summary
 from corollary.loaders.spark.guard_table import among_ids
+from corollary.loaders.spark.id_translation import GlobalIds, IdTranslation
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
 def targets(
-    facts: DataFrame, included: Inclusions, summary: Summary, border: Border, rdf_type: int
+    facts: DataFrame, included: Inclusions, summary: Summary, border: IdTranslation, rdf_type: int
 ) -> list[DataFrame]:
     """The conclusions of facts by inclusions; ``summary`` counts the facts, ``rdf_type`` is a global id."""
     by_class = _rows(included.classes, summary.classes, border)
@@ -42,7 +42,7 @@ def targets(
 Rows = tuple[GlobalIds, GlobalIds]
 
 
-def _rows(pairs: Pairs, known: Collection[int], border: Border) -> Rows:
+def _rows(pairs: Pairs, known: Collection[int], border: IdTranslation) -> Rows:
     """The sources that have facts, and the target of each, as global ids."""
     sources = border.outward(firsts(pairs.keys))
     kept = among_ids(sources, known)

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from corollary.columns import FIRST_VIRTUAL
-from corollary.loaders.spark.border import Border
 from corollary.loaders.spark.conditions import filtered, name_of
 from corollary.loaders.spark.facts import Facts
 from corollary.loaders.spark.guard_table import GuardTable
+from corollary.loaders.spark.id_translation import IdTranslation
 from corollary.loaders.spark.tuning import MAX_ROWS_BROADCAST, MAX_VALUES_LISTED
 from corollary.plan.steps import Age, AntiJoin, Distinct, Group, Join, Select, Step
 from corollary.program.compile import Atom, CompiledRule, Negation
@@ -47,7 +47,7 @@ class Bindings:
 class Joins:
     """Runs plans over the present facts."""
 
-    def __init__(self, facts: Facts, border: Border, rdf_type: int) -> None:
+    def __init__(self, facts: Facts, border: IdTranslation, rdf_type: int) -> None:
         self._ages = facts.ages()
         self._predicates = sorted(p for p in facts.summary.predicates if p < FIRST_VIRTUAL)
         self._facts = facts

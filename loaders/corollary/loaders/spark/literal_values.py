@@ -21,9 +21,9 @@ import pyarrow as pa
 
 from corollary.columns import TripleIndex
 from corollary.language import OWL, RDFS, Literal, constant_text, parse_constant
-from corollary.loaders.spark.border import Border
 from corollary.loaders.spark.closures import PAIRS
 from corollary.loaders.spark.facts import Facts
+from corollary.loaders.spark.id_translation import IdTranslation
 from corollary.plan.steps import Age
 from corollary.program.compile import is_virtual
 from corollary.program.compiled_program import CompiledProgram
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 Batches = Iterator[pa.RecordBatch]
 
-Told = tuple[int, "DataFrame"]
+Derived = tuple[int, "DataFrame"]
 """A virtual relation (its local id), and derived facts of it."""
 
 SILENT = (f"<{RDFS}range>", f"<{OWL}allValuesFrom>")
@@ -57,14 +57,16 @@ READ = "id long, text string, value string, plain string, ill_typed string"
 class Values:
     """The literals of the explicit facts, and the state of what has been derived from them."""
 
-    def __init__(self, compiled: CompiledProgram, border: Border, explicit: DataFrame, folder: str) -> None:
+    def __init__(
+        self, compiled: CompiledProgram, border: IdTranslation, explicit: DataFrame, folder: str
+    ) -> None:
         self._border = border
         self._explicit = explicit
         self._folder = folder
         find = border.dictionary.find
         silent = {find(text) for text in SILENT}
-        telling = compiled.predicates() - silent
-        self._telling = sorted(border.id(p) for p in telling if not is_virtual(p))
+        naming = compiled.predicates() - silent
+        self._telling = sorted(border.id(p) for p in naming if not is_virtual(p))
         self._same_as = border.known([SAME_AS]).get(SAME_AS, -1)
         self._equated: list[str] = []
         self._asks_for_different = find("DIFFERENT_VALUE") in compiled.predicates()
@@ -77,7 +79,7 @@ class Values:
         self._shown: set[str] = set()
         self._has_compared = False
 
-    def told(self, facts: Facts, schema: TripleIndex) -> list[Told]:
+    def derived(self, facts: Facts, schema: TripleIndex) -> list[Derived]:
         """New facts of the virtual relations. ``schema`` is the index of the driver's engine."""
         from pyspark.sql import functions as F
 
@@ -86,7 +88,7 @@ class Values:
         found = [] if self._has_compared else self._compared()
         self._has_compared = True
         if summary.predicates[self._same_as]:
-            found += self._told_of_equated(recent)
+            found += self._derived_of_equated(recent)
         news = {i: text[1:-1] for i, text in self._border.new}
         self._datatypes |= {i: name for i, name in news.items() if name in SUPPORTED_DATATYPES}
         waiting = [i for i, name in self._datatypes.items() if name not in self._shown | self._to_show]
@@ -110,7 +112,7 @@ class Values:
         self._border.terms.where(f"id >= {FIRST_LITERAL}").join(used, "id", "left_semi").write.parquet(path)
         return used.sparkSession.read.parquet(path)
 
-    def _compared(self) -> list[Told]:
+    def _compared(self) -> list[Derived]:
         """SAME_VALUE and ILL_TYPED of the literals in explicit facts."""
         literals = self._literals
         values = self._read(literals.where("""not endswith(text, '"')"""), f"{self._folder}/values")
@@ -124,7 +126,7 @@ class Values:
         pairs = members.withColumnRenamed("id", "subject").join(other, "value").where("subject <> object")
         return [*found, self._as_facts("SAME_VALUE", pairs)]
 
-    def _told_of_equated(self, recent: DataFrame) -> list[Told]:
+    def _derived_of_equated(self, recent: DataFrame) -> list[Derived]:
         """Facts about literals that are new in owl:sameAs facts: all their datatypes, and comparisons."""
         spark = recent.sparkSession
         ends = _ends(recent.where(f"predicate = {self._same_as}")).where(f"id >= {FIRST_LITERAL}").distinct()
@@ -144,7 +146,7 @@ class Values:
             found += [*self._paired(new, known), *self._paired(known, new)]
         return found
 
-    def _paired(self, ones: DataFrame, others: DataFrame) -> list[Told]:
+    def _paired(self, ones: DataFrame, others: DataFrame) -> list[Derived]:
         """SAME_VALUE and, if a rule uses it, DIFFERENT_VALUE, for every pair of ``ones`` and ``others``."""
         from pyspark.sql import functions as F
 
@@ -162,7 +164,7 @@ class Values:
         literals.select("id", "text").mapInArrow(_read, READ).write.parquet(path)
         return literals.sparkSession.read.schema(READ).parquet(path)
 
-    def _ill_typed(self, values: DataFrame) -> list[Told]:
+    def _ill_typed(self, values: DataFrame) -> list[Derived]:
         """ILL_TYPED of parsed literals."""
         from pyspark.sql import functions as F
 
@@ -175,7 +177,7 @@ class Values:
         ill_typed = values.join(F.broadcast(datatypes), "ill_typed").selectExpr("id as subject", "object")
         return [self._as_facts("ILL_TYPED", ill_typed)]
 
-    def _typed(self, names: set[str]) -> list[Told]:
+    def _typed(self, names: set[str]) -> list[Derived]:
         """VALUE facts of all literals in explicit facts, for the datatypes ``names``."""
         literals = self._literals
         is_plain = """endswith(text, '"')"""
@@ -193,7 +195,7 @@ class Values:
             found.append(literals.where(is_plain).mapInArrow(_typing(others), PAIRS))
         return [self._as_facts("VALUE", part) for part in found]
 
-    def _as_facts(self, name: str, pairs: DataFrame) -> Told:
+    def _as_facts(self, name: str, pairs: DataFrame) -> Derived:
         relation = self._border.dictionary.encode(name)
         predicate = self._border.id(relation)
         return relation, pairs.selectExpr(f"{predicate}L as predicate", "subject", "object")

@@ -33,7 +33,7 @@ MOST_BAD_LINES = 1000
 SHOWN = 5
 """Number of bad lines that an error message lists."""
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 """Callback for progress: called with the name of every stage when it begins, and with other messages."""
 
 
@@ -56,9 +56,9 @@ class Loaded:
 class Stages:
     """Measures and reports consecutive stages."""
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, notify: Notify) -> None:
         self.seconds: dict[str, float] = {}
-        self._tell = tell
+        self._notify = notify
         self._name = ""
         self._started = perf_counter()
 
@@ -69,7 +69,7 @@ class Stages:
             self.seconds[self._name] = self.seconds.get(self._name, 0.0) + now - self._started
         self._name, self._started = name, now
         if name:
-            self._tell(name)
+            self._notify(name)
 
 
 def load(
@@ -80,7 +80,7 @@ def load(
     format: str | None = None,
     most_bad_lines: int = MOST_BAD_LINES,
     files: int | None = None,
-    tell: Tell = silent,
+    notify: Notify = silent,
 ) -> Loaded:
     """Read documents into an encoded data set, on any file system that Spark knows.
 
@@ -95,7 +95,7 @@ def load(
     Raises InputError for more than ``most_bad_lines`` bad lines, with the first ones, and if ``output`` is
     something else than a data set.
     """
-    stages = Stages(tell)
+    stages = Stages(notify)
     storage = Storage(spark)
     with storage.output(storage.full(output)) as folder:
         stages.enter("parse")

@@ -20,7 +20,7 @@ from corollary.loaders.spark.encoded_tables import (
 )
 from corollary.loaders.spark.encoding import files_for, write_facts
 from corollary.loaders.spark.evaluation import DistributedEvaluation
-from corollary.loaders.spark.load import Stages, Tell, silent
+from corollary.loaders.spark.load import Notify, Stages, silent
 from corollary.loaders.spark.storage import Storage, scratch
 from corollary.loaders.spark.tuning import COPYING_THREADS
 from corollary.program.stratify import called, verb
@@ -47,7 +47,7 @@ def materialise(
     program: Program,
     *,
     files: int | None = None,
-    tell: Tell = silent,
+    notify: Notify = silent,
 ) -> Materialised:
     """Close the explicit facts of a data set under a program, and write the result to ``output``.
 
@@ -60,12 +60,12 @@ def materialise(
     program that is unsafe, cannot be stratified, or creates new terms (BIND, AGGREGATE).
     """
     _refuse_new_terms(program)
-    stages = Stages(tell)
+    stages = Stages(notify)
     storage = Storage(spark)
     stages.enter("open")
     data = open_encoded(spark, source)
     with storage.output(storage.full(output)) as folder:
-        evaluation = _evaluated(data, program, scratch(folder), stages, tell)
+        evaluation = _evaluated(data, program, scratch(folder), stages, notify)
         stages.enter("write")
         inferred = evaluation.facts.inferred()
         size = len(evaluation.facts.summary) - data.facts["explicit"]
@@ -84,7 +84,7 @@ def materialise(
 
 
 def _evaluated(
-    data: DistributedDataSet, program: Program, folder: str, stages: Stages, tell: Tell
+    data: DistributedDataSet, program: Program, folder: str, stages: Stages, notify: Notify
 ) -> DistributedEvaluation:
     """Run the evaluation of the program to the end.
 
@@ -93,7 +93,7 @@ def _evaluated(
     """
     attempts = 0
     stages.enter("schema")
-    evaluation = DistributedEvaluation(data, program, f"{folder}/rounds", tell)
+    evaluation = DistributedEvaluation(data, program, f"{folder}/rounds", notify)
     stages.enter("rounds")
     evaluation.run()
     if not evaluation.schema.compiled.has_strata:
@@ -107,11 +107,13 @@ def _evaluated(
         if not final.suspended and final.rules == strata.rules:
             for rule in evaluation.schema.compiled.rules:
                 if rule.number in suspended:
-                    tell(f"{called(rule)} is suspended: it {verb(rule)} what by these facts follows from it")
+                    notify(
+                        f"{called(rule)} is suspended: it {verb(rule)} what by these facts follows from it"
+                    )
             return evaluation
         suspended |= final.suspended
         lengths, attempts = evaluation.schema.compiled.lengths, attempts + 1
-        evaluation = DistributedEvaluation(data, program, f"{folder}/rounds-{attempts}", tell, lengths)
+        evaluation = DistributedEvaluation(data, program, f"{folder}/rounds-{attempts}", notify, lengths)
         evaluation.run()
         strata, edges = evaluation.stratify(suspended, () if final.suspended else more)
         suspended |= strata.suspended

@@ -18,10 +18,10 @@ from corollary.execute.context import ExecutionContext
 from corollary.execute.inclusions import Inclusions, about_rdf_type, closed_inclusions
 from corollary.execute.run_plan import family_rows
 from corollary.language import Program
-from corollary.loaders.spark.border import Border
+from corollary.loaders.spark.driver_schema import DriverSchema
 from corollary.loaders.spark.facts import Facts
 from corollary.loaders.spark.guard_table import GuardTable
-from corollary.loaders.spark.region import Region
+from corollary.loaders.spark.id_translation import IdTranslation
 from corollary.plan.steps import Age
 from corollary.program.compile import CompiledRule, is_virtual
 from corollary.program.compiled_program import CompiledProgram
@@ -42,7 +42,7 @@ class Distributed:
     symmetric: set[int] = field(default_factory=set)
 
     @staticmethod
-    def of(compiled: CompiledProgram, region: Region) -> Distributed:
+    def of(compiled: CompiledProgram, region: DriverSchema) -> Distributed:
         """Sort the rules that are not local."""
         rules = [rule for rule in compiled.rules if rule.heads and rule.source.body]
         found = Distributed()
@@ -80,14 +80,14 @@ class Schema:
     """The engine on the driver, with the facts of the schema."""
 
     def __init__(
-        self, program: Program, lengths: frozenset[int], border: Border, explicit: DataFrame
+        self, program: Program, lengths: frozenset[int], border: IdTranslation, explicit: DataFrame
     ) -> None:
         """``lengths`` are the lengths of lists that rules are unrolled for from the start."""
         self.border = border
         self._context = ExecutionContext(border.dictionary)
         self.compiled = CompiledProgram(program, border.dictionary)
         self.compiled.unroll(lengths)
-        self.region = Region.of(program, border.dictionary)
+        self.region = DriverSchema.of(program, border.dictionary)
         border.settle_all()
         given = border.facts_inward(explicit.where(self._condition()))
         index = TripleIndex()

@@ -1,4 +1,4 @@
-"""The search for proofs: which candidates follow from facts that are proved (``certain``).
+"""The search for proofs: which candidates follow from proved facts.
 
 This is the Backward/Forward algorithm (Motik, Nenov, Piro, Horrocks, Incremental Update of Datalog
 Materialisation, AAAI 2015), for sets of facts at a time, and by modules instead of rules. A candidate is
@@ -9,7 +9,7 @@ them. When no facts are left to check, the candidates that are not proved have n
     q symmetric, [a, q, b] explicit: each of [a, q, b] and [b, q, a] is a premise of the other.
     Remove [a, q, b]: neither has a proof from E, so both are deleted.
 
-Invariant: every fact in ``certain`` has a proof from E after the transaction.
+Invariant: every fact in ``proved`` has a proof from E after the transaction.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from corollary.modules.module import Module, feedback
 
 
 class Prover:
-    """Proves candidates by modules, from a growing set of proved facts (``certain``)."""
+    """Proves candidates by modules, from a growing set of ``proved`` facts."""
 
     def __init__(
-        self, modules: Sequence[Module], certain: TripleIndex, budget: int, coming: Collection[int]
+        self, modules: Sequence[Module], proved: TripleIndex, budget: int, coming: Collection[int]
     ) -> None:
         """At most ``budget`` facts are checked; beyond that, ``TooMuch`` is raised.
 
         ``coming`` are the predicates of Δ⁺: some of their proved facts may not be in I yet.
         """
-        self.certain = certain
-        self._known = certain.but_for(coming)
+        self.proved = proved
+        self._known = proved.but_for(coming)
         self._modules = modules
         self._budget = Budget(budget, "proofs would look at too many facts")
 
     def unproved(self, candidates: Delta, facts: TripleIndex) -> Delta:
         """The candidates without a proof, and other checked facts without one.
 
-        Preconditions: no candidate is in ``certain``; ``facts`` is I without the facts deleted so far.
+        Preconditions: no candidate is in ``proved``; ``facts`` is I without the facts deleted so far.
         Returns nothing if all candidates are proved.
         """
         checked = NOTHING
@@ -55,7 +55,7 @@ class Prover:
             read: Candidates = {}
             for module in self._modules:
                 extend(read, module.premises(frontier, facts, self._known))
-            frontier = (Delta.gathered(read) - self.certain - checked) & facts
+            frontier = (Delta.gathered(read) - self.proved - checked) & facts
         return checked
 
     def _prove(self, frontier: Delta, checked: Delta) -> tuple[Delta, Delta]:
@@ -69,22 +69,22 @@ class Prover:
         asked = 0
         is_all = len(frontier) == len(checked)
         while checked:
-            number = next((n for n, told in enumerate(news) if told or n >= asked), None)
+            number = next((n for n, returned in enumerate(news) if returned or n >= asked), None)
             if number is None:
                 break
-            module, told, news[number] = self._modules[number], news[number], NOTHING
+            module, returned, news[number] = self._modules[number], news[number], NOTHING
             if number >= asked:
                 asked += 1
-                found = Delta.gathered(module.rederive(frontier, self.certain))
-                if told and len(frontier) < len(checked):
-                    news[number] = told
-            elif len(told) > len(checked):
-                found = Delta.gathered(module.rederive(checked, self.certain))
+                found = Delta.gathered(module.rederive(frontier, self.proved))
+                if returned and len(frontier) < len(checked):
+                    news[number] = returned
+            elif len(returned) > len(checked):
+                found = Delta.gathered(module.rederive(checked, self.proved))
             else:
-                found = Delta.among(module.propagate_proved(self.certain, told, checked), checked)
+                found = Delta.among(module.propagate_proved(self.proved, returned, checked), checked)
             if not found:
                 continue
-            self.certain.add_all(found)
+            self.proved.add_all(found)
             checked -= found
             frontier = checked if is_all else frontier - found
             for number, other in enumerate(self._modules):

@@ -26,7 +26,7 @@ from corollary.terms.dictionary import TermDictionary
 
 
 @dataclass(slots=True)
-class Region:
+class DriverSchema:
     """The predicates, and the classes, whose facts are all schema. Ids are local.
 
     ``values`` are the virtual relations of values, ``passed_on`` those that only inclusions read.
@@ -41,7 +41,7 @@ class Region:
     classes: set[int] = field(default_factory=set)
 
     @staticmethod
-    def of(source: Program, dictionary: TermDictionary) -> Region:
+    def of(source: Program, dictionary: TermDictionary) -> DriverSchema:
         """The schema of a program; independent of the lists in the data."""
         program = CompiledProgram(source, dictionary)
         program.unroll((1,))
@@ -54,7 +54,7 @@ class Region:
             rule for rule in rules if not rule.guards and inclusion_shape(rule, program.rdf_type) is not None
         }
         looked_at = {atom.p for rule in rules if rule not in inclusions for atom in rule.read}
-        region = Region(program.rdf_type, values, equivalences, values - looked_at)
+        region = DriverSchema(program.rdf_type, values, equivalences, values - looked_at)
         for module in MODULES:
             region.predicates |= set(module.schema_predicates(program))
         for rule in rules:

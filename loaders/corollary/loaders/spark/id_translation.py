@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 GlobalIds = NDArray[np.int64]
 
 
-class Border:
+class IdTranslation:
     """Maps local ids to global ids and back. Unknown terms are looked up in the data set's table of terms.
 
     ``new`` has the global ids and texts of terms that the data set lacks.
