@@ -69,6 +69,15 @@ batches = st.lists(
 )
 
 
+def test_what_one_layer_restores_a_later_one_may_delete() -> None:
+    """The edges are schema: they go first, while a p c, which follows from a p b, is still there."""
+    rules = "[?x, ?s, ?z] :- [?s, a, owl:TransitiveProperty], [?x, ?s, ?y], [?y, ?s, ?z] ."
+    schema = "[:r, a, owl:TransitiveProperty] :- [?x, :q, ?x] ."
+    program = parse_program(PREFIX + LEFT + rules + schema)
+    a, b, c, p, q = (IRI(some.EXAMPLE + name) for name in "abcpq")
+    assert_exact([frozenset({(a, p, b), (b, q, c)}), frozenset(), frozenset({(b, q, c)})], program)
+
+
 @thorough(150)
 @given(programs(), batches)
 def test_against_semi_naive(program: Program, batches: list[list[Fact]]) -> None:

@@ -91,6 +91,17 @@ def test_what_follows_from_a_derived_fact_that_has_another_proof() -> None:
     assert_exact(history, parse_program(PREFIX + CONSTANT + copies))
 
 
+def test_a_guard_may_rest_on_what_a_rule_that_goes_has_closed() -> None:
+    """Without the rule nothing closes q, though a guard that followed from its closure says so."""
+    guarded = "[?x, ?q, ?z] :- [?q, a, owl:TransitiveProperty], [?x, ?q, ?y], [?y, ?q, ?z] ."
+    guard = "[:q, a, owl:TransitiveProperty] :- [?x, :q, ?x] ."
+    closing = "[?x, :q, ?z] :- [?x, :q, ?y], [?y, :q, ?z] ."
+    rest, whole = (parse_program(PREFIX + text) for text in (guarded + guard, guarded + guard + closing))
+    a, b, q = (IRI(EXAMPLE + name) for name in "abq")
+    facts = frozenset({(a, q, b), (b, q, a)})
+    assert_exact([facts] * 4, [whole, rest, whole, rest])
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -94,7 +94,7 @@ class MaintainedClosure:
         if not is_few and MIN_FACTS_PER_NEW_FACT * max(new.size, new_edges.size) > known:
             return None
         if is_few:
-            return _by_product(np.concatenate((new, swap(new))) if self.symmetric else new, closed)
+            return _by_product(new, closed, symmetric=self.symmetric)
         if self.symmetric:  # components before and after differ in few nodes
             part = self._near(new)
             return part.lost(part.within(Paths(self.external.minus(new), None, True)))
@@ -172,7 +172,7 @@ class MaintainedClosure:
         )  # new rules may have made paths of no facts
         unexplained = difference(doubtful, self.paths.among(doubtful))
         self.external = self.external.plus(unexplained)
-        self.restored = union(self.restored, unexplained)
+        self.restored = closed.common(union(self.restored, unexplained))  # a later layer may delete them
         self.doubtful = self._deleted = self._deleted_edges = NO_KEYS
 
     def _near(self, edges: Keys) -> Part:
@@ -181,14 +181,21 @@ class MaintainedClosure:
         return Part.of(self.paths, self.paths.sources_of(distinct(ends)))
 
 
-def _by_product(edges: Keys, closed: Relation) -> Keys:
-    """All paths over some edges: for each (u, v) from u and what reaches u to v and what v reaches."""
+def _by_product(edges: Keys, closed: Relation, *, symmetric: bool) -> Keys:
+    """All paths over some edges: for each (u, v) from u and what reaches u to v and what v reaches.
+
+    If ``symmetric``, also the inverse paths; an edge within a component adds none.
+    """
     paths = NO_KEYS
-    for edge in edges:
+    inverse = swap(edges)
+    is_fresh = contains(edges, inverse) | ~closed.contains(inverse)
+    for edge in edges[is_fresh] if symmetric else edges:
         closed = closed.plus(paths)
         ends = np.array([int(edge) >> 32, int(edge) & 0xFFFFFFFF], np.uint32)
         before = np.append(closed.subjects_of(ends[:1])[1], ends[0])
         after = np.append(closed.objects_of(ends[1:])[1], ends[1])
         product = pack(np.repeat(before, after.size), np.tile(after, before.size))
+        if symmetric:
+            product = np.concatenate((product, swap(product), pack(ends, ends)))
         paths = union(paths, Pairs.of(product).keys)
     return paths

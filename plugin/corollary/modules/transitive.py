@@ -27,7 +27,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 
 from corollary.closure.maintained import MaintainedClosure
-from corollary.columns import Candidates, Relation, TripleIndex
+from corollary.columns import Candidates, TripleIndex
 from corollary.columns.pairs import Pairs, firsts, seconds, union
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
@@ -63,7 +63,6 @@ class Transitive(Module):
     def __init__(self, context: ExecutionContext, rdf_type: int) -> None:
         self.rules: list[CompiledRule] = []
         self._predicates: list[int] = []
-        self._constants: frozenset[int] = frozenset()
         self._symmetric: set[int] = set()
         self._loopless: set[int] = set()
         self._context = context
@@ -114,7 +113,6 @@ class Transitive(Module):
             self._unclosed.add(predicate)
         self.rules.append(rule)
         self._predicates.append(predicate)
-        self._constants |= {predicate}
         self._guards.add(rule)
         guards = tuple(rule.atoms[i] for i in sorted(rule.guards))
         marked = Atom(predicate, self._rdf_type, predicate)
@@ -126,7 +124,6 @@ class Transitive(Module):
         """Take in a rule that makes a constant predicate symmetric; another rule closes it."""
         self.rules.append(rule)
         self._predicates.append(predicate)
-        self._constants |= {predicate}
         self._symmetric.add(predicate)
         self._unclosed.add(predicate)
         self._waiting = True
@@ -140,11 +137,16 @@ class Transitive(Module):
         return {predicate: [facts.relation(predicate).pairs().keys] for predicate in sorted(affected)}
 
     def _remove_rule(self, number: int, facts: TripleIndex) -> list[int]:
-        """Remove a rule. Returns the predicates that no remaining rule closes, or makes symmetric."""
+        """Remove a rule. Returns the predicates that no remaining rule closes, or makes symmetric.
+
+        So are those that only guards close from now on: the guards may follow from what the rule has closed.
+
+            r transitive by a rule; [:r, a, :Transitive] :- [?x, :r, ?x]; a→b→a: without the rule 2 facts stay
+        """
+        lost = set(self._rows(facts, {number}))
         closed, symmetric, loopless = self._closures.keys(), self._symmetric, self._loopless
         kept = [(r, p) for r, p in zip(self.rules, self._predicates, strict=True) if r.number != number]
         self.rules, self._predicates = [rule for rule, _ in kept], [predicate for _, predicate in kept]
-        self._constants = frozenset(self._predicates)
         self._symmetric = {p for rule, p in kept if symmetric_predicate(rule) is not None}
         self._loopless = self._without_loops()
         self._by_guards.drop_rules({number})
@@ -152,17 +154,22 @@ class Transitive(Module):
         for rule in self.rules:
             self._guards.add(rule)
         rows = set(self._rows(facts))
-        affected = closed & ((closed - rows) | (symmetric - self._symmetric) | (self._loopless - loopless))
+        changed = (
+            (symmetric - self._symmetric) | (self._loopless - loopless) | lost.difference(self._predicates)
+        )
+        affected = closed & ((closed - rows) | changed)
         for predicate in affected:
             del self._closures[predicate]
             if predicate in rows:
-                self._closures[predicate] = self._closure_of(predicate, facts.relation(predicate))
+                self._closures[predicate] = MaintainedClosure(
+                    facts.relation(predicate), symmetric=predicate in self._symmetric
+                )
         return sorted(affected)
 
     @property
     def closed_by_facts(self) -> Set[int]:
         """The predicates that are closed by guards."""
-        return self._closures.keys() - self._constants
+        return self._closures.keys() - set(self._predicates)
 
     @property
     def is_waiting(self) -> bool:
@@ -255,16 +262,13 @@ class Transitive(Module):
         predicates = (p for p in candidates.all_predicates() if p in self._closures)
         return ((p, candidates.relation(p).pairs().keys) for p in predicates)
 
-    def _closure_of(self, predicate: int, external: Relation) -> MaintainedClosure:
-        return MaintainedClosure(external, symmetric=predicate in self._symmetric)
-
     def _open(self, predicate: int, facts: TripleIndex, recent: TripleIndex) -> None:
         """Begin to follow a relation, or begin anew with what is external and recent."""
         external = facts.relation(predicate)
         if predicate in self._closures:
             new = recent.relation(predicate).pairs().keys
             external = self._closures[predicate].external.plus(new)
-        self._closures[predicate] = self._closure_of(predicate, external)
+        self._closures[predicate] = MaintainedClosure(external, symmetric=predicate in self._symmetric)
         self._refuse_literals(predicate, external.pairs().keys)
 
     def _closed(self, predicate: int) -> Keys:
@@ -298,11 +302,11 @@ class Transitive(Module):
     def _rules_without_loops(self, predicate: int) -> frozenset[Rule]:
         return frozenset(rule.source for rule in self.rules if loopless_predicate(rule) == predicate)
 
-    def _rows(self, facts: TripleIndex) -> list[int]:
-        """The predicates that the rules close, given the present schema."""
+    def _rows(self, facts: TripleIndex, numbers: Collection[int] | None = None) -> list[int]:
+        """The predicates that the rules (all, or those with some numbers) close, given the present schema."""
         found: dict[int, None] = {}
         for rule, predicate in zip(self.rules, self._predicates, strict=True):
-            if symmetric_predicate(rule) is not None:
+            if symmetric_predicate(rule) is not None or (numbers is not None and rule.number not in numbers):
                 continue  # another rule closes it
             if predicate >= 0:
                 found[predicate] = None
