@@ -1,1 +1,1 @@
-"""Compiled loops over sorted arrays and graphs. They know nothing of rules or RDF."""
+"""Compiled loops over sorted arrays and graphs, which know no rules and no RDF; limits of time and memory."""

@@ -46,7 +46,7 @@ class LayerDeletion(Protocol):
         """Facts that have a proof from E and the layers below."""
 
     def unproved(self, candidates: Delta) -> Delta:
-        """The candidates to delete, and other facts found to have no proof.
+        """The facts to delete: candidates without a proof, and premises of theirs without a proof.
 
         Precondition: no candidate is in ``proved``. Candidates that are not in I are allowed, and may be
         returned.

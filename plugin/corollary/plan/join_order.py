@@ -1,6 +1,7 @@
-"""Join order: the only place that decides which atom is joined next.
+"""Join order: the cost of joining an atom next, and the greedy order by this cost.
 
-The order is greedy: the next atom is the one with the least cost, given the variables bound so far.
+All plans of rules use it. SPARQL's basic graph patterns are ordered while they are joined, by the sizes of
+the intermediate results (``sparql.patterns``).
 """
 
 from __future__ import annotations

@@ -64,7 +64,8 @@ def view_of(version: Version, state: State, context: _ContextType | Node | None)
         return state.explicit
     if name == terms.inferred:
         return state.inferred
-    # home graphs: the default graph; in a plain store also nameless graphs, and the only graph
+    # The default graph shows inferred facts. In a plain store every nameless graph does, and a graph that is
+    # the only one.
     is_home = name == terms.default or (
         is_plain(version) and (alias.is_nameless(identifier) or state.facts.graphs.keys() <= {name})
     )
