@@ -84,11 +84,15 @@ def follow(form: str, history: list[Change]) -> None:
 
 
 @pytest.mark.parametrize("form", ["transitive", "symmetric", "linear"])
-@pytest.mark.parametrize("few", [0, 4], ids=["joined", "one by one"])
+@pytest.mark.parametrize("few, edges", [(0, 0), (0, 1000), (4, 0)], ids=["joined", "compared", "one by one"])
 @thorough(100)
 @given(changes)
-def test_every_change_is_followed(form: str, few: int, history: list[Change]) -> None:
-    with patch.multiple(maintained, MAX_EDGES_BY_PRODUCT=few, MIN_FACTS_PER_NEW_FACT=0):
+def test_every_change_is_followed(form: str, few: int, edges: int, history: list[Change]) -> None:
+    with (
+        patch.object(maintained, "MAX_EDGES_BY_PRODUCT", few),
+        patch.object(maintained, "MIN_EDGES_PER_JOINED", edges),
+        patch.object(maintained, "MIN_FACTS_PER_NEW_FACT", 0),
+    ):
         follow(form, history)
 
 

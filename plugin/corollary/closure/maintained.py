@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.closure.reachability import Part, Paths, close_keys
-from corollary.closure.tuning import MAX_EDGES_BY_PRODUCT, MIN_FACTS_PER_NEW_FACT
+from corollary.closure.tuning import MAX_EDGES_BY_PRODUCT, MIN_EDGES_PER_JOINED, MIN_FACTS_PER_NEW_FACT
 from corollary.columns import Relation
 from corollary.columns.pairs import (
     NO_KEYS,
@@ -90,19 +90,18 @@ class MaintainedClosure:
         else:
             self._edges = self._edges.plus(new_edges)
             known = len(self.external) + len(self._edges)
-        is_few = self._edges is None and new.size <= MAX_EDGES_BY_PRODUCT
-        if not is_few and MIN_FACTS_PER_NEW_FACT * max(new.size, new_edges.size) > known:
-            return None
-        if is_few:
+        if self._edges is None and new.size <= MAX_EDGES_BY_PRODUCT:
             return _by_product(new, closed, symmetric=self.symmetric)
-        if self.symmetric:  # components before and after differ in few nodes
-            part = self._near(new)
-            return part.lost(part.within(Paths(self.external.minus(new), None, True)))
+        if MIN_FACTS_PER_NEW_FACT * max(new.size, new_edges.size) > known:
+            return None
+        joined = int(closed.object_counts(firsts(new_edges)).sum())
+        if self._edges is None and (self.symmetric or MIN_EDGES_PER_JOINED * joined > known):
+            part = self._near(new)  # most sources reach the new edges' ends already
+            return part.lost(part.within(Paths(self.external.minus(new), None, self.symmetric)))
         rows, sources = closed.subjects_of(firsts(new_edges))
         longer = sorted_unique(pack(sources, seconds(new_edges)[rows]))
         seeds = union(new, longer[~closed.contains(longer)])
-        paths = Paths(self.edges, Relation(Pairs(seeds)))
-        return paths.starting(distinct_of_sorted(firsts(seeds)))
+        return Paths(self.edges, Relation(Pairs(seeds))).starting(distinct_of_sorted(firsts(seeds)))
 
     def lose(
         self, deleted: Keys, deleted_edges: Keys, proved: Relation, proved_edges: Relation, *, is_based: bool
