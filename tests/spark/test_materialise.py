@@ -125,7 +125,7 @@ def as_if_much() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evaluation, "MAX_EDGES_BROADCAST", 0)
         patch.setattr(facts, "MAX_ROWS_BROADCAST", 0)
-        patch.setattr(joins, "FEW", 0)
+        patch.setattr(joins, "MAX_ROWS_BROADCAST", 0)
         patch.setattr(joins, "MAX_VALUES_LISTED", 0)
         yield
 
