@@ -712,7 +712,7 @@ def warm_up() -> None:
     warnings.simplefilter("ignore")
     patch.object(
         compiled, "MIN_ELEMENTS_TO_COMPILE", sys.maxsize
-    ).start()  # nobody lives long enough to compile
+    ).start()  # no worker lives long enough to compile
     for rules in ("none", "rhodf"):
         store = CorollaryStore(rules=rules)
         for number in range(1, 8):

@@ -81,7 +81,8 @@ class MaintainedClosure:
     def extend(self, new: Keys, new_edges: Keys, closed: Relation) -> Keys | None:
         """What follows from new external facts and new edges (left out where E = S), maybe without these.
 
-        ``closed`` is R with the new facts. None if they are so many that ``close`` is faster.
+        ``closed`` is R with the new facts. Returns None if ``close`` is faster: if more than one in
+        MIN_FACTS_PER_NEW_FACT of all external facts and edges is new.
         """
         new, self.restored = union(new, self.restored), NO_KEYS
         self.external = self.external.plus(new)
@@ -166,9 +167,8 @@ class MaintainedClosure:
         self.external = self.external.minus(deleted)
         if self._edges is not None:
             self._edges = edges
-        doubtful = closed.common(
-            difference(self.doubtful, deleted)
-        )  # new rules may have made paths of no facts
+        # new rules may have made paths of no facts
+        doubtful = closed.common(difference(self.doubtful, deleted))
         unexplained = difference(doubtful, self.paths.among(doubtful))
         self.external = self.external.plus(unexplained)
         self.restored = closed.common(union(self.restored, unexplained))  # a later layer may delete them
