@@ -104,7 +104,7 @@ class Copying(Module):
         pass
 
     def _copies(self, facts: TripleIndex) -> Candidates:
-        return {rule.heads[0].p: [facts.relation(rule.atoms[0].p).pairs().keys] for rule in self.rules}
+        return {rule.heads[0].p: [facts.keys(rule.atoms[0].p)] for rule in self.rules}
 
 
 class Toy:

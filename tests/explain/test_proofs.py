@@ -217,7 +217,7 @@ def test_a_materialisation_is_explained_after_it_was_followed() -> None:
     before = chain(3, TRANSITIVE, ":p")
     gone = before.explicit.snapshot()
     (predicate,) = gone.predicates()
-    keys = gone.relation(predicate).pairs().keys[:1]
+    keys = gone.keys(predicate)[:1]
     gone.remove(predicate, keys)
     then = [explained(before, f"n{n}", "p", "n3").as_dict() for n in (0, 1)]
     after, _ = maintain(before, gone, Delta({predicate: keys}), NOTHING, "dred", Program(()))

@@ -216,7 +216,7 @@ class Outside(Module):
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         return {
-            predicate: [self.facts.relation(predicate).common(candidates.relation(predicate).pairs().keys)]
+            predicate: [self.facts.relation(predicate).common(candidates.keys(predicate))]
             for predicate in candidates.all_predicates()
         }
 

@@ -77,7 +77,7 @@ class Terms:
         }
 
     def facts(self, index: TripleIndex) -> set[Fact]:
-        return self.told({p: [index.relation(p).pairs().keys] for p in index.all_predicates()})
+        return self.told({p: [index.keys(p)] for p in index.all_predicates()})
 
 
 class Meaning:

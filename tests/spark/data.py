@@ -88,7 +88,7 @@ def renumbered(facts: Facts, dictionary: TermDictionary) -> TripleIndex:
 def assert_same_keys(found: TripleIndex, wanted: TripleIndex, dictionary: TermDictionary) -> None:
     """Two indexes over one dictionary have the same facts."""
     for predicate in sorted({*found.predicates(), *wanted.predicates()}):
-        ours, others = (index.relation(predicate).pairs().keys for index in (found, wanted))
+        ours, others = (index.keys(predicate) for index in (found, wanted))
         if not np.array_equal(ours, others):
             more, missing = np.setdiff1d(ours, others), np.setdiff1d(others, ours)
             some = [

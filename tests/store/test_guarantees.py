@@ -212,7 +212,7 @@ def test_verify_finds_what_is_wrong_in_memory(tmp_path: Path) -> None:
     store = written(tmp_path)
     version = store.reasoner.settled()
     (predicate,) = {p for p, r in version.quads.union.relations() if len(r) == 42}
-    keys = version.quads.union.relation(predicate).pairs().keys
+    keys = version.quads.union.keys(predicate)
     keys[0], keys[1] = keys[1].copy(), keys[0].copy()
     found = store.verify()
     assert not found.is_sound

@@ -183,7 +183,7 @@ class Life:
         assert result is not None
         scratch = materialise(version.quads.union, result.program, result.dictionary)
         for p in {*scratch.index.all_predicates(), *result.index.all_predicates()}:
-            ours, theirs = (index.relation(p).pairs().keys for index in (result.index, scratch.index))
+            ours, theirs = (index.keys(p) for index in (result.index, scratch.index))
             assert ours.size == theirs.size and (ours == theirs).all(), result.dictionary.decode(p)
 
     # Operations: what to do, and what there is then

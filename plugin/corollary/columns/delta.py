@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from corollary.columns.pairs import NO_KEYS, Pairs, ascending, union
+from corollary.columns.pairs import Pairs, ascending, union
 from corollary.columns.relation import Relation
 from corollary.columns.triples import TripleIndex
 from corollary.kernels.sorted import Keys, Mask
@@ -51,11 +51,6 @@ class Delta(TripleIndex):
         """The candidates that are in ``facts``. Predicates without facts there are not sorted."""
         parts = {p: parts for p, parts in candidates.items() if len(facts.relation(p))}
         return Delta({p: facts.relation(p).common(_joined(keys)) for p, keys in parts.items()})
-
-    def keys(self, predicate: int) -> Keys:
-        """The keys of a predicate, sorted and unique."""
-        found = self._relations.get(predicate)
-        return NO_KEYS if found is None else found.pairs().keys
 
     def items(self) -> Iterator[tuple[int, Keys]]:
         """Every predicate with its keys, sorted and unique."""

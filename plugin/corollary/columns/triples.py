@@ -79,6 +79,25 @@ class TripleIndex:
         """The relation of a predicate, which may be empty."""
         return self._relations.get(predicate, EMPTY)
 
+    def keys(self, predicate: int) -> Keys:
+        """The facts of a predicate as keys subject << 32 | object, sorted and unique."""
+        found = self._relations.get(predicate)
+        return NO_KEYS if found is None else found.pairs().keys
+
+    def has_match(self, subject: int, predicate: int, value: int) -> bool:
+        """Whether a fact may match an atom; negative numbers are variables.
+
+        Exact if the predicate is constant and no variable occurs twice.
+        """
+        if predicate < 0:
+            return True
+        relation = self._relations.get(predicate)
+        if not relation:
+            return False
+        if subject >= 0:
+            return relation.has(subject, value) if value >= 0 else relation.has_subject(subject)
+        return value < 0 or relation.has_object(value)
+
     def relations(self) -> Iterator[tuple[int, Relation]]:
         """All non-empty relations with their predicates, without virtual relations."""
         for predicate, relation in self._relations.items():

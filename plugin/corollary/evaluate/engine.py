@@ -225,7 +225,7 @@ class Engine:
         Precondition: the rules that derive the predicate were unassigned, and are assigned again.
         """
         relation = self.fixpoint.index.relation(predicate)
-        given = (facts.relation(predicate).pairs().keys for facts in (explicit, self.axioms))
+        given = (facts.keys(predicate) for facts in (explicit, self.axioms))
         staying = relation.common(union(*given))
         self.fixpoint.exclude(predicate, relation.pairs().keys)
         self.fixpoint.index.add(predicate, Pairs(staying))

@@ -132,7 +132,7 @@ class Transaction:
         self._layers = work.layers
         self._report = work.report
         self._modules = work.modules
-        self._pending: list[Delta] = [NOTHING for _ in work.modules]
+        self._pending: dict[int, Delta] = {}  # by the number of the module
 
     def run(self) -> Materialisation:
         """Follow all layers, then check that the strata are still a valid order."""
@@ -180,7 +180,7 @@ class Transaction:
         Two steps alternate until no candidates are left: the strategy decides about the candidates, and the
         modules overdelete by the deleted facts.
         """
-        if not self._work.has_candidates(layer) and not any(self._pending):
+        if not self._work.has_candidates(layer) and not self._pending:
             return
         stage, strategy = self._layers.name(layer), self._strategy.on_layer(self._work, layer)
         universe = self._index.snapshot()
@@ -196,13 +196,13 @@ class Transaction:
                 self._apply_deletions(layer, named, candidates, strategy, deleted)
             if stratum is not None and stratum.is_truncated:
                 self._forget_pending()
-            if not any(self._pending):
+            if not self._pending:
                 break
             named = {}
             for number, module in enumerate(self._modules):
-                if not self._pending[number]:
+                if number not in self._pending:
                     continue
-                recent, self._pending[number] = self._pending[number], NOTHING
+                recent = self._pending.pop(number)
                 with self._report.timed(stage, module.name):
                     facts = self._work.before if module in self._engine.strata else universe
                     found = Delta.gathered(module.overdelete(facts, recent, strategy.proved))
@@ -251,13 +251,14 @@ class Transaction:
             news = deleted.only(module.reads)
             if number in own:
                 news = (news - own[number]) | feedback(module, own[number].only(module.reads))
-            self._pending[number] |= news
+            if news:
+                self._pending[number] = self._pending.get(number, NOTHING) | news
 
     def _forget_pending(self) -> None:
         """Drop the pending facts of modules without state: all that they would overdelete is decided."""
         for number, module in enumerate(self._modules):
             if not module.keeps_state:
-                self._pending[number] = NOTHING
+                self._pending.pop(number, None)
 
     def _commit(self, layer: int, deleted: Delta, strategy: LayerDeletion) -> None:
         """Commit the deletions of a layer in all modules, and let the strategy rederive."""
@@ -298,7 +299,7 @@ class Transaction:
         journal = self._engine.fixpoint.journal or {}
         keys: list[Keys] = []
         for relation in self._engine.value_relations:
-            keys += [*journal.get(relation, ()), self._work.deleted.relation(relation).pairs().keys]
+            keys += [*journal.get(relation, ()), self._work.deleted.keys(relation)]
         literals = distinct(firsts(np.concatenate(keys)))
         states = (self._work.before, self._index) if literals.size else ()
         if any(self._layers.mentions_later(literals, facts) for facts in states):

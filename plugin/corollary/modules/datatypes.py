@@ -259,7 +259,7 @@ class Datatypes(Module):
             read[predicate] = [pack(ends[rows], others)]
             rows, others = relation.subjects_of(ends)
             read[predicate].append(pack(others, ends[rows]))
-        read[self._member] = [facts.relation(self._member).pairs().keys]
+        read[self._member] = [facts.keys(self._member)]
         return read
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
@@ -282,7 +282,7 @@ class Datatypes(Module):
 
     def _ends_of_same_as(self, facts: TripleIndex) -> Column:
         """The literals in owl:sameAs facts, ascending, as uint32."""
-        keys = facts.relation(self._same_as).pairs().keys
+        keys = facts.keys(self._same_as)
         ends = distinct(np.concatenate((firsts(keys), seconds(keys))))
         return ends[ends >= FIRST_LITERAL]
 

@@ -149,7 +149,7 @@ class Equality(Module):
         """Add the replacements in all recent facts to the candidates."""
         if self.rules and len(facts.relation(self._same)):
             for predicate in recent.predicates():
-                self._replace_in(predicate, recent.relation(predicate).pairs().keys, facts, candidates)
+                self._replace_in(predicate, recent.keys(predicate), facts, candidates)
 
     def _replace_by(self, same: Relation, facts: TripleIndex, candidates: Candidates) -> None:
         """Replace one term in all facts by the pairs ``same``, then all terms in the results: no feedback."""
@@ -209,7 +209,7 @@ class Equality(Module):
         derived: Candidates,
     ) -> None:
         """Add the derivable candidates of a group of equal predicates to ``derived``."""
-        parts = [candidates.relation(predicate).pairs().keys for predicate in group]
+        parts = [candidates.keys(predicate) for predicate in group]
         keys = np.concatenate(parts)
         names = pack(self._named(0, firsts(keys), cliques), self._named(2, seconds(keys), cliques))
         first, number = number_keys(names)

@@ -80,7 +80,7 @@ class Linear(Module):
         if not any(rule.number in numbers for rule in self.rules):
             return {}
         self.rules = []
-        return {self._shape.closed: [facts.relation(self._shape.closed).pairs().keys]}
+        return {self._shape.closed: [facts.keys(self._shape.closed)]}
 
     @property
     def is_waiting(self) -> bool:

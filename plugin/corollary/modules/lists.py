@@ -115,7 +115,7 @@ class Lists(Module):
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """All facts of the virtual relations, except those that follow from proved facts. Lists are short."""
-        derived = {predicate: facts.relation(predicate).pairs().keys for predicate in self._reported}
+        derived = {predicate: facts.keys(predicate) for predicate in self._reported}
         kept = self._read(proved)
         return {p: [difference(keys, sorted_unique(kept[p][0])) if p in kept else keys]
                 for p, keys in derived.items()}  # fmt: skip
@@ -134,7 +134,7 @@ class Lists(Module):
         """All facts that the module reads, if any candidate is in a virtual relation of lists."""
         if not self._reported & set(candidates.all_predicates()):
             return {}
-        return {predicate: [facts.relation(predicate).pairs().keys] for predicate in self.sources}
+        return {predicate: [facts.keys(predicate)] for predicate in self.sources}
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Let the next ``add`` read all lists again if facts that the module reads were deleted."""
@@ -222,7 +222,7 @@ class Lists(Module):
 
 def _successors(facts: TripleIndex, predicate: int) -> dict[int, list[int]]:
     """Subject -> objects of a relation, as Python lists. Cost: O(facts of the predicate), in Python."""
-    keys = facts.relation(predicate).pairs().keys
+    keys = facts.keys(predicate)
     found: dict[int, list[int]] = {}
     for key in keys.tolist():
         found.setdefault(key >> 32, []).append(key & 0xFFFFFFFF)

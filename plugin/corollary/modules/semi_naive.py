@@ -37,9 +37,10 @@ class Trigger:
 
     def is_viable(self, ages: Mapping[Age, TripleIndex]) -> bool:
         """As ``viable``, except that the trigger's own atom reads the recent facts."""
-        if not _has_match(self.rule.atoms[self.position], ages[Age.RECENT]):
+        atom, recent = self.rule.atoms[self.position], ages[Age.RECENT]
+        if not recent.has_match(atom.s, atom.p, atom.o):
             return False
-        return all(_has_match(atom, ages[Age.ALL]) for atom in self.needs)
+        return all(ages[Age.ALL].has_match(atom.s, atom.p, atom.o) for atom in self.needs)
 
 
 class SemiNaive(Module):
@@ -170,7 +171,7 @@ class SemiNaive(Module):
             trigger
             for trigger in self._triggered(recent)
             if trigger.predicates <= known  # cheap, and False for most triggers
-            and any(_has_match(head, wanted) for head in trigger.rule.heads)
+            and any(wanted.has_match(head.s, head.p, head.o) for head in trigger.rule.heads)
         )
         return self._apply(leading, facts, recent)
 
@@ -209,7 +210,9 @@ class SemiNaive(Module):
         these instances may not have existed. Example: ``p[?x, ?y] :- q[?x, ?y], NOT r[?x, ?y]``; adding
         r[a, b] deletes p[a, b].
         """
-        triggers = [trigger for atom, trigger, _ in self._blocking if _has_match(atom, inserted)]
+        triggers = [
+            trigger for atom, trigger, _ in self._blocking if inserted.has_match(atom.s, atom.p, atom.o)
+        ]
         return self._apply(triggers, facts, inserted)
 
     def inserted_by_negation(self, facts: TripleIndex, removed: TripleIndex) -> Candidates:
@@ -217,7 +220,9 @@ class SemiNaive(Module):
 
         Precondition: ``facts`` are those after the change.
         """
-        triggers = [trigger for atom, _, trigger in self._blocking if _has_match(atom, removed)]
+        triggers = [
+            trigger for atom, _, trigger in self._blocking if removed.has_match(atom.s, atom.p, atom.o)
+        ]
         return self._apply(triggers, facts, removed)
 
     def touched(self, facts: TripleIndex, changed: TripleIndex) -> list[tuple[CompiledRule, Batch]]:
@@ -340,23 +345,7 @@ def needs(rule: CompiledRule, but: int | None = None) -> list[Atom]:
 
 def viable(rule: CompiledRule, facts: TripleIndex) -> bool:
     """Whether all ``needs`` of a rule have a match. If not, the rule concludes nothing."""
-    return all(_has_match(atom, facts) for atom in needs(rule))
-
-
-def _has_match(atom: Atom, facts: TripleIndex) -> bool:
-    """Whether an atom may match a fact. Exact if the predicate is constant and no variable occurs twice."""
-    if atom.p < 0:
-        return True
-    relation = facts.relation(atom.p)
-    if not len(relation):
-        return False
-    if atom.s >= 0 and atom.o >= 0:
-        return relation.has(atom.s, atom.o)
-    if atom.s >= 0:
-        return relation.has_subject(atom.s)
-    if atom.o >= 0:
-        return relation.has_object(atom.o)
-    return True
+    return all(facts.has_match(atom.s, atom.p, atom.o) for atom in needs(rule))
 
 
 def _apart(atom: Atom, shared: Collection[int], count: int) -> Atom:

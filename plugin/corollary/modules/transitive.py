@@ -134,7 +134,7 @@ class Transitive(Module):
         for rule in self.rules:
             if rule.number in numbers:
                 affected.update(self._remove_rule(rule.number, facts))
-        return {predicate: [facts.relation(predicate).pairs().keys] for predicate in sorted(affected)}
+        return {predicate: [facts.keys(predicate)] for predicate in sorted(affected)}
 
     def _remove_rule(self, number: int, facts: TripleIndex) -> list[int]:
         """Remove a rule. Returns the predicates that no remaining rule closes, or makes symmetric.
@@ -201,7 +201,7 @@ class Transitive(Module):
                     candidates[predicate] = [self._closed(predicate)]
             self._unclosed.clear()
         for predicate in known:
-            new, closure = recent.relation(predicate).pairs().keys, self._closures[predicate]
+            new, closure = recent.keys(predicate), self._closures[predicate]
             if new.size or closure.restored.size:
                 self._refuse_literals(predicate, new)
                 self._note(predicate)
@@ -219,11 +219,11 @@ class Transitive(Module):
                 dropped.update(firsts(keys).tolist())
         dropped &= self._closures.keys()
         for predicate in dropped:
-            self._closures[predicate].doubtful = facts.relation(predicate).pairs().keys
+            self._closures[predicate].doubtful = facts.keys(predicate)
             candidates[predicate] = [self._closures[predicate].doubtful]
         for predicate in self._closures.keys() - dropped:
             closure, certain = self._closures[predicate], proved.relation(predicate)
-            edges = closure.external.common(deleted.relation(predicate).pairs().keys)
+            edges = closure.external.common(deleted.keys(predicate))
             if edges.size:
                 self._note(predicate)
                 paths, near = closure.lose(edges, edges, certain, certain, is_based=False)
@@ -255,18 +255,18 @@ class Transitive(Module):
         self._closures = {p: closure for p, closure in self._closures.items() if p in rows}
         for predicate, closure in self._closures.items():
             edges = facts.relation(predicate)
-            closure.commit(deleted.relation(predicate).pairs().keys, edges, edges)
+            closure.commit(deleted.keys(predicate), edges, edges)
 
     def _closed_among(self, candidates: TripleIndex) -> Iterator[tuple[int, Keys]]:
         """The closed predicates that have candidates, with these."""
         predicates = (p for p in candidates.all_predicates() if p in self._closures)
-        return ((p, candidates.relation(p).pairs().keys) for p in predicates)
+        return ((p, candidates.keys(p)) for p in predicates)
 
     def _open(self, predicate: int, facts: TripleIndex, recent: TripleIndex) -> None:
         """Begin to follow a relation, or begin anew with what is external and recent."""
         external = facts.relation(predicate)
         if predicate in self._closures:
-            new = recent.relation(predicate).pairs().keys
+            new = recent.keys(predicate)
             external = self._closures[predicate].external.plus(new)
         self._closures[predicate] = MaintainedClosure(external, symmetric=predicate in self._symmetric)
         self._refuse_literals(predicate, external.pairs().keys)

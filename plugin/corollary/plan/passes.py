@@ -17,13 +17,13 @@ def order_joins(plan: Plan, context: PlanContext) -> Plan:
 
     ``join p[x, y], join q[y, z] (smaller), filter f(z)`` becomes ``join q[y, z], join p[x, y], filter f(z)``.
     """
-    rule, size = context.rule, context.size
+    rule, size, guarded = context.rule, context.size, context.rule.guarded
     guards = {rule.atoms[i] for i in rule.guards}
 
-    def cost_of(step: Join, known: set[int]) -> tuple[int, bool, int]:
-        return cost(step.atom, known, size, is_guard=step.atom in guards, guarded=rule.guarded)
+    def cost_of(known: set[int], step: Join) -> tuple[int, bool, int]:
+        return cost(step.atom, known, size, is_guard=step.atom in guards, guarded=guarded)
 
-    rest = [step for step in plan if step not in context.fixed]
+    rest = plan[len(context.fixed) :]
     joins = [step for step in rest if isinstance(step, Join)]
     others = (step for step in rest if not isinstance(step, Join))
     found = ordered(joins, lambda step: step.atom, bound_by(context.fixed), cost_of)
@@ -40,6 +40,8 @@ def place_conditions(plan: Plan, context: PlanContext) -> Plan:
     placed: list[Step] = []
     known: set[int] = set()
     waiting = [step for step in plan if isinstance(step, Select | AntiJoin)]
+    if not waiting:
+        return plan  # aggregates come after the joins already
 
     def place_ready() -> None:
         while ready := next((step for step in waiting if needs(step) <= known), None):

@@ -238,7 +238,7 @@ class DistributedEvaluation:
                 outline[predicate] = found.get(predicate, [])
         for predicate, parts in outline.items():
             keys = Pairs.of(np.concatenate([*parts, np.empty(0, np.uint64)])).keys
-            index.add(predicate, Pairs(difference(keys, index.relation(predicate).pairs().keys)))
+            index.add(predicate, Pairs(difference(keys, index.keys(predicate))))
         return index
 
     def _equating(self, predicate: int, summary: Summary) -> DataFrame:

@@ -114,7 +114,7 @@ class Schema:
         self._engine.add(found)
         self._guards.clear()
         for predicate, parts in found.items():
-            known = self._sent.relation(predicate).pairs().keys
+            known = self._sent.keys(predicate)
             self._sent.add(predicate, Pairs(difference(Pairs.of(np.concatenate(parts)).keys, known)))
         if len(self.compiled.rules) != self._rule_count:
             self.rules = Distributed.of(self.compiled, self.region)
@@ -127,8 +127,8 @@ class Schema:
         found: Candidates = {}
         for predicate in self.index.all_predicates():
             if not is_virtual(predicate) or predicate in wanted:
-                known = self._sent.relation(predicate).pairs().keys
-                keys = difference(self.index.relation(predicate).pairs().keys, known)
+                known = self._sent.keys(predicate)
+                keys = difference(self.index.keys(predicate), known)
                 if keys.size:
                     found[predicate] = [keys]
                     self._sent.add(predicate, Pairs(keys))
