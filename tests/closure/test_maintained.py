@@ -56,11 +56,11 @@ def follow(form: str, history: list[Change]) -> None:
         certain = relation(external), relation(external if own else edges)
         follows = close()
         proved = follows | closed & change.kept
-        gone, gone_edges = (known(closure) & change.deleted) - proved, change.deleted_edges
+        gone, gone_edges = (closed & change.deleted) - proved, change.deleted_edges
         deleted = gone
         while gone or gone_edges:
-            external_ones = known(closure) & gone
-            keys = sorted_keys(external_ones), sorted_keys(external_ones if own else gone_edges)
+            heard = (known(closure) | change.deleted) & gone  # of its own answers, the external ones
+            keys = sorted_keys(heard), sorted_keys(heard if own else gone_edges)
             paths, near = closure.lose(*keys, *certain, is_based=False)
             candidates = set(unpacked(paths)) | set(unpacked(near))
             again = closure.rederive(sorted_keys(candidates - external), *certain)

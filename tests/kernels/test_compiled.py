@@ -172,6 +172,7 @@ assert pickle.loads(pickle.dumps(table)).find("<ex:p>") == 1
 """Reads lines, and numbers their terms; the table grows, and is made anew."""
 
 CHANGES = """
+from corollary.closure.interval_index import IntervalIndex
 from corollary.columns.delta import NOTHING, Delta
 from corollary.columns.pairs import Pairs, compose, pack
 from corollary.language import parse_program
@@ -188,8 +189,11 @@ assert len(after.index) == len(leaves) - 1
 
 path = Pairs(pack(np.arange(9, dtype=np.uint32), np.arange(1, 10, dtype=np.uint32)))
 assert len(compose(path.keys, path)) == 8
+
+index = IntervalIndex.of(path.keys, is_limited=False)
+assert index.contains(path.keys).all() and index.beginning(index.sources()).size == 45
 """
-"""Removes one of very many edges of a node from their closure, and composes a path with itself."""
+"""Removes one of very many edges of a node from their closure, and composes and indexes a path."""
 
 
 def run(script: str) -> list[str]:
@@ -220,9 +224,9 @@ def test_the_engine_calls_every_kernel_with_one_signature() -> None:
         "import corollary.kernels.tuning\n"
         "corollary.kernels.tuning.MIN_ELEMENTS_TO_COMPILE = -1\n"
         f"{GRAPH}\n{TERMS}\n{CHANGES}\n"
-        "from corollary.kernels import byte_texts, graph, sorted, sorting\n"
+        "from corollary.kernels import byte_texts, graph, intervals, sorted, sorting\n"
         "from corollary.loaders import line_kernel\n"
-        "for module in (byte_texts, graph, line_kernel, sorted, sorting):\n"
+        "for module in (byte_texts, graph, intervals, line_kernel, sorted, sorting):\n"
         "    for kernel in vars(module).values():\n"
         "        if getattr(kernel, '_compiled', None):\n"
         "            print(kernel.__name__, len(kernel._compiled.signatures), sep=':')"

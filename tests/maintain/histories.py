@@ -35,7 +35,10 @@ Agreement = Callable[[set[Fact], set[Fact]], bool]
 
 FOLLOWING = tuple(name for name in deletion.STRATEGIES if name != deletion.FALLBACK.name)
 
-STRATEGIES = (AUTOMATIC, *FOLLOWING)
+MIXED = "mixed"
+"""Another strategy in every step: what one leaves in the modules, the next one finds."""
+
+STRATEGIES = (AUTOMATIC, *FOLLOWING, MIXED)
 """Starting over is what the others are compared with."""
 
 compared: Counter[str] = Counter()
@@ -113,13 +116,16 @@ def follow(
     dictionary = TermDictionary()
     result = materialise(load(history[0], dictionary), programs[0], dictionary)
     yield result, Report("materialised")
-    for explicit, following, program in zip(history, history[1:], programs[1:], strict=False):
+    for step, (explicit, following, program) in enumerate(
+        zip(history, history[1:], programs[1:], strict=False)
+    ):
         before, columns = result, facts_by_id(result)
         # made before the change, the directories have to follow it
         result.engine.fixpoint.index.predicates_of_subjects()
         result.engine.fixpoint.index.predicates_of_objects()
         removed, added = keys(explicit - following, dictionary), keys(following - explicit, dictionary)
-        result, report = maintain(result, load(following, dictionary), removed, added, strategy, program)
+        chosen = FOLLOWING[step % len(FOLLOWING)] if strategy == MIXED else strategy
+        result, report = maintain(result, load(following, dictionary), removed, added, chosen, program)
         yield result, report
         assert facts_by_id(before) == columns, "what was there before is changed"
 

@@ -121,9 +121,21 @@ ONE_COMES = written(
 """a u c rests on a r c, which is not certain: with d r e there are as many such facts as certain ones."""
 
 
+TWO_WAYS = written(
+    "[?y, :p, ?x] :- [?x, :p, ?y] . [?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z] .",
+    "b p a",
+    "b p a, a p b",
+    "b p a, a p b, z r z",
+    "a p b, z r z",
+    "z r z",
+)
+"""Each of b p a and a p b is explicit for a while: the first stays for the second, and goes with it."""
+
+
 @thorough(200)
 @given(histories(kinds.fact_sets), kinds.positive_programs)
 @example(*PATHS)
+@example(*TWO_WAYS)
 @example(*ONE_COMES)
 @example(*STEPS)
 @example(*NAMES)

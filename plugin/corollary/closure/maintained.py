@@ -19,6 +19,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from corollary.closure.compressed_relation import CompressedRelation
+from corollary.closure.interval_index import IntervalIndex
 from corollary.closure.reachability import Part, Paths, close_keys
 from corollary.closure.tuning import MAX_EDGES_BY_PRODUCT, MIN_EDGES_PER_JOINED, MIN_FACTS_PER_NEW_FACT
 from corollary.columns import Relation
@@ -78,11 +80,17 @@ class MaintainedClosure:
         others = Paths(self._edges, rest).starting(rest.pairs().distinct_firsts())
         return union(paths, sort_keys(swap(others), by_first=True) if inverse else others)
 
+    def compressed(self) -> Relation | None:
+        """R as intervals (E = S); None if a list is as small."""
+        keys = self.external.pairs().keys
+        index = IntervalIndex.of(np.concatenate((keys, swap(keys))) if self.symmetric else keys)
+        return None if index is None else CompressedRelation(index)
+
     def extend(self, new: Keys, new_edges: Keys, closed: Relation) -> Keys | None:
         """What follows from new external facts and new edges (left out where E = S), maybe without these.
 
-        ``closed`` is R with the new facts. Returns None if ``close`` is faster: if more than one in
-        MIN_FACTS_PER_NEW_FACT of all external facts and edges is new.
+        ``closed`` is R with the new facts. Returns None if ``close`` is faster: if R is compressed, or more
+        than one in MIN_FACTS_PER_NEW_FACT of all external facts and edges is new.
         """
         new, self.restored = union(new, self.restored), NO_KEYS
         self.external = self.external.plus(new)
@@ -91,6 +99,8 @@ class MaintainedClosure:
         else:
             self._edges = self._edges.plus(new_edges)
             known = len(self.external) + len(self._edges)
+        if closed.is_compressed:
+            return None
         if self._edges is None and new.size <= MAX_EDGES_BY_PRODUCT:
             return _by_product(new, closed, symmetric=self.symmetric)
         if MIN_FACTS_PER_NEW_FACT * max(new.size, new_edges.size) > known:
@@ -107,13 +117,19 @@ class MaintainedClosure:
     def lose(
         self, deleted: Keys, deleted_edges: Keys, proved: Relation, proved_edges: Relation, *, is_based: bool
     ) -> tuple[Keys, Keys]:
-        """The facts that lose a derivation when external facts and edges (left out where E = S) are deleted.
+        """The facts that lose a derivation when facts of R and edges (left out where E = S) are deleted.
 
-        Returns paths, and external facts near them that are not proved.
+        Returns paths, and external facts near them that are not proved. If a deleted fact is not external,
+        but has a path, then an external fact on the path is external no more: only paths have proved it.
+
+            R symmetric, a→b external, then b→a explicit too; remove a→b (b→a proves it), then b→a
+
         The proved facts of R and E stay. If ``is_based``, a rule derives a fact of R from every edge.
         Precondition: external facts and edges are those before the transaction, in every call. Cost: the part
         of the graph that leads to what is deleted, or is reached from there.
         """
+        internal, deleted = difference(deleted, self.external.pairs().keys), self.external.common(deleted)
+        beside = sorted_unique(self.premises(internal)[0]) if internal.size else NO_KEYS
         self._deleted = union(self._deleted, deleted)
         self._deleted_edges = union(self._deleted_edges, deleted_edges)
         rest = self.external.minus(self._deleted)
@@ -127,6 +143,7 @@ class MaintainedClosure:
             before = Part.of(self.paths, distinct(np.concatenate((firsts(deleted), through))))
             staying = before.within(Paths(self._edges.minus(self._deleted_edges), rest))
             external = staying.seeds
+        external = union(external, difference(beside, self._deleted))
         lost = before.lost(staying)
         self.doubtful = union(self.doubtful, lost)
         is_proved = proved.contains(external)
@@ -134,7 +151,8 @@ class MaintainedClosure:
             is_proved |= proved_edges.contains(external)
         if self._edges is not None and not proved_edges.contains(staying.edges).all():
             seeds = Relation(Pairs(external[is_proved]))
-            return before.lost(before.within(Paths(proved_edges, seeds))), NO_KEYS
+            paths = before.lost(before.within(Paths(proved_edges, seeds)))
+            return paths, beside[~proved.contains(beside)]
         return lost, external[~is_proved]
 
     def rederive(self, wanted: Keys, closed: Relation, edges: Relation) -> Keys:
@@ -144,6 +162,9 @@ class MaintainedClosure:
         if not wanted.size:
             return wanted
         sources = distinct_of_sorted(firsts(wanted))
+        if closed.is_compressed:
+            present = Relation(Pairs(closed.common(self.external.pairs().keys)))
+            return Paths(present, None, self.symmetric).among(wanted)
         if self._edges is None:
             if len(self.external) < len(closed):
                 _, near = self.paths.steps_from(sources)

@@ -49,7 +49,7 @@ def close_keys(edges: Keys, known: Keys = NO_KEYS) -> Keys:
     """
     if not edges.size:
         return edges
-    nodes, start, end = _numbered(edges)
+    nodes, start, end = numbered(edges)
     components = Components.of(nodes.size, start, end)
     words = components.cyclic.size * words_for(nodes.size)
     if words > MAX_WORDS_PER_EDGE * edges.size:
@@ -104,7 +104,7 @@ class Paths:
         if walked is not None:
             return intersection(pairs, walked)
         components = part.components()
-        start, bit = _numbers(firsts(pairs), part.sources), _numbers(seconds(pairs), part.nodes)
+        start, bit = numbers_of(firsts(pairs), part.sources), numbers_of(seconds(pairs), part.nodes)
         is_joined = np.zeros(pairs.size, np.bool_)
         for first, last in part.blocks():
             here = np.flatnonzero((first <= bit) & (bit < last) & (start >= 0))
@@ -154,14 +154,14 @@ class Part:
         """What is reached from sources (ascending); sources without a path are left out."""
         seeds, edges = paths.steps_from(sources)
         if paths.seeds is None:
-            nodes, start, end = _numbered(edges)
-            rows = _numbers(sources, nodes)
+            nodes, start, end = numbered(edges)
+            rows = numbers_of(sources, nodes)
             return Part(nodes.size, sources[rows >= 0], rows[rows >= 0], nodes, start, end, edges, seeds)
         nodes = distinct(np.concatenate((firsts(edges), seconds(edges), seconds(seeds))))
         sources, rank = _ranked(firsts(seeds))
         rows = np.arange(nodes.size, nodes.size + sources.size)
-        start = np.concatenate((_numbers(firsts(edges), nodes), rows[rank]))
-        end = np.concatenate((_numbers(seconds(edges), nodes), _numbers(seconds(seeds), nodes)))
+        start = np.concatenate((numbers_of(firsts(edges), nodes), rows[rank]))
+        end = np.concatenate((numbers_of(seconds(edges), nodes), numbers_of(seconds(seeds), nodes)))
         return Part(nodes.size + rows.size, sources, rows, nodes, start, end, edges, seeds)
 
     def within(self, paths: Paths) -> Part:
@@ -217,7 +217,8 @@ class Part:
 
 def nodes_met(edges: Relation, starts: Column, *, backward: bool = False, symmetric: bool = False) -> Column:
     """The starts and what they reach over edges, or what reaches them, ascending."""
-    (base, added, removed), none = edges._parts, (NO_KEYS, NO_KEYS, NO_KEYS)
+    listed = Relation(edges.pairs()) if edges.is_compressed else edges
+    (base, added, removed), none = listed.parts, (NO_KEYS, NO_KEYS, NO_KEYS)
     forth = (base.keys, added.keys, removed.keys) if symmetric or not backward else none
     back = (base.by_object, added.by_object, removed.by_object) if symmetric or backward else none
     room = min(64 + 2 * starts.size, starts.size + len(edges))
@@ -240,14 +241,14 @@ def edges_beyond(edges: Relation, sources: Column, *, symmetric: bool = False) -
     return found
 
 
-def _numbered(edges: Keys) -> tuple[Column, Nodes, Nodes]:
+def numbered(edges: Keys) -> tuple[Column, Nodes, Nodes]:
     """The nodes that edges join, ascending, and the numbers of their ends among these."""
     sources, targets = firsts(edges), seconds(edges)
     nodes = distinct(np.concatenate((sources, targets)))
-    return nodes, _numbers(sources, nodes), _numbers(targets, nodes)
+    return nodes, numbers_of(sources, nodes), numbers_of(targets, nodes)
 
 
-def _numbers(terms: Column, nodes: Column) -> Nodes:
+def numbers_of(terms: Column, nodes: Column) -> Nodes:
     """Where terms stand among nodes (ascending); -1 for those that are no nodes."""
     if not nodes.size or not terms.size:
         return np.full(terms.size, -1)

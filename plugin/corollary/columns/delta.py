@@ -84,6 +84,10 @@ class Delta(TripleIndex):
         found: dict[int, Relation] = {}
         for predicate, relation in self._relations.items():
             small, large = relation, other.relation(predicate)
+            if small is large or small.is_compressed:
+                if len(common := small.less(small.less(large))):
+                    found[predicate] = common
+                continue
             if len(small) > len(large):
                 small, large = large, small
             if len(small):
@@ -99,6 +103,9 @@ class Delta(TripleIndex):
             known = other.relation(predicate)
             if not len(known):
                 found[predicate] = relation
+            elif relation.is_compressed:
+                if len(left := relation.less(known)):
+                    found[predicate] = left
             elif known is not relation:
                 _pick(relation, ~known.contains(relation.pairs().keys), predicate, found)
         return _shared(found)
@@ -112,7 +119,10 @@ class Delta(TripleIndex):
         found = dict(self._relations)
         for predicate, relation in other._relations.items():
             mine = found.get(predicate)
-            if mine is not None:
+            if mine is not None and (mine.is_compressed or relation.is_compressed):
+                small, large = sorted((mine, relation), key=lambda part: part.is_compressed)
+                relation = large.plus(small.pairs().keys)
+            elif mine is not None:
                 relation = Relation(Pairs(union(mine.pairs().keys, relation.pairs().keys)))
             found[predicate] = relation
         return _shared(found)

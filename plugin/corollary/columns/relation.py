@@ -11,6 +11,9 @@ subset of ``base``.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import ClassVar
+
 import numpy as np
 
 from corollary.columns.pairs import (
@@ -40,6 +43,9 @@ class Relation:
     """An immutable set of facts (subject, object) of one predicate, indexed by subject and by object."""
 
     __slots__ = ("_legal", "_parts", "_size")
+
+    is_compressed: ClassVar[bool] = False
+    """Whether the facts are not listed. ``pairs`` and ``keys`` list them (``CompressedRelation``)."""
 
     def __init__(self, base: Pairs = NO_PAIRS, added: Pairs = NO_PAIRS, removed: Pairs = NO_PAIRS) -> None:
         overlay = added.keys.size + removed.keys.size
@@ -98,6 +104,16 @@ class Relation:
         from_base = Pairs(difference(keys, from_added.keys))
         return Relation(base, added.minus(from_added), removed.plus(from_base))
 
+    def less(self, other: Relation) -> Relation:
+        """The facts that are not in ``other``. Cost: the smaller relation's facts, looked up in the other."""
+        if other is self:
+            return EMPTY
+        if len(other) <= len(self) and not other.is_compressed:
+            return self.minus(other.pairs().keys)
+        keys = self.pairs().keys
+        left = keys[~other.contains(keys)]
+        return self if left.size == keys.size else Relation(Pairs(left))
+
     def since(self, before: Relation) -> tuple[Keys, Keys]:
         """The difference to an earlier relation: (facts removed, facts added), each sorted and unique.
 
@@ -134,6 +150,27 @@ class Relation:
     def keys(self) -> ReadOnlyKeys:
         """All facts as keys subject << 32 | object, sorted, read-only."""
         return read_only(self.pairs().keys)
+
+    def generators(self) -> Keys:
+        """Facts from which the others follow by transitivity: sorted keys. All facts, if they are listed."""
+        return self.pairs().keys
+
+    def missing(self) -> Relation:
+        """The facts that a compressed relation lacks of its closure; none of a listed one."""
+        return EMPTY
+
+    def subject_terms(self) -> Column:
+        """The distinct subjects, ascending."""
+        return self.pairs().distinct_firsts()
+
+    def object_terms(self) -> Column:
+        """The distinct objects, ascending."""
+        return self.pairs().distinct_seconds()
+
+    def chunks(self, size: int) -> Iterator[Keys]:
+        """All facts as sorted keys, in ascending parts of about ``size`` facts."""
+        keys = self.pairs().keys
+        return (keys[start : start + size] for start in range(0, keys.size, size))
 
     def inverse(self) -> Relation:
         """The relation with subjects and objects exchanged. All arrays are shared."""

@@ -16,7 +16,6 @@ from corollary.columns.pairs import (
     NO_KEYS,
     Integer,
     Pairs,
-    difference,
     distinct,
     firsts,
     pack,
@@ -24,7 +23,7 @@ from corollary.columns.pairs import (
 )
 from corollary.columns.relation import EMPTY, Relation
 from corollary.columns.tuning import MAX_IDS_IN_TABLE
-from corollary.kernels.sorted import Column, Keys, Rows
+from corollary.kernels.sorted import Column, Keys
 from corollary.terms.dictionary import KIND_SHIFT, Kind
 
 Columns = tuple[Column, Column, Column]
@@ -106,55 +105,67 @@ class TripleIndex:
 
     def add(self, predicate: int, new: Pairs) -> None:
         """Add facts. Precondition: none of them is present."""
-        if not len(new):
-            return
-        self._relations[predicate] = self.relation(predicate).plus_new(new)
+        if len(new):
+            self.replace(predicate, self.relation(predicate).plus_new(new), Relation(new))
+
+    def add_all(self, new: TripleIndex) -> None:
+        """Add the facts of another index. Precondition: none of them is present."""
+        for predicate in new.all_predicates():
+            more = new.relation(predicate)
+            if more.is_compressed:
+                self.replace(predicate, more.plus(self.keys(predicate)), more)
+            else:
+                self.add(predicate, more.pairs())
+
+    def replace(self, predicate: int, relation: Relation, new: Relation) -> None:
+        """Replace the relation of a predicate by one that has the ``new`` facts too."""
+        self._relations[predicate] = relation
         if predicate >= FIRST_VIRTUAL:
             return
         if self._fact_count is not None:
             self._fact_count += len(new)
         if self._by_subject is not None:
-            self._by_subject = self._by_subject.plus(_beside(new.distinct_firsts(), predicate))
+            self._by_subject = self._by_subject.plus(_beside(new.subject_terms(), predicate))
         if self._by_object is not None:
-            self._by_object = self._by_object.plus(_beside(new.distinct_seconds(), predicate))
-
-    def add_all(self, new: TripleIndex) -> None:
-        """Add the facts of another index. Precondition: none of them is present."""
-        for predicate in new.all_predicates():
-            self.add(predicate, new.relation(predicate).pairs())
+            self._by_object = self._by_object.plus(_beside(new.object_terms(), predicate))
 
     def remove(self, predicate: int, keys: Keys) -> None:
         """Remove facts. Precondition: ``keys`` sorted and unique, all of them present."""
-        if not keys.size:
-            return
+        if keys.size:
+            self.remove_relation(predicate, Relation(Pairs(keys)))
+
+    def remove_relation(self, predicate: int, removed: Relation) -> None:
+        """As ``remove``, with the facts as a relation."""
         before = self.relation(predicate)
-        relation = before.minus_present(keys)
+        if removed.is_compressed:
+            relation = before.less(removed)
+        else:
+            relation = before.minus_present(removed.pairs().keys)
         self._relations[predicate] = relation
         if predicate >= FIRST_VIRTUAL:
             return
         if self._fact_count is not None:
             self._fact_count -= len(before) - len(relation)
-        removed = Pairs(keys)
         if self._by_subject is not None:
-            ends = removed.distinct_firsts()
-            left = _without(ends, relation.objects_of(ends)[0])
+            ends = removed.subject_terms()
+            left = ends[relation.subject_counts(ends) == 0]
             self._by_subject = self._by_subject.minus(_beside(left, predicate))
         if self._by_object is not None:
-            ends = removed.distinct_seconds()
-            left = _without(ends, relation.subjects_of(ends)[0])
+            ends = removed.object_terms()
+            left = ends[relation.object_counts(ends) == 0]
             self._by_object = self._by_object.minus(_beside(left, predicate))
 
     def predicates_of_subjects(self) -> Relation:
         """The directory subject -> predicates, as pairs (subject, predicate)."""
         if self._by_subject is None:
-            parts = [_beside(r.pairs().distinct_firsts(), p) for p, r in self.relations()]
+            parts = [_beside(r.subject_terms(), p) for p, r in self.relations()]
             self._by_subject = Relation(Pairs.of(np.concatenate(parts or [NO_KEYS])))
         return self._by_subject
 
     def predicates_of_objects(self) -> Relation:
         """The directory object -> predicates, as pairs (object, predicate)."""
         if self._by_object is None:
-            parts = [_beside(r.pairs().distinct_seconds(), p) for p, r in self.relations()]
+            parts = [_beside(r.object_terms(), p) for p, r in self.relations()]
             self._by_object = Relation(Pairs.of(np.concatenate(parts or [NO_KEYS])))
         return self._by_object
 
@@ -162,9 +173,7 @@ class TripleIndex:
         """The facts that ``other`` does not have, without virtual relations."""
         relations = {}
         for predicate, relation in self.relations():
-            known = other.relation(predicate)
-            keys = difference(relation.pairs().keys, known.pairs().keys) if len(known) else None
-            rest = relation if keys is None else Relation(Pairs(keys))
+            rest = relation.less(other.relation(predicate))
             if len(rest):
                 relations[predicate] = rest
         return TripleIndex(relations)
@@ -238,13 +247,6 @@ def grouped(groups: Column, keys: NDArray[Integer]) -> Iterator[tuple[int, NDArr
     for name, end in zip(names.tolist(), ends.tolist(), strict=True):
         yield name, keys[start:end]
         start = end
-
-
-def _without(column: Column, rows: Rows) -> Column:
-    """The column without the given rows."""
-    kept = np.ones(column.size, np.bool_)
-    kept[rows] = False
-    return column[kept]
 
 
 def _beside(terms: Column, predicate: int) -> Keys:

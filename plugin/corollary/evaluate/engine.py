@@ -33,7 +33,7 @@ from corollary.modules.semi_naive import SemiNaive
 from corollary.program.compile import CompiledRule, Tables
 from corollary.program.compiled_program import VALUE_BUILTINS, CompiledProgram, ProgramChange
 from corollary.program.dependencies import live_edges
-from corollary.program.edges import Edge
+from corollary.program.edges import DERIVED_PROPERTY, Edge
 from corollary.program.stratify import Strata, Suspension, negative_cycles, stratify
 
 
@@ -227,7 +227,7 @@ class Engine:
         relation = self.fixpoint.index.relation(predicate)
         given = (facts.keys(predicate) for facts in (explicit, self.axioms))
         staying = relation.common(union(*given))
-        self.fixpoint.exclude(predicate, relation.pairs().keys)
+        self.fixpoint.exclude(predicate, relation)
         self.fixpoint.index.add(predicate, Pairs(staying))
 
     def _worth_emptying(self, removed: Sequence[CompiledRule], explicit: TripleIndex) -> set[int]:
@@ -361,6 +361,16 @@ class Engine:
                 return False
             edges = live_edges(self.compiled, index, rows, strata.suspended)
         return strata.hold_for(edges)
+
+    def derived_by_several(self, predicates: Iterable[int], facts: TripleIndex) -> bool:
+        """Whether rules of several modules derive facts of one of the predicates, over these facts."""
+        modules = {assignment.rule.number: assignment.module for assignment in self.assignments}
+        found: dict[int, set[str]] = {}
+        for edge in live_edges(self.compiled, facts, tables(self.context, facts)):
+            if not edge.link:
+                found.setdefault(edge.target, set()).add(modules.get(edge.rule.number, ""))
+        open_to_all = found.get(DERIVED_PROPERTY, set())
+        return any(len(open_to_all | found.get(predicate, set())) > 1 for predicate in predicates)
 
     def evaluate(self, strata: Strata) -> dict[int, Suspension]:
         """Evaluate the strata in order, each as a module, and each to the fixpoint with all modules below.

@@ -94,7 +94,7 @@ class Fixpoint:
                     for p, parts in pending.items()
                 }
             )
-            found = self.include(module.add(self.index, recent), module)
+            found = self.include(module.add(self.index, recent), module) + self._include_compressed(module)
             self.seconds[module.name] = self.seconds.get(module.name, 0.0) + perf_counter() - started
             self.rounds += 1
             if self._progress is not None:
@@ -119,9 +119,7 @@ class Fixpoint:
             if self.journal is not None:
                 self.journal.setdefault(predicate, []).append(new.keys)
             if origin is not None:
-                if len(new) > MAX_ROWS_UNRESERVED:
-                    at(f"{origin.name}, facts of {self._name_of(predicate)}")
-                derived(len(new))
+                self._report(origin, predicate, len(new))
                 self.watch(origin, predicate, new)
             whole = Relation(new)
             for module, pending in zip(self.modules, self._pending, strict=True):
@@ -130,6 +128,27 @@ class Fixpoint:
                     pending.setdefault(predicate, []).append(part)
         return found
 
+    def _include_compressed(self, origin: Module) -> int:
+        """As ``include``, for the relations that a module holds compressed. They are no schema facts."""
+        found = 0
+        for predicate, relation in origin.take_compressed().items():
+            new = relation.less(self.index.relation(predicate))
+            if not len(new):
+                continue
+            self.index.replace(predicate, relation, new)
+            found += len(new)
+            self._report(origin, predicate, len(new))
+            for module, pending in zip(self.modules, self._pending, strict=True):
+                if module is not origin and module.reads(predicate):
+                    pending.setdefault(predicate, []).append(new)
+        return found
+
+    def _report(self, origin: Module, predicate: int, count: int) -> None:
+        """Count derived facts towards the limits, and name their origin if they are many."""
+        if count > MAX_ROWS_UNRESERVED:
+            at(f"{origin.name}, facts of {self._name_of(predicate)}")
+        derived(count)
+
     @contextmanager
     def journalled(self) -> Iterator[Candidates]:
         """Within the block ``journal`` records all new facts."""
@@ -137,12 +156,12 @@ class Fixpoint:
         yield self.journal
         self.journal = None  # an exception makes the engine worthless: nothing to restore
 
-    def exclude(self, predicate: int, keys: Keys) -> None:
-        """Remove facts (packed keys, sorted, unique) from the index and from pending facts."""
-        self.index.remove(predicate, keys)
+    def exclude(self, predicate: int, removed: Relation) -> None:
+        """Remove facts from the index and from pending facts. Precondition: they are in the index."""
+        self.index.remove_relation(predicate, removed)
         for pending in self._pending:
             if predicate in pending:
-                pending[predicate] = [part.minus(keys) for part in pending[predicate]]
+                pending[predicate] = [part.less(removed) for part in pending[predicate]]
 
 
 def _joined(parts: list[Keys]) -> Keys:
@@ -166,4 +185,14 @@ def _merged(parts: list[Relation], whole: Relation) -> Relation:
     """The union of disjoint parts of ``whole``; ``whole`` itself if they cover it."""
     if sum(map(len, parts)) == len(whole):
         return whole
+    *others, last = sorted(parts, key=lambda part: part.is_compressed)
+    if last.is_compressed:
+        if whole.is_compressed:
+            known = next(part for part in parts if part.is_compressed).missing()
+            for part in parts:
+                known = known if part.is_compressed else known.less(part)
+            since = whole.less(known)
+            if len(since) == sum(map(len, parts)):  # the parts followed each other
+                return since
+        return reduce(lambda known, part: known.plus(part.pairs().keys), others, last)
     return Relation(Pairs(sort_keys(np.concatenate([part.pairs().keys for part in parts]))))

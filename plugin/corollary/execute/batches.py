@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.columns import Relation, TripleIndex
-from corollary.columns.pairs import ascending, compose, firsts, order_of, pack, seconds, slice_of
+from corollary.columns.pairs import ascending, compose, firsts, order_of, pack, seconds
 from corollary.execute.tuning import MAX_RELATIONS_TRIED, MIN_ROWS_TO_COMPOSE, MIN_WAYS_PER_PAIR
 from corollary.kernels.limits import check, reserve
 from corollary.kernels.sorted import Column, Mask, Rows
@@ -205,6 +205,9 @@ def distinct_values(atom: Atom, variable: int, facts: TripleIndex) -> Batch:
     if variable == atom.p:
         values = np.array(facts.predicates(), np.uint32)
     else:
-        pairs = facts.relation(atom.p).pairs()
-        values = seconds(slice_of(pairs.keys, atom.s)) if atom.s >= 0 else pairs.distinct_seconds()
+        relation = facts.relation(atom.p)
+        if atom.s >= 0:
+            values = np.sort(relation.objects_of(np.array([atom.s], np.uint32))[1])
+        else:
+            values = relation.object_terms()
     return Batch(int(values.size), {variable: values})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.columns import Delta, Relation, TripleIndex
-from corollary.columns.pairs import Pairs, among, pack, seconds
+from corollary.columns.pairs import NO_KEYS, Pairs, among, pack, seconds
 from corollary.evaluate.engine import Engine
 from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.program.compile import Atom
@@ -61,10 +61,12 @@ class Layers:
     def split(self, facts: Delta) -> dict[int, Delta]:
         """Partition facts by layer."""
         found: dict[int, dict[int, Relation]] = {}
-        for predicate, keys in facts.items():
+        for predicate in facts.all_predicates():
+            relation = facts.relation(predicate)
+            keys = NO_KEYS if relation.is_compressed else relation.pairs().keys  # no types: of one layer
             layers = self._of(predicate, keys)
             if isinstance(layers, int):
-                found.setdefault(layers, {})[predicate] = facts.relation(predicate)
+                found.setdefault(layers, {})[predicate] = relation
             else:
                 for layer in (np.flatnonzero(np.bincount(layers - SCHEMA)) + SCHEMA).tolist():
                     found.setdefault(layer, {})[predicate] = Relation(Pairs(keys[layers == layer]))

@@ -27,7 +27,7 @@ from corollary.kernels.sorted import Keys
 from corollary.maintain.cost_model import TOO_MANY_DELETIONS, most_deletions
 from corollary.maintain.layers import SCHEMA
 from corollary.maintain.report import Report
-from corollary.maintain.strategy import Budget, Request
+from corollary.maintain.strategy import Budget, CannotFollow, Request
 from corollary.maintain.stratum import StratumChange
 from corollary.maintain.workspace import BACKWARD, LayerOrderViolated, Start, Workspace
 from corollary.modules.module import feedback
@@ -206,6 +206,7 @@ class Transaction:
                 with self._report.timed(stage, module.name):
                     facts = self._work.before if module in self._engine.strata else universe
                     found = Delta.gathered(module.overdelete(facts, recent, strategy.proved))
+                    found |= Delta.of_relations(module.take_compressed())
                     for known in (deleted, self._work.deleted, *staying):
                         found -= known
                     named[number] = self._work.enqueue_candidates(found, layer)
@@ -227,9 +228,13 @@ class Transaction:
         """
         stage = self._layers.name(layer)
         with self._report.timed(stage, PROOFS if named else EXPLICIT) as line:
-            unproved = strategy.unproved(candidates)
+            compressed = candidates.only(lambda predicate: candidates.relation(predicate).is_compressed)
+            unproved = strategy.unproved(candidates - compressed)
             if named:  # the first candidates of a layer are known to be in I
                 unproved &= self._index
+            if compressed:
+                self._refuse_other_derivations(compressed)
+                unproved |= compressed
             strategy.charge(len(unproved))
             if self._layers.split(unproved).keys() - {layer}:
                 raise LayerOrderViolated(BACKWARD)
@@ -240,8 +245,8 @@ class Transaction:
             if not named:
                 line.judged(len(candidates), len(judged))
             line.deleted += len(unproved) - len(judged)
-            for predicate, keys in unproved.items():
-                self._engine.fixpoint.exclude(predicate, keys)
+            for predicate in unproved.all_predicates():
+                self._engine.fixpoint.exclude(predicate, unproved.relation(predicate))
             self._notify(unproved, own)
             deleted.add_all(unproved)
 
@@ -269,6 +274,11 @@ class Transaction:
             for module in self._modules:
                 module.commit_deletions(self._index, deleted)
         strategy.restore(deleted)
+
+    def _refuse_other_derivations(self, compressed: Delta) -> None:
+        """Raise ``CannotFollow`` if compressed facts may have derivations besides those of their closure."""
+        if self._engine.derived_by_several(compressed.all_predicates(), self._work.before):
+            raise CannotFollow("a closure too large to list loses facts that other rules derive too")
 
     def _refuse_proofs_by_data(self, deleted: Delta) -> None:
         """Raise ``LayerOrderViolated`` if a module outside ``schema_modules`` rederives a schema fact."""

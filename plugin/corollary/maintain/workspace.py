@@ -103,6 +103,7 @@ class Workspace:
     def rederive(self, layer: int, deleted: Delta) -> None:
         """Rederive deleted facts: those with an instance over the remaining facts, then the fixpoint."""
         number, stage, size = self.layers.stratum(layer), self.layers.name(layer), self.index.fact_count
+        deleted = deleted.only(lambda predicate: not deleted.relation(predicate).is_compressed)
         for module in self.modules:
             if layer in self.concluded and module is self.engine.strata[number - 1]:
                 continue

@@ -427,11 +427,11 @@ def _literals(facts: TripleIndex) -> Keys:
     """The distinct literals in facts (as subjects too, which RDF forbids), as sorted uint64."""
     parts: list[Column] = []
     for _, relation in facts.relations():
-        keys = relation.pairs().keys
-        objects = seconds(keys)
+        objects = relation.object_terms() if relation.is_compressed else seconds(relation.pairs().keys)
         parts.append(objects[objects >= FIRST_LITERAL])
         if relation.legal_count() < len(relation):
-            parts.append(firsts(keys[relation.legal_count() :]))
+            subjects = relation.subject_terms()
+            parts.append(subjects[subjects >= FIRST_LITERAL])
     literals = distinct(np.concatenate(parts or [np.empty(0, np.uint32)]))
     return literals[literals < FIRST_VIRTUAL].astype(np.uint64)
 

@@ -44,7 +44,7 @@ from corollary.execute.inclusions import Inclusions, about_rdf_type, closed_incl
 from corollary.execute.run_plan import extend, family_rows
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.modules.guards import Guards
-from corollary.modules.module import Module
+from corollary.modules.module import Module, NewModules
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
 from corollary.program.compile import CompiledRule
@@ -127,11 +127,11 @@ class Inclusion(Module):
         if self._waiting or self._guards.are_among(recent):
             self._waiting = False
             included = self._closure(facts)
-            self._apply(included.without(self._included), facts, candidates)
+            self._apply(included.without(self._included), facts, candidates, facts)
             known, self._included = self._included, included
         else:
             known = self._included
-        self._apply(known, recent, candidates)
+        self._apply(known, recent, candidates, facts)
         return candidates
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
@@ -142,6 +142,7 @@ class Inclusion(Module):
         A ⊑ B ⊑ C and A[x]; without A ⊑ B, the join gives B[x], and the closure C[x].
         """
         candidates: Candidates = {}
+        self._refuse_copies(deleted)
         self._apply(self._included, deleted, candidates)
         if self._guards.are_among(deleted):
             direct = self._by_guards.overdelete(facts, deleted, proved)
@@ -249,19 +250,40 @@ class Inclusion(Module):
         rules = zip(self.rules, self._shapes, strict=True)
         return closed_inclusions(rules, facts, self._context, self._rdf_type)
 
-    def _apply(self, included: Inclusions, facts: TripleIndex, candidates: Candidates) -> None:
-        """Add the conclusions from all ``facts`` to the candidates."""
+    def _refuse_copies(self, deleted: TripleIndex) -> None:
+        """Raise ``NewModules`` if deleted facts that are not listed were copied to other properties."""
+        for source in deleted.all_predicates():
+            copies = (
+                *self._included.properties.seconds_of(source),
+                *self._included.inverses.seconds_of(source),
+            )
+            if copies and deleted.relation(source).is_compressed:
+                raise NewModules("a closure too large to list loses facts that were copied")
+
+    def _apply(
+        self,
+        included: Inclusions,
+        facts: TripleIndex,
+        candidates: Candidates,
+        whole: TripleIndex | None = None,
+    ) -> None:
+        """Add the conclusions from all ``facts`` to the candidates.
+
+        A target that is compressed among the ``whole`` facts is closed under composition. So of a compressed
+        source only the generators are copied: they lead to the other copies.
+        """
         if not len(included):
             return
         for source in facts.all_predicates():
-            pairs = facts.relation(source).pairs()
+            relation = facts.relation(source)
             for kind, inverse in ((included.properties, False), (included.inverses, True)):
                 for target in kind.seconds_of(source):
-                    copied = swap(pairs.keys) if inverse else pairs.keys
-                    candidates.setdefault(target, []).append(copied)
+                    is_closed = relation.is_compressed and whole and whole.relation(target).is_compressed
+                    keys = relation.generators() if is_closed else relation.pairs().keys
+                    candidates.setdefault(target, []).append(swap(keys) if inverse else keys)
             for kind, inverse in ((included.domains, False), (included.ranges, True)):
                 if classes := kind.seconds_of(source):
-                    ends = pairs.distinct_seconds() if inverse else pairs.distinct_firsts()
+                    ends = relation.object_terms() if inverse else relation.subject_terms()
                     types = pack(
                         np.repeat(ends, len(classes)), np.tile(np.array(classes, np.uint32), ends.size)
                     )
@@ -295,8 +317,8 @@ def _derived(shape: InclusionShape, sources: Column, rdf_type: int, facts: Tripl
         return facts.relation(rdf_type).object_counts(sources)
     properties = distinct(sources)
     if shape.to_class:
-        pairs = (facts.relation(p).pairs() for p in properties.tolist())
-        ends = (each.distinct_seconds() if shape.is_inverse else each.distinct_firsts() for each in pairs)
+        relations = map(facts.relation, properties.tolist())
+        ends = (r.object_terms() if shape.is_inverse else r.subject_terms() for r in relations)
         sizes = np.array([column.size for column in ends], np.int64)
     else:
         sizes = _sizes(properties, facts)

@@ -117,7 +117,6 @@ class Linear(Module):
         Where edges near them are not proved: all paths there that proved facts and edges do not explain.
         """
         removed, gone_edges = (relation.pairs().keys for relation in self._both(deleted))
-        removed = self._closure.external.common(removed)
         if not removed.size and not gone_edges.size:
             return {}
         paths, near = self._closure.lose(removed, gone_edges, *self._both(proved), is_based=self._is_based)

@@ -42,7 +42,8 @@ class ModuleRejectsRule(Exception):
 
 def feedback(module: Module, own: Delta) -> Delta:
     """The part of a module's own conclusions that the module must receive again."""
-    found = {p: Relation(module.feedback(p, Pairs(keys))) for p, keys in own.items()}
+    listed = own.only(lambda predicate: not own.relation(predicate).is_compressed)
+    found = {p: Relation(module.feedback(p, Pairs(keys))) for p, keys in listed.items()}
     return Delta.of_relations(found)
 
 
@@ -204,6 +205,15 @@ class Module(Protocol):
         conclusions of rules not yet applied; at most the facts that follow from ``facts``. Repeated calls
         with the feedback of the answers close ``facts``.
         """
+
+    def take_compressed(self) -> Mapping[int, Relation]:
+        """The compressed relations among the last answer of ``add`` or ``overdelete``, by predicate.
+
+        After ``add``, each is all facts of its predicate; after ``overdelete``, the facts that go, unless
+        another module derives facts of the predicate. They are no schema facts, and closed under the own
+        rules: the module does not receive them.
+        """
+        return {}
 
     @abstractmethod
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:

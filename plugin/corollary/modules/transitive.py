@@ -23,11 +23,13 @@ close R.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
+import numpy as np
+
 from corollary.closure.maintained import MaintainedClosure
-from corollary.columns import Candidates, TripleIndex
+from corollary.columns import Candidates, Relation, TripleIndex
 from corollary.columns.pairs import Pairs, firsts, seconds, union
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
@@ -35,7 +37,7 @@ from corollary.kernels.limits import at
 from corollary.kernels.sorted import Keys
 from corollary.language import Rule
 from corollary.modules.guards import Guards
-from corollary.modules.module import Module, ModuleRejectsRule
+from corollary.modules.module import Module, ModuleRejectsRule, NewModules
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
 from corollary.program.compile import Atom, CompiledRule
@@ -70,6 +72,11 @@ class Transitive(Module):
         self._by_guards = SemiNaive("transitivity by its guards", context)
         self._rdf_type = rdf_type
         self._closures: dict[int, MaintainedClosure] = {}
+        self._compressed: dict[int, Relation] = {}
+        self._losing: dict[
+            int, tuple[Keys, Relation]
+        ] = {}  # of compressed relations: what stays, and leads to
+        self._listed: Set[int] | None = None
         self._unclosed: set[int] = set()  # closed anew in the next turn; until then as before a rule came
         self._waiting = False
 
@@ -144,6 +151,8 @@ class Transitive(Module):
             r transitive by a rule; [:r, a, :Transitive] :- [?x, :r, ?x]; a→b→a: without the rule 2 facts stay
         """
         lost = set(self._rows(facts, {number}))
+        if any(facts.relation(predicate).is_compressed for predicate in lost):
+            raise NewModules("a closure too large to list loses a rule")
         closed, symmetric, loopless = self._closures.keys(), self._symmetric, self._loopless
         kept = [(r, p) for r, p in zip(self.rules, self._predicates, strict=True) if r.number != number]
         self.rules, self._predicates = [rule for rule, _ in kept], [predicate for _, predicate in kept]
@@ -198,7 +207,7 @@ class Transitive(Module):
             for predicate in self._rows(facts):
                 if predicate not in known:
                     self._open(predicate, facts, recent)
-                    candidates[predicate] = [self._closed(predicate)]
+                    self._close(predicate, candidates)
             self._unclosed.clear()
         for predicate in known:
             new, closure = recent.keys(predicate), self._closures[predicate]
@@ -206,9 +215,21 @@ class Transitive(Module):
                 self._refuse_literals(predicate, new)
                 self._note(predicate)
                 paths = closure.extend(new, new, facts.relation(predicate))
-                answer = self._closed(predicate) if paths is None else self._derived(predicate, paths)
-                candidates[predicate] = [answer]
+                if paths is None:
+                    self._close(predicate, candidates)
+                else:
+                    candidates[predicate] = [self._derived(predicate, paths)]
         return candidates
+
+    def take_compressed(self) -> Mapping[int, Relation]:
+        """The relations held as intervals that the last call closed, or what they lose."""
+        taken, self._compressed = self._compressed, {}
+        return taken
+
+    def review(self, rules: RuleSet) -> None:
+        """Schema is never compressed, and nothing is if strata read it."""
+        schema = rules.schema.predicates | {rules.rdf_type}
+        self._listed = None if rules.program.has_strata else schema
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """The paths over deleted edges, and edges near these that are not proved; all, if a guard went."""
@@ -219,14 +240,21 @@ class Transitive(Module):
                 dropped.update(firsts(keys).tolist())
         dropped &= self._closures.keys()
         for predicate in dropped:
+            if facts.relation(predicate).is_compressed:
+                self._lose(predicate, facts, proved, is_closed=False)
+                continue
             self._closures[predicate].doubtful = facts.keys(predicate)
             candidates[predicate] = [self._closures[predicate].doubtful]
         for predicate in self._closures.keys() - dropped:
             closure, certain = self._closures[predicate], proved.relation(predicate)
-            edges = closure.external.common(deleted.keys(predicate))
-            if edges.size:
+            if facts.relation(predicate).is_compressed:
+                if len(deleted.relation(predicate)):
+                    self._lose(predicate, facts, proved)
+                continue
+            if len(deleted.relation(predicate)):
                 self._note(predicate)
-                paths, near = closure.lose(edges, edges, certain, certain, is_based=False)
+                gone = deleted.keys(predicate)
+                paths, near = closure.lose(gone, gone, certain, certain, is_based=False)
                 candidates[predicate] = [self._derived(predicate, union(paths, near))]
         return candidates
 
@@ -255,7 +283,18 @@ class Transitive(Module):
         self._closures = {p: closure for p, closure in self._closures.items() if p in rows}
         for predicate, closure in self._closures.items():
             edges = facts.relation(predicate)
-            closure.commit(deleted.keys(predicate), edges, edges)
+            if predicate in self._losing:
+                staying, after = self._losing[predicate]
+                beside = edges.less(after).pairs().keys  # other rules proved these
+                external = Relation(Pairs(union(staying, beside)))
+                self._closures[predicate] = MaintainedClosure(external, symmetric=closure.symmetric)
+                self._closures[predicate].restored = beside
+                if len(after.less(edges)):  # DRed deleted facts that still follow
+                    self._unclosed.add(predicate)
+                    self._waiting = True
+            else:
+                closure.commit(deleted.keys(predicate), edges, edges)
+        self._losing.clear()
 
     def _closed_among(self, candidates: TripleIndex) -> Iterator[tuple[int, Keys]]:
         """The closed predicates that have candidates, with these."""
@@ -271,10 +310,37 @@ class Transitive(Module):
         self._closures[predicate] = MaintainedClosure(external, symmetric=predicate in self._symmetric)
         self._refuse_literals(predicate, external.pairs().keys)
 
-    def _closed(self, predicate: int) -> Keys:
-        """All that follows from the external facts of a predicate."""
+    def _close(self, predicate: int, candidates: Candidates) -> None:
+        """Add all that follows from the external facts of a predicate, or note the relation as intervals."""
         self._note(predicate)
-        return self._derived(predicate, self._closures[predicate].close())
+        closure = self._closures[predicate]
+        may_compress = self._listed is not None and predicate not in self._listed | self._loopless
+        relation = closure.compressed() if may_compress else None
+        if relation is None:
+            candidates[predicate] = [self._derived(predicate, closure.close())]
+        else:
+            self._compressed[predicate] = relation
+
+    def _lose(
+        self, predicate: int, facts: TripleIndex, proved: TripleIndex, *, is_closed: bool = True
+    ) -> None:
+        """Note what a compressed relation loses if only its proved facts stay, and what these lead to.
+
+        Raises ``NewModules`` if further facts lost their proofs after an earlier call.
+        """
+        before = facts.relation(predicate)
+        staying = before.common(proved.keys(predicate))
+        if predicate in self._losing:
+            if not np.array_equal(self._losing[predicate][0], staying):
+                raise NewModules("a closure too large to list loses facts step by step")
+            return
+        symmetric, external = self._closures[predicate].symmetric, Relation(Pairs(staying))
+        after = external
+        if is_closed:
+            rest = MaintainedClosure(external, symmetric=symmetric)
+            after = rest.compressed() or Relation(Pairs(rest.close())).plus(staying)
+        self._losing[predicate] = staying, after
+        self._compressed[predicate] = before.less(after)
 
     def _note(self, predicate: int) -> None:
         """Note what is at work."""

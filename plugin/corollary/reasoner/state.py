@@ -103,10 +103,8 @@ class View:
         return self._scan(p, relation)
 
     def _scan(self, p: int, relation: Relation) -> Iterator[Fact]:
-        keys = self._shown(p, relation).pairs().keys
-        for start in range(0, keys.size, FACTS_PER_CHUNK):
+        for chunk in self._shown(p, relation).chunks(FACTS_PER_CHUNK):
             check()
-            chunk = keys[start : start + FACTS_PER_CHUNK]
             yield from zip(firsts(chunk).tolist(), repeat(p), seconds(chunk).tolist())
 
     def _is_arranged(self) -> bool:

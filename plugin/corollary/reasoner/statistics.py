@@ -82,7 +82,10 @@ def statistics(state: State, terms: TermView, rules: str, suspended: Sequence[st
         )
         for predicate in index.predicates()
     }
-    used = distinct(np.concatenate((*explicit.columns(legal=False), *index.columns())))
+    columns = []
+    for predicate, relation in (*explicit.relations(), *index.legal().relations()):
+        columns += [np.array([predicate], np.uint32), relation.subject_terms(), relation.object_terms()]
+    used = distinct(np.concatenate([np.empty(0, np.uint32), *columns]))
     per_kind = np.bincount(kinds(used), minlength=len(Kind)).tolist()
     known, result = explicit.fact_count(), state.materialisation
     return Statistics(

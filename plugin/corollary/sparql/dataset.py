@@ -80,8 +80,7 @@ class Source:
 
 def ends(relation: Relation) -> tuple[Column, Column]:
     """The distinct subjects and the distinct objects of a relation."""
-    pairs = relation.pairs()
-    return pairs.distinct_firsts(), pairs.distinct_seconds()
+    return relation.subject_terms(), relation.object_terms()
 
 
 def merged(indexes: Iterable[TripleIndex]) -> TripleIndex:

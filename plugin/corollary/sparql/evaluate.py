@@ -18,7 +18,7 @@ import numpy as np
 from rdflib.paths import Path
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import QueryContext
-from rdflib.term import BNode, Node, Variable
+from rdflib.term import BNode, Literal, Node, Variable
 
 from corollary.columns import TripleIndex
 from corollary.columns.pairs import order_of
@@ -328,8 +328,34 @@ class Evaluator:
         return self._solve(part.p, scope)
 
     def _aggregatejoin(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
+        count = self._count(part, scope)
+        if count is not None:
+            column = np.full(1, self.terms.id_of(Literal(count)), np.uint32)
+            return Batch(1, {self.numbers[item.res]: column for item in part.A})
         inner = self._solve(part.p, scope)
         return aggregate(part, inner, self.expressions, self.terms, self.numbers, self._exists(scope))
+
+    def _count(self, part: CompValue, scope: Scope) -> int | None:
+        """The number of solutions of one triple pattern, if nothing else is asked for; none is listed."""
+        pattern = part.p.p
+        is_single = pattern.name == "BGP" and len(pattern.triples) == 1 and not scope.seed.columns
+        if not is_single or part.p.expr is not None:
+            return None
+        s, p, o = pattern.triples[0]
+        free = [term for term in (s, p, o) if isinstance(term, Variable | BNode)]
+        is_open = p in free
+        if isinstance(p, Path) or len({*free}) != len(free) or len(free) not in ((3,) if is_open else (1, 2)):
+            return None
+        asked = ("*", *(term for term in free if isinstance(term, Variable)))
+        if any(i.name != "Aggregate_Count" or i.distinct or i.vars not in asked for i in part.A):
+            return None
+        if is_open:
+            return scope.index.fact_count()
+        relation = scope.index.relation(self.terms.id_of(p))
+        if s in free and o in free:
+            return len(relation)
+        counts, end = (relation.object_counts, o) if s in free else (relation.subject_counts, s)
+        return int(counts(np.array([self.terms.id_of(end)], np.uint32))[0])
 
     # Sequences of solutions
 

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, Path, SequencePath
 
 from corollary.columns import TripleIndex
-from corollary.columns.pairs import slice_of
+from corollary.columns.pairs import firsts, seconds
 from corollary.execute.batches import Batch
 from corollary.kernels.limits import check, current, reserve
-from corollary.kernels.sorted import Keys
+from corollary.kernels.sorted import Column, Rows
 from corollary.sparql.paths import PathJoin
 from corollary.sparql.solutions import stacked
 from corollary.sparql.tuning import ROWS_PER_CHUNK, ROWS_PER_LIMITED_CHUNK
@@ -97,7 +98,8 @@ class PatternJoin:
             if batch.size > size:
                 columns = {v: column[start : start + size] for v, column in batch.columns.items()}
                 part = Batch(min(size, batch.size - start), columns)
-            yield from self._chunks(self._extend(part, following), rest, limit, all_stay)
+            for extended in self._extended(part, following, limit):
+                yield from self._chunks(extended, rest, limit, all_stay)
 
     def _next(self, batch: Batch, waiting: list[Pattern]) -> tuple[Batch, Pattern]:
         following = min(waiting, key=lambda pattern: self._cost(batch, pattern))
@@ -110,6 +112,25 @@ class PatternJoin:
         s, p, o = pattern.s, pattern.p, pattern.o
         ends = not (batch.knows(s) or batch.knows(o)) and s != o
         return isinstance(p, int) and p >= 0 and ends
+
+    def _extended(self, batch: Batch, pattern: Pattern, limit: int) -> Iterator[Batch]:
+        """The rows joined with a pattern; if that is a scan, in parts of about ``limit`` rows."""
+        s, p, o = pattern.s, pattern.p, pattern.o
+        if batch.columns or batch.size > 1 or isinstance(p, Path) or s >= 0 or o >= 0 or len({s, p, o}) < 3:
+            yield self._extend(batch, pattern)
+            return
+        parts: list[Batch] = []
+        rows = 0
+        for predicate in self.index.predicates() if p < 0 else [p]:
+            for keys in self.index.relation(predicate).chunks(limit):
+                bound = {p: np.full(keys.size, predicate, np.uint32)} if p < 0 else {}
+                parts.append(Batch(int(keys.size), {**bound, s: firsts(keys), o: seconds(keys)}))
+                rows += keys.size
+                if rows >= limit:
+                    yield stacked(parts)
+                    parts, rows = [], 0
+        if parts:
+            yield stacked(parts)
 
     def _extend(self, batch: Batch, pattern: Pattern) -> Batch:
         return self.paths.extend(batch, pattern.s, pattern.p, pattern.o, self.given)
@@ -142,16 +163,16 @@ class PatternJoin:
             if s >= 0 and o >= 0:
                 return 0
             if o >= 0:  # a check: the share of the subjects that have that object
-                return beside(relation.pairs().by_object, o) / max(self.index.fact_count(), 1)
+                return _count(relation.object_counts, o) / max(self.index.fact_count(), 1)
             return min(0.5, size / max(self.index.fact_count(), 1))
         if s >= 0:
-            return beside(relation.pairs().keys, s)
+            return _count(relation.subject_counts, s)
         if o >= 0:
-            return beside(relation.pairs().by_object, o)
+            return _count(relation.object_counts, o)
         if batch.knows(s):
-            return size / relation.pairs().distinct_firsts().size
+            return size / relation.subject_terms().size
         if batch.knows(o):
-            return size / relation.pairs().distinct_seconds().size
+            return size / relation.object_terms().size
         return size
 
     def _path_growth(self, batch: Batch, s: int, path: Any, o: int) -> float:
@@ -171,6 +192,6 @@ class PatternJoin:
         return total**2 if not known else total / 10**known
 
 
-def beside(keys: Keys, half: int) -> int:
-    """The number of pairs with this first half. Precondition: ``keys`` are sorted."""
-    return int(slice_of(keys, half).size)
+def _count(counts: Callable[[Column], Rows], term: int) -> int:
+    """The number of facts with a term at the end that ``counts`` counts."""
+    return int(counts(np.array([term], np.uint32))[0])

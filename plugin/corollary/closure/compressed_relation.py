@@ -1,0 +1,198 @@
+"""A relation whose facts are not listed: a closure held as intervals, without some facts, and with others.
+
+It is read as any ``Relation``. What asks for all facts (``pairs``, ``keys``) lists them, within the limits in
+force, and keeps nothing. All other methods cost what they read and answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from corollary.closure.interval_index import IntervalIndex
+from corollary.columns.pairs import NO_KEYS, Pairs, difference, pack, sort_keys, sorted_unique, union
+from corollary.columns.relation import EMPTY, Relation
+from corollary.kernels.limits import reserve
+from corollary.kernels.sorted import Column, Keys, Mask, Rows
+from corollary.terms.dictionary import FIRST_LITERAL
+
+
+class CompressedRelation(Relation):
+    """The facts (closure - ``without``) + ``beside``.
+
+    Invariants: ``without`` is a subset of the closure, which may be compressed too; ``beside`` is disjoint
+    from the closure, and small.
+    """
+
+    __slots__ = ("_beside", "_closure", "_without")
+
+    is_compressed = True
+
+    def __init__(self, closure: IntervalIndex, without: Relation = EMPTY, beside: Relation = EMPTY) -> None:
+        self._closure = closure
+        self._without = without
+        self._beside = beside
+        self._size = len(closure) - len(without) + len(beside)
+        self._legal = -1
+
+    def plus(self, keys: Keys) -> Relation:
+        """As ``Relation.plus``."""
+        fresh = keys[~self.contains(keys)]
+        if not fresh.size:
+            return self
+        returning = self._without.common(fresh)
+        beside = self._beside.plus(difference(fresh, returning))
+        return CompressedRelation(self._closure, self._without.minus(returning), beside)
+
+    def plus_new(self, new: Pairs) -> Relation:
+        """As ``Relation.plus_new``."""
+        return self.plus(new.keys)
+
+    def minus(self, keys: Keys) -> Relation:
+        """As ``Relation.minus``."""
+        present = self.common(keys)
+        if not present.size:
+            return self
+        apart = self._beside.common(present)
+        without = self._without.plus(difference(present, apart))
+        return CompressedRelation(self._closure, without, self._beside.minus(apart))
+
+    def minus_present(self, keys: Keys) -> Relation:
+        """As ``Relation.minus_present``."""
+        return self.minus(keys)
+
+    def less(self, other: Relation) -> Relation:
+        """As ``Relation.less``.
+
+        Lists nothing if ``other`` is not compressed, or has the same closure; or if this is a whole closure
+        with all facts of ``other``.
+        """
+        if other is self:
+            return EMPTY
+        if not isinstance(other, CompressedRelation):
+            return self.minus(other.pairs().keys)
+        if other._closure is self._closure:  # (C - m) - (C - n) = n - m
+            return other._without.less(self._without).plus(self._beside.less(other._beside).pairs().keys)
+        is_within = self._closure.contains(other.generators()).all()
+        if not is_within or len(self._without) or len(self._beside):
+            return Relation(Pairs(difference(self.pairs().keys, other.pairs().keys)))
+        return CompressedRelation(self._closure, other)
+
+    def since(self, before: Relation) -> tuple[Keys, Keys]:
+        """As ``Relation.since``. Lists both relations if they differ."""
+        if before is self:
+            return NO_KEYS, NO_KEYS
+        now, then = self.pairs().keys, before.pairs().keys
+        return difference(then, now), difference(now, then)
+
+    def contains(self, keys: Keys) -> Mask:
+        """As ``Relation.contains``."""
+        found = self._closure.contains(keys)
+        if len(self._without):
+            found &= ~self._without.contains(keys)
+        if len(self._beside):
+            found |= self._beside.contains(keys)
+        return found
+
+    def pairs(self) -> Pairs:
+        """All facts, listed."""
+        reserve(16 * len(self))
+        return Pairs(self.starting(self.subject_terms()))
+
+    def chunks(self, size: int) -> Iterator[Keys]:
+        """As ``Relation.chunks``. Lists one part at a time."""
+        subjects = self.subject_terms()
+        ends = np.cumsum(self.subject_counts(subjects))
+        start = 0
+        while start < subjects.size:
+            least = (ends[start - 1] if start else 0) + size
+            end = max(start + 1, int(np.searchsorted(ends, least, "right")))
+            yield self.starting(subjects[start:end])
+            start = end
+
+    def inverse(self) -> Relation:
+        """As ``Relation.inverse``."""
+        return CompressedRelation(self._closure.inverse, self._without.inverse(), self._beside.inverse())
+
+    def starting(self, subjects: Column) -> Keys:
+        """As ``Relation.starting``."""
+        rows, objects = self.objects_of(subjects)
+        return sort_keys(pack(subjects[rows], objects))
+
+    def objects_of(self, subjects: Column) -> tuple[Rows, Column]:
+        """As ``Relation.objects_of``."""
+        return self._matches(self._closure, self._without, self._beside, subjects)
+
+    def subjects_of(self, objects: Column) -> tuple[Rows, Column]:
+        """As ``Relation.subjects_of``."""
+        return self._matches(self._closure.inverse, self._without.inverse(), self._beside.inverse(), objects)
+
+    @staticmethod
+    def _matches(
+        closure: IntervalIndex, without: Relation, beside: Relation, terms: Column
+    ) -> tuple[Rows, Column]:
+        rows, values = closure.after(terms)
+        if len(without):
+            kept = ~without.contains(pack(terms[rows], values))
+            rows, values = rows[kept], values[kept]
+        if len(beside):
+            more, others = beside.objects_of(terms)
+            rows, values = np.concatenate((rows, more)), np.concatenate((values, others))
+        return rows, values
+
+    def subject_counts(self, subjects: Column) -> Rows:
+        """As ``Relation.subject_counts``."""
+        less, more = self._without.subject_counts(subjects), self._beside.subject_counts(subjects)
+        return self._closure.counts(subjects) - less + more
+
+    def object_counts(self, objects: Column) -> Rows:
+        """As ``Relation.object_counts``."""
+        less, more = self._without.object_counts(objects), self._beside.object_counts(objects)
+        return self._closure.inverse.counts(objects) - less + more
+
+    def objects(self, subject: int) -> list[int]:
+        """As ``Relation.objects``."""
+        values: list[int] = self.objects_of(np.array([subject], np.uint32))[1].tolist()
+        return values
+
+    def subjects(self, value: int) -> list[int]:
+        """As ``Relation.subjects``."""
+        terms: list[int] = self.subjects_of(np.array([value], np.uint32))[1].tolist()
+        return terms
+
+    def has(self, subject: int, value: int) -> bool:
+        """As ``Relation.has``."""
+        return bool(self.contains(np.array([subject << 32 | value], np.uint64))[0])
+
+    def has_subject(self, subject: int) -> bool:
+        """As ``Relation.has_subject``."""
+        return bool(self.subject_counts(np.array([subject], np.uint32))[0])
+
+    def has_object(self, value: int) -> bool:
+        """As ``Relation.has_object``."""
+        return bool(self.object_counts(np.array([value], np.uint32))[0])
+
+    def legal_count(self) -> int:
+        """As ``Relation.legal_count``."""
+        if self._legal < 0:
+            subjects = self.subject_terms()
+            self._legal = int(self.subject_counts(subjects[subjects < FIRST_LITERAL]).sum())
+        return self._legal
+
+    def generators(self) -> Keys:
+        """As ``Relation.generators``: those of the whole closure."""
+        return union(sorted_unique(self._closure.edges), self._beside.pairs().keys)
+
+    def missing(self) -> Relation:
+        """As ``Relation.missing``."""
+        return self._without
+
+    def subject_terms(self) -> Column:
+        """As ``Relation.subject_terms``."""
+        known = np.union1d(self._closure.sources(), self._beside.subject_terms())
+        return known[self.subject_counts(known) > 0] if len(self._without) else known
+
+    def object_terms(self) -> Column:
+        """As ``Relation.object_terms``."""
+        return self.inverse().subject_terms()
