@@ -7,15 +7,15 @@ one or two arguments, and becomes a class or a property of that name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+
+from benchmarks.rule_counts import nodes_read
 
 from corollary.language import Program, parse_program
-from corollary.language.model import IRI, OWL, RDF, Rule, Term, Triple
+from corollary.language.model import IRI, OWL
 
 PREFIX = "https://corollary.example/program#"
 ATOM = re.compile(r"(\w+)\(([^()]*)\)")
 TRIPLE = "TE"
-TYPE = RDF + "type"
 SAME = OWL + "sameAs"
 
 
@@ -56,37 +56,7 @@ def over_triples(text: str) -> Program:
 def without_equality(program: Program) -> Program:
     """The program without the rules that read owl:sameAs: replacement, symmetry and transitivity."""
     same = IRI(SAME)
-    return Program(tuple(rule for rule in program if same not in _reads(rule)))
-
-
-def recursive_rules(program: Program) -> int:
-    """The number of rules with a body predicate or class that depends on the head.
-
-    Precondition: all body elements are triples with constant predicates.
-    """
-    after: dict[Term, set[Term]] = {}
-    for rule in program:
-        for node in _reads(rule):
-            after.setdefault(node, set()).update(map(_node, rule.heads))
-    count = 0
-    for rule in program:
-        seen, waiting = set[Term](), [_node(head) for head in rule.heads]
-        while waiting:
-            fresh = after.get(waiting.pop(), set()) - seen
-            seen |= fresh
-            waiting += fresh
-        count += not seen.isdisjoint({*_reads(rule)})
-    return count
-
-
-def _reads(rule: Rule) -> Iterator[Term]:
-    """The predicates and classes of the body."""
-    return (_node(element) for element in rule.body if isinstance(element, Triple))
-
-
-def _node(triple: Triple) -> Term:
-    """The class if the triple says that something belongs to one, else the predicate."""
-    return triple.object if triple.predicate == IRI(TYPE) else triple.predicate
+    return Program(tuple(rule for rule in program if same not in nodes_read(rule)))
 
 
 def _atom(match: re.Match[str]) -> str:
