@@ -22,7 +22,10 @@ TURN_EVERY, TURN_BY = 50, 10
 
 
 def random_of_part(number: int, seed: int) -> np.random.Generator:
-    """The random numbers of one part. ``seed`` may be negative."""
+    """The random numbers of one part. ``seed`` may be negative.
+
+    A version of NumPy that changes the streams of its generators changes the data.
+    """
     return np.random.default_rng((seed % (1 << 64), number))
 
 
