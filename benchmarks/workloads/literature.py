@@ -77,8 +77,9 @@ def cases(settings: Settings) -> Iterator[tuple[Case, Published | None]]:
     name = f"categories ({parts})"
     yield Case(name, load_profile("skos"), _generated("categories", parts), large), DBPEDIA_SKOS
     if settings.corpus is None:
+        # Not by semi-naive evaluation: it does not evaluate the property chain, which is a list.
         facts = _generated("museum", parts, ontology=True)
-        yield Case(f"museum ({parts})", load_profile("owl2rl"), facts, large), None
+        yield Case(f"museum ({parts})", load_profile("owl2rl"), facts), None
         return
     program, facts = claros_le(settings.corpus), _generated("museum", parts)
     for rules in (without_equality(program), program):
@@ -124,6 +125,7 @@ def _run_case(case: Case, published: Published | None, settings: Settings, resul
         results.notes.append(f"{case.name}, {REMOVE} {few:,}: {note}")
     for one in measured:
         if one.engine == SEMI_NAIVE:
+            assert one.facts == measured[0].facts, f"{case.name}: semi-naive evaluation and modules differ"
             times = one.median / measured[0].median
             text = f"{case.name}: semi-naive evaluation takes {times:.1f} times as long as modules."
             results.notes.append(text)
