@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from benchmarks.engine import Facts
 
+from corollary.generators import drawn_edges
 from corollary.kernels.sorted import Column, Rows
 from corollary.language.model import RDF
 from corollary.terms.dictionary import TermDictionary
@@ -33,29 +34,18 @@ PREFIX : <{PREFIX}>
 """The symmetric-transitive closure of nearness, which consists of cliques."""
 
 CATEGORIES_A_SCHEME = 100
-STEPS = 6
-"""A category is below most of this many categories before it in its chain."""
+FURTHER, SHARE = 5, 0.9
+"""A category is below the one before it, and with probability SHARE below each of the FURTHER before that."""
 
 
 def categories(lengths: Sequence[int], seed: int = 0) -> Facts:
     """Categories in chains of the given lengths, and the scheme and the type of each category.
 
-    A category is below the category before it, and with probability 0.9 below each of the five before that.
-    Every fiftieth category of a chain is also below the category ten places after it, so chains longer than
-    59 have cycles.
+    Chains longer than 59 have cycles: see ``drawn_edges.chains``.
     """
     random = np.random.default_rng(seed)
-    first = np.repeat(np.cumsum([0, *lengths[:-1]]), lengths)
-    nodes = np.arange(first.size)
-    last = first + np.repeat(lengths, lengths) - 1
-    turning = nodes[((nodes - first) % 50 == 49) & (nodes + 10 <= last)]
-    narrow, broad = [turning], [turning + 10]
-    for step in range(1, STEPS + 1):
-        below = nodes[nodes - first >= step]
-        if step > 1:
-            below = below[random.random(below.size) < 0.9]
-        narrow.append(below)
-        broad.append(below - step)
+    sources, targets = drawn_edges.chains(lengths, FURTHER, SHARE, random)
+    nodes = np.arange(sum(lengths))
     dictionary = TermDictionary()
     ids = named(dictionary, "Category", nodes.size)
     schemes = named(dictionary, "Scheme", nodes.size // CATEGORIES_A_SCHEME + 1)
@@ -63,7 +53,6 @@ def categories(lengths: Sequence[int], seed: int = 0) -> Facts:
         np.uint32(dictionary.encode(f"<{PREFIX}{name}>")) for name in ("broader", "inScheme", "Concept")
     )
     rdf_type = np.uint32(dictionary.encode(f"<{RDF}type>"))
-    sources, targets = np.concatenate(narrow), np.concatenate(broad)
     predicates = np.repeat(np.array([broader, in_scheme, rdf_type]), [sources.size, nodes.size, nodes.size])
     objects = (ids[targets], schemes[nodes // CATEGORIES_A_SCHEME], np.full(nodes.size, concept))
     return Facts(dictionary, (np.concatenate((ids[sources], ids, ids)), predicates, np.concatenate(objects)))
@@ -71,15 +60,8 @@ def categories(lengths: Sequence[int], seed: int = 0) -> Facts:
 
 def cliques(sizes: Sequence[int], seed: int = 0) -> Facts:
     """Places in connected groups: random trees, and half as many edges more; two properties alternate."""
-    random = np.random.default_rng(seed)
-    first = np.repeat(np.cumsum([0, *sizes[:-1]]), sizes)
-    nodes = np.arange(first.size)
-    later = nodes[nodes > first]
-    more = random.integers(0, nodes.size, nodes.size // 2)
-    other_ends = first[later] + random.integers(0, later - first[later])
-    ends_of_more = first[more] + random.integers(0, np.repeat(sizes, sizes)[more])
-    sources, targets = np.concatenate((later, more)), np.concatenate((other_ends, ends_of_more))
-    return _edges(nodes.size, sources, targets, ["sees", "near"])
+    sources, targets = drawn_edges.groups(sizes, np.random.default_rng(seed))
+    return _edges(sum(sizes), sources, targets, ["sees", "near"])
 
 
 def chain_of_places(length: int) -> Facts:

@@ -10,6 +10,7 @@ import numpy as np
 from benchmarks.engine import Facts, build_task, reason_task, sort_task
 from benchmarks.measure import Demand, Results, Settings, measure
 
+from corollary.generators.drawn_edges import acyclic
 from corollary.language import parse_program
 from corollary.terms.dictionary import TermDictionary
 
@@ -23,14 +24,12 @@ MOST_OVER_SORT = 25.0
 
 
 def generate(nodes: int, edges: int, seed: int = 0) -> Facts:
-    """Edges from lower to higher numbers, drawn uniformly."""
+    """Different edges from lower to higher numbers, drawn uniformly."""
     dictionary = TermDictionary()
     above = dictionary.encode(f"<{PREFIX}above>")
     ids = np.array([dictionary.encode(f"<{PREFIX}node{i}>") for i in range(nodes)], np.uint32)
-    ends = np.random.default_rng(seed).integers(0, nodes, (2, edges + edges // 10))
-    ends = ends[:, ends[0] != ends[1]][:, :edges]
-    low, high = ids[ends.min(axis=0)], ids[ends.max(axis=0)]
-    return Facts(dictionary, (low, np.full(low.size, above, np.uint32), high))
+    low, high = acyclic(nodes, edges, np.random.default_rng(seed))
+    return Facts(dictionary, (ids[low], np.full(edges, above, np.uint32), ids[high]))
 
 
 def run(settings: Settings) -> Results:

@@ -67,7 +67,10 @@ def test_one_command_runs_workloads_and_writes_json(tmp_path: Path) -> None:
     "name",
     [
         *("transitive", "hierarchy", "real", "queries"),
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("first-use", "store", "explain", "bulk")),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("first-use", "store", "explain", "bulk", "literature")
+        ),
     ],
 )
 def test_small_workloads_give_measurements(name: str) -> None:

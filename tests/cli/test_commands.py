@@ -150,7 +150,8 @@ def test_explain_plan() -> None:
 
 def test_profiles_are_listed() -> None:
     lines = succeeds("profiles").stdout.splitlines()
-    assert [line.split()[0] for line in lines] == ["rhodf", "rdfs", "rdfs-plus", "owl2rl", "owl2rl-full"]
+    names = ["rhodf", "rdfs", "rdfs-plus", "owl2rl", "owl2rl-full", "skos"]
+    assert [line.split()[0] for line in lines] == names
 
 
 def test_generate_university(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from corollary.cli import main
 from corollary.columns import TripleIndex
+from corollary.generators import GENERATORS
 from corollary.loaders import EncodedDataSet, save_encoded
 from corollary.terms.dictionary import TermDictionary
 
@@ -116,3 +117,13 @@ def test_an_encyclopaedia(tmp_path: Path) -> None:
     again = corollary("generate", "encyclopaedia", 1, "-o", tmp_path / "again", "--gzip", "--seed", 0)
     assert again.exit_code == 0
     assert (tmp_path / "again" / "volume-1.nt.gz").read_bytes() == (tmp_path / "volume-1.nt.gz").read_bytes()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in GENERATORS if kind not in ("university", "encyclopaedia")])
+def test_data_of_the_literature(kind: str, tmp_path: Path) -> None:
+    made = corollary("generate", kind, 1, "-o", tmp_path, "--seed", 3)
+    assert made.exit_code == 0
+    ontology, part = map(Path, made.stdout.split())
+    assert ontology == tmp_path / GENERATORS[kind].ontology_name
+    assert part == tmp_path / f"{kind}-1.nt"
+    assert part.read_bytes() == GENERATORS[kind].part(1, 3)

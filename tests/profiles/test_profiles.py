@@ -79,7 +79,7 @@ def test_unknown_profile_names_the_nearest_and_all() -> None:
         load_rules("OWL2-RL")
     assert str(caught.value) == (
         "no profile is named 'OWL2-RL'\n"
-        "  help: did you mean owl2rl? profiles: rhodf, rdfs, rdfs-plus, owl2rl, owl2rl-full; "
+        "  help: did you mean owl2rl? profiles: rhodf, rdfs, rdfs-plus, owl2rl, owl2rl-full, skos; "
         "a rule file is given by its path: ./rules.dlog"
     )
 

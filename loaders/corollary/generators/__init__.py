@@ -1,4 +1,4 @@
-"""Synthetic data of any size: an ontology and data, in parts of about 100,000 triples each.
+"""Synthetic data of any size: an ontology and data, in parts of up to about 100,000 triples each.
 
 ``generate`` writes the ontology and the parts as files. ``GENERATORS`` maps names to kinds of data.
 """

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from corollary.generators import encyclopaedia, university
+from corollary.generators import categories, encyclopaedia, museum, random_graphs, university
 from corollary.language.errors import InputError
 from corollary.loaders.reading import Progress
 from corollary.loaders.writing import replacing
@@ -21,18 +21,33 @@ from corollary.loaders.writing import replacing
 class Generator:
     """One kind of data: the file name and content of the ontology, the base name and content of the parts.
 
-    ``part(number, seed)`` returns the N-Triples lines of one part, without duplicates. Numbers start at 1.
+    ``part(number, seed)`` returns one part as UTF-8 N-Triples, one triple a line, without duplicates. Numbers
+    start at 1.
     """
 
     ontology_name: str
     ontology: Callable[[], bytes]
     part_name: str
-    part: Callable[[int, int], list[str]]
+    part: Callable[[int, int], bytes]
+
+
+def _joined(lines: Callable[[int, int], list[str]]) -> Callable[[int, int], bytes]:
+    """The part as bytes, for a function that returns its lines."""
+    return lambda number, seed: "".join(lines(number, seed)).encode()
 
 
 GENERATORS = {
-    "university": Generator("university.ttl", university.ontology, "university", university.university),
-    "encyclopaedia": Generator("encyclopaedia.nt", encyclopaedia.ontology, "volume", encyclopaedia.volume),
+    "university": Generator(
+        "university.ttl", university.ontology, "university", _joined(university.university)
+    ),
+    "encyclopaedia": Generator(
+        "encyclopaedia.nt", encyclopaedia.ontology, "volume", _joined(encyclopaedia.volume)
+    ),
+    "categories": Generator("categories.ttl", categories.ontology, "categories", categories.part),
+    "museum": Generator("museum.ttl", museum.ontology, "museum", museum.part),
+    "dag": Generator("dag.nt", random_graphs.ontology, "dag", random_graphs.dag),
+    "rand": Generator("rand.nt", random_graphs.ontology, "rand", random_graphs.rand),
+    "rmat": Generator("rmat.nt", random_graphs.ontology, "rmat", random_graphs.rmat),
 }
 """Name -> kind of data."""
 
@@ -64,11 +79,11 @@ def generate(
     triples = 0
     for number in range(1, parts + 1):
         path = folder / f"{generator.part_name}-{number}.nt{'.' if compression else ''}{compression}"
-        lines = generator.part(number, seed)
+        content = generator.part(number, seed)
         with replacing(path) as stream:
-            stream.write("".join(lines).encode())
+            stream.write(content)
         paths.append(path)
-        triples += len(lines)
+        triples += content.count(b"\n")
         if progress is not None:
             progress(f"writing {path}", triples, number / parts)
     return paths

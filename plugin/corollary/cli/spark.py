@@ -190,10 +190,10 @@ def spark_generate(
     files: int | None,
     as_json: bool,
 ) -> None:
-    """Generate N parts of some 100,000 triples each, and their ontology, in the new folder OUTPUT.
+    """Generate N parts of up to 100,000 triples each, and their ontology, in the new folder OUTPUT.
 
-    KIND is university or encyclopaedia. The parts and their ontology are those of `corollary generate`, with
-    several parts per file.
+    KIND is university, encyclopaedia, categories, museum, dag, rand or rmat. The parts and their ontology are
+    those of `corollary generate`, with several parts per file.
 
     \b
     Example:

@@ -25,6 +25,7 @@ PROFILES: dict[str, tuple[str, ...]] = {
     "rdfs-plus": ("rhodf", "rdfs-plus"),
     "owl2rl": ("owl2rl",),
     "owl2rl-full": ("owl2rl", "owl2rl-full"),
+    "skos": ("skos",),
 }
 """Profile -> its rule files, without suffix. The file that the others extend comes first."""
 

@@ -54,7 +54,7 @@ def _maker(kind: str, seed: int) -> Callable[[Batches], Batches]:
     def make(batches: Batches) -> Batches:
         for batch in batches:
             for number in batch.column("id").to_pylist():
-                lines = "".join(GENERATORS[kind].part(number, seed))
-                yield pa.RecordBatch.from_pydict({"value": [lines.removesuffix("\n")]})
+                lines = GENERATORS[kind].part(number, seed).decode().removesuffix("\n")
+                yield pa.RecordBatch.from_pydict({"value": [lines]})
 
     return make
