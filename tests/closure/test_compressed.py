@@ -15,6 +15,7 @@ from tests.strategies import thorough
 
 from corollary.closure.compressed_relation import CompressedRelation
 from corollary.closure.interval_index import IntervalIndex
+from corollary.closure.reachability import Graph
 from corollary.columns.relation import Relation
 
 Facts = set[Pair]
@@ -24,8 +25,12 @@ others = st.sets(st.tuples(some_nodes, some_nodes), max_size=12)
 terms = st.sets(some_nodes, max_size=12)
 
 
+def graph_of(edges: Facts) -> Graph:
+    return Graph.of(sorted_keys(edges))
+
+
 def index_of(edges: Facts) -> IntervalIndex:
-    index = IntervalIndex.of(sorted_keys(edges), is_limited=False)
+    index = IntervalIndex.of(graph_of(edges), is_limited=False)
     assert index is not None
     return index
 
@@ -122,7 +127,7 @@ def test_chains_and_cliques_take_few_intervals() -> None:
 
 @pytest.mark.parametrize("size, is_compressed", [(1000, False), (2000, True)])
 def test_few_pairs_are_listed(size: int, is_compressed: bool) -> None:
-    index = IntervalIndex.of(sorted_keys(set(pairwise(range(size)))))
+    index = IntervalIndex.of(graph_of(set(pairwise(range(size)))))
     assert (index is not None) == is_compressed
 
 
@@ -131,4 +136,4 @@ def test_many_intervals_are_listed() -> None:
     rng = np.random.default_rng(0)
     ends = rng.integers(0, 2000, (20_000, 2))
     dag = {(int(u), int(v)) for u, v in ends if u < v}
-    assert IntervalIndex.of(sorted_keys(dag)) is None
+    assert IntervalIndex.of(graph_of(dag)) is None

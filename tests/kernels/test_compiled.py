@@ -173,6 +173,7 @@ assert pickle.loads(pickle.dumps(table)).find("<ex:p>") == 1
 
 CHANGES = """
 from corollary.closure.interval_index import IntervalIndex
+from corollary.closure.reachability import Graph
 from corollary.columns.delta import NOTHING, Delta
 from corollary.columns.pairs import Pairs, compose, pack
 from corollary.language import parse_program
@@ -190,7 +191,7 @@ assert len(after.index) == len(leaves) - 1
 path = Pairs(pack(np.arange(9, dtype=np.uint32), np.arange(1, 10, dtype=np.uint32)))
 assert len(compose(path.keys, path)) == 8
 
-index = IntervalIndex.of(path.keys, is_limited=False)
+index = IntervalIndex.of(Graph.of(path.keys), is_limited=False)
 assert index.contains(path.keys).all() and index.beginning(index.sources()).size == 45
 """
 """Removes one of very many edges of a node from their closure, and composes and indexes a path."""

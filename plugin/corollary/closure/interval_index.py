@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from corollary.closure.reachability import numbered, numbers_of
+from corollary.closure.reachability import Graph, numbers_of
 from corollary.closure.strong_components import Components, Nodes
 from corollary.closure.tuning import (
     INTERVALS_MERGED_PER_EDGE,
@@ -56,23 +56,23 @@ class IntervalIndex:
         self._count = int(self.sizes[self.rows].sum())
 
     @staticmethod
-    def of(edges: Keys, *, is_limited: bool = True) -> IntervalIndex | None:
-        """The index of a graph given as packed pairs, in any order. Cost: O(edges + intervals merged).
+    def of(graph: Graph, *, is_limited: bool = True) -> IntervalIndex | None:
+        """The index of a graph. Cost: the intervals merged.
 
         ``is_limited``: None if there are few pairs, or few pairs per interval: a list is as small then.
         """
-        nodes, start, end = numbered(edges)
+        nodes, components = graph.nodes, graph.components
         if is_limited and nodes.size**2 < MIN_PAIRS_COMPRESSED:
             return None
-        graph = Components.of(nodes.size, start, end)
-        sizes = nodes.size + edges.size
+        sizes = nodes.size + graph.edges.size
         room = MAX_INTERVALS_PER_EDGE * sizes if is_limited else nodes.size * (nodes.size + 1)
-        found = _merged(graph, room, INTERVALS_MERGED_PER_EDGE * sizes if is_limited else 1 << 62)
+        found = _merged(components, room, INTERVALS_MERGED_PER_EDGE * sizes if is_limited else 1 << 62)
         if found is None:
             return None
-        places = np.empty_like(graph.members)
-        places[graph.members] = np.arange(nodes.size)
-        index = IntervalIndex(edges, nodes, graph.of_node, places, nodes[graph.members], *found)
+        places = np.empty_like(components.members)
+        places[components.members] = np.arange(nodes.size)
+        terms = nodes[components.members]
+        index = IntervalIndex(graph.edges, nodes, components.of_node, places, terms, *found)
         least = max(MIN_PAIRS_COMPRESSED, MIN_PAIRS_PER_INTERVAL * (index.starts.size + sizes))
         return None if is_limited and len(index) < least else index
 
@@ -83,7 +83,7 @@ class IntervalIndex:
     def inverse(self) -> IntervalIndex:
         """The index of the pairs (v, u). Made at first use; its intervals are not limited."""
         if self._inverse is None:
-            made = IntervalIndex.of(swap(self.edges), is_limited=False)
+            made = IntervalIndex.of(Graph.of(swap(self.edges)), is_limited=False)
             assert made is not None
             made._inverse, self._inverse = self, made
         return self._inverse

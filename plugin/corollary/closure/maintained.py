@@ -21,7 +21,7 @@ import numpy as np
 
 from corollary.closure.compressed_relation import CompressedRelation
 from corollary.closure.interval_index import IntervalIndex
-from corollary.closure.reachability import Part, Paths, close_keys
+from corollary.closure.reachability import Graph, Part, Paths, close_keys, listed
 from corollary.closure.tuning import MAX_EDGES_BY_PRODUCT, MIN_EDGES_PER_JOINED, MIN_FACTS_PER_NEW_FACT
 from corollary.columns import Relation
 from corollary.columns.pairs import (
@@ -71,8 +71,7 @@ class MaintainedClosure:
         """
         external = self.external.pairs().keys
         if self._edges is None:
-            edges = np.concatenate((external, swap(external))) if self.symmetric else external
-            return close_keys(edges, external)
+            return listed(self._graph(), external) if external.size else external
         paths, rest = NO_KEYS, self.external
         if self.external.contains(self._edges.pairs().keys).all():
             edges = (self._edges.inverse() if inverse else self._edges).pairs().keys
@@ -80,11 +79,18 @@ class MaintainedClosure:
         others = Paths(self._edges, rest).starting(rest.pairs().distinct_firsts())
         return union(paths, sort_keys(swap(others), by_first=True) if inverse else others)
 
-    def compressed(self) -> Relation | None:
-        """R as intervals (E = S); None if a list is as small."""
-        keys = self.external.pairs().keys
-        index = IntervalIndex.of(np.concatenate((keys, swap(keys))) if self.symmetric else keys)
-        return None if index is None else CompressedRelation(index)
+    def closed(self) -> CompressedRelation | Keys:
+        """R as intervals (E = S); as ``close`` if a list is as small."""
+        if not len(self.external):
+            return NO_KEYS
+        graph = self._graph()
+        index = IntervalIndex.of(graph)
+        return listed(graph, self.external.pairs().keys) if index is None else CompressedRelation(index)
+
+    def _graph(self) -> Graph:
+        """The graph of the external facts (E = S)."""
+        external = self.external.pairs().keys
+        return Graph.of(np.concatenate((external, swap(external))) if self.symmetric else external)
 
     def extend(self, new: Keys, new_edges: Keys, closed: Relation) -> Keys | None:
         """What follows from new external facts and new edges (left out where E = S), maybe without these.

@@ -42,15 +42,32 @@ from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Mask
 
 
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The edges of a graph (packed pairs), its nodes (ascending), and its strong components."""
+
+    edges: Keys
+    nodes: Column
+    components: Components
+
+    @staticmethod
+    def of(edges: Keys) -> Graph:
+        """That of edges in any order. Cost: O(edges log nodes)."""
+        nodes, start, end = numbered(edges)
+        return Graph(edges, nodes, Components.of(nodes.size, start, end))
+
+
 def close_keys(edges: Keys, known: Keys = NO_KEYS) -> Keys:
     """The transitive closure of a relation given as packed pairs, sorted and unique.
 
     Edges that are ``known`` (sorted) are left out.
     """
-    if not edges.size:
-        return edges
-    nodes, start, end = numbered(edges)
-    components = Components.of(nodes.size, start, end)
+    return listed(Graph.of(edges), known) if edges.size else edges
+
+
+def listed(graph: Graph, known: Keys = NO_KEYS) -> Keys:
+    """As ``close_keys``. Precondition: there are edges."""
+    edges, nodes, components = graph.edges, graph.nodes, graph.components
     words = components.cyclic.size * words_for(nodes.size)
     if words > MAX_WORDS_PER_EDGE * edges.size:
         paths = components.lists(nodes.astype(np.uint64), PAIRS_PER_WORD * words)

@@ -15,6 +15,9 @@ Nodes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Column = NDArray[np.uint32]
 
+MOST_INSERTED = 32
+"""Intervals that insertion sort orders faster than ``np.sort``."""
+
 
 @kernel
 def merge_intervals(
@@ -75,8 +78,16 @@ def merge_intervals(
         merged += size
         if merged > most:
             return -1
-        if size > 1:
+        if size > MOST_INSERTED:
             gathered[:size] = np.sort(gathered[:size])
+        else:
+            for position in range(1, size):
+                packed = gathered[position]
+                before = position - 1
+                while before >= 0 and gathered[before] > packed:
+                    gathered[before + 1] = gathered[before]
+                    before -= 1
+                gathered[before + 1] = packed
         first = at
         for position in range(size):
             start = gathered[position] >> 32

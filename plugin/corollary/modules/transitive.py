@@ -314,12 +314,14 @@ class Transitive(Module):
         """Add all that follows from the external facts of a predicate, or note the relation as intervals."""
         self._note(predicate)
         closure = self._closures[predicate]
-        may_compress = self._listed is not None and predicate not in self._listed | self._loopless
-        relation = closure.compressed() if may_compress else None
-        if relation is None:
+        if self._listed is None or predicate in self._listed | self._loopless:
             candidates[predicate] = [self._derived(predicate, closure.close())]
+            return
+        found = closure.closed()
+        if isinstance(found, Relation):
+            self._compressed[predicate] = found
         else:
-            self._compressed[predicate] = relation
+            candidates[predicate] = [found]
 
     def _lose(
         self, predicate: int, facts: TripleIndex, proved: TripleIndex, *, is_closed: bool = True
@@ -337,8 +339,8 @@ class Transitive(Module):
         symmetric, external = self._closures[predicate].symmetric, Relation(Pairs(staying))
         after = external
         if is_closed:
-            rest = MaintainedClosure(external, symmetric=symmetric)
-            after = rest.compressed() or Relation(Pairs(rest.close())).plus(staying)
+            found = MaintainedClosure(external, symmetric=symmetric).closed()
+            after = found if isinstance(found, Relation) else external.plus(found)
         self._losing[predicate] = staying, after
         self._compressed[predicate] = before.less(after)
 
