@@ -8,17 +8,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.closure.test_parts_of_closures import graphs, relation
+from tests.closure.test_parts_of_closures import graphs as some_graphs
+from tests.closure.test_parts_of_closures import relation
 from tests.columns.drawn import Pair, column, packed, sorted_keys, unpacked
 from tests.kernels import twins
 from tests.strategies import thorough
 
-from corollary.closure.compressed_relation import CompressedRelation
+from corollary.closure.bit_index import BitIndex
+from corollary.closure.closure_index import ClosureIndex
+from corollary.closure.compressed_relation import CompressedRelation, compressed
 from corollary.closure.interval_index import IntervalIndex
 from corollary.closure.reachability import Graph
 from corollary.columns.relation import Relation
 
 Facts = set[Pair]
+Kind = type[ClosureIndex]
 
 some_nodes = st.integers(0, 76)
 others = st.sets(st.tuples(some_nodes, some_nodes), max_size=12)
@@ -29,18 +33,17 @@ def graph_of(edges: Facts) -> Graph:
     return Graph.of(sorted_keys(edges))
 
 
-def index_of(edges: Facts) -> IntervalIndex:
-    index = IntervalIndex.of(graph_of(edges), is_limited=False)
-    assert index is not None
-    return index
+KINDS = (IntervalIndex, BitIndex)
+kinds = st.sampled_from(KINDS)
+graphs = some_graphs.filter(bool)
 
 
-def compressed(edges: Facts, away: Facts, beside: Facts) -> tuple[CompressedRelation, Facts]:
+def made(kind: Kind, edges: Facts, away: Facts, beside: Facts) -> tuple[CompressedRelation, Facts]:
     """A relation without some facts and with others, and its facts."""
     closure = twins.closure(edges)
     facts = (closure - away) | beside
     lacking, more = relation(closure & away - beside), relation(beside - closure)
-    return CompressedRelation(index_of(edges), lacking, more), facts
+    return CompressedRelation(kind.whole(graph_of(edges)), lacking, more), facts
 
 
 def assert_same(found: Relation, facts: Facts) -> None:
@@ -69,11 +72,11 @@ def assert_same(found: Relation, facts: Facts) -> None:
 
 
 @thorough(150)
-@given(graphs, others, others, others, terms)
+@given(kinds, graphs, others, others, others, terms)
 def test_it_reads_as_a_listed_relation(
-    edges: Facts, away: Facts, beside: Facts, probes: Facts, starts: set[int]
+    kind: Kind, edges: Facts, away: Facts, beside: Facts, probes: Facts, starts: set[int]
 ) -> None:
-    found, facts = compressed(edges, away, beside)
+    found, facts = made(kind, edges, away, beside)
     assert_same(found, facts)
     assert_same(found.inverse(), {(o, s) for s, o in facts})
     asked = sorted(probes | facts)
@@ -83,9 +86,9 @@ def test_it_reads_as_a_listed_relation(
 
 
 @thorough(150)
-@given(graphs, others, others, others)
-def test_facts_come_and_go(edges: Facts, away: Facts, beside: Facts, change: Facts) -> None:
-    found, facts = compressed(edges, away, beside)
+@given(kinds, graphs, others, others, others)
+def test_facts_come_and_go(kind: Kind, edges: Facts, away: Facts, beside: Facts, change: Facts) -> None:
+    found, facts = made(kind, edges, away, beside)
     keys = sorted_keys(change)
     assert_same(found.plus(keys), facts | change)
     assert_same(found.minus(keys), facts - change)
@@ -95,12 +98,20 @@ def test_facts_come_and_go(edges: Facts, away: Facts, beside: Facts, change: Fac
 
 
 @thorough(150)
-@given(graphs, graphs, others, others, others)
-def test_differences(edges: Facts, more: Facts, away: Facts, beside: Facts, change: Facts) -> None:
+@given(kinds, kinds, graphs, graphs, others, others, others)
+def test_differences(
+    kind: Kind,
+    other_kind: Kind,
+    edges: Facts,
+    more: Facts,
+    away: Facts,
+    beside: Facts,
+    change: Facts,
+) -> None:
     """Of relations over one closure, over a closure and a smaller one, over any two, and with listed ones."""
-    found, facts = compressed(edges, away, beside)
-    whole, all_facts = compressed(edges | more, set(), set())
-    other, other_facts = compressed(more, change, away)
+    found, facts = made(kind, edges, away, beside)
+    whole, all_facts = made(kind, edges | more, set(), set())
+    other, other_facts = made(other_kind, more, change, away)
     near, near_facts = (
         CompressedRelation(found._closure, relation(change & twins.closure(edges))),
         (twins.closure(edges) - change),
@@ -117,23 +128,35 @@ def test_differences(edges: Facts, more: Facts, away: Facts, beside: Facts, chan
     assert_same(whole.less(gone), all_facts & facts)
 
 
+def kind_of(edges: Facts) -> type[ClosureIndex] | None:
+    """How the closure of a graph is held; None if it is listed."""
+    found = compressed(graph_of(edges))
+    return None if found is None else type(found._closure)
+
+
 def test_chains_and_cliques_take_few_intervals() -> None:
     """However their nodes are numbered."""
     order = np.random.default_rng(0).permutation(3000).tolist()
     chain = set(pairwise(order))
-    assert index_of(chain).starts.size == 2999
-    assert index_of(chain | {(v, u) for u, v in chain}).starts.size == 1
+    assert IntervalIndex.whole(graph_of(chain)).starts.size == 2999
+    assert IntervalIndex.whole(graph_of(chain | {(v, u) for u, v in chain})).starts.size == 1
 
 
-@pytest.mark.parametrize("size, is_compressed", [(1000, False), (2000, True)])
-def test_few_pairs_are_listed(size: int, is_compressed: bool) -> None:
-    index = IntervalIndex.of(graph_of(set(pairwise(range(size)))))
-    assert (index is not None) == is_compressed
+def random_graph(size: int, edges: int) -> Facts:
+    """A graph without cycles."""
+    ends = np.random.default_rng(0).integers(0, size, (edges, 2))
+    return {(int(u), int(v)) for u, v in ends if u < v}
 
 
-def test_many_intervals_are_listed() -> None:
-    """A path to every second node of a chain's layers: no two stand side by side."""
-    rng = np.random.default_rng(0)
-    ends = rng.integers(0, 2000, (20_000, 2))
-    dag = {(int(u), int(v)) for u, v in ends if u < v}
-    assert IntervalIndex.of(graph_of(dag)) is None
+@pytest.mark.parametrize(
+    "edges, kind",
+    [
+        (set(pairwise(range(1000))), None),
+        (set(pairwise(range(2000))), IntervalIndex),
+        (random_graph(2000, 20_000), None),
+        (random_graph(4000, 40_000), BitIndex),
+    ],
+    ids=["short chain", "chain", "small graph", "graph"],
+)
+def test_the_smallest_is_chosen(edges: Facts, kind: Kind | None) -> None:
+    assert kind_of(edges) is kind

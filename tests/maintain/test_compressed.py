@@ -18,18 +18,20 @@ from tests.maintain.test_transactions import ontologies, written
 from tests.modules import kinds
 from tests.strategies import thorough
 
-from corollary.closure import interval_index
+from corollary.closure import bit_index, interval_index
 from corollary.language import Program
 from corollary.profiles import load_profile
 
 
-@pytest.fixture(autouse=True, scope="module")
-def compressing() -> Iterator[None]:
-    """Hold closures of a few pairs as intervals, as larger ones are."""
+@pytest.fixture(autouse=True, scope="module", params=["intervals", "bits"])
+def compressing(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Compress closures of a few pairs, as larger ones are."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(interval_index, "MIN_PAIRS_COMPRESSED", 1)
+        for module in (interval_index, bit_index):
+            patch.setattr(module, "MIN_PAIRS_COMPRESSED", 1)
+        patch.setattr(bit_index, "MIN_PAIRS_PER_WORD", 0)
         patch.setattr(interval_index, "MIN_PAIRS_PER_INTERVAL", 0)
-        patch.setattr(interval_index, "MAX_INTERVALS_PER_EDGE", 1000)
+        patch.setattr(interval_index, "MAX_INTERVALS_PER_EDGE", 1000 if request.param == "intervals" else 0)
         patch.setattr(interval_index, "INTERVALS_MERGED_PER_EDGE", 1_000_000)
         yield
 

@@ -1,4 +1,4 @@
-"""A relation whose facts are not listed: a closure held as intervals, without some facts, and with others.
+"""A relation whose facts are not listed: a closure as intervals or bits, without some facts, and with others.
 
 It is read as any ``Relation``. What asks for all facts (``pairs``, ``keys``) lists them, within the limits in
 force, and keeps nothing. All other methods cost what they read and answer.
@@ -10,7 +10,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corollary.closure.bit_index import BitIndex
+from corollary.closure.closure_index import ClosureIndex
 from corollary.closure.interval_index import IntervalIndex
+from corollary.closure.reachability import Graph
 from corollary.columns.pairs import NO_KEYS, Pairs, difference, pack, sort_keys, sorted_unique, union
 from corollary.columns.relation import EMPTY, Relation
 from corollary.kernels.limits import reserve
@@ -29,12 +32,15 @@ class CompressedRelation(Relation):
 
     is_compressed = True
 
-    def __init__(self, closure: IntervalIndex, without: Relation = EMPTY, beside: Relation = EMPTY) -> None:
+    def __init__(self, closure: ClosureIndex, without: Relation = EMPTY, beside: Relation = EMPTY) -> None:
         self._closure = closure
         self._without = without
         self._beside = beside
         self._size = len(closure) - len(without) + len(beside)
         self._legal = -1
+
+    def __repr__(self) -> str:
+        return f"CompressedRelation({len(self):,} facts, +{len(self._beside):,} -{len(self._without):,})"
 
     def plus(self, keys: Keys) -> Relation:
         """As ``Relation.plus``."""
@@ -130,7 +136,7 @@ class CompressedRelation(Relation):
 
     @staticmethod
     def _matches(
-        closure: IntervalIndex, without: Relation, beside: Relation, terms: Column
+        closure: ClosureIndex, without: Relation, beside: Relation, terms: Column
     ) -> tuple[Rows, Column]:
         rows, values = closure.after(terms)
         if len(without):
@@ -196,3 +202,9 @@ class CompressedRelation(Relation):
     def object_terms(self) -> Column:
         """As ``Relation.object_terms``."""
         return self.inverse().subject_terms()
+
+
+def compressed(graph: Graph) -> CompressedRelation | None:
+    """The closure of a graph; None if a list of its pairs is as small."""
+    index = IntervalIndex.of(graph) or BitIndex.of(graph)
+    return None if index is None else CompressedRelation(index)

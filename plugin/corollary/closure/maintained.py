@@ -19,8 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary.closure.compressed_relation import CompressedRelation
-from corollary.closure.interval_index import IntervalIndex
+from corollary.closure.compressed_relation import CompressedRelation, compressed
 from corollary.closure.reachability import Graph, Part, Paths, close_keys, listed
 from corollary.closure.tuning import MAX_EDGES_BY_PRODUCT, MIN_EDGES_PER_JOINED, MIN_FACTS_PER_NEW_FACT
 from corollary.columns import Relation
@@ -80,12 +79,11 @@ class MaintainedClosure:
         return union(paths, sort_keys(swap(others), by_first=True) if inverse else others)
 
     def closed(self) -> CompressedRelation | Keys:
-        """R as intervals (E = S); as ``close`` if a list is as small."""
+        """R compressed (E = S); as ``close`` if a list is as small."""
         if not len(self.external):
             return NO_KEYS
         graph = self._graph()
-        index = IntervalIndex.of(graph)
-        return listed(graph, self.external.pairs().keys) if index is None else CompressedRelation(index)
+        return compressed(graph) or listed(graph, self.external.pairs().keys)
 
     def _graph(self) -> Graph:
         """The graph of the external facts (E = S)."""

@@ -27,7 +27,7 @@ MAX_IDS_PER_TERM = 8
 """Ids between the least and the greatest term, per term. With more, binary search replaces a table."""
 
 MIN_PAIRS_COMPRESSED = 1 << 20
-"""Pairs of a closure that is held as intervals. With fewer, a list of pairs takes less than 8 MB."""
+"""Pairs of a closure that is compressed. With fewer, a list of pairs takes less than 8 MB."""
 
 MIN_PAIRS_PER_INTERVAL = 8
 """Pairs per interval, node and edge of a closure held as intervals. With fewer, a list is as small."""
@@ -37,3 +37,6 @@ MAX_INTERVALS_PER_EDGE = 4
 
 INTERVALS_MERGED_PER_EDGE = 64
 """Intervals per edge and node that are merged before a closure is listed instead."""
+
+MIN_PAIRS_PER_WORD = 4
+"""Pairs per 64-bit word of a closure held as bits. With fewer, a list is no more than four times as large."""

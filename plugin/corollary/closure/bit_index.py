@@ -1,0 +1,51 @@
+"""A closure as bits: for every strong component a row with a bit for each node. For dense graphs.
+
+Each row takes a bit per node, whatever it reaches: in a random graph of 10,000 nodes and 100,000 edges
+without cycles that is half a byte a pair.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corollary.closure.closure_index import ClosureIndex
+from corollary.closure.reachability import Graph
+from corollary.closure.strong_components import Nodes, words_for
+from corollary.closure.tuning import MAX_WORDS_PER_EDGE, MIN_PAIRS_COMPRESSED, MIN_PAIRS_PER_WORD
+from corollary.columns.pairs import NO_KEYS, seconds
+from corollary.kernels.graph import Bits, write_bits
+from corollary.kernels.sorted import Column, Mask
+
+
+class BitIndex(ClosureIndex):
+    """A closure index with the row of component r in ``_bits[r]``."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._bits: Bits = graph.components.bits()
+        super().__init__(graph, np.bitwise_count(self._bits.view(np.uint64)).sum(axis=1, dtype=np.int64))
+
+    @classmethod
+    def whole(cls, graph: Graph) -> BitIndex:
+        """The index of a graph. Cost: O(edges * nodes / 64)."""
+        return cls(graph)
+
+    @classmethod
+    def of(cls, graph: Graph) -> BitIndex | None:
+        """The index of a graph; None if there are few pairs, or few per word."""
+        words = graph.components.cyclic.size * words_for(graph.nodes.size)
+        if graph.nodes.size**2 < MIN_PAIRS_COMPRESSED or words > MAX_WORDS_PER_EDGE * graph.edges.size:
+            return None
+        index = cls(graph)
+        return index if len(index) >= max(MIN_PAIRS_COMPRESSED, MIN_PAIRS_PER_WORD * words) else None
+
+    def _has(self, rows: Nodes, numbers: Nodes) -> Mask:
+        found: Mask = (rows >= 0) & (numbers >= 0)
+        rows, numbers = rows[found], numbers[found]
+        found[found] = (self._bits[rows, numbers >> 3] >> (numbers & 7).astype(np.uint8)) & 1
+        return found
+
+    def _values(self, rows: Nodes, size: int) -> Column:
+        keys = np.empty(size, np.uint64)
+        firsts = np.arange(rows.size, dtype=np.uint64)
+        write_bits(self._bits.reshape(-1), rows, firsts, self.nodes.astype(np.uint64), NO_KEYS, keys)
+        return seconds(keys)

@@ -1,0 +1,88 @@
+"""The transitive closure of a graph without its pairs: one row for each strong component.
+
+How a row is held is the matter of ``interval_index`` and ``bit_index``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from corollary.closure.reachability import Graph, numbers_of
+from corollary.closure.strong_components import Nodes
+from corollary.columns.pairs import firsts, pack, seconds, swap
+from corollary.kernels.limits import reserve
+from corollary.kernels.sorted import Column, Keys, Mask, Rows
+
+
+class ClosureIndex(ABC):
+    """All (u, v) such that a path of at least one edge leads from u to v. ``len`` is their number.
+
+    Precondition: the graph has edges. Its ``nodes`` ascend; node ``nodes[i]`` has the row ``rows[i]``, in
+    which are ``sizes[rows[i]]`` nodes.
+    """
+
+    def __init__(self, graph: Graph, sizes: Nodes) -> None:
+        self.edges = graph.edges
+        self.nodes = graph.nodes
+        self.rows = graph.components.of_node
+        self.sizes = sizes
+        self._count = int(sizes[self.rows].sum())
+        self._inverse: ClosureIndex | None = None
+
+    @classmethod
+    @abstractmethod
+    def whole(cls, graph: Graph) -> ClosureIndex:
+        """The index of a graph, however large."""
+
+    @abstractmethod
+    def _has(self, rows: Nodes, numbers: Nodes) -> Mask:
+        """Whether each row has the node with a number. Negative rows and numbers are of no node."""
+
+    @abstractmethod
+    def _values(self, rows: Nodes, size: int) -> Column:
+        """The nodes in each row, row by row: ``size`` in all. No row is negative."""
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def inverse(self) -> ClosureIndex:
+        """The index of the pairs (v, u). Made at first use."""
+        if self._inverse is None:
+            made = self.whole(Graph.of(swap(self.edges)))
+            made._inverse, self._inverse = self, made
+        return self._inverse
+
+    def contains(self, keys: Keys) -> Mask:
+        """A mask of the packed pairs that are in the closure."""
+        return self._has(self._rows_of(firsts(keys)), numbers_of(seconds(keys), self.nodes))
+
+    def counts(self, terms: Column) -> Rows:
+        """The number of pairs that each term begins."""
+        rows = self._rows_of(terms)
+        return np.where(rows < 0, 0, self.sizes[rows])
+
+    def after(self, terms: Column) -> tuple[Rows, Column]:
+        """All (row, v) such that (terms[row], v) is a pair, as two columns. Not sorted within a row."""
+        counts = self.counts(terms)
+        size = int(counts.sum())
+        reserve(12 * size)
+        rows = self._rows_of(terms)
+        return np.repeat(np.arange(terms.size), counts), self._values(rows[rows >= 0], size)
+
+    def beginning(self, terms: Column) -> Keys:
+        """The pairs that terms (ascending) begin, as packed pairs, sorted."""
+        rows, values = self.after(terms)
+        keys = pack(terms[rows], values)
+        keys.sort()
+        return keys
+
+    def sources(self) -> Column:
+        """The nodes that begin a pair, ascending."""
+        return self.nodes[self.sizes[self.rows] > 0]
+
+    def _rows_of(self, terms: Column) -> Nodes:
+        numbers = numbers_of(terms, self.nodes)
+        return np.where(numbers < 0, -1, self.rows[numbers])
