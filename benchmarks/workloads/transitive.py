@@ -1,26 +1,33 @@
-"""One transitive property over a random acyclic graph: computing the closure compared with sorting it.
+"""One transitive property: its closure over three graphs, and one edge that goes and comes back.
 
-General evaluation is slowest for rules that join their own conclusions. The closure of 100,000 edges over
-10,000 nodes has some 22 million facts, and each of them has very many derivations.
+General evaluation is slowest for rules that join their own conclusions. In a random acyclic graph of 100,000
+edges over 10,000 nodes, the closure has some 22 million facts, and each of them has very many derivations.
+The closures of a chain of 100,000 and of a clique of 10,000 (linked as a chain, by a symmetric property) have
+5,000 and 100 million facts: no list of them is made.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from benchmarks.changes import Track, rows_of
 from benchmarks.engine import Facts, build_task, reason_task, sort_task
-from benchmarks.measure import Demand, Results, Settings, measure
+from benchmarks.measure import Demand, Outcome, Results, Settings, Task, measure
+from numpy.typing import NDArray
 
 from corollary.generators.drawn_edges import acyclic
 from corollary.language import parse_program
 from corollary.terms.dictionary import TermDictionary
 
 NAME = "transitive"
-TITLE = "the transitive closure of a random acyclic graph of 10,000 nodes and 100,000 edges"
+TITLE = "transitive closures of a random acyclic graph, a chain and a clique"
 
 PREFIX = "https://corollary.example/graph#"
 RULE = f"[?x, <{PREFIX}above>, ?z] :- [?x, <{PREFIX}above>, ?y], [?y, <{PREFIX}above>, ?z] ."
 
+SYMMETRIC = f"[?y, <{PREFIX}above>, ?x] :- [?x, <{PREFIX}above>, ?y] ."
+
 MOST_OVER_SORT = 25.0
+MOST_OVER_NUMBERS = 1.0
 
 
 def generate(nodes: int, edges: int, seed: int = 0) -> Facts:
@@ -32,7 +39,54 @@ def generate(nodes: int, edges: int, seed: int = 0) -> Facts:
     return Facts(dictionary, (ids[low], np.full(edges, above, np.uint32), ids[high]))
 
 
+def chain(nodes: int) -> Facts:
+    """A chain of nodes."""
+    facts = generate(nodes, 1)
+    ids = np.array([facts.dictionary.encode(f"<{PREFIX}node{i}>") for i in range(nodes)], np.uint32)
+    above = np.full(nodes - 1, facts.columns[1][0], np.uint32)
+    return Facts(facts.dictionary, (ids[:-1], above, ids[1:]))
+
+
+def compressed(settings: Settings, shape: str, rules: str, nodes: int) -> Results:
+    """Closing a chain of nodes, and following its middle edge, over sorting ten million numbers."""
+    nodes, numbers = (2_000, 100_000) if settings.small else (nodes, 10_000_000)
+    facts, program = chain(nodes), parse_program(rules)
+    middle = rows_of(facts.columns, np.array([nodes // 2]))
+    keys = np.random.default_rng(0).integers(0, 1 << 42, numbers, np.uint64)
+
+    def sort(shuffled: NDArray[np.uint64]) -> Outcome:
+        return Outcome(int(np.sort(shuffled).size))
+
+    size = f"{shape} of {nodes}"
+    tasks = [
+        reason_task(facts, size, program),
+        *Track(facts, program, [middle]).tasks(size, "one edge"),
+        Task("numpy", f"np.sort of {numbers:,}", lambda: keys, sort, size, warm_up=True),
+    ]
+    measured = measure(NAME, tasks, settings.repeat)
+    closing, removing, adding, sorting = (measurement.median for measurement in measured)
+    times = f"over sorting {numbers:,} numbers"
+    texts = {
+        f"closing a {size}, {times}": closing,
+        f"removing its middle edge, {times}": removing,
+        f"adding the edge back, {times}": adding,
+    }
+    demands = [Demand(NAME, text, took / sorting, MOST_OVER_NUMBERS) for text, took in texts.items()]
+    return Results(measured, demands)
+
+
 def run(settings: Settings) -> Results:
+    """All three graphs."""
+    parts = [
+        random_graph(settings),
+        compressed(settings, "chain", RULE, 100_000),
+        compressed(settings, "clique", RULE + SYMMETRIC, 10_000),
+    ]
+    measured = [measurement for part in parts for measurement in part.measurements]
+    return Results(measured, [demand for part in parts for demand in part.demands])
+
+
+def random_graph(settings: Settings) -> Results:
     """The seconds to build the index and close it, over the seconds to sort the result."""
     nodes, edges = (100, 1_000) if settings.small else (10_000, 100_000)
     facts = generate(nodes, edges)
