@@ -12,6 +12,7 @@ subset of ``base``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from typing import ClassVar
 
 import numpy as np
@@ -268,6 +269,23 @@ def _overlaid_join(base: Keys, added: Keys, removed: Keys, probes: Column) -> tu
             rows = np.concatenate((rows, more_rows))
             values = np.concatenate((values, more_values))
     return rows, values
+
+
+def merged(parts: list[Relation], whole: Relation) -> Relation:
+    """The union of disjoint parts of ``whole``; ``whole`` itself if they cover it."""
+    if sum(map(len, parts)) == len(whole):
+        return whole
+    *others, last = sorted(parts, key=lambda part: part.is_compressed)
+    if last.is_compressed:
+        if whole.is_compressed:
+            known = next(part for part in parts if part.is_compressed).missing()
+            for part in parts:
+                known = known if part.is_compressed else known.less(part)
+            since = whole.less(known)
+            if len(since) == sum(map(len, parts)):  # the parts followed each other
+                return since
+        return reduce(lambda known, part: known.plus(part.pairs().keys), others, last)
+    return Relation(Pairs(sort_keys(np.concatenate([part.pairs().keys for part in parts]))))
 
 
 EMPTY = Relation()

@@ -8,6 +8,7 @@ them, and maintained with every later change.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,16 @@ from corollary.columns.pairs import (
     NO_KEYS,
     Integer,
     Pairs,
+    ascending,
     distinct,
     firsts,
     pack,
     seconds,
+    sort_keys,
+    union,
 )
 from corollary.columns.relation import EMPTY, Relation
-from corollary.columns.tuning import MAX_IDS_IN_TABLE
+from corollary.columns.tuning import MAX_ARRAYS_MERGED, MAX_IDS_IN_TABLE
 from corollary.kernels.sorted import Column, Keys
 from corollary.terms.dictionary import KIND_SHIFT, Kind
 
@@ -107,6 +111,12 @@ class TripleIndex:
         """Add facts. Precondition: none of them is present."""
         if len(new):
             self.replace(predicate, self.relation(predicate).plus_new(new), Relation(new))
+
+    def add_new(self, predicate: int, candidates: list[Keys]) -> Pairs:
+        """Add the new facts among candidates, in any order and with duplicates. Returns the new facts."""
+        new = Pairs(_unknown(_joined(candidates), self.relation(predicate)))
+        self.add(predicate, new)
+        return new
 
     def add_all(self, new: TripleIndex) -> None:
         """Add the facts of another index. Precondition: none of them is present."""
@@ -252,3 +262,20 @@ def grouped(groups: Column, keys: NDArray[Integer]) -> Iterator[tuple[int, NDArr
 def _beside(terms: Column, predicate: int) -> Keys:
     """Keys (term, predicate). Precondition: ``terms`` is ascending and unique. So are the keys."""
     return pack(terms, np.full(terms.size, predicate, np.uint32))
+
+
+def _joined(parts: list[Keys]) -> Keys:
+    """All keys: sorted and unique for at most ``MAX_ARRAYS_MERGED`` parts, else concatenated as they are."""
+    if len(parts) > MAX_ARRAYS_MERGED:
+        return np.concatenate(parts)
+    return reduce(union, sorted(map(ascending, parts), key=len))
+
+
+def _unknown(keys: Keys, known: Relation) -> Keys:
+    """The keys that are not ``known``, sorted and unique. The array ``keys`` may be overwritten."""
+    if not (keys[1:] > keys[:-1]).all():
+        keys = sort_keys(keys)
+    fresh = ~known.contains(keys)
+    if keys.size:
+        fresh[1:] &= keys[1:] != keys[:-1]
+    return keys if fresh.all() else keys[fresh]

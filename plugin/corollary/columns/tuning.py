@@ -11,3 +11,6 @@ MIN_BASE_PER_OVERLAY = 8
 
 MAX_IDS_IN_TABLE = 1 << 26
 """Ids below which ``grouped`` uses a table indexed by id instead of binary searches."""
+
+MAX_ARRAYS_MERGED = 8
+"""Arrays of candidates. Up to this many are merged as sorted runs, more are concatenated and sorted."""

@@ -15,16 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import reduce
 from time import perf_counter
 
-import numpy as np
-
 from corollary.columns import Candidates, Relation, TripleIndex
-from corollary.columns.pairs import Pairs, ascending, sort_keys, union
-from corollary.evaluate.tuning import MAX_ARRAYS_MERGED
+from corollary.columns.pairs import Pairs
+from corollary.columns.relation import merged
 from corollary.kernels.limits import at, derived
-from corollary.kernels.sorted import Keys
 from corollary.kernels.tuning import MAX_ROWS_UNRESERVED
 from corollary.modules.module import Module
 
@@ -90,11 +86,13 @@ class Fixpoint:
             started = perf_counter()
             recent = TripleIndex(
                 {
-                    p: parts[0] if len(parts) == 1 else _merged(parts, self.index.relation(p))
+                    p: parts[0] if len(parts) == 1 else merged(parts, self.index.relation(p))
                     for p, parts in pending.items()
                 }
             )
-            found = self.include(module.add(self.index, recent), module) + self._include_compressed(module)
+            found = self.include(module.add(self.index, recent), module)
+            if module.compressed:
+                found += self._include_compressed(module)
             self.seconds[module.name] = self.seconds.get(module.name, 0.0) + perf_counter() - started
             self.rounds += 1
             if self._progress is not None:
@@ -111,15 +109,15 @@ class Fixpoint:
         """
         found = 0
         for predicate, parts in candidates.items():
-            new = Pairs(_unknown(_joined(parts), self.index.relation(predicate)))
-            if not len(new):
+            new = self.index.add_new(predicate, parts)
+            count = int(new.keys.size)
+            if not count:
                 continue
-            self.index.add(predicate, new)
-            found += len(new)
+            found += count
             if self.journal is not None:
                 self.journal.setdefault(predicate, []).append(new.keys)
             if origin is not None:
-                self._report(origin, predicate, len(new))
+                self._report(origin, predicate, count)
                 self.watch(origin, predicate, new)
             whole = Relation(new)
             for module, pending in zip(self.modules, self._pending, strict=True):
@@ -131,7 +129,8 @@ class Fixpoint:
     def _include_compressed(self, origin: Module) -> int:
         """As ``include``, for the relations that a module holds compressed. They are no schema facts."""
         found = 0
-        for predicate, relation in origin.take_compressed().items():
+        compressed, origin.compressed = origin.compressed, {}
+        for predicate, relation in compressed.items():
             new = relation.less(self.index.relation(predicate))
             if not len(new):
                 continue
@@ -162,37 +161,3 @@ class Fixpoint:
         for pending in self._pending:
             if predicate in pending:
                 pending[predicate] = [part.less(removed) for part in pending[predicate]]
-
-
-def _joined(parts: list[Keys]) -> Keys:
-    """All keys: sorted and unique for at most ``MAX_ARRAYS_MERGED`` parts, else concatenated as they are."""
-    if len(parts) > MAX_ARRAYS_MERGED:
-        return np.concatenate(parts)
-    return reduce(union, sorted(map(ascending, parts), key=len))
-
-
-def _unknown(keys: Keys, known: Relation) -> Keys:
-    """The keys that are not ``known``, sorted and unique. The array ``keys`` may be overwritten."""
-    if not (keys[1:] > keys[:-1]).all():
-        keys = sort_keys(keys)
-    fresh = ~known.contains(keys)
-    if keys.size:
-        fresh[1:] &= keys[1:] != keys[:-1]
-    return keys if fresh.all() else keys[fresh]
-
-
-def _merged(parts: list[Relation], whole: Relation) -> Relation:
-    """The union of disjoint parts of ``whole``; ``whole`` itself if they cover it."""
-    if sum(map(len, parts)) == len(whole):
-        return whole
-    *others, last = sorted(parts, key=lambda part: part.is_compressed)
-    if last.is_compressed:
-        if whole.is_compressed:
-            known = next(part for part in parts if part.is_compressed).missing()
-            for part in parts:
-                known = known if part.is_compressed else known.less(part)
-            since = whole.less(known)
-            if len(since) == sum(map(len, parts)):  # the parts followed each other
-                return since
-        return reduce(lambda known, part: known.plus(part.pairs().keys), others, last)
-    return Relation(Pairs(sort_keys(np.concatenate([part.pairs().keys for part in parts]))))

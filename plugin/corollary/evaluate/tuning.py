@@ -10,8 +10,5 @@ MAX_FACTS_PER_LOST_FACT = 32
 """Facts. When rules are removed, the affected predicates are emptied and derived again if they have at most
 this many facts for each fact that may be lost. Otherwise a deletion strategy follows these facts."""
 
-MAX_ARRAYS_MERGED = 8
-"""Arrays of candidates. Up to this many are merged as sorted runs, more are concatenated and sorted."""
-
 MAX_CLASHES_LISTED = 1000
 """Clashes of one constraint that are listed. Further ones are only counted."""

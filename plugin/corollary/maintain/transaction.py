@@ -206,7 +206,9 @@ class Transaction:
                 with self._report.timed(stage, module.name):
                     facts = self._work.before if module in self._engine.strata else universe
                     found = Delta.gathered(module.overdelete(facts, recent, strategy.proved))
-                    found |= Delta.of_relations(module.take_compressed())
+                    if module.compressed:
+                        found |= Delta.of_relations(module.compressed)
+                        module.compressed = {}
                     for known in (deleted, self._work.deleted, *staying):
                         found -= known
                     named[number] = self._work.enqueue_candidates(found, layer)

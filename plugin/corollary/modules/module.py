@@ -87,6 +87,14 @@ class Module(Protocol):
     A rule can move between two modules without state as it is; otherwise it is applied to all facts again.
     """
 
+    compressed: Mapping[int, Relation] = {}
+    """The part of the last answer of ``add`` or ``overdelete`` that is compressed, until the caller takes it.
+
+    After ``add``, a relation is all facts of its predicate; after ``overdelete``, the facts that go, unless
+    another module derives facts of the predicate. They are no schema facts, and closed under the own rules:
+    the module does not receive them.
+    """
+
     _waiting: bool = False
 
     rules: list[CompiledRule]
@@ -205,15 +213,6 @@ class Module(Protocol):
         conclusions of rules not yet applied; at most the facts that follow from ``facts``. Repeated calls
         with the feedback of the answers close ``facts``.
         """
-
-    def take_compressed(self) -> Mapping[int, Relation]:
-        """The compressed relations among the last answer of ``add`` or ``overdelete``, by predicate.
-
-        After ``add``, each is all facts of its predicate; after ``overdelete``, the facts that go, unless
-        another module derives facts of the predicate. They are no schema facts, and closed under the own
-        rules: the module does not receive them.
-        """
-        return {}
 
     @abstractmethod
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:

@@ -72,7 +72,7 @@ class Transitive(Module):
         self._by_guards = SemiNaive("transitivity by its guards", context)
         self._rdf_type = rdf_type
         self._closures: dict[int, MaintainedClosure] = {}
-        self._compressed: dict[int, Relation] = {}
+        self.compressed: Mapping[int, Relation] = {}
         self._losing: dict[
             int, tuple[Keys, Relation]
         ] = {}  # of compressed relations: what stays, and leads to
@@ -221,11 +221,6 @@ class Transitive(Module):
                     candidates[predicate] = [self._derived(predicate, paths)]
         return candidates
 
-    def take_compressed(self) -> Mapping[int, Relation]:
-        """The relations held as intervals that the last call closed, or what they lose."""
-        taken, self._compressed = self._compressed, {}
-        return taken
-
     def review(self, rules: RuleSet) -> None:
         """Schema is never compressed, and nothing is if strata read it."""
         schema = rules.schema.predicates | {rules.rdf_type}
@@ -319,7 +314,7 @@ class Transitive(Module):
             return
         found = closure.closed()
         if isinstance(found, Relation):
-            self._compressed[predicate] = found
+            self.compressed = {**self.compressed, predicate: found}
         else:
             candidates[predicate] = [found]
 
@@ -342,7 +337,7 @@ class Transitive(Module):
             found = MaintainedClosure(external, symmetric=symmetric).closed()
             after = found if isinstance(found, Relation) else external.plus(found)
         self._losing[predicate] = staying, after
-        self._compressed[predicate] = before.less(after)
+        self.compressed = {**self.compressed, predicate: before.less(after)}
 
     def _note(self, predicate: int) -> None:
         """Note what is at work."""
