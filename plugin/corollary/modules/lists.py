@@ -15,19 +15,22 @@ gives an item several names. A cell may also have several rests: then paths whos
 count as one reading. A reading never mixes paths: the readings (x a b) and (x c d) do not make (x a d).
 
 Nearly all lists have one reading, whose id is the list itself. The ids of further readings are made from
-their cells, so that the id of a reading does not change when others are added.
+their cells, so that the id of a reading does not change when others are added. ``cells`` has the cells of
+each reading in their order, which CELL does not tell.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from hashlib import blake2b
 
 import numpy as np
 
 from corollary.columns import Candidates, TripleIndex
-from corollary.columns.pairs import NO_PAIRS, Pairs, difference, sorted_unique
+from corollary.columns.pairs import NO_PAIRS, Pairs, difference, distinct_of_sorted, sorted_unique
 from corollary.execute.context import ExecutionContext
+from corollary.execute.run_plan import extend
+from corollary.kernels.sorted import Column, Keys
 from corollary.modules.module import Module, NewModules
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import LIST_BUILTINS, CompiledProgram, ProgramChange
@@ -48,9 +51,20 @@ class Lists(Module):
     turn = 10
     derives_schema = True
 
-    def __init__(self, dictionary: TermDictionary, leading: Iterable[int] | None) -> None:
-        """``leading`` are the predicates whose objects are read as lists; None: every cell starts a list."""
+    def __init__(
+        self,
+        dictionary: TermDictionary,
+        leading: Iterable[int] | None,
+        max_numbered: int | None = None,
+        cells: dict[int, tuple[int, ...]] | None = None,
+    ) -> None:
+        """``leading`` are the predicates whose objects are read as lists; None: every cell starts a list.
+
+        ``max_numbered`` limits the items of readings with LIST_n and ITEM_i; None: all readings have them.
+        """
         self._dictionary = dictionary
+        self._max_numbered = max_numbered
+        self._cells = {} if cells is None else cells
         self._first = dictionary.encode(f"<{RDF}first>")
         self._rest = dictionary.encode(f"<{RDF}rest>")
         self._nil = dictionary.encode(f"<{RDF}nil>")
@@ -58,11 +72,11 @@ class Lists(Module):
         self._repeated = dictionary.encode("REPEATED")
         self._reading = dictionary.encode("READING")
         self._cell = dictionary.encode("CELL")
+        self._long = dictionary.encode("LONG")
         self.rules: list[CompiledRule] = []
         self._leading = None if leading is None else frozenset(leading)
         self.sources = frozenset((self._first, self._rest)) | (self._leading or frozenset())
         self.lengths: set[int] = set()
-        self._cells: dict[int, tuple[int, ...]] = {}
         self._reported: set[int] = set()
         self._waiting = False
 
@@ -81,12 +95,17 @@ class Lists(Module):
     @classmethod
     def make(cls, program: CompiledProgram, context: ExecutionContext) -> Lists:
         """A module for the lists that a program reads."""
-        return cls(program.dictionary, program.list_predicates())
+        return cls(
+            program.dictionary, program.list_predicates(), program.max_items_numbered, context.readings
+        )
 
     def take_up(self, change: ProgramChange, facts: TripleIndex) -> None:
         """Raises ``NewModules`` if objects of other predicates have to be read as lists."""
         program = change.program
-        if self.is_needed(program) and program.list_predicates() != self._leading:
+        if not self.is_needed(program):
+            return
+        asked = program.list_predicates(), program.max_items_numbered
+        if asked != (self._leading, self._max_numbered):
             raise NewModules("the rules ask for other lists, and need other modules for that")
 
     def new_rules(self, program: CompiledProgram) -> Sequence[CompiledRule]:
@@ -139,38 +158,49 @@ class Lists(Module):
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Let the next ``add`` read all lists again if facts that the module reads were deleted."""
         self._waiting = self._waiting or any(self.reads(predicate) for predicate in deleted.all_predicates())
+        kept = facts.relation(self._reading)
+        for key in deleted.keys(self._reading).tolist():  # names of lists that have no reading now
+            if not kept.has_subject(key >> 32):
+                self._cells.pop(key & 0xFFFFFFFF, None)
 
     def _read(self, facts: TripleIndex) -> Candidates:
+        """All facts of the virtual relations. Cost: O(cells), some of it in Python."""
         firsts = _successors(facts, self._first)
         rests = _successors(facts, self._rest)
-        found: dict[int, list[int]] = {}
-
-        def report(predicate: int, subject: int, value: int) -> None:
-            found.setdefault(predicate, []).append(subject << 32 | value)
-
+        found: Candidates = {}
         for head in self._heads(facts, rests):
             for cells in self._readings(head, firsts, rests):
-                reading = self._name(head, cells)
                 self.lengths.add(len(cells))
-                report(self._dictionary.encode(f"LIST_{len(cells)}"), head, reading)
-                report(self._reading, head, reading)
-                positions: Counter[int] = Counter()
-                for position, cell in enumerate(cells, 1):
-                    report(self._cell, reading, cell)
-                    positions.update(firsts[cell])
-                    for item in firsts[cell]:
-                        report(self._member, head, item)
-                        report(self._dictionary.encode(f"ITEM_{position}"), reading, item)
-                for item, count in positions.items():
-                    if count > 1:
-                        report(self._repeated, head, item)
-        return {predicate: [np.array(keys, np.uint64)] for predicate, keys in found.items()}
+                extend(found, self._facts(head, cells, firsts))
+        return {predicate: [np.concatenate(parts)] for predicate, parts in found.items()}
+
+    def _facts(self, head: int, cells: tuple[int, ...], firsts: Mapping[int, list[int]]) -> Candidates:
+        """The facts of one reading of a list."""
+        reading, encode = self._name(head, cells), self._dictionary.encode
+        values = [firsts[cell] for cell in cells]
+        items = np.array([item for items in values for item in items], np.uint32)
+        ordered = np.sort(items)
+        repeated = distinct_of_sorted(ordered[1:][ordered[1:] == ordered[:-1]])
+        found = {
+            self._reading: _beside(head, [reading]),
+            self._cell: _beside(reading, cells),
+            self._member: _beside(head, items),
+            self._repeated: _beside(head, repeated),
+        }
+        if self._max_numbered is not None and len(cells) > self._max_numbered:
+            found[self._long] = found[self._reading]
+        else:
+            found[encode(f"LIST_{len(cells)}")] = found[self._reading]
+            for position, numbered in enumerate(values, 1):
+                found[encode(f"ITEM_{position}")] = _beside(reading, numbered)
+        return {predicate: [keys] for predicate, keys in found.items() if keys.size}
 
     def _name(self, head: int, cells: tuple[int, ...]) -> int:
         """The id of a reading, which ``cells`` remembers. The first reading of a list has the list's id."""
         name = head
         if self._cells.setdefault(head, cells) != cells:
-            name = self._dictionary.encode(f"READING_{'_'.join(map(str, cells))}")
+            digest = blake2b(np.array(cells, np.uint32).tobytes(), digest_size=16).hexdigest()
+            name = self._dictionary.encode(f"READING_{digest}")
             self._cells[name] = cells
         return name
 
@@ -218,6 +248,11 @@ class Lists(Module):
             if not frontier:
                 break
         return list(complete.values())
+
+
+def _beside(subject: int, objects: Sequence[int] | Column) -> Keys:
+    """The facts of one subject, packed."""
+    return np.array(objects, np.uint64) | np.uint64(subject << 32)
 
 
 def _successors(facts: TripleIndex, predicate: int) -> dict[int, list[int]]:
