@@ -23,15 +23,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import blake2b
+from operator import is_
 
 import numpy as np
 
-from corollary.columns import Candidates, TripleIndex
+from corollary.columns import Candidates, Relation, TripleIndex
 from corollary.columns.pairs import NO_PAIRS, Pairs, difference, distinct_of_sorted, sorted_unique
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import extend
 from corollary.kernels.sorted import Column, Keys
 from corollary.modules.module import Module, NewModules
+from corollary.modules.tuning import MAX_READS_KEPT
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import LIST_BUILTINS, CompiledProgram, ProgramChange
 from corollary.terms.dictionary import TermDictionary
@@ -39,8 +41,9 @@ from corollary.terms.dictionary import TermDictionary
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
 
-Kind = tuple[tuple[int, ...], ...]
-"""The rdf:first values of a path's cells. Two paths of the same kind count as one reading."""
+Way = tuple[int, "Way | None"]
+"""A path, from its last cell back to the first. Two paths of the same *kind* count as one reading: their
+cells have the same rdf:first values."""
 
 
 class Lists(Module):
@@ -79,6 +82,8 @@ class Lists(Module):
         self.lengths: set[int] = set()
         self._reported: set[int] = set()
         self._waiting = False
+        self._ordered_sources = sorted(self.sources)
+        self._last_read: list[tuple[list[Relation], Candidates]] = []
 
     @classmethod
     def is_needed(cls, program: CompiledProgram) -> bool:
@@ -159,12 +164,23 @@ class Lists(Module):
         """Let the next ``add`` read all lists again if facts that the module reads were deleted."""
         self._waiting = self._waiting or any(self.reads(predicate) for predicate in deleted.all_predicates())
         kept = facts.relation(self._reading)
-        for key in deleted.keys(self._reading).tolist():  # names of lists that have no reading now
-            if not kept.has_subject(key >> 32):
+        for key in deleted.keys(self._reading).tolist():
+            if not kept.has_subject(key >> 32):  # the list has no reading now: forget the names
                 self._cells.pop(key & 0xFFFFFFFF, None)
+                self._last_read = []
 
     def _read(self, facts: TripleIndex) -> Candidates:
-        """All facts of the virtual relations. Cost: O(cells), some of it in Python."""
+        """All facts of the virtual relations. They are kept for relations that are the same objects."""
+        relations = [facts.relation(predicate) for predicate in self._ordered_sources]
+        for known, found in self._last_read:
+            if all(map(is_, known, relations)):
+                return found
+        found = self._read_anew(facts)
+        self._last_read = [*self._last_read[1 - MAX_READS_KEPT :], (relations, found)]
+        return found
+
+    def _read_anew(self, facts: TripleIndex) -> Candidates:
+        """As ``_read``. Cost: O(cells), some of it in Python."""
         firsts = _successors(facts, self._first)
         rests = _successors(facts, self._rest)
         found: Candidates = {}
@@ -217,37 +233,73 @@ class Lists(Module):
     ) -> list[tuple[int, ...]]:
         """The paths from a head to rdf:nil over cells with rdf:first, one path of each kind.
 
-        A path passes no cell twice.
+        A path passes no cell twice. Cost: O(cells), if no cell has several rests.
         """
         cells: list[int] = []
         cell = head
-        while cell != self._nil and len(cells) < len(rests):
+        while cell != self._nil:
             further = rests.get(cell, ())
-            if cell not in firsts or len(further) != 1:
-                break
+            if len(further) > 1:
+                return self._branching(head, firsts, rests)
+            if not further or cell not in firsts or len(cells) == len(rests):  # the last: a cycle
+                return []
             cells.append(cell)
             cell = further[0]
-        if cell == self._nil:
-            return [tuple(cells)]
-        # several rests: of the paths that meet at a cell, one of each kind continues
-        complete: dict[Kind, tuple[int, ...]] = {}
-        frontier: dict[int, dict[Kind, tuple[int, ...]]] = {head: {(): ()}}
-        for _ in range(len(rests)):
-            following: dict[int, dict[Kind, tuple[int, ...]]] = {}
+        return [tuple(cells)]
+
+    def _branching(
+        self, head: int, firsts: dict[int, list[int]], rests: dict[int, list[int]]
+    ) -> list[tuple[int, ...]]:
+        """As ``_readings``, where cells have several rests: of paths that meet, one of each kind continues.
+
+        Cost: O(cells · kinds); in a cycle, O(cells² · kinds).
+        """
+        is_cyclic = _has_cycle(head, rests)
+        numbers: dict[tuple[int, tuple[int, ...]], int] = {}  # of kinds: that of the path before, the values
+        complete: dict[int, Way] = {}
+        frontier: dict[int, dict[int, Way | None]] = {head: {-1: None}}
+        while frontier:
+            following: dict[int, dict[int, Way | None]] = {}
             for cell, ways in frontier.items():
-                if cell not in firsts:
-                    continue
-                kind = tuple(firsts[cell])
-                for rest in rests.get(cell, ()):
-                    target = complete if rest == self._nil else following.setdefault(rest, {})
-                    for kinds, way in ways.items():
-                        if cell in way:
-                            continue  # a cycle is no list
-                        target.setdefault((*kinds, kind), (*way, cell))
+                values = tuple(firsts.get(cell, ()))
+                for number, way in ways.items() if values else ():
+                    if is_cyclic and cell in _cells(way):
+                        continue
+                    kind = numbers.setdefault((number, values), len(numbers))
+                    for rest in rests.get(cell, ()):
+                        target = complete if rest == self._nil else following.setdefault(rest, {})
+                        target.setdefault(kind, (cell, way))
             frontier = following
-            if not frontier:
-                break
-        return list(complete.values())
+        return [_cells(way)[::-1] for way in complete.values()]
+
+
+def _cells(way: Way | None) -> tuple[int, ...]:
+    """The cells of a path, the last one first."""
+    found: list[int] = []
+    while way is not None:
+        cell, way = way
+        found.append(cell)
+    return tuple(found)
+
+
+def _has_cycle(head: int, rests: Mapping[int, list[int]]) -> bool:
+    """Whether a cycle of rdf:rest can be reached from a cell: depth-first search."""
+    open_: dict[int, int] = {}  # cells of the present path: the number of rests that were tried
+    done: set[int] = set()
+    path = [head]
+    while path:
+        cell = path[-1]
+        further, tried = rests.get(cell, ()), open_.get(cell, 0)
+        if tried == len(further):
+            open_.pop(cell, None)
+            done.add(path.pop())
+            continue
+        open_[cell] = tried + 1
+        if further[tried] in open_:
+            return True
+        if further[tried] not in done:
+            path.append(further[tried])
+    return False
 
 
 def _beside(subject: int, objects: Sequence[int] | Column) -> Keys:
