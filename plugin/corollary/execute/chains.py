@@ -2,19 +2,21 @@
 
 All paths of a reading are composed from one position to both ends: from given starts or ends, from the
 changed edges at one position, or from the position with the fewest facts. Between two joins, only the pairs
-(first node, last node) are kept.
+(first node, last node) are kept. A property that stands many times in a row is squared.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import is_
 
 import numpy as np
 
 from corollary.columns import Candidates, Relation, TripleIndex
 from corollary.columns.pairs import (
-    NO_KEYS,
+    Pairs,
     among,
+    compose,
     contains,
     distinct,
     firsts,
@@ -27,7 +29,7 @@ from corollary.columns.pairs import join as join_keys
 from corollary.execute.batches import Batch, concatenate
 from corollary.execute.long_lists import Cells, LongListRule
 from corollary.execute.run_plan import distinct_rows, emit
-from corollary.execute.tuning import FACTS_PER_JOIN
+from corollary.execute.tuning import FACTS_PER_JOIN, MAX_PAIRS_OF_POWER, MIN_STEPS_TO_SQUARE
 from corollary.kernels.sorted import Column, Keys, Rows
 
 Edges = list[tuple[Relation, ...]]
@@ -158,16 +160,49 @@ def _all_pairs(edge: Sequence[Relation]) -> Keys:
 
 def _through(edges: Edges, position: int, pairs: Keys) -> Keys:
     """The ends of all paths that have one of the pairs at a position, sorted. At -1 is the path's start."""
-    for edge in edges[position + 1 :]:
-        if not pairs.size:
-            return NO_KEYS
-        pairs = _after(pairs, edge)
-    pairs = pack(seconds(pairs), firsts(pairs))
-    for edge in edges[: max(position, 0)][::-1]:
-        if not pairs.size:
-            return NO_KEYS
-        pairs = _after(pairs, [relation.inverse() for relation in edge])
+    pairs = _along(pairs, edges[position + 1 :])
+    before = edges[: max(position, 0)][::-1]
+    inverse = {relation: relation.inverse() for edge in before for relation in edge}
+    backward = [tuple(map(inverse.__getitem__, edge)) for edge in before]
+    pairs = _along(pack(seconds(pairs), firsts(pairs)), backward)
     return sorted_unique(pack(seconds(pairs), firsts(pairs)))
+
+
+def _along(pairs: Keys, edges: Edges) -> Keys:
+    """All (x, z) for pairs (x, y) and paths from y to z."""
+    position = 0
+    while position < len(edges) and pairs.size:
+        edge, end = edges[position], position + 1
+        while end < len(edges) and all(map(is_, edge, edges[end])) and len(edge) == len(edges[end]):
+            end += 1
+        steps, position = end - position, end
+        if steps >= MIN_STEPS_TO_SQUARE and pairs.size * steps > FACTS_PER_JOIN + _size(edge):
+            pairs = _repeated(pairs, edge, steps)
+            continue
+        for _ in range(steps):
+            pairs = _after(pairs, edge)
+            if not pairs.size:
+                break
+    return pairs
+
+
+def _repeated(pairs: Keys, edge: Sequence[Relation], steps: int) -> Keys:
+    """All (x, z) for pairs (x, y) and ``steps`` edges of one kind from y to z, by powers of the relation.
+
+    A power that has many more pairs than the edges and the given pairs is not used.
+    """
+    powers = [Pairs(_all_pairs(edge))]
+    most = MAX_PAIRS_OF_POWER * max(len(powers[0]), pairs.size)
+    while 1 << len(powers) <= steps and len(powers[-1]) <= most:
+        powers.append(Pairs(compose(powers[-1].keys, powers[-1])))
+    if len(powers) > 1 and len(powers[-1]) > most:
+        powers.pop()
+    pairs = sorted_unique(pairs)
+    for exponent in range(len(powers) - 1, -1, -1):
+        while steps >= 1 << exponent and pairs.size:
+            pairs = compose(pairs, powers[exponent])
+            steps -= 1 << exponent
+    return pairs
 
 
 def _after(pairs: Keys, edge: Sequence[Relation]) -> Keys:

@@ -29,3 +29,9 @@ MAX_TABLES_CACHED = 4
 
 FACTS_PER_JOIN = 1000
 """Facts that are joined in about the time of starting one more join."""
+
+MIN_STEPS_TO_SQUARE = 8
+"""Edges. A property that stands in a chain so many times in a row is composed with itself first."""
+
+MAX_PAIRS_OF_POWER = 4
+"""Pairs of nodes in a power of such a property, for each of its facts, or each pair composed so far."""
