@@ -58,15 +58,18 @@ class Lists(Module):
         self,
         dictionary: TermDictionary,
         leading: Iterable[int] | None,
-        max_numbered: int | None = None,
+        max_short: int | None = None,
+        numbers_long: bool = True,
         cells: dict[int, tuple[int, ...]] | None = None,
     ) -> None:
         """``leading`` are the predicates whose objects are read as lists; None: every cell starts a list.
 
-        ``max_numbered`` limits the items of readings with LIST_n and ITEM_i; None: all readings have them.
+        Readings with more than ``max_short`` items are LONG; None: no reading is. They have LIST_n and
+        ITEM_i only if ``numbers_long``.
         """
         self._dictionary = dictionary
-        self._max_numbered = max_numbered
+        self._max_short = max_short
+        self._numbers_long = numbers_long
         self._cells = {} if cells is None else cells
         self._first = dictionary.encode(f"<{RDF}first>")
         self._rest = dictionary.encode(f"<{RDF}rest>")
@@ -101,7 +104,11 @@ class Lists(Module):
     def make(cls, program: CompiledProgram, context: ExecutionContext) -> Lists:
         """A module for the lists that a program reads."""
         return cls(
-            program.dictionary, program.list_predicates(), program.max_items_numbered, context.readings
+            program.dictionary,
+            program.list_predicates(),
+            program.max_unrolled,
+            program.unrolls_long_lists,
+            context.readings,
         )
 
     def take_up(self, change: ProgramChange, facts: TripleIndex) -> None:
@@ -109,8 +116,8 @@ class Lists(Module):
         program = change.program
         if not self.is_needed(program):
             return
-        asked = program.list_predicates(), program.max_items_numbered
-        if asked != (self._leading, self._max_numbered):
+        asked = program.list_predicates(), program.unrolls_long_lists
+        if asked != (self._leading, self._numbers_long):
             raise NewModules("the rules ask for other lists, and need other modules for that")
 
     def new_rules(self, program: CompiledProgram) -> Sequence[CompiledRule]:
@@ -203,9 +210,10 @@ class Lists(Module):
             self._member: _beside(head, items),
             self._repeated: _beside(head, repeated),
         }
-        if self._max_numbered is not None and len(cells) > self._max_numbered:
+        is_long = self._max_short is not None and len(cells) > self._max_short
+        if is_long:
             found[self._long] = found[self._reading]
-        else:
+        if self._numbers_long or not is_long:
             found[encode(f"LIST_{len(cells)}")] = found[self._reading]
             for position, numbered in enumerate(values, 1):
                 found[encode(f"ITEM_{position}")] = _beside(reading, numbered)

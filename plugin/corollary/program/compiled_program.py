@@ -78,7 +78,7 @@ class CompiledProgram:
         With ``unrolls_all``, list templates are unrolled for long lists, too.
         """
         check(program)
-        self._max_unrolled = None if unrolls_all else MAX_ITEMS_UNROLLED
+        self.max_unrolled = None if unrolls_all else MAX_ITEMS_UNROLLED
         self.source = program
         self._builtins = _builtins(program)
         self.dictionary = dictionary
@@ -106,7 +106,7 @@ class CompiledProgram:
 
     def _form(self, rule: Rule, length: int) -> int | None:
         """The length that a template is unrolled for, given that of a list; None: the form for long lists."""
-        most = self._max_unrolled
+        most = self.max_unrolled
         return length if most is None or length <= most or not has_long_form(rule) else None
 
     def _of_form(self, rule: Rule, form: int | None) -> CompiledRule:
@@ -171,9 +171,9 @@ class CompiledProgram:
         return new
 
     @property
-    def max_items_numbered(self) -> int | None:
-        """Readings with at most so many items need ``LIST_n`` and ``ITEM_i``; None: all readings."""
-        return self._max_unrolled if all(map(has_long_form, self._templates)) else None
+    def unrolls_long_lists(self) -> bool:
+        """Whether a template is unrolled for lists with more than ``max_unrolled`` items, too."""
+        return self.max_unrolled is None or not all(map(has_long_form, self._templates))
 
     def about_rdf_type(self, rule: CompiledRule, variables: Iterable[int]) -> list[CompiledRule]:
         """One variant of the rule per variable, with rdf:type in its place. Constants are skipped.
