@@ -21,17 +21,26 @@ each reading in their order, which CELL does not tell.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from operator import is_
 
 import numpy as np
 
-from corollary.columns import Candidates, Relation, TripleIndex
-from corollary.columns.pairs import NO_PAIRS, Pairs, difference, distinct_of_sorted, sorted_unique
+from corollary.columns import Candidates, Relation, TripleIndex, grouped
+from corollary.columns.pairs import (
+    NO_PAIRS,
+    Pairs,
+    difference,
+    distinct_of_sorted,
+    firsts,
+    pack,
+    seconds,
+    sort_keys,
+    sorted_unique,
+)
 from corollary.execute.context import ExecutionContext
-from corollary.execute.run_plan import extend
-from corollary.kernels.sorted import Column, Keys
+from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.modules.module import Module, NewModules
 from corollary.modules.tuning import MAX_READS_KEPT
 from corollary.program.compile import CompiledRule
@@ -187,37 +196,55 @@ class Lists(Module):
         return found
 
     def _read_anew(self, facts: TripleIndex) -> Candidates:
-        """As ``_read``. Cost: O(cells), some of it in Python."""
-        firsts = _successors(facts, self._first)
+        """As ``_read``. Cost: O(cells); the paths are followed in Python."""
+        items = _successors(facts, self._first)
         rests = _successors(facts, self._rest)
-        found: Candidates = {}
+        heads: list[int] = []
+        names: list[int] = []
+        cells: list[int] = []
+        lengths: list[int] = []
         for head in self._heads(facts, rests):
-            for cells in self._readings(head, firsts, rests):
-                self.lengths.add(len(cells))
-                extend(found, self._facts(head, cells, firsts))
-        return {predicate: [np.concatenate(parts)] for predicate, parts in found.items()}
+            for way in self._readings(head, items, rests):
+                heads.append(head)
+                names.append(self._name(head, way))
+                cells += way
+                lengths.append(len(way))
+        self.lengths.update(lengths)
+        found = self._facts(
+            facts, *(np.array(c, np.uint32) for c in (heads, names, cells)), np.array(lengths)
+        )
+        return {predicate: [keys] for predicate, keys in found if keys.size}
 
-    def _facts(self, head: int, cells: tuple[int, ...], firsts: Mapping[int, list[int]]) -> Candidates:
-        """The facts of one reading of a list."""
-        reading, encode = self._name(head, cells), self._dictionary.encode
-        values = [firsts[cell] for cell in cells]
-        items = np.array([item for items in values for item in items], np.uint32)
-        ordered = np.sort(items)
-        repeated = distinct_of_sorted(ordered[1:][ordered[1:] == ordered[:-1]])
-        found = {
-            self._reading: _beside(head, [reading]),
-            self._cell: _beside(reading, cells),
-            self._member: _beside(head, items),
-            self._repeated: _beside(head, repeated),
-        }
-        is_long = self._max_short is not None and len(cells) > self._max_short
-        if is_long:
-            found[self._long] = found[self._reading]
-        if self._numbers_long or not is_long:
-            found[encode(f"LIST_{len(cells)}")] = found[self._reading]
-            for position, numbered in enumerate(values, 1):
-                found[encode(f"ITEM_{position}")] = _beside(reading, numbered)
-        return {predicate: [keys] for predicate, keys in found.items() if keys.size}
+    def _facts(
+        self, facts: TripleIndex, heads: Column, names: Column, cells: Column, lengths: Rows
+    ) -> Iterator[tuple[int, Keys]]:
+        """The facts of the virtual relations, for readings with their heads, names and lengths.
+
+        ``cells`` are those of all readings, one after the other.
+        """
+        if not heads.size:
+            return
+        encode = self._dictionary.encode
+        readings = np.repeat(np.arange(heads.size), lengths)
+        positions = np.arange(cells.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        rows, items = facts.relation(self._first).objects_of(cells)
+        of_items = readings[rows]
+        yield self._reading, pack(heads, names)
+        yield self._cell, pack(names[readings], cells)
+        yield self._member, pack(heads[of_items], items)
+        ordered = sort_keys(pack(of_items.astype(np.uint32), items))
+        twice = distinct_of_sorted(ordered[1:][ordered[1:] == ordered[:-1]])
+        yield self._repeated, pack(heads[firsts(twice)], seconds(twice))
+        is_long = lengths > (np.inf if self._max_short is None else self._max_short)
+        yield self._long, pack(heads[is_long], names[is_long])
+        numbered = np.ones(heads.size, np.bool_) if self._numbers_long else ~is_long
+        of_length = grouped(lengths[numbered].astype(np.uint32), pack(heads[numbered], names[numbered]))
+        for length, keys in of_length:
+            yield encode(f"LIST_{length}"), keys
+        chosen = numbered[of_items]
+        at = positions[rows[chosen]].astype(np.uint32)
+        for position, keys in grouped(at, pack(names[of_items[chosen]], items[chosen])):
+            yield encode(f"ITEM_{position + 1}"), keys
 
     def _name(self, head: int, cells: tuple[int, ...]) -> int:
         """The id of a reading, which ``cells`` remembers. The first reading of a list has the list's id."""
@@ -308,11 +335,6 @@ def _has_cycle(head: int, rests: Mapping[int, list[int]]) -> bool:
         if further[tried] not in done:
             path.append(further[tried])
     return False
-
-
-def _beside(subject: int, objects: Sequence[int] | Column) -> Keys:
-    """The facts of one subject, packed."""
-    return np.array(objects, np.uint64) | np.uint64(subject << 32)
 
 
 def _successors(facts: TripleIndex, predicate: int) -> dict[int, list[int]]:
