@@ -210,9 +210,8 @@ class Lists(Module):
                 cells += way
                 lengths.append(len(way))
         self.lengths.update(lengths)
-        found = self._facts(
-            facts, *(np.array(c, np.uint32) for c in (heads, names, cells)), np.array(lengths)
-        )
+        starts, readings, ways = (np.array(column, np.uint32) for column in (heads, names, cells))
+        found = self._facts(facts, starts, readings, ways, np.array(lengths, np.int64))
         return {predicate: [keys] for predicate, keys in found if keys.size}
 
     def _facts(

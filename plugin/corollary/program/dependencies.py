@@ -147,7 +147,7 @@ def _rule_edges(rule: CompiledRule, tables: Tables, rdf_type: int, known: set[No
     """
     size, columns = tables(rule)
     if rule.along is not None and known is not None:
-        size, columns = _whole_lists(rule, columns, rdf_type, known)
+        size, columns = _whole_lists(rule, size, columns, rdf_type, known)
     if not size:
         return
     positive = [*rule.atoms, *(a for g in rule.groupings for a in g.atoms)]
@@ -173,21 +173,24 @@ def _rule_edges(rule: CompiledRule, tables: Tables, rdf_type: int, known: set[No
 
 
 def _whole_lists(
-    rule: CompiledRule, columns: Mapping[int, Column], rdf_type: int, known: set[Node]
+    rule: CompiledRule, size: int, columns: Mapping[int, Column], rdf_type: int, known: set[Node]
 ) -> tuple[int, Mapping[int, Column]]:
-    """The rows of a family over long lists with ``known`` nodes for an item of every cell of the list."""
+    """The rows of a family over long lists whose list has, in every cell, an item with ``known`` nodes."""
     assert rule.along is not None
-    reading, cell = rule.atoms[rule.along.cell].s, rule.atoms[rule.along.cell].o
-    if cell not in columns:  # items are no classes or properties: all cells have the same nodes
-        return 1, columns
-    size = columns[cell].size
+    cell, _, item = rule.atoms[rule.along.first].terms
+    if cell not in columns or item not in columns:
+        return size, columns  # the nodes are the same for all items
     nodes = np.sort(np.array([*known, *OPEN_NODES], np.int64))
     is_known = np.ones(size, np.bool_)
     for atom in (rule.atoms[i] for i in rule.along.inside):
         is_known &= among(_column(atom, columns, size, rdf_type, READ_CLASS, READ_PROPERTY), nodes)
-    of_cell = pack(columns[reading], columns[cell])
+    list_of = np.zeros(size, np.uint32)  # numbers the lists: the values of all variables outside
+    for variable in {v for atom in rule.atoms[: rule.along.cell] for v in atom.variables} & columns.keys():
+        keys = pack(list_of, columns[variable])
+        list_of = np.searchsorted(distinct(keys), keys).astype(np.uint32)
+    of_cell = pack(list_of, columns[cell])
     is_missing = ~among(of_cell, distinct(of_cell[is_known]))
-    rows = is_known & ~among(columns[reading], distinct(columns[reading][is_missing]))
+    rows = is_known & ~among(list_of, distinct(list_of[is_missing]))
     return int(np.count_nonzero(rows)), {variable: column[rows] for variable, column in columns.items()}
 
 
