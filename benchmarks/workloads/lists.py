@@ -3,7 +3,8 @@
 One ontology for each construct: one list, and the few individuals for whom its rule fires. Each is
 materialised, with its inconsistencies; then the rdf:first of the middle cell is removed and added back. A
 construct's time should grow as its list does: ten times the members take at most ``MOST_GROWTH`` times as
-long. Times below ``LEAST_SECONDS`` are mostly the cost of starting, and are not compared.
+long: more than ten, because 100,000 members do not fit into the caches, but far from the hundred of quadratic
+work. Times below ``LEAST_SECONDS`` are mostly the cost of starting, and are not compared.
 
 Two shapes of data: in most ontologies every member is a class or property of its own; in ``chain of one`` all
 members are one property. A list of 70 in a larger ontology (``university``) should cost nothing: it is
@@ -30,7 +31,7 @@ from corollary.terms.dictionary import TermDictionary
 NAME = "lists"
 TITLE = "constructs over lists of up to 100,000 members"
 
-MOST_GROWTH = 15.0
+MOST_GROWTH = 25.0
 MOST_SECONDS = {10_000: 1.0, 100_000: 10.0}
 MOST_OVER_NO_LIST = 1.5
 LEAST_SECONDS = 0.05
