@@ -169,7 +169,20 @@ class Checker:
         return self._is_told(fact) if is_virtual(fact[1]) else self.constants(fact) in self.facts.all
 
     def _is_told(self, fact: Ids) -> bool:
-        return self._result.index.relation(fact[1]).has(fact[0], fact[2])
+        """Whether a virtual fact holds; LIST_n and ITEM_i are not derived for long lists."""
+        subject, predicate, value = fact
+        name, _, number = self._decode(predicate).partition("_")
+        told, encode = self._result.index.relation, self._result.dictionary.encode
+        if name == "LIST":
+            return told(encode("READING")).has(subject, value) and len(self._result.cells[value]) == int(
+                number
+            )
+        if name == "ITEM":
+            cell = self._result.cells[subject][int(number) - 1]
+            return told(encode("CELL")).has(subject, cell) and told(encode(constant_text(FIRST))).has(
+                cell, value
+            )
+        return told(predicate).has(subject, value)
 
     def _id(self, term: object, values: dict[Variable, int]) -> int:
         if isinstance(term, Variable):

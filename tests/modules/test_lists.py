@@ -281,3 +281,27 @@ def test_a_circle_does_not_grow_with_other_lists() -> None:
     ]
     found = Readings([[*facts, *list_facts([item("b")] * 50, "other")]], [HAS])
     assert found.module.lengths == {1}
+
+
+@pytest.mark.parametrize(
+    "more", [[], [(BlankNode("l4999"), REST, BlankNode("l0"))]], ids=["two ends", "a circle"]
+)
+def test_a_long_list_whose_last_cell_has_two_rests(more: list[Fact]) -> None:
+    """The paths share their cells: they are not copied at each step."""
+    items = [item(f"i{number}") for number in range(5_000)]
+    end = (BlankNode("l4999"), REST, BlankNode("end"))
+    facts = [
+        (item("s"), HAS, BlankNode("l0")),
+        *list_facts(items),
+        end,
+        *cell(BlankNode("end"), item("z"), NIL),
+    ]
+    found = Readings([facts + more], [HAS])
+    assert found.module.lengths == {5_000, 5_001}
+    assert len(found.ids("MEMBER")) == 5_001
+
+
+def test_a_long_list_without_an_item_in_the_middle() -> None:
+    facts = [(item("s"), HAS, BlankNode("l0")), *list_facts(item(f"i{number}") for number in range(5_000))]
+    del facts[2_500]
+    assert not Readings([facts], [HAS]).module.lengths

@@ -16,6 +16,7 @@ from corollary.evaluate.assignment import REASONS, Assignment
 from corollary.evaluate.engine import Engine, tables
 from corollary.evaluate.fixpoint import Progress
 from corollary.evaluate.inconsistency import Inconsistency, clashes
+from corollary.evaluate.pairs_of_items import constraint_plan
 from corollary.evaluate.suspension import Suspended, suspended_rules
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import run, sizes
@@ -24,7 +25,6 @@ from corollary.language import Program, Rule
 from corollary.modules import registry
 from corollary.modules.module import ModuleRejectsRule
 from corollary.modules.semi_naive import viable
-from corollary.plan.delta_plans import full_plan
 from corollary.plan.explain import Explanation, explain
 from corollary.plan.steps import Age
 from corollary.program.compiled_program import CompiledProgram
@@ -101,7 +101,7 @@ class Materialisation:
         count = 0
         for rule in self.compiled.rules:
             if not rule.heads and viable(rule, self.index):
-                plan = full_plan(rule, sizes(self.index))
+                plan = constraint_plan(rule, self.index, self._context)
                 batch = run(plan, {Age.ALL: self.index}, rule, self._context)
                 listed, number = clashes(rule, self.compiled.written(rule), batch, self.dictionary)
                 found += listed

@@ -12,3 +12,7 @@ this many facts for each fact that may be lost. Otherwise a deletion strategy fo
 
 MAX_CLASHES_LISTED = 1000
 """Clashes of one constraint that are listed. Further ones are only counted."""
+
+MIN_PAIRS_BY_DATA = 1 << 16
+"""Pairs of items. A constraint with PAIR over lists with more pairs than this, and than there are facts, is
+joined from item to item by data. Joining the pairs takes 0.1 µs for each."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -104,15 +105,37 @@ def _join_bound_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch
         return _join_relation(batch, atom, facts.relation(int(predicates[0])))
     order = order_of(predicates)
     ordered = predicates[order]
-    cuts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
-    parts = []
-    for rows in np.split(order, cuts):
+    cuts = (np.flatnonzero(ordered[1:] != ordered[:-1]) + 1).tolist()
+    groups = [order[start:end] for start, end in pairwise((0, *cuts, order.size))]
+    s, o = (batch.column(term) if batch.knows(term) else None for term in (atom.s, atom.o))
+    if s is None and o is None:
+        parts = [
+            _join_relation(batch.take(rows), atom, facts.relation(int(predicates[rows[0]])))
+            for rows in groups
+        ]
+        return concatenate([part for part in parts if part.size])
+    # the rows of the batch that match, and what they match
+    found: list[Rows] = []
+    values: list[Column] = []
+    for rows in groups:
         relation = facts.relation(int(predicates[rows[0]]))
-        if len(relation):
-            part = _join_relation(batch.take(rows), atom, relation)
-            if part.size:
-                parts.append(part)
-    return concatenate(parts)
+        if not len(relation):
+            continue
+        if s is not None and o is not None:
+            found.append(rows[relation.contains(pack(s[rows], o[rows]))])
+            continue
+        if s is not None:
+            matches, value = relation.objects_of(s[rows])
+        elif o is not None:
+            matches, value = relation.subjects_of(o[rows])
+        found.append(rows[matches])
+        values.append(value)
+    if not found:
+        return Batch.none()
+    joined = batch.take(np.concatenate(found))
+    if values:
+        joined.columns[atom.s if s is None else atom.o] = np.concatenate(values)
+    return joined
 
 
 def _join_open_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:

@@ -1,6 +1,7 @@
 """The run-time state of plans. Rules and plans are immutable; any number of contexts may use them.
 
-Invariant: a context holds caches only. Dropping an entry costs time and changes no result.
+Invariant: apart from ``readings``, a context holds caches only. Dropping an entry costs time and changes no
+result.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ class ExecutionContext:
 
     def __init__(self, dictionary: TermDictionary) -> None:
         self.dictionary = dictionary
+        self.readings: dict[int, tuple[int, ...]] = {}
+        """The cells of each reading of an RDF list, in their order. The list module writes it."""
         self._answers: WeakKeyDictionary[Condition, Answers] = WeakKeyDictionary()
         self._groups: WeakKeyDictionary[Grouping, LastGroups] = WeakKeyDictionary()
 

@@ -20,3 +20,18 @@ facts than this for each of these groups."""
 MAX_GUARD_FANOUT = 4
 """Rows that a guard probe may return on average per distinct predicate or class. With more, the direct plan
 is run."""
+
+MAX_ROWS_OF_CELLS = 1 << 20
+"""Rows. Bindings are joined with so many cells of long lists at a time, unless there are more bindings."""
+
+MAX_TABLES_CACHED = 4
+"""Tables of long lists that a rule keeps: maintenance alternates between few sets of facts."""
+
+FACTS_PER_JOIN = 1000
+"""Facts that are joined in about the time of starting one more join."""
+
+MIN_STEPS_TO_SQUARE = 8
+"""Edges. A property that stands in a chain so many times in a row is composed with itself first."""
+
+MAX_PAIRS_OF_POWER = 4
+"""Pairs of nodes in a power of such a property, for each of its facts, or each pair composed so far."""

@@ -44,10 +44,9 @@ class ListReader:
 
     def _of(self, head: int) -> Iterator[int]:
         """The readings of a list."""
-        for length in sorted(self._result.compiled.lengths):
-            predicate = self._result.dictionary.find(f"LIST_{length}")
-            if predicate is not None:
-                yield from self._result.index.relation(predicate).objects(head)
+        predicate = self._result.dictionary.find("READING")
+        if predicate is not None:
+            yield from self._result.index.relation(predicate).objects(head)
 
     def _positions(self, reading: int, item: int) -> list[int]:
         cells = self._result.cells[reading]

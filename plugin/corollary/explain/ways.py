@@ -7,7 +7,7 @@ lower bounds on their costs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -22,12 +22,14 @@ from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import run, sizes
 from corollary.explain.backward import Backward, leading_to
 from corollary.explain.list_proofs import ListReader
+from corollary.explain.list_ways import LongListWays
 from corollary.explain.path_proofs import Paths, Weights
 from corollary.explain.proof import FALSE, Application, Fact, Group, Meaning, Reading
 from corollary.explain.tuning import MAX_MATCHES_SHOWN
 from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.language import Constant, Rule, Term, Variable, parse_constant, substitute
 from corollary.language.variables import substitute_element
+from corollary.modules.list_rules import long_list_rule
 from corollary.plan.delta_plans import full_plan
 from corollary.plan.steps import Age, Join
 from corollary.program.compile import Atom, CompiledRule, Grouping, compile_rule, is_virtual
@@ -57,6 +59,8 @@ class Ways:
         self._program = result.compiled
         self._dictionary = result.dictionary
         self._context = ExecutionContext(result.dictionary)
+        self._context.readings = dict(result.cells)
+        self._long: dict[int, LongListWays] = {}
         self._most = most
         self._lists = ListReader(result)
         self._paths = Paths(result.index, result.explicit, self._weights, detours)
@@ -73,7 +77,10 @@ class Ways:
             enough = self._along_paths(derived, found) if self._most is not None else set()
             others = [fact for fact in derived if fact not in enough]
             for backward in leading_to(self._program, _index_of(derived)):
-                if backward.rule.groupings:
+                if backward.rule.along is not None:
+                    for fact, reason, premises in self._along_lists(backward, derived):
+                        found[fact].append(Way(reason, premises))
+                elif backward.rule.groupings:
                     for fact in derived:
                         found[fact] += self._aggregated(backward, fact)
                 elif self._most is None or not backward.is_closure:
@@ -104,6 +111,9 @@ class Ways:
         for backward in leading_to(self._program, wanted):
             if backward.is_closure or backward.rule.groupings:
                 continue
+            if backward.rule.along is not None:
+                self._weigh_lists(backward, wanted, near, found)
+                continue
             batch = backward.run(self._context, wanted, self._index, self._explicit if near else None)
             if batch.size:
                 _, ends = backward.heads(batch)
@@ -113,6 +123,29 @@ class Ways:
                 for key, count in zip(ends[first].tolist(), inferred[first].tolist(), strict=True):
                     found[key] = min(found.get(key, count + 1), count + 1)
         return found
+
+    def _along_lists(
+        self, backward: Backward, facts: Iterable[Fact]
+    ) -> Iterator[tuple[Fact, Application, tuple[Fact, ...]]]:
+        """The ways by a rule over long lists, as by the rule unrolled for the length of the list."""
+        rule = backward.rule
+        if rule.number not in self._long:
+            form = long_list_rule(rule, self._context)
+            self._long[rule.number] = LongListWays(form, self._program.written(rule), self._inferred_of)
+        for fact in facts:
+            for reason in self._long[rule.number].to(fact, backward.head, self._index, self._most):
+                yield fact, reason, tuple(dict.fromkeys(map(reason.fact, reason.rule.atoms)))
+
+    def _weigh_lists(self, backward: Backward, wanted: TripleIndex, near: bool, found: Weights) -> None:
+        """Lower ``found`` by the ways of a rule over long lists, as ``_weights`` says."""
+        for predicate, relation in wanted.relations():
+            facts = [(key >> 32, predicate, key & 0xFFFFFFFF) for key in relation.keys().tolist()]
+            for (s, _, o), _, premises in self._along_lists(backward, facts):
+                data = [fact for fact in premises if not is_virtual(fact[1])]
+                count = sum(not self._explicit.relation(p).has(s, o) for s, p, o in data)
+                if not (near and count):
+                    key = s << 32 | o
+                    found[key] = min(found.get(key, count + 1), count + 1)
 
     def _along_paths(self, facts: Collection[Fact], found: dict[Fact, list[Way]]) -> set[Fact]:
         """Add the ways by transitivity rules to ``found``: along paths, else by pairs of edges.
@@ -176,8 +209,11 @@ class Ways:
 
     def _inferred(self, rule: CompiledRule, batch: Batch) -> Counts:
         """The number of inferred premises of each row. A fact that matches two atoms counts twice."""
+        return self._inferred_of(rule.atoms, batch)
+
+    def _inferred_of(self, atoms: Iterable[Atom], batch: Batch) -> Counts:
         count = np.zeros(batch.size, np.uint16)
-        for atom in rule.atoms:
+        for atom in atoms:
             if is_virtual(atom.p):
                 continue
             keys = pack(batch.column(atom.s), batch.column(atom.o))

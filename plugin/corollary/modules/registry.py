@@ -6,6 +6,7 @@ from corollary.modules.datatypes import Datatypes
 from corollary.modules.equality import Equality
 from corollary.modules.inclusion import Inclusion
 from corollary.modules.linear import Linear
+from corollary.modules.list_rules import ListRules
 from corollary.modules.lists import Lists
 from corollary.modules.module import Module
 from corollary.modules.semi_naive import OtherRules, SchemaRules
@@ -14,6 +15,7 @@ from corollary.modules.transitive import Transitive
 MODULES: tuple[type[Module], ...] = (
     Lists,
     Datatypes,
+    ListRules,
     Transitive,
     Equality,
     SchemaRules,

@@ -16,6 +16,9 @@ facts with other data first, and with the guards last.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
+
 from corollary.plan.join_order import cost
 from corollary.plan.passes import optimised, order_joins
 from corollary.plan.steps import (
@@ -38,6 +41,21 @@ def full_plan(rule: CompiledRule, size: Size) -> Plan:
     """The plan for all bindings of the body, over all facts."""
     joins = (Join(atom, Age.ALL) for atom in rule.atoms)
     return optimised((*joins, *_others(rule)), PlanContext(rule, size))
+
+
+def plan_with_late_cells(rule: CompiledRule, second_cells: Collection[int], size: Size) -> Plan:
+    """As ``full_plan``, for a rule with PAIR over long lists.
+
+    ``second_cells`` are the positions of CELL(k, d), each followed by [d, rdf:first, y], for a second item.
+
+    The full plan joins the guards first: n² pairs of cells. Here data lead from the first item to the second.
+    """
+    late = [i for cell in second_cells for i in (cell + 1, cell)]
+    by_data = replace(rule, guards=rule.guards - set(late))
+    joins = tuple(Join(atom, Age.ALL) for i, atom in enumerate(rule.atoms) if i not in late)
+    last = (Join(rule.atoms[i], Age.ALL) for i in late)
+    ordered = (*order_joins(joins, PlanContext(by_data, size)), *last)
+    return optimised((*ordered, *_others(rule)), PlanContext(rule, size, ordered))
 
 
 def delta_plan(rule: CompiledRule, trigger: int, size: Size) -> DeltaPlan:

@@ -20,6 +20,8 @@ from corollary.language import (
     Aggregate,
     Bind,
     Builtin,
+    Chain,
+    Each,
     Filter,
     Not,
     Rule,
@@ -85,12 +87,29 @@ class Grouping:
 
 
 @dataclass(frozen=True, slots=True)
+class Along:
+    """The list pattern of a rule over long lists (``language.list_patterns.along``).
+
+    ``long``, ``cell`` and ``first`` are the positions in ``atoms`` of LONG(l, k), CELL(k, c) and
+    [c, rdf:first, x]; ``inside`` are those of the atoms that follow. For EACH these atoms hold for every
+    cell. For CHAIN there is one, the edge, and ``ends`` are the ends of the path.
+    """
+
+    long: int
+    cell: int
+    first: int
+    inside: tuple[int, ...]
+    ends: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
 class CompiledRule:
     """A rule over ids. ``number`` identifies and orders rules; ``guards`` are positions in ``atoms``.
 
     ``guarded`` are the variables of the guards, ``concluded`` those of the heads. ``needs`` are the
     predicates of ``atoms``, ``reads`` those of the body, ``derives`` those of the heads. The rule ``is_open``
-    if ``reads`` or ``derives`` has a variable.
+    if ``reads`` or ``derives`` has a variable. A rule ``along`` long lists has the atoms for one cell, and
+    holds if the list pattern does: for all cells.
     """
 
     number: int
@@ -102,6 +121,7 @@ class CompiledRule:
     negations: tuple[Negation, ...]
     groupings: tuple[Grouping, ...]
     names: tuple[str, ...]
+    along: Along | None = None
     guarded: frozenset[int] = field(init=False, repr=False, compare=False)
     concluded: frozenset[int] = field(init=False, repr=False, compare=False)
     needs: frozenset[int] = field(init=False, repr=False, compare=False)
@@ -156,16 +176,14 @@ Tables = Callable[[CompiledRule], tuple[int, Mapping[int, Column]]]
 def compile_rule(rule: Rule, number: int, dictionary: TermDictionary) -> CompiledRule:
     """Compile a rule; its constants are added to the dictionary.
 
-    Precondition: the rule has no list patterns (``unroll`` replaces them).
+    Precondition: the rule has no list patterns (``unroll`` replaces them), or ``along`` made it.
     """
-    names: list[str] = []
+    names: dict[str, int] = {}
     rdf_type = dictionary.encode(RDF_TYPE_TEXT)
 
     def term(value: Term) -> int:
         if isinstance(value, Variable):
-            if value.name not in names:
-                names.append(value.name)
-            return -1 - names.index(value.name)
+            return -1 - names.setdefault(value.name, len(names))
         return dictionary.encode(constant_text(value))
 
     def atom(element: Triple | Builtin) -> Atom:
@@ -200,10 +218,23 @@ def compile_rule(rule: Rule, number: int, dictionary: TermDictionary) -> Compile
             inside = frozenset(v for a in negated for v in a.variables)
             negations.append(Negation(negated, inside & positive))
     heads = tuple(map(atom, rule.heads))
+    along = _along(rule, term)
     return CompiledRule(
         number, rule, heads, atoms, guard_atoms(atoms, heads, rdf_type), conditions, tuple(negations),
-        groupings, tuple(names),
+        groupings, tuple(names), along,
     )  # fmt: skip
+
+
+def _along(rule: Rule, term: Callable[[Term], int]) -> Along | None:
+    """The list pattern of a rule over long lists; the atoms for one cell come after the pattern."""
+    position = 0
+    for element in rule.body:
+        if isinstance(element, Each | Chain):
+            count = sum(isinstance(e, Triple | Builtin) for e in rule.body)
+            ends = (term(element.start), term(element.end)) if isinstance(element, Chain) else None
+            return Along(position, position + 1, position + 2, tuple(range(position + 3, count)), ends)
+        position += isinstance(element, Triple | Builtin)
+    return None
 
 
 def guard_atoms(atoms: tuple[Atom, ...], heads: tuple[Atom, ...], rdf_type: int) -> frozenset[int]:

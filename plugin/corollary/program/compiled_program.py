@@ -1,6 +1,7 @@
 """A compiled program: its rules over ids, and the predicates and classes that they name.
 
-A rule over whole lists is a template: it is compiled once for every list length in the data. The engine
+A rule over whole lists is a template: it is compiled once for every length of a short list in the data, and
+once for all long lists. The engine
 treats properties and classes differently. So where a variable stands for a property, a rule may need a
 variant with rdf:type in place of the variable (``about_rdf_type``).
 """
@@ -22,12 +23,20 @@ from corollary.language import (
     constant_text,
     substitute,
 )
-from corollary.language.list_patterns import has_list_pattern, list_predicates, unroll, with_cells
+from corollary.language.list_patterns import (
+    MAX_ITEMS_UNROLLED,
+    along,
+    has_list_pattern,
+    has_long_form,
+    list_predicates,
+    unroll,
+    with_cells,
+)
 from corollary.program.compile import CompiledRule, compile_rule
 from corollary.program.edges import OwnEdges
 from corollary.terms.dictionary import TermDictionary
 
-LIST_BUILTINS = frozenset(("MEMBER", "REPEATED", "READING", "CELL"))
+LIST_BUILTINS = frozenset(("MEMBER", "REPEATED", "READING", "CELL", "LONG"))
 VALUE_BUILTINS = frozenset(("VALUE", "ILL_TYPED", "SAME_VALUE", "DIFFERENT_VALUE"))
 
 
@@ -63,9 +72,13 @@ class ProgramChange:
 class CompiledProgram:
     """The rules of a program over the ids of one dictionary."""
 
-    def __init__(self, program: Program, dictionary: TermDictionary) -> None:
-        """Compile the rules. Raises what ``check`` raises if the program is unsafe."""
+    def __init__(self, program: Program, dictionary: TermDictionary, *, unrolls_all: bool = False) -> None:
+        """Compile the rules. Raises what ``check`` raises if the program is unsafe.
+
+        With ``unrolls_all``, list templates are unrolled for long lists, too.
+        """
         check(program)
+        self.max_unrolled = None if unrolls_all else MAX_ITEMS_UNROLLED
         self.source = program
         self._builtins = _builtins(program)
         self.dictionary = dictionary
@@ -79,16 +92,25 @@ class CompiledProgram:
         self._take(program)
 
     def _take(self, rules: Iterable[Rule]) -> list[CompiledRule]:
-        """Compile rules and append them to ``rules``; a list template once for every known length but 0."""
+        """Compile rules and append them to ``rules``; a list template for every known length but 0."""
         new: list[CompiledRule] = []
         for rule in rules:
             if has_list_pattern(rule):
                 self._templates.append(rule)
-                new += [self._compile(unroll(rule, n), rule) for n in sorted(self._lengths) if n]
+                forms = dict.fromkeys(self._form(rule, length) for length in sorted(self._lengths) if length)
+                new += [self._of_form(rule, form) for form in forms]
             else:
                 new.append(self._compile(with_cells(rule), rule))
         self.rules += new
         return new
+
+    def _form(self, rule: Rule, length: int) -> int | None:
+        """The length that a template is unrolled for, given that of a list; None: the form for long lists."""
+        most = self.max_unrolled
+        return length if most is None or length <= most or not has_long_form(rule) else None
+
+    def _of_form(self, rule: Rule, form: int | None) -> CompiledRule:
+        return self._compile(along(rule) if form is None else unroll(rule, form), rule)
 
     def _compile(self, rule: Rule, origin: Rule) -> CompiledRule:
         self._origins[self._count] = origin
@@ -136,15 +158,22 @@ class CompiledProgram:
 
     def unroll(self, lengths: Iterable[int]) -> list[CompiledRule]:
         """Compile the list templates for new lengths. Returns the new rules, which ``rules`` has, too."""
-        new = [
-            self._compile(unroll(rule, length), rule)
-            for length in sorted(set(lengths) - self._lengths)
-            if length
-            for rule in self._templates
-        ]
+        new: list[CompiledRule] = []
+        known = {(rule, self._form(rule, length)) for rule in self._templates for length in self._lengths}
+        for length in sorted(set(lengths) - self._lengths):
+            for rule in self._templates if length else ():
+                form = self._form(rule, length)
+                if (rule, form) not in known:
+                    known.add((rule, form))
+                    new.append(self._of_form(rule, form))
         self._lengths |= set(lengths)
         self.rules += new
         return new
+
+    @property
+    def unrolls_long_lists(self) -> bool:
+        """Whether a template is unrolled for lists with more than ``max_unrolled`` items, too."""
+        return self.max_unrolled is None or not all(map(has_long_form, self._templates))
 
     def about_rdf_type(self, rule: CompiledRule, variables: Iterable[int]) -> list[CompiledRule]:
         """One variant of the rule per variable, with rdf:type in its place. Constants are skipped.

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from corollary.closure.strong_components import compressed
 from corollary.columns import FIRST_VIRTUAL, TripleIndex
+from corollary.columns.pairs import among, distinct, pack
 from corollary.kernels.graph import strong_components
 from corollary.kernels.sorted import Column
 from corollary.language import RDF
@@ -145,6 +146,8 @@ def _rule_edges(rule: CompiledRule, tables: Tables, rdf_type: int, known: set[No
     ``known`` nodes have facts, or are derived by a live instance. Open nodes count as known.
     """
     size, columns = tables(rule)
+    if rule.along is not None and known is not None:
+        size, columns = _whole_lists(rule, size, columns, rdf_type, known)
     if not size:
         return
     positive = [*rule.atoms, *(a for g in rule.groupings for a in g.atoms)]
@@ -167,6 +170,28 @@ def _rule_edges(rule: CompiledRule, tables: Tables, rdf_type: int, known: set[No
                     continue
                 is_negative = position >= len(positive) or position in aggregated
                 yield Edge(source, target, rule, is_negative)
+
+
+def _whole_lists(
+    rule: CompiledRule, size: int, columns: Mapping[int, Column], rdf_type: int, known: set[Node]
+) -> tuple[int, Mapping[int, Column]]:
+    """The rows of a family over long lists whose list has, in every cell, an item with ``known`` nodes."""
+    assert rule.along is not None
+    cell, _, item = rule.atoms[rule.along.first].terms
+    if cell not in columns or item not in columns:
+        return size, columns  # the nodes are the same for all items
+    nodes = np.sort(np.array([*known, *OPEN_NODES], np.int64))
+    is_known = np.ones(size, np.bool_)
+    for atom in (rule.atoms[i] for i in rule.along.inside):
+        is_known &= among(_column(atom, columns, size, rdf_type, READ_CLASS, READ_PROPERTY), nodes)
+    list_of = np.zeros(size, np.uint32)  # numbers the lists: the values of all variables outside
+    for variable in {v for atom in rule.atoms[: rule.along.cell] for v in atom.variables} & columns.keys():
+        keys = pack(list_of, columns[variable])
+        list_of = np.searchsorted(distinct(keys), keys).astype(np.uint32)
+    of_cell = pack(list_of, columns[cell])
+    is_missing = ~among(of_cell, distinct(of_cell[is_known]))
+    rows = is_known & ~among(list_of, distinct(list_of[is_missing]))
+    return int(np.count_nonzero(rows)), {variable: column[rows] for variable, column in columns.items()}
 
 
 def row_of(edge: Edge, size: int, columns: Mapping[int, Column], rdf_type: int) -> int | None:

@@ -4,11 +4,14 @@
     LIST_n(l, k)    k is a reading of l with n items
     ITEM_i(k, x)    x is item number i of k, from 1
     CELL(k, c)      c is a cell of k
+    LONG(l, k)      k is a reading of l with more than ``MAX_ITEMS_UNROLLED`` items
 
 ``EACH`` and ``CHAIN`` match lists of any length: a rule with one of them is unrolled once for each length n
-that occurs in the data, with ``LIST_n`` and ``ITEM_i``. ``PAIR`` does not depend on the length: it becomes
-``READING`` and two different ``CELL`` atoms, whose rdf:first values are the items. Virtual relations are
-maintained like all others.
+that occurs in the data, with ``LIST_n`` and ``ITEM_i``. An unrolled rule has n atoms, and its plans cost more
+than n steps. So long lists have one further form of the rule, for all lengths (``along``): it reads the cells
+of the list one by one, and the module that evaluates it demands all cells. ``PAIR`` does not depend on the
+length: it becomes ``READING`` and two different ``CELL`` atoms, whose rdf:first values are the items. Virtual
+relations are maintained like all others.
 """
 
 from __future__ import annotations
@@ -34,10 +37,40 @@ from corollary.language.variables import substitute_element, variables
 
 FIRST = IRI(RDF + "first")
 
+MAX_ITEMS_UNROLLED = 8
+"""Items. Rules over longer lists are not unrolled, if they have a form for long lists (``has_long_form``)."""
+
 
 def has_list_pattern(rule: Rule) -> bool:
     """Whether the rule has to be unrolled for each list length."""
     return any(isinstance(element, Each | Chain) for element in rule.body)
+
+
+def has_long_form(rule: Rule) -> bool:
+    """Whether ``along`` applies to a rule: a head, one ``Each`` or ``Chain``, and else atoms and filters."""
+    patterns = sum(isinstance(element, Each | Chain) for element in rule.body)
+    plain = (isinstance(element, Each | Chain | Triple | Builtin | Filter) for element in rule.body)
+    return bool(rule.heads) and patterns == 1 and all(plain)
+
+
+def along(rule: Rule) -> Rule:
+    """The rule for long lists: the pattern, and after it the atoms for one cell of the list.
+
+    Precondition: ``has_long_form``. The atoms alone would be satisfied by *some* cell.
+    Example: ``EACH ?d IN ?l ([?y, a, ?d])`` is followed by
+    ``LONG(?l, ?k), CELL(?k, ?c), [?c, rdf:first, ?d], [?y, a, ?d]``, and ``CHAIN(?l, ?x, ?y)`` by
+    ``LONG(?l, ?k), CELL(?k, ?c), [?c, rdf:first, ?p], [?u, ?p, ?v]``.
+    """
+    pattern = next(element for element in rule.body if isinstance(element, Each | Chain))
+    reading, cell, item, start, end = map(Variable, _unused(rule, "list", "cell", "item", "from", "to"))
+    atoms: tuple[Triple, ...] = (Triple(start, item, end),)
+    if isinstance(pattern, Each):
+        item, atoms = pattern.item, pattern.atoms
+    others = (element for element in rule.body if element is not pattern)
+    cells = (Builtin("LONG", (pattern.list, reading)), Builtin("CELL", (reading, cell)))
+    return Rule(
+        rule.heads, (*others, pattern, *cells, Triple(cell, FIRST, item), *atoms), rule.name, rule.span
+    )
 
 
 def unroll(rule: Rule, length: int) -> Rule:

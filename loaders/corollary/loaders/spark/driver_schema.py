@@ -43,7 +43,7 @@ class DriverSchema:
     @staticmethod
     def of(source: Program, dictionary: TermDictionary) -> DriverSchema:
         """The schema of a program; independent of the lists in the data."""
-        program = CompiledProgram(source, dictionary)
+        program = CompiledProgram(source, dictionary, unrolls_all=True)
         program.unroll((1,))
         rules = [rule for rule in program.rules if rule.heads and rule.source.body]
         closed = {closed_predicate(rule) for rule in rules}

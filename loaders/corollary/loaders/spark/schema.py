@@ -85,7 +85,7 @@ class Schema:
         """``lengths`` are the lengths of lists that rules are unrolled for from the start."""
         self.border = border
         self._context = ExecutionContext(border.dictionary)
-        self.compiled = CompiledProgram(program, border.dictionary)
+        self.compiled = CompiledProgram(program, border.dictionary, unrolls_all=True)
         self.compiled.unroll(lengths)
         self.region = DriverSchema.of(program, border.dictionary)
         border.settle_all()
