@@ -58,6 +58,15 @@ class MaintainedClosure:
         return self.external if self._edges is None else self._edges
 
     @property
+    def remaining(self) -> Relation:
+        """S without the facts deleted in this transaction."""
+        return self.external.minus(self._deleted)
+
+    def make_internal(self, facts: Keys) -> None:
+        """Facts of S are not external any more. Precondition: R is the closure of the others, too; E = S."""
+        self.external = self.external.minus(facts)
+
+    @property
     def paths(self) -> Paths:
         """S ∘ E*."""
         return Paths(self.edges, None if self._edges is None else self.external, self.symmetric)

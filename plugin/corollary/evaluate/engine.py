@@ -19,6 +19,7 @@ from corollary.columns import Candidates, Delta, TripleIndex
 from corollary.columns.pairs import Pairs, union
 from corollary.evaluate.assignment import FACT, Assignment, ModuleAssignment
 from corollary.evaluate.fixpoint import Fixpoint, Progress
+from corollary.evaluate.precedence import KnownPrecedence, Precedence, precedence_of
 from corollary.evaluate.rule_modules import RuleModules
 from corollary.evaluate.tuning import MAX_FACTS_PER_LOST_FACT, MAX_LATE_FACTS_LISTED
 from corollary.execute.batches import Batch, join
@@ -85,6 +86,7 @@ class Engine:
         self.schema_modules: tuple[Module, ...] = ()
         self._adding: list[Module] = []
         self._closing: list[Module] = []
+        self._precedence: KnownPrecedence | None = None
         index = explicit.snapshot()
         stated: Candidates = {}
         for rule in compiled.rules:
@@ -126,6 +128,16 @@ class Engine:
         waiting = 0 if strata is None else len(self.strata) - strata
         self.fixpoint.run(self._take_new_rules, waiting)
         self.schema_depends_on_data |= self._closes_schema()
+
+    def precedence(self, facts: TripleIndex) -> Precedence:
+        """The precedence of predicates over ``facts``. Computed again if rules, schema or predicates changed."""
+        known, assignments = self._precedence, self.assignments
+        guards, predicates = self.schema.of(facts), facts.all_predicates()
+        if known is None or not known.holds_for(assignments, guards, predicates):
+            found = precedence_of(assignments, facts, tables(self.context, facts), self.schema.predicates)
+            known = KnownPrecedence(found, tuple(assignments), guards, frozenset(predicates))
+            self._precedence = known
+        return known.precedence
 
     # Changes of the program
 

@@ -23,6 +23,7 @@ from corollary.columns import NOTHING, Delta, TripleIndex
 from corollary.columns.pairs import distinct, firsts
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
+from corollary.evaluate.precedence import Precedence
 from corollary.kernels.sorted import Keys
 from corollary.maintain.cost_model import TOO_MANY_DELETIONS, most_deletions
 from corollary.maintain.layers import SCHEMA
@@ -39,7 +40,12 @@ EXPLICIT, PROOFS = "explicit", "proofs"
 
 
 class LayerDeletion(Protocol):
-    """A strategy on one layer. ``proved`` facts are not deleted; their set may grow."""
+    """A strategy on one layer. ``proved`` facts are not deleted; their set may grow.
+
+    With an ``order``, candidates are decided level by level.
+    """
+
+    order: Precedence | None
 
     @property
     def proved(self) -> TripleIndex:
@@ -177,8 +183,9 @@ class Transaction:
     def _delete(self, layer: int, stratum: StratumChange | None) -> None:
         """Delete the facts of a layer that do not follow from the remaining facts.
 
-        Two steps alternate until no candidates are left: the strategy decides about the candidates, and the
-        modules overdelete by the deleted facts.
+        Two steps alternate until no candidates are left: the strategy decides about the candidates (of the
+        least level), and the modules overdelete by the deleted facts. ``named`` has the candidates that each
+        module overdeleted, by its number.
         """
         if not self._work.has_candidates(layer) and not self._pending:
             return
@@ -191,14 +198,15 @@ class Transaction:
             staying += [self._work.request.explicit, self._engine.axioms]
         named: dict[int, Delta] = {}
         while True:
-            candidates = self._work.dequeue_candidates(layer)
+            candidates = self._work.dequeue_candidates(layer, strategy.order)
             if candidates:
-                self._apply_deletions(layer, named, candidates, strategy, deleted)
+                now = {number: facts & candidates for number, facts in named.items()}
+                named = {number: facts - candidates for number, facts in named.items()}
+                self._apply_deletions(layer, now, candidates, strategy, deleted)
             if stratum is not None and stratum.is_truncated:
                 self._forget_pending()
-            if not self._pending:
+            if not self._pending and not self._work.has_candidates(layer):
                 break
-            named = {}
             for number, module in enumerate(self._modules):
                 if number not in self._pending:
                     continue
@@ -208,7 +216,8 @@ class Transaction:
                     found = Delta.gathered(module.overdelete(facts, recent, strategy.proved))
                     for known in (deleted, self._work.deleted, *staying):
                         found -= known
-                    named[number] = self._work.enqueue_candidates(found, layer)
+                    found = self._work.enqueue_candidates(found, layer)
+                    named[number] = named.get(number, NOTHING) | found
         if deleted.all_predicates():
             self._commit(layer, Delta.of(deleted), strategy)
 
@@ -227,9 +236,7 @@ class Transaction:
         """
         stage = self._layers.name(layer)
         with self._report.timed(stage, PROOFS if named else EXPLICIT) as line:
-            unproved = strategy.unproved(candidates)
-            if named:  # the first candidates of a layer are known to be in I
-                unproved &= self._index
+            unproved = strategy.unproved(candidates) & self._index
             strategy.charge(len(unproved))
             if self._layers.split(unproved).keys() - {layer}:
                 raise LayerOrderViolated(BACKWARD)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from corollary.columns import NOTHING, Delta, TripleIndex
 from corollary.evaluate.engine import Engine
+from corollary.evaluate.precedence import Precedence
 from corollary.maintain.cost_model import TOO_MANY_DELETIONS, most_checks, most_deletions
 from corollary.maintain.layers import DATA, SCHEMA, Layers
 from corollary.maintain.report import Report
@@ -79,9 +80,14 @@ class Workspace:
             self._candidates[found] = self._candidates.get(found, NOTHING) | part
         return NOTHING if layer is None else parts.get(layer, NOTHING)
 
-    def dequeue_candidates(self, layer: int) -> Delta:
-        """Remove and return the candidates of a layer."""
-        return self._candidates.pop(layer, NOTHING)
+    def dequeue_candidates(self, layer: int, order: Precedence | None = None) -> Delta:
+        """Remove and return the candidates of a layer; with ``order``, only those of the least level."""
+        found = self._candidates.pop(layer, NOTHING)
+        if order is not None and found:
+            found, later = order.first(found)
+            if later:
+                self._candidates[layer] = later
+        return found
 
     def proved_at_first(self, layer: int, *, with_schema: bool = False) -> TripleIndex:
         """The facts proved when a layer begins: E, axioms, and ``concluded`` facts of the layer.

@@ -22,6 +22,7 @@ from typing import ClassVar, Protocol
 
 from corollary.columns import Candidates, Delta, Pairs, Relation, TripleIndex
 from corollary.execute.context import ExecutionContext
+from corollary.kernels.sorted import Keys
 from corollary.language import Rule
 from corollary.modules.rule_set import RuleSet
 from corollary.program.compile import CompiledRule
@@ -218,6 +219,21 @@ class Module(Protocol):
         ``proved``, alone (the paper's lower bound) or with the other premises of the instance, may be left
         out. There is no upper bound: the caller proves every returned fact, or deletes and rederives it.
         """
+
+    def external(self, predicate: int) -> Relation | None:
+        """For a predicate that the module closes: the facts that are external, with certainty.
+
+        Some external facts may be missing; without those, the closure of the others is the same. None if the
+        module does not know. Facts of earlier answers of ``overdelete`` in this transaction are left out.
+        """
+        return None
+
+    def make_internal(self, predicate: int, facts: Keys | None) -> None:
+        """Some facts hold, but are no longer external; None: any facts of the predicate, it is not known which.
+
+        Precondition: the facts follow from the other external facts of the predicate by the own rules.
+        """
+        return
 
     @abstractmethod
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:

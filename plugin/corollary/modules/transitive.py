@@ -27,7 +27,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 
 from corollary.closure.maintained import MaintainedClosure
-from corollary.columns import Candidates, TripleIndex
+from corollary.columns import Candidates, Relation, TripleIndex
 from corollary.columns.pairs import Pairs, firsts, seconds, union
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
@@ -71,6 +71,7 @@ class Transitive(Module):
         self._rdf_type = rdf_type
         self._closures: dict[int, MaintainedClosure] = {}
         self._unclosed: set[int] = set()  # closed anew in the next turn; until then as before a rule came
+        self._certain: set[int] = set()  # of these, all facts in ``external`` are external
         self._waiting = False
 
     @classmethod
@@ -160,6 +161,7 @@ class Transitive(Module):
         affected = closed & ((closed - rows) | changed)
         for predicate in affected:
             del self._closures[predicate]
+            self._certain.discard(predicate)
             if predicate in rows:
                 self._closures[predicate] = MaintainedClosure(
                     facts.relation(predicate), symmetric=predicate in self._symmetric
@@ -230,6 +232,18 @@ class Transitive(Module):
                 candidates[predicate] = [self._derived(predicate, union(paths, near))]
         return candidates
 
+    def external(self, predicate: int) -> Relation | None:
+        """The external facts of a closed predicate that were not deleted; None if some may be internal by now."""
+        is_known = predicate in self._certain and predicate in self._closures
+        return self._closures[predicate].remaining if is_known else None
+
+    def make_internal(self, predicate: int, facts: Keys | None) -> None:
+        """Paths over other external facts explain these facts."""
+        if facts is None:
+            self._certain.discard(predicate)
+        elif predicate in self._closures:
+            self._closures[predicate].make_internal(facts)
+
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """The wanted facts of relations with a recent fact that ``facts`` prove."""
         parts = {p: wanted.relation(p) for p in self._closures if len(recent.relation(p))}
@@ -268,6 +282,8 @@ class Transitive(Module):
         if predicate in self._closures:
             new = recent.keys(predicate)
             external = self._closures[predicate].external.plus(new)
+        else:
+            self._certain.add(predicate)
         self._closures[predicate] = MaintainedClosure(external, symmetric=predicate in self._symmetric)
         self._refuse_literals(predicate, external.pairs().keys)
 

@@ -46,6 +46,8 @@ class DRed:
 class DRedLayer:
     """DRed on one layer."""
 
+    order = None
+
     def __init__(self, work: Workspace, layer: int, *, is_limited: bool) -> None:
         self.proved = work.proved_at_first(layer)
         self._work = work

@@ -33,7 +33,7 @@ class Prover:
         ``coming`` are the predicates of Δ⁺: some of their proved facts may not be in I yet.
         """
         self.proved = proved
-        self._known = proved.but_for(coming)
+        self._coming = coming
         self._modules = modules
         self._budget = Budget(budget, "proofs would look at too many facts")
 
@@ -44,6 +44,7 @@ class Prover:
         Returns nothing if all candidates are proved.
         """
         checked = NOTHING
+        known = self.proved.but_for(self._coming)
         wanted = frontier = candidates
         while frontier:
             self._budget.spend(len(frontier))
@@ -54,7 +55,7 @@ class Prover:
                 return NOTHING
             read: Candidates = {}
             for module in self._modules:
-                extend(read, module.premises(frontier, facts, self._known))
+                extend(read, module.premises(frontier, facts, known))
             frontier = (Delta.gathered(read) - self.proved - checked) & facts
         return checked
 

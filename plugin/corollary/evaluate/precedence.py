@@ -1,0 +1,158 @@
+"""The precedence of predicates: the order in which deletions of facts are decided.
+
+The live rules make a graph of predicates: an edge from each predicate that a data atom reads to each that the
+rule derives. Its strongly connected components have levels, such that every edge between components leads to
+a higher level. If no fact of a lower level is to be deleted any more, the facts of the lower levels are final,
+and a proof of a fact of a level ends there.
+
+    [?x, q, ?y] :- [?x, p, ?y] .   p: level 0, final when facts of q are decided, and q: level 1
+    [?x, q, ?z] :- [?x, q, ?y], [?y, q, ?z] .   q depends on itself by this rule alone
+
+Guards do not count: the schema is final before the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from corollary.columns import Delta, TripleIndex
+from corollary.columns.pairs import distinct, firsts, pack, seconds
+from corollary.evaluate.assignment import Assignment
+from corollary.kernels.sorted import Column, Keys
+from corollary.modules.semi_naive import viable
+from corollary.program.compile import Atom, CompiledRule, Tables, is_virtual
+from corollary.program.dependencies import components_of
+
+ANY_READ, ANY_DERIVED = 0xFFFFFFFF, 0xFFFFFFFE
+"""The nodes of atoms whose predicate is a variable that no guard binds."""
+
+LINKS = ""
+"""In place of a module: what links the predicates to these nodes, and to virtual relations."""
+
+
+@dataclass(frozen=True)
+class Precedence:
+    """The level of each predicate. ``recursive`` predicates are in a component with an edge inside.
+
+    ``closed`` predicates are components of their own, all of whose inner edges come from one module: its name.
+    Predicates without a level are in no edge: their facts are explicit, and lead to nothing.
+    """
+
+    levels: Mapping[int, int]
+    recursive: frozenset[int]
+    closed: Mapping[int, str]
+
+    def level(self, predicate: int) -> int:
+        """The level of a predicate, -1 if it is in no edge."""
+        return self.levels.get(predicate, -1)
+
+    def first(self, facts: Delta) -> tuple[Delta, Delta]:
+        """The facts of the least level, and the others. Precondition: there are facts."""
+        least = min(map(self.level, facts.all_predicates()))
+        return (
+            facts.only(lambda predicate: self.level(predicate) == least),
+            facts.only(lambda predicate: self.level(predicate) > least),
+        )
+
+
+@dataclass(frozen=True)
+class KnownPrecedence:
+    """A precedence, and what it was made of: the rules' assignments, their guards, and the predicates."""
+
+    precedence: Precedence
+    assignments: tuple[Assignment, ...]
+    guards: Delta
+    predicates: frozenset[int]
+
+    def holds_for(
+        self, assignments: Collection[Assignment], guards: Delta, predicates: Iterable[int]
+    ) -> bool:
+        """Whether it still holds: fewer predicates make no further rules live."""
+        return (
+            self.predicates.issuperset(predicates)
+            and self.assignments == tuple(assignments)
+            and len(self.guards) == len(guards)
+            and not self.guards - guards
+        )
+
+
+def precedence_of(
+    assignments: Iterable[Assignment], facts: TripleIndex, tables: Tables, schema: Collection[int]
+) -> Precedence:
+    """The precedence by the monotone rules that are live over ``facts``.
+
+    Virtual relations without rules, but for those of the ``schema``, depend on all other predicates.
+    """
+    by_module: dict[str, list[Keys]] = {}
+    derived: set[int] = set()
+    for assignment in assignments:
+        rule = assignment.rule
+        if rule.source.body and rule.heads and rule.is_monotone and viable(rule, facts):
+            edges = _edges(rule, *tables(rule))
+            by_module.setdefault(assignment.module, []).append(edges)
+            derived.update(distinct(seconds(edges)).tolist())
+    predicates = {*facts.all_predicates(), *derived} - {ANY_READ, ANY_DERIVED}
+    virtual = {p for p in predicates if is_virtual(p)} - derived - set(schema)
+    links = [(p, ANY_READ) for p in predicates] + [(ANY_DERIVED, p) for p in predicates]
+    links += [(p, v) for v in virtual for p in predicates - virtual]
+    by_module[LINKS] = [np.array([source << 32 | target for source, target in links], np.uint64)]
+    return _levelled({module: distinct(np.concatenate(parts)) for module, parts in by_module.items()})
+
+
+def _levelled(by_module: Mapping[str, Keys]) -> Precedence:
+    """The precedence by the edges of each module, as packed pairs."""
+    edges = distinct(np.concatenate(tuple(by_module.values())))
+    ends = list(zip(firsts(edges).tolist(), seconds(edges).tolist(), strict=True))
+    component_of = components_of(ends)
+    levels = [0] * (max(component_of.values(), default=-1) + 1)
+    sizes = [0] * len(levels)
+    for component in component_of.values():
+        sizes[component] += 1
+    between = sorted({(component_of[source], component_of[target]) for source, target in ends})
+    for source, target in between:  # in topological order
+        if source != target:
+            levels[target] = max(levels[target], levels[source] + 1)
+    inner = {source for source, target in between if source == target}
+    recursive = {node for node, component in component_of.items() if component in inner}
+    alone = {node for node in recursive if sizes[component_of[node]] == 1}
+    closed: dict[int, str] = {}
+    shared: set[int] = set()
+    for module, keys in by_module.items():
+        loops = keys[firsts(keys) == seconds(keys)]
+        for node in alone.intersection(firsts(loops).tolist()):
+            shared.update({node} & closed.keys())
+            closed[node] = module
+    return Precedence(
+        {node: levels[component] for node, component in component_of.items()},
+        frozenset(recursive),
+        {node: module for node, module in closed.items() if node not in shared},
+    )
+
+
+def _edges(rule: CompiledRule, size: int, columns: Mapping[int, Column]) -> Keys:
+    """The edges of a rule's instances: packed pairs (predicate read, predicate derived)."""
+    if not size:
+        return np.empty(0, np.uint64)
+    found = [np.empty(0, np.uint64)]
+    for head in rule.heads:
+        derived = _column(head, size, columns, ANY_DERIVED)
+        for atom in (rule.atoms[position] for position in rule.data):
+            read = _column(atom, size, columns, ANY_READ)
+            edges = pack(read, derived)
+            if (atom.s, atom.o) == (
+                head.s,
+                head.o,
+            ):  # where both predicates are the same, a fact derives itself
+                edges = edges[(read != derived) | (read == ANY_READ)]
+            found.append(edges)
+    return distinct(np.concatenate(found))
+
+
+def _column(atom: Atom, size: int, columns: Mapping[int, Column], unbound: int) -> Column:
+    """The predicate of an atom in every row of a family's table."""
+    if atom.p < 0:
+        return columns[atom.p] if atom.p in columns else np.full(size, unbound, np.uint32)
+    return np.full(size, atom.p, np.uint32)
