@@ -130,7 +130,7 @@ class Engine:
         self.schema_depends_on_data |= self._closes_schema()
 
     def precedence(self, facts: TripleIndex) -> Precedence:
-        """The precedence of predicates over ``facts``. Computed again if rules, schema or predicates changed."""
+        """The precedence of predicates over ``facts``. Cached until rules, guards or predicates change."""
         known, assignments = self._precedence, self.assignments
         guards, predicates = self.schema.of(facts), facts.all_predicates()
         if known is None or not known.holds_for(assignments, guards, predicates):

@@ -1,9 +1,9 @@
 """The precedence of predicates: the order in which deletions of facts are decided.
 
-The live rules make a graph of predicates: an edge from each predicate that a data atom reads to each that the
-rule derives. Its strongly connected components have levels, such that every edge between components leads to
-a higher level. If no fact of a lower level is to be deleted any more, the facts of the lower levels are final,
-and a proof of a fact of a level ends there.
+The live rules make a graph of predicates: an edge from each predicate that a data atom reads to each that
+the rule derives. Its strongly connected components have levels, such that every edge between components leads
+to a higher level. If no fact of a lower level is to be deleted any more, the facts of the lower levels are
+final, and a proof of a fact of a level ends there.
 
     [?x, q, ?y] :- [?x, p, ?y] .   p: level 0, final when facts of q are decided, and q: level 1
     [?x, q, ?z] :- [?x, q, ?y], [?y, q, ?z] .   q depends on itself by this rule alone
@@ -29,21 +29,22 @@ from corollary.program.dependencies import components_of
 ANY_READ, ANY_DERIVED = 0xFFFFFFFF, 0xFFFFFFFE
 """The nodes of atoms whose predicate is a variable that no guard binds."""
 
-LINKS = ""
-"""In place of a module: what links the predicates to these nodes, and to virtual relations."""
+LINKS, VALUES = "links", "values"
+"""In place of a module: what links predicates to these nodes, and to virtual relations without rules."""
 
 
 @dataclass(frozen=True)
 class Precedence:
-    """The level of each predicate. ``recursive`` predicates are in a component with an edge inside.
+    """The level of each predicate, and the modules whose rules it depends on itself by.
 
-    ``closed`` predicates are components of their own, all of whose inner edges come from one module: its name.
-    Predicates without a level are in no edge: their facts are explicit, and lead to nothing.
+    ``recursive`` has these modules' names for each predicate in a component with an edge inside. Those of
+    ``alone`` are components of their own. Predicates without a level are in no edge: their facts are
+    explicit, and lead to nothing.
     """
 
     levels: Mapping[int, int]
-    recursive: frozenset[int]
-    closed: Mapping[int, str]
+    recursive: Mapping[int, frozenset[str]]
+    alone: frozenset[int]
 
     def level(self, predicate: int) -> int:
         """The level of a predicate, -1 if it is in no edge."""
@@ -97,8 +98,9 @@ def precedence_of(
     predicates = {*facts.all_predicates(), *derived} - {ANY_READ, ANY_DERIVED}
     virtual = {p for p in predicates if is_virtual(p)} - derived - set(schema)
     links = [(p, ANY_READ) for p in predicates] + [(ANY_DERIVED, p) for p in predicates]
-    links += [(p, v) for v in virtual for p in predicates - virtual]
-    by_module[LINKS] = [np.array([source << 32 | target for source, target in links], np.uint64)]
+    values = [(p, v) for v in virtual for p in predicates - virtual]
+    for name, ends in ((LINKS, links), (VALUES, values)):
+        by_module[name] = [np.array([source << 32 | target for source, target in ends], np.uint64)]
     return _levelled({module: distinct(np.concatenate(parts)) for module, parts in by_module.items()})
 
 
@@ -115,20 +117,16 @@ def _levelled(by_module: Mapping[str, Keys]) -> Precedence:
     for source, target in between:  # in topological order
         if source != target:
             levels[target] = max(levels[target], levels[source] + 1)
-    inner = {source for source, target in between if source == target}
-    recursive = {node for node, component in component_of.items() if component in inner}
-    alone = {node for node in recursive if sizes[component_of[node]] == 1}
-    closed: dict[int, str] = {}
-    shared: set[int] = set()
+    inner: dict[int, set[str]] = {}
     for module, keys in by_module.items():
-        loops = keys[firsts(keys) == seconds(keys)]
-        for node in alone.intersection(firsts(loops).tolist()):
-            shared.update({node} & closed.keys())
-            closed[node] = module
+        for source, target in zip(firsts(keys).tolist(), seconds(keys).tolist(), strict=True):
+            if component_of[source] == component_of[target]:
+                inner.setdefault(component_of[source], set()).add(module)
+    names = {component: frozenset(found) for component, found in inner.items()}
     return Precedence(
         {node: levels[component] for node, component in component_of.items()},
-        frozenset(recursive),
-        {node: module for node, module in closed.items() if node not in shared},
+        {node: names[component] for node, component in component_of.items() if component in names},
+        frozenset(node for node, component in component_of.items() if sizes[component] == 1),
     )
 
 

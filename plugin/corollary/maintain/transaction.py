@@ -45,7 +45,9 @@ class LayerDeletion(Protocol):
     With an ``order``, candidates are decided level by level.
     """
 
-    order: Precedence | None
+    @property
+    def order(self) -> Precedence | None:
+        """The order of the levels; None if all candidates of the layer are decided at once."""
 
     @property
     def proved(self) -> TripleIndex:

@@ -229,7 +229,7 @@ class Module(Protocol):
         return None
 
     def make_internal(self, predicate: int, facts: Keys | None) -> None:
-        """Some facts hold, but are no longer external; None: any facts of the predicate, it is not known which.
+        """Some facts hold, but are no longer external. None: some facts, it is not known which.
 
         Precondition: the facts follow from the other external facts of the predicate by the own rules.
         """
@@ -271,6 +271,13 @@ class Module(Protocol):
         module still proves it. Then its consequences may count as unproved, and the next ``add`` returns them
         again.
         """
+
+    def witnesses(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
+        """A few of ``facts``, any one of which may save much work if it is proved before the candidates are.
+
+        Preconditions as for ``premises``.
+        """
+        return {}
 
     @abstractmethod
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:

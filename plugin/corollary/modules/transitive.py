@@ -233,7 +233,7 @@ class Transitive(Module):
         return candidates
 
     def external(self, predicate: int) -> Relation | None:
-        """The external facts of a closed predicate that were not deleted; None if some may be internal by now."""
+        """The external facts of a closed predicate that were not deleted; None if some may be internal."""
         is_known = predicate in self._certain and predicate in self._closures
         return self._closures[predicate].remaining if is_known else None
 

@@ -6,12 +6,13 @@ strata, DRed replaces this strategy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from corollary.columns import NOTHING, Delta, TripleIndex
+from corollary.columns import NOTHING, Candidates, Delta, TripleIndex
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
-from corollary.evaluate.precedence import Precedence
+from corollary.evaluate.precedence import VALUES, Precedence
+from corollary.execute.run_plan import extend
 from corollary.maintain.cost_model import learnt_seconds
 from corollary.maintain.deletion.dred import DRed, DRedLayer
 from corollary.maintain.deletion.prover import Prover
@@ -77,7 +78,7 @@ class BackwardForwardLayer:
         """
         order = self.order
         if order is None:
-            return self._by_search(candidates)
+            return self._by_search(candidates, self._modules)
         self._settle(order, order.level(candidates.all_predicates()[0]))
         plain = candidates.only(lambda predicate: predicate not in order.recursive)
         found = self._after_one_step(plain, self._modules) if plain else NOTHING
@@ -88,7 +89,8 @@ class BackwardForwardLayer:
                 wanted = searched.only(predicate.__eq__)
                 searched = searched.only(predicate.__ne__)
                 found |= self._unproved_of_closed(module, predicate, wanted)
-        return found | self._by_search(searched)
+        inner = {id(m): m for p in searched.all_predicates() for m in self._inner(order, p)}
+        return found | self._by_search(searched, [m for m in self._modules if id(m) in inner])
 
     def charge(self, deletions: int) -> None:
         """Do nothing: every strategy deletes the facts without a proof."""
@@ -105,9 +107,14 @@ class BackwardForwardLayer:
 
     def _closing(self, order: Precedence, predicate: int) -> Module | None:
         """The module that closes a predicate alone and knows its external facts, if there is one."""
-        name = order.closed.get(predicate)
-        found = (m for m in self._modules if m.name == name and m.external(predicate) is not None)
-        return next(found, None)
+        inner = self._inner(order, predicate) if predicate in order.alone else ()
+        found = (module for module in inner if module.external(predicate) is not None)
+        return next(found, None) if len(inner) == 1 else None
+
+    def _inner(self, order: Precedence, predicate: int) -> Sequence[Module]:
+        """The modules by whose rules a predicate depends on itself."""
+        names = order.recursive[predicate]
+        return [m for m in self._modules if m.name in names or (VALUES in names and not m.rules)]
 
     def _unproved_of_closed(self, module: Module, predicate: int, wanted: Delta) -> Delta:
         """The wanted facts without a proof, of a predicate that depends on itself by one module only."""
@@ -134,11 +141,19 @@ class BackwardForwardLayer:
             wanted -= found
         return wanted
 
-    def _by_search(self, wanted: Delta) -> Delta:
-        """The wanted facts without a proof, and premises of theirs without a proof, after a search."""
+    def _by_search(self, wanted: Delta, inner: Sequence[Module]) -> Delta:
+        """The wanted facts without a proof, and premises of theirs without a proof, after a search.
+
+        Only the ``inner`` modules derive facts that are searched from facts that are not proved yet.
+        """
         if not wanted:
             return wanted
         for module in self._modules:
             for predicate in wanted.all_predicates():
                 module.make_internal(predicate, None)
-        return self._prover.unproved(wanted, self._work.index)
+        few: Candidates = {}
+        for module in self._modules:
+            extend(few, module.witnesses(wanted, self._work.index, self.proved))
+        if few:
+            self._after_one_step(Delta.among(few, self._work.index) - wanted - self.proved, self._modules)
+        return self._prover.unproved(wanted, self._work.index, inner)

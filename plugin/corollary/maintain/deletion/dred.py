@@ -9,6 +9,7 @@ from __future__ import annotations
 from corollary.columns import Delta
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
+from corollary.evaluate.precedence import Precedence
 from corollary.maintain.cost_model import learnt_seconds
 from corollary.maintain.layers import DATA
 from corollary.maintain.report import Report
@@ -46,7 +47,7 @@ class DRed:
 class DRedLayer:
     """DRed on one layer."""
 
-    order = None
+    order: Precedence | None = None
 
     def __init__(self, work: Workspace, layer: int, *, is_limited: bool) -> None:
         self.proved = work.proved_at_first(layer)

@@ -1,0 +1,10 @@
+"""The tuning constants of modules: what is limited, in which unit, and measurements."""
+
+MAX_EXTENT_COMPARED = 64
+"""Subjects of a guard's class that are compared before each use of a kept column. Beyond, plans are run."""
+
+MAX_WITNESSES = 8
+"""Facts that may show one datatype, and whose proofs are looked for first."""
+
+MAX_TERMS_ONE_BY_ONE = 4
+"""Literals that are looked up one by one. A kernel call for many takes as long as some five look-ups."""
