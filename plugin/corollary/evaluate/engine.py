@@ -21,6 +21,7 @@ from corollary.evaluate.assignment import FACT, Assignment, ModuleAssignment
 from corollary.evaluate.fixpoint import Fixpoint, Progress
 from corollary.evaluate.precedence import KnownPrecedence, Precedence, precedence_of
 from corollary.evaluate.rule_modules import RuleModules
+from corollary.evaluate.schema_proof import Attempts, SchemaProof
 from corollary.evaluate.tuning import MAX_FACTS_PER_LOST_FACT, MAX_LATE_FACTS_LISTED
 from corollary.execute.batches import Batch, join
 from corollary.execute.context import ExecutionContext
@@ -55,6 +56,7 @@ class Engine:
 
     ``schema_depends_on_data``: data leads to schema facts, so that a change of schema and data is followed in
     one layer. ``schema_depends_on_strata``: rules with negation or aggregates lead to schema facts.
+    ``schema_proof`` is the last proof of the schema from few explicit facts (``maintain.final_schema``).
     ``axioms`` are the facts that rules without body state. ``version`` counts the transactions.
     """
 
@@ -87,6 +89,8 @@ class Engine:
         self._adding: list[Module] = []
         self._closing: list[Module] = []
         self._precedence: KnownPrecedence | None = None
+        self.schema_proof: SchemaProof | None = None
+        self.schema_attempts = Attempts()
         index = explicit.snapshot()
         stated: Candidates = {}
         for rule in compiled.rules:

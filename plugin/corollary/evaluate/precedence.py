@@ -22,7 +22,6 @@ from corollary.columns import Delta, TripleIndex
 from corollary.columns.pairs import distinct, firsts, pack, seconds
 from corollary.evaluate.assignment import Assignment
 from corollary.kernels.sorted import Column, Keys
-from corollary.modules.semi_naive import viable
 from corollary.program.compile import Atom, CompiledRule, Tables, is_virtual
 from corollary.program.dependencies import components_of
 
@@ -91,7 +90,7 @@ def precedence_of(
     derived: set[int] = set()
     for assignment in assignments:
         rule = assignment.rule
-        if rule.source.body and rule.heads and rule.is_monotone and viable(rule, facts):
+        if rule.source.body and rule.heads and rule.is_monotone and _is_live(rule, facts):
             edges = _edges(rule, *tables(rule))
             by_module.setdefault(assignment.module, []).append(edges)
             derived.update(distinct(seconds(edges)).tolist())
@@ -127,6 +126,14 @@ def _levelled(by_module: Mapping[str, Keys]) -> Precedence:
         {node: levels[component] for node, component in component_of.items()},
         {node: names[component] for node, component in component_of.items() if component in names},
         frozenset(node for node, component in component_of.items() if sizes[component] == 1),
+    )
+
+
+def _is_live(rule: CompiledRule, facts: TripleIndex) -> bool:
+    """Whether all guards have a match, and all predicates of data atoms have facts."""
+    guards = (rule.atoms[position] for position in rule.guards)
+    return all(facts.has_match(atom.s, atom.p, atom.o) for atom in guards) and all(
+        rule.atoms[position].p < 0 or len(facts.relation(rule.atoms[position].p)) for position in rule.data
     )
 
 

@@ -6,7 +6,7 @@ A fact of I is *overdeleted* if it has an instance with a premise in Δ⁻, or w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from corollary.columns import Delta, TripleIndex
@@ -29,6 +29,8 @@ class Request:
     added: Delta
     program: Program
     is_automatic: bool = True
+    schema_is_final: list[bool] = field(default_factory=list, init=False, repr=False, compare=False)
+    """The answer of ``final_schema.schema_is_final``, once it was asked."""
 
     @property
     def engine(self) -> Engine:

@@ -23,3 +23,10 @@ MAX_FACTS_PER_CHANGED_FACT = 3
 MAX_FACTS_PER_DELETED_FACT = 2
 """Facts. The relations of the last stratum are truncated if they have at most this many facts for each
 overdeleted fact: deleting row by row would cost more."""
+
+MIN_FACTS_PER_SUPPORTING_FACT = 16
+"""Explicit facts for each of the few that may prove the schema: with fewer, this is not tried, because
+materialising the few would take a noticeable part of the time of starting over."""
+
+WITNESSES_TRIED = 4
+"""Facts of a predicate, or instances of a class, of which the first that is still explicit is taken."""

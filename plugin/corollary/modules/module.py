@@ -228,10 +228,18 @@ class Module(Protocol):
         """
         return None
 
-    def make_internal(self, predicate: int, facts: Keys | None) -> None:
-        """Some facts hold, but are no longer external. None: some facts, it is not known which.
+    def settle(self, predicate: int, external: Keys, internal: Keys) -> None:
+        """Facts of a predicate that hold: those that are external, and those that are not, or not any more.
 
-        Precondition: the facts follow from the other external facts of the predicate by the own rules.
+        Preconditions: ``external`` knows the predicate; the ``internal`` facts follow from the other external
+        facts by the own rules.
+        """
+        return
+
+    def lose_track(self, predicate: int) -> None:
+        """Facts of a predicate lost derivations and hold; it is not known which of them are external.
+
+        Afterwards ``external`` returns None.
         """
         return
 

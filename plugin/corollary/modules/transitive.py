@@ -237,12 +237,13 @@ class Transitive(Module):
         is_known = predicate in self._certain and predicate in self._closures
         return self._closures[predicate].remaining if is_known else None
 
-    def make_internal(self, predicate: int, facts: Keys | None) -> None:
-        """Paths over other external facts explain these facts."""
-        if facts is None:
-            self._certain.discard(predicate)
-        elif predicate in self._closures:
-            self._closures[predicate].make_internal(facts)
+    def settle(self, predicate: int, external: Keys, internal: Keys) -> None:
+        """Note which facts are external, and which paths over others explain."""
+        self._closures[predicate].settle(external, internal)
+
+    def lose_track(self, predicate: int) -> None:
+        """Some facts in ``external`` may be internal by now."""
+        self._certain.discard(predicate)
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """The wanted facts of relations with a recent fact that ``facts`` prove."""

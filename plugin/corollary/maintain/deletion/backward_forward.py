@@ -16,6 +16,7 @@ from corollary.execute.run_plan import extend
 from corollary.maintain.cost_model import learnt_seconds
 from corollary.maintain.deletion.dred import DRed, DRedLayer
 from corollary.maintain.deletion.prover import Prover
+from corollary.maintain.final_schema import schema_is_final
 from corollary.maintain.layers import DATA, SCHEMA
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import Request
@@ -29,9 +30,13 @@ class BackwardForward:
 
     name = "backward/forward"
 
+    def __init__(self, *, schema_is_proved: bool = False) -> None:
+        """``schema_is_proved``: in this transaction, although data leads to schema facts."""
+        self._schema_is_proved = schema_is_proved
+
     def can_follow(self, request: Request) -> bool:
-        """True if no data leads to schema facts."""
-        return not request.engine.schema_depends_on_data
+        """Whether the schema is final before the data is followed."""
+        return schema_is_final(request)
 
     def seconds(self, request: Request) -> float:
         """The learnt seconds per removed fact, times |Δ⁻|."""
@@ -39,11 +44,12 @@ class BackwardForward:
 
     def carry_out(self, request: Request, report: Report) -> Materialisation:
         """Follow the transaction layer by layer."""
-        return follow(request, report, self)
+        is_proved = request.engine.schema_depends_on_data and schema_is_final(request)
+        return follow(request, report, BackwardForward(schema_is_proved=is_proved))
 
     def fitting(self, engine: Engine) -> LayerwiseStrategy:
-        """DRed if data leads to schema facts, else this strategy."""
-        return DRed() if engine.schema_depends_on_data else self
+        """DRed if data leads to schema facts that are not proved, else this strategy."""
+        return DRed() if engine.schema_depends_on_data and not self._schema_is_proved else self
 
     def on_layer(self, work: Workspace, layer: int) -> LayerDeletion:
         """DRed for a stratum, without a budget; else Backward/Forward."""
@@ -128,7 +134,7 @@ class BackwardForwardLayer:
         self.proved.add_all(given)
         left = self._after_one_step(wanted - given, [m for m in self._modules if m is not module])
         lost = self._after_one_step(left, [module])
-        module.make_internal(predicate, (left - lost).keys(predicate))
+        module.settle(predicate, (wanted - left).keys(predicate), (left - lost).keys(predicate))
         return lost
 
     def _after_one_step(self, wanted: Delta, modules: Iterable[Module]) -> Delta:
@@ -150,7 +156,7 @@ class BackwardForwardLayer:
             return wanted
         for module in self._modules:
             for predicate in wanted.all_predicates():
-                module.make_internal(predicate, None)
+                module.lose_track(predicate)
         few: Candidates = {}
         for module in self._modules:
             extend(few, module.witnesses(wanted, self._work.index, self.proved))

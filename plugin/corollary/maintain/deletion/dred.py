@@ -11,6 +11,7 @@ from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.precedence import Precedence
 from corollary.maintain.cost_model import learnt_seconds
+from corollary.maintain.final_schema import schema_is_final
 from corollary.maintain.layers import DATA
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import Request
@@ -24,8 +25,8 @@ class DRed:
     name = "dred"
 
     def can_follow(self, request: Request) -> bool:
-        """True if data leads to schema facts. Elsewhere Backward/Forward costs less."""
-        return request.engine.schema_depends_on_data
+        """True if the schema is not final before the data. Elsewhere Backward/Forward costs less."""
+        return not schema_is_final(request)
 
     def seconds(self, request: Request) -> float:
         """The learnt seconds per removed fact, times |Δ⁻|."""
