@@ -84,7 +84,7 @@ class Engine:
         self.strata: list[SemiNaive] = []
         self.schema_depends_on_data = self.schema.has_any_class
         self.schema_depends_on_strata = False
-        self.seconds_per_removal: dict[str, float] = {}
+        self.measured: dict[str, tuple[int, float]] = {}
         self.schema_modules: tuple[Module, ...] = ()
         self._adding: list[Module] = []
         self._closing: list[Module] = []

@@ -7,6 +7,7 @@ A fact of I is *overdeleted* if it has an instance with a premise in Δ⁻, or w
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Protocol
 
 from corollary.columns import Delta, TripleIndex
@@ -38,6 +39,10 @@ class Request:
         return self.before.engine
 
 
+TOO_SLOW = "following takes too long"
+"""The message of ``TooMuch`` when the time is over."""
+
+
 class CannotFollow(Exception):
     """The strategy gives up, and the transaction must be recomputed. The message is the reason."""
 
@@ -62,6 +67,18 @@ class Budget:
         """As ``require``, and subtract ``count``."""
         self.require(count)
         self.left -= count
+
+
+class Clock:
+    """The seconds that a strategy may still take."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = perf_counter() + seconds
+
+    def check(self) -> None:
+        """Raise ``TooMuch`` if they are over. Called before each call of a module."""
+        if perf_counter() > self._end:
+            raise TooMuch(TOO_SLOW)
 
 
 class DeletionStrategy(Protocol):

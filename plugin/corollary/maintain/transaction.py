@@ -212,6 +212,7 @@ class Transaction:
             for number, module in enumerate(self._modules):
                 if number not in self._pending:
                     continue
+                self._work.clock.check()
                 recent = self._pending.pop(number)
                 with self._report.timed(stage, module.name):
                     facts = self._work.before if module in self._engine.strata else universe

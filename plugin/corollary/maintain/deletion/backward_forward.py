@@ -73,7 +73,8 @@ class BackwardForwardLayer:
         self.order = engine.precedence(work.before) if layer == DATA else None
         self._work = work
         self._modules = engine.schema_modules if layer == SCHEMA else work.modules
-        self._prover = Prover(self._modules, self.proved, work.checks, work.start.added.all_predicates())
+        coming = work.start.added.all_predicates()
+        self._prover = Prover(self._modules, self.proved, work.checks, coming, work.clock.check)
         self._open = set(work.index.all_predicates())
         self._closed: set[int] = set()
 
@@ -142,6 +143,7 @@ class BackwardForwardLayer:
         for module in modules:
             if not wanted:
                 break
+            self._work.clock.check()
             found = Delta.gathered(module.rederive(wanted, self.proved))
             self.proved.add_all(found)
             wanted -= found

@@ -14,7 +14,7 @@ Invariant: every fact in ``proved`` has a proof from E after the transaction.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from corollary.columns import NOTHING, Candidates, Delta, TripleIndex
 from corollary.execute.run_plan import extend
@@ -26,15 +26,21 @@ class Prover:
     """Proves candidates by modules, from a growing set of ``proved`` facts."""
 
     def __init__(
-        self, modules: Sequence[Module], proved: TripleIndex, budget: int, coming: Collection[int]
+        self,
+        modules: Sequence[Module],
+        proved: TripleIndex,
+        budget: int,
+        coming: Collection[int],
+        check: Callable[[], None] = lambda: None,
     ) -> None:
-        """At most ``budget`` facts are checked; beyond that, ``TooMuch`` is raised.
+        """``TooMuch`` is raised after ``budget`` checked facts; ``check`` may raise it at any step.
 
         ``coming`` are the predicates of Δ⁺: some of their proved facts may not be in I yet.
         """
         self.proved = proved
         self._coming = coming
         self._modules = modules
+        self._check = check
         self._budget = Budget(budget, "proofs would look at too many facts")
 
     def unproved(self, candidates: Delta, facts: TripleIndex, inner: Sequence[Module] | None = None) -> Delta:
@@ -58,6 +64,7 @@ class Prover:
                 return NOTHING
             read: Candidates = {}
             for module in inner:
+                self._check()
                 extend(read, module.premises(frontier, facts, known))
             frontier = (Delta.gathered(read) - self.proved - checked) & facts
         return checked
@@ -76,6 +83,7 @@ class Prover:
             number = next((n for n, returned in enumerate(news) if returned or n >= asked), None)
             if number is None:
                 break
+            self._check()
             module, returned, news[number] = self._modules[number], news[number], NOTHING
             if number >= asked:
                 asked += 1
