@@ -1,9 +1,9 @@
 """The precedence of predicates: the order in which deletions of facts are decided.
 
 The live rules make a graph of predicates: an edge from each predicate that a data atom reads to each that
-the rule derives. Its strongly connected components have levels, such that every edge between components leads
-to a higher level. If no fact of a lower level is to be deleted any more, the facts of the lower levels are
-final, and a proof of a fact of a level ends there.
+the rule derives. Its strongly connected components have levels, such that no edge leads to a lower level. If
+no fact of a lower level is to be deleted any more, the facts of the lower levels are final, and a proof of a
+fact of a level ends there. An edge leads to a higher level, unless only inclusions connect its ends.
 
     [?x, q, ?y] :- [?x, p, ?y] .   p: level 0, final when facts of q are decided, and q: level 1
     [?x, q, ?z] :- [?x, q, ?y], [?y, q, ?z] .   q depends on itself by this rule alone
@@ -13,6 +13,7 @@ Guards do not count: the schema is final before the data.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -22,11 +23,15 @@ from corollary.columns import Delta, TripleIndex
 from corollary.columns.pairs import distinct, firsts, pack, seconds
 from corollary.evaluate.assignment import Assignment
 from corollary.kernels.sorted import Column, Keys
+from corollary.modules.inclusion import Inclusion
 from corollary.program.compile import Atom, CompiledRule, Tables, is_virtual
 from corollary.program.dependencies import components_of
 
 ANY_READ, ANY_DERIVED = 0xFFFFFFFF, 0xFFFFFFFE
 """The nodes of atoms whose predicate is a variable that no guard binds."""
+
+CHEAP = frozenset((Inclusion.name,))
+"""The modules that find all premises of a candidate at once: what they alone connect is one level."""
 
 LINKS, VALUES = "links", "values"
 """In place of a module: what links predicates to these nodes, and to virtual relations without rules."""
@@ -36,9 +41,9 @@ LINKS, VALUES = "links", "values"
 class Precedence:
     """The level of each predicate, and the modules whose rules it depends on itself by.
 
-    ``recursive`` has these modules' names for each predicate in a component with an edge inside. Those of
-    ``alone`` are components of their own. Predicates without a level are in no edge: their facts are
-    explicit, and lead to nothing.
+    ``recursive`` has the names of the modules that connect a predicate with predicates of its level, or with
+    itself. Those of ``alone`` are components of their own. Predicates without a level are in no edge: their
+    facts are explicit, and lead to nothing.
     """
 
     levels: Mapping[int, int]
@@ -105,28 +110,47 @@ def precedence_of(
 
 def _levelled(by_module: Mapping[str, Keys]) -> Precedence:
     """The precedence by the edges of each module, as packed pairs."""
-    edges = distinct(np.concatenate(tuple(by_module.values())))
-    ends = list(zip(firsts(edges).tolist(), seconds(edges).tolist(), strict=True))
-    component_of = components_of(ends)
-    levels = [0] * (max(component_of.values(), default=-1) + 1)
-    sizes = [0] * len(levels)
-    for component in component_of.values():
-        sizes[component] += 1
-    between = sorted({(component_of[source], component_of[target]) for source, target in ends})
-    for source, target in between:  # in topological order
-        if source != target:
-            levels[target] = max(levels[target], levels[source] + 1)
+    edges = [
+        (module, source, target)
+        for module, keys in by_module.items()
+        for source, target in zip(firsts(keys).tolist(), seconds(keys).tolist(), strict=True)
+    ]
+    component_of = components_of([(source, target) for _, source, target in edges])
+    sizes = Counter(component_of.values())
+    between: dict[tuple[int, int], set[str]] = {}
+    for module, source, target in edges:
+        between.setdefault((component_of[source], component_of[target]), set()).add(module)
+    costly = {source for (source, target), modules in between.items() if source == target and modules - CHEAP}
+    levels, group_of = dict.fromkeys(sizes, 0), list(range(len(sizes)))
+    steps = sorted((source, target) for source, target in between if source != target)
+    apart = {ends for ends in steps if between[ends] - CHEAP or not costly.isdisjoint(ends)}
+    for source, target in steps:  # in topological order
+        levels[target] = max(levels[target], levels[source] + ((source, target) in apart))
+    for source, target in steps:
+        if levels[source] == levels[target]:
+            _unite(group_of, source, target)
+    groups = {node: _root(group_of, component) for node, component in component_of.items()}
     inner: dict[int, set[str]] = {}
-    for module, keys in by_module.items():
-        for source, target in zip(firsts(keys).tolist(), seconds(keys).tolist(), strict=True):
-            if component_of[source] == component_of[target]:
-                inner.setdefault(component_of[source], set()).add(module)
-    names = {component: frozenset(found) for component, found in inner.items()}
+    for module, source, target in edges:
+        if groups[source] == groups[target]:
+            inner.setdefault(groups[source], set()).add(module)
     return Precedence(
         {node: levels[component] for node, component in component_of.items()},
-        {node: names[component] for node, component in component_of.items() if component in names},
+        {node: frozenset(inner[group]) for node, group in groups.items() if group in inner},
         frozenset(node for node, component in component_of.items() if sizes[component] == 1),
     )
+
+
+def _unite(parents: list[int], one: int, other: int) -> None:
+    """Unite the sets of two numbers, in a union-find forest."""
+    parents[_root(parents, one)] = _root(parents, other)
+
+
+def _root(parents: list[int], number: int) -> int:
+    """The number that stands for the set of a number."""
+    while parents[number] != number:
+        parents[number] = number = parents[parents[number]]
+    return number
 
 
 def _is_live(rule: CompiledRule, facts: TripleIndex) -> bool:
@@ -147,10 +171,7 @@ def _edges(rule: CompiledRule, size: int, columns: Mapping[int, Column]) -> Keys
         for atom in (rule.atoms[position] for position in rule.data):
             read = _column(atom, size, columns, ANY_READ)
             edges = pack(read, derived)
-            if (atom.s, atom.o) == (
-                head.s,
-                head.o,
-            ):  # where both predicates are the same, a fact derives itself
+            if (atom.s, atom.o) == (head.s, head.o):  # in a row with one predicate, a fact derives itself
                 edges = edges[(read != derived) | (read == ANY_READ)]
             found.append(edges)
     return distinct(np.concatenate(found))

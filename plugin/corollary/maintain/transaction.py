@@ -239,7 +239,9 @@ class Transaction:
         """
         stage = self._layers.name(layer)
         with self._report.timed(stage, PROOFS if named else EXPLICIT) as line:
-            unproved = strategy.unproved(candidates) & self._index
+            unproved = strategy.unproved(candidates)
+            if named:  # the first candidates of a layer are known to be in I
+                unproved &= self._index
             strategy.charge(len(unproved))
             if self._layers.split(unproved).keys() - {layer}:
                 raise LayerOrderViolated(BACKWARD)

@@ -119,7 +119,7 @@ class BackwardForwardLayer:
         return next(found, None) if len(inner) == 1 else None
 
     def _inner(self, order: Precedence, predicate: int) -> Sequence[Module]:
-        """The modules by whose rules a predicate depends on itself."""
+        """The modules by whose rules a predicate depends on predicates of its level."""
         names = order.recursive[predicate]
         return [m for m in self._modules if m.name in names or (VALUES in names and not m.rules)]
 
