@@ -49,17 +49,21 @@ def _is_final(request: Request) -> bool:
     if proof is None and engine.schema_attempts.is_due():
         proof = _proof(request, guards)
         engine.schema_attempts.count(success=proof is not None)
-        engine.schema_proof = proof
+    engine.schema_proof, engine.schema_proved_at = proof, engine.version + 1
     return proof is not None
 
 
 def _holds(proof: SchemaProof, request: Request, guards: Delta) -> bool:
-    """Whether a proof proves the schema facts ``guards``, and its support stays."""
+    """Whether a proof proves the schema facts ``guards``, and its support stays.
+
+    The support is explicit before the transaction if the proof was checked in the last one.
+    """
+    is_checked = request.engine.schema_proved_at == request.engine.version
     return (
         proof.assignments == tuple(request.engine.assignments)
         and len(proof.guards) == len(guards)
         and not guards - proof.guards
-        and not request.removed & proof.support
+        and not (request.removed & proof.support if is_checked else proof.support - request.explicit)
     )
 
 

@@ -28,7 +28,7 @@ from enum import Enum
 
 import numpy as np
 
-from corollary.columns import FIRST_VIRTUAL, Candidates, TripleIndex
+from corollary.columns import FIRST_VIRTUAL, Candidates, Relation, TripleIndex
 from corollary.columns.pairs import (
     NO_PAIRS,
     Pairs,
@@ -242,8 +242,19 @@ class Datatypes(Module):
         return found
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
-        """The wanted facts about literals in ``facts``."""
-        return self.rederive(wanted, facts)
+        """The wanted facts about literals in ``facts``: of recent literals only, unless more is shown."""
+        relations = {self._dictionary.encode(name) for name in RELATIONS} & {*wanted.all_predicates()}
+        if not relations:
+            return {}
+        shown = {self._id(datatype) for datatype in self._shown_datatypes(recent)} - self._in_rules
+        if shown or self._is_wide or len(recent.relation(self._same_as)):
+            return self.rederive(wanted, facts)
+        literals, parts = _literals(recent).astype(np.uint32), {}
+        for predicate in relations:
+            keys = wanted.keys(predicate)
+            of_recent = among(firsts(keys), literals) | among(seconds(keys), literals)
+            parts[predicate] = Relation(Pairs(keys[of_recent]))
+        return self.rederive(TripleIndex(parts), facts)
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The candidates whose literals occur in ``facts``, and whose datatypes ``facts`` show."""
