@@ -25,7 +25,7 @@ from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.precedence import Precedence
 from corollary.kernels.sorted import Keys
-from corollary.maintain.cost_model import TOO_MANY_DELETIONS, most_deletions
+from corollary.maintain.cost_model import TOO_MANY_DELETIONS, most_checks, most_deletions
 from corollary.maintain.layers import SCHEMA
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import Budget, Request
@@ -107,9 +107,10 @@ def _with_rules(request: Request, report: Report, change: ProgramChange) -> Star
     engine, before = request.engine, request.before
     index = engine.fixpoint.index
     strata, ordered = before.strata, index.snapshot()
-    if request.is_automatic and engine.schema_depends_on_data and not engine.strata:
-        most = Budget(most_deletions(request), TOO_MANY_DELETIONS)
-        most.require(engine.lost_at_least(change.removed, request.explicit))
+    if request.is_automatic and not engine.strata:
+        by_dred = engine.schema_depends_on_data
+        most = most_deletions(request) if by_dred else most_checks(request)
+        Budget(most, TOO_MANY_DELETIONS).require(engine.lost_at_least(change.removed, request.explicit))
     with report.timed("rules", "rules") as line:
         size = index.fact_count()
         lost, stated, emptied = engine.change(change, request.explicit, wholesale=request.is_automatic)
