@@ -56,8 +56,8 @@ class Engine:
 
     ``schema_depends_on_data``: data leads to schema facts, so that a change of schema and data is followed in
     one layer. ``schema_depends_on_strata``: rules with negation or aggregates lead to schema facts.
-    ``schema_proof`` is the last proof of the schema from few explicit facts (``maintain.final_schema``), which
-    holds at the version ``schema_proved_at``.
+    ``schema_proof`` is the last proof of the schema from few explicit facts (``maintain.final_schema``); it
+    was checked for the version ``schema_proved_at``.
     ``axioms`` are the facts that rules without body state. ``version`` counts the transactions.
     """
 

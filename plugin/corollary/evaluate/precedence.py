@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.columns import Delta, TripleIndex
-from corollary.columns.pairs import distinct, firsts, pack, seconds
+from corollary.columns.pairs import NO_KEYS, distinct, firsts, pack, seconds
 from corollary.evaluate.assignment import Assignment
 from corollary.kernels.sorted import Column, Keys
 from corollary.modules.inclusion import Inclusion
@@ -92,16 +92,18 @@ def precedence_of(
     Virtual relations without rules, but for those of the ``schema``, depend on all other predicates.
     """
     by_module: dict[str, list[Keys]] = {}
-    derived: set[int] = set()
     for assignment in assignments:
         rule = assignment.rule
         if rule.source.body and rule.heads and rule.is_monotone and _is_live(rule, facts):
-            edges = _edges(rule, *tables(rule))
-            by_module.setdefault(assignment.module, []).append(edges)
-            derived.update(distinct(seconds(edges)).tolist())
+            by_module.setdefault(assignment.module, []).append(_edges(rule, *tables(rule)))
+    edges = [keys for parts in by_module.values() for keys in parts]
+    read, derived = (
+        {*distinct(half(np.concatenate((NO_KEYS, *edges)))).tolist()} for half in (firsts, seconds)
+    )
     predicates = {*facts.all_predicates(), *derived} - {ANY_READ, ANY_DERIVED}
     virtual = {p for p in predicates if is_virtual(p)} - derived - set(schema)
-    links = [(p, ANY_READ) for p in predicates] + [(ANY_DERIVED, p) for p in predicates]
+    links = [(p, ANY_READ) for p in predicates if ANY_READ in read]
+    links += [(ANY_DERIVED, p) for p in predicates if ANY_DERIVED in derived]
     values = [(p, v) for v in virtual for p in predicates - virtual]
     for name, ends in ((LINKS, links), (VALUES, values)):
         by_module[name] = [np.array([source << 32 | target for source, target in ends], np.uint64)]
@@ -164,8 +166,8 @@ def _is_live(rule: CompiledRule, facts: TripleIndex) -> bool:
 def _edges(rule: CompiledRule, size: int, columns: Mapping[int, Column]) -> Keys:
     """The edges of a rule's instances: packed pairs (predicate read, predicate derived)."""
     if not size:
-        return np.empty(0, np.uint64)
-    found = [np.empty(0, np.uint64)]
+        return NO_KEYS
+    found = [NO_KEYS]
     for head in rule.heads:
         derived = _column(head, size, columns, ANY_DERIVED)
         for atom in (rule.atoms[position] for position in rule.data):
