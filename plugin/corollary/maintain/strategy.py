@@ -6,13 +6,16 @@ A fact of I is *overdeleted* if it has an instance with a premise in Δ⁻, or w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from time import perf_counter
-from typing import Protocol
+from typing import Protocol, TypeVar, TypeVarTuple
 
 from corollary.columns import Delta, TripleIndex
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
+from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, limited
 from corollary.language import Program
 from corollary.maintain.report import Report
 
@@ -38,6 +41,9 @@ class Request:
         """The engine that holds I. Strategies change the engine in place."""
         return self.before.engine
 
+
+Arguments = TypeVarTuple("Arguments")
+Result = TypeVar("Result")
 
 TOO_SLOW = "following takes too long"
 """The message of ``TooMuch`` when the time is over."""
@@ -70,15 +76,22 @@ class Budget:
 
 
 class Clock:
-    """The seconds that a strategy may still take."""
+    """The seconds that deletions may still take."""
 
     def __init__(self, seconds: float) -> None:
         self._end = perf_counter() + seconds
 
-    def check(self) -> None:
-        """Raise ``TooMuch`` if they are over. Called before each call of a module."""
-        if perf_counter() > self._end:
-            raise TooMuch(TOO_SLOW)
+    def within(self, function: Callable[[*Arguments], Result], *args: *Arguments) -> Result:
+        """Call the function. Raises ``TooMuch`` when the time is over, also from machine code."""
+        if self._end == inf:
+            return function(*args)
+        limits = Limits(seconds=max(0.0, self._end - perf_counter()), terms=None)
+        try:
+            return limited(limits, Cancellation(), function, *args)
+        except LimitExceeded as error:
+            if error.limit == "seconds" and perf_counter() >= self._end:
+                raise TooMuch(TOO_SLOW) from error
+            raise
 
 
 class DeletionStrategy(Protocol):

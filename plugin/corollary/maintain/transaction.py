@@ -213,11 +213,11 @@ class Transaction:
             for number, module in enumerate(self._modules):
                 if number not in self._pending:
                     continue
-                self._work.clock.check()
                 recent = self._pending.pop(number)
                 with self._report.timed(stage, module.name):
                     facts = self._work.before if module in self._engine.strata else universe
-                    found = Delta.gathered(module.overdelete(facts, recent, strategy.proved))
+                    within = self._work.clock.within
+                    found = Delta.gathered(within(module.overdelete, facts, recent, strategy.proved))
                     for known in (deleted, self._work.deleted, *staying):
                         found -= known
                     found = self._work.enqueue_candidates(found, layer)
@@ -240,7 +240,7 @@ class Transaction:
         """
         stage = self._layers.name(layer)
         with self._report.timed(stage, PROOFS if named else EXPLICIT) as line:
-            unproved = strategy.unproved(candidates)
+            unproved = self._work.clock.within(strategy.unproved, candidates)
             if named:  # the first candidates of a layer are known to be in I
                 unproved &= self._index
             strategy.charge(len(unproved))

@@ -13,6 +13,7 @@ from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.precedence import VALUES, Precedence
 from corollary.execute.run_plan import extend
+from corollary.kernels.limits import check
 from corollary.maintain.cost_model import learnt_seconds
 from corollary.maintain.deletion.dred import DRed, DRedLayer
 from corollary.maintain.deletion.prover import Prover
@@ -74,7 +75,7 @@ class BackwardForwardLayer:
         self._work = work
         self._modules = engine.schema_modules if layer == SCHEMA else work.modules
         coming = work.start.added.all_predicates()
-        self._prover = Prover(self._modules, self.proved, work.checks, coming, work.clock.check)
+        self._prover = Prover(self._modules, self.proved, work.checks, coming)
         self._open = set(work.index.all_predicates())
         self._closed: set[int] = set()
 
@@ -143,7 +144,7 @@ class BackwardForwardLayer:
         for module in modules:
             if not wanted:
                 break
-            self._work.clock.check()
+            check()
             found = Delta.gathered(module.rederive(wanted, self.proved))
             self.proved.add_all(found)
             wanted -= found

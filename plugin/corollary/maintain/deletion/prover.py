@@ -14,10 +14,11 @@ Invariant: every fact in ``proved`` has a proof from E after the transaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 from corollary.columns import NOTHING, Candidates, Delta, TripleIndex
 from corollary.execute.run_plan import extend
+from corollary.kernels.limits import check
 from corollary.maintain.strategy import Budget
 from corollary.modules.module import Module, feedback
 
@@ -31,16 +32,14 @@ class Prover:
         proved: TripleIndex,
         budget: int,
         coming: Collection[int],
-        check: Callable[[], None] = lambda: None,
     ) -> None:
-        """``TooMuch`` is raised after ``budget`` checked facts; ``check`` may raise it at any step.
+        """At most ``budget`` facts are checked; beyond that, ``TooMuch`` is raised.
 
         ``coming`` are the predicates of Δ⁺: some of their proved facts may not be in I yet.
         """
         self.proved = proved
         self._coming = coming
         self._modules = modules
-        self._check = check
         self._budget = Budget(budget, "proofs would look at too many facts")
 
     def unproved(self, candidates: Delta, facts: TripleIndex, inner: Sequence[Module] | None = None) -> Delta:
@@ -64,7 +63,7 @@ class Prover:
                 return NOTHING
             read: Candidates = {}
             for module in inner:
-                self._check()
+                check()
                 extend(read, module.premises(frontier, facts, known))
             frontier = (Delta.gathered(read) - self.proved - checked) & facts
         return checked
@@ -83,7 +82,7 @@ class Prover:
             number = next((n for n, returned in enumerate(news) if returned or n >= asked), None)
             if number is None:
                 break
-            self._check()
+            check()
             module, returned, news[number] = self._modules[number], news[number], NOTHING
             if number >= asked:
                 asked += 1
