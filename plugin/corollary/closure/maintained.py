@@ -59,6 +59,22 @@ class MaintainedClosure:
         return self.external if self._edges is None else self._edges
 
     @property
+    def remaining(self) -> Relation:
+        """S without the facts deleted in this transaction."""
+        return self.external.minus(self._deleted)
+
+    def settle(self, external: Keys, internal: Keys) -> None:
+        """Facts of R that are external, and facts that are not. Precondition: R stays S ∘ E*; E = S.
+
+        External facts that are new in S are restored, in both directions if R is symmetric: paths over them
+        may have been deleted already.
+        """
+        new = external[~self.external.contains(external)]
+        both = sorted_unique(np.concatenate((new, swap(new)))) if self.symmetric else new
+        self.restored = union(self.restored, both)
+        self.external = self.external.minus(internal).plus(new)
+
+    @property
     def paths(self) -> Paths:
         """S ∘ E*."""
         return Paths(self.edges, None if self._edges is None else self.external, self.symmetric)
@@ -96,8 +112,8 @@ class MaintainedClosure:
         ``closed`` is R with the new facts. Returns None if ``close`` is faster: if R is compressed, or more
         than one in MIN_FACTS_PER_NEW_FACT of all external facts and edges is new.
         """
-        new, self.restored = union(new, self.restored), NO_KEYS
         self.external = self.external.plus(new)
+        new, self.restored = union(new, self.restored), NO_KEYS
         if self._edges is None:
             new_edges, known = new, len(self.external)
         else:

@@ -165,6 +165,16 @@ class TripleIndex:
             left = ends[relation.object_counts(ends) == 0]
             self._by_object = self._by_object.minus(_beside(left, predicate))
 
+    def share(self, predicate: int, other: TripleIndex) -> None:
+        """Replace the facts of a predicate by those of another index.
+
+        Precondition: directories of this index are not used as lists of facts: they may have more predicates
+        afterwards, and lack some facts that are not in the other index.
+        """
+        self._relations[predicate] = other.relation(predicate)
+        self._fact_count = None
+        self._by_subject, self._by_object = other._by_subject, other._by_object
+
     def predicates_of_subjects(self) -> Relation:
         """The directory subject -> predicates, as pairs (subject, predicate)."""
         if self._by_subject is None:

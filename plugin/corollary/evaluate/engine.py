@@ -19,7 +19,9 @@ from corollary.columns import Candidates, Delta, TripleIndex
 from corollary.columns.pairs import Pairs, union
 from corollary.evaluate.assignment import FACT, Assignment, ModuleAssignment
 from corollary.evaluate.fixpoint import Fixpoint, Progress
+from corollary.evaluate.precedence import KnownPrecedence, Precedence, precedence_of
 from corollary.evaluate.rule_modules import RuleModules
+from corollary.evaluate.schema_proof import Attempts, SchemaProof
 from corollary.evaluate.tuning import MAX_FACTS_PER_LOST_FACT, MAX_LATE_FACTS_LISTED
 from corollary.execute.batches import Batch, join
 from corollary.execute.context import ExecutionContext
@@ -54,6 +56,8 @@ class Engine:
 
     ``schema_depends_on_data``: data leads to schema facts, so that a change of schema and data is followed in
     one layer. ``schema_depends_on_strata``: rules with negation or aggregates lead to schema facts.
+    ``schema_proof`` is the last proof of the schema from few explicit facts (``maintain.final_schema``); it
+    was checked for the version ``schema_proved_at``.
     ``axioms`` are the facts that rules without body state. ``version`` counts the transactions.
     """
 
@@ -81,10 +85,14 @@ class Engine:
         self.strata: list[SemiNaive] = []
         self.schema_depends_on_data = self.schema.has_any_class
         self.schema_depends_on_strata = False
-        self.seconds_per_removal: dict[str, float] = {}
+        self.measured: dict[str, tuple[int, float]] = {}
         self.schema_modules: tuple[Module, ...] = ()
         self._adding: list[Module] = []
         self._closing: list[Module] = []
+        self._precedence: KnownPrecedence | None = None
+        self.schema_proof: SchemaProof | None = None
+        self.schema_proved_at = -1
+        self.schema_attempts = Attempts()
         index = explicit.snapshot()
         stated: Candidates = {}
         for rule in compiled.rules:
@@ -126,6 +134,16 @@ class Engine:
         waiting = 0 if strata is None else len(self.strata) - strata
         self.fixpoint.run(self._take_new_rules, waiting)
         self.schema_depends_on_data |= self._closes_schema()
+
+    def precedence(self, facts: TripleIndex) -> Precedence:
+        """The precedence of predicates over ``facts``. Cached until rules, guards or predicates change."""
+        known, assignments = self._precedence, self.assignments
+        guards, predicates = self.schema.of(facts), facts.all_predicates()
+        if known is None or not known.holds_for(assignments, guards, predicates):
+            found = precedence_of(assignments, facts, tables(self.context, facts), self.schema.predicates)
+            known = KnownPrecedence(found, tuple(assignments), guards, frozenset(predicates))
+            self._precedence = known
+        return known.precedence
 
     # Changes of the program
 

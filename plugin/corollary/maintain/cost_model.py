@@ -1,23 +1,30 @@
 """The cost model: chooses the strategy for a transaction, and learns from the time that it took.
 
-The estimate for a strategy is |Δ⁻| times its seconds per removed fact, as measured in the last large
-transaction. The estimate for recomputing is the time that the monotone rules took in the last materialisation
-from scratch. The least estimate wins.
+The estimate for a strategy is the time of its last large transaction, scaled by the square root of |Δ⁻|: the
+more facts are removed, the more of them have the same consequences. The estimate for recomputing is the time
+that the monotone rules took in the last materialisation from scratch. The least estimate wins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf, sqrt
 
 from corollary.evaluate.tuning import SECONDS_PER_REMOVED_FACT
 from corollary.maintain.strategy import DeletionStrategy, Request, TooMuch
 from corollary.maintain.tuning import (
+    ESTIMATES_ALLOWED,
+    MAX_SHARE_OF_RECOMPUTING,
     MIN_BUDGET_FACTS,
+    MIN_BUDGET_SECONDS,
     MIN_REMOVED_FACTS_TO_LEARN,
     PENALTY_AFTER_ABORT,
     SECONDS_PER_CHECK,
     SECONDS_PER_DELETION,
 )
+
+Measured = dict[str, tuple[int, float]]
+"""By strategy: |Δ⁻| of the last large transaction, and the seconds that it took."""
 
 AUTOMATIC = "automatic"
 """The name that lets the cost model choose."""
@@ -44,26 +51,40 @@ def choose(
 
 def learnt_seconds(request: Request, strategy: str) -> float:
     """The estimate for a strategy, in seconds."""
-    return len(request.removed) * request.engine.seconds_per_removal.get(strategy, SECONDS_PER_REMOVED_FACT)
+    known, removed = request.engine.measured.get(strategy), len(request.removed)
+    return removed * SECONDS_PER_REMOVED_FACT if known is None else known[1] * sqrt(removed / known[0])
 
 
-def learn(request: Request, strategy: str, seconds: float) -> dict[str, float]:
-    """The new seconds per removed fact, by strategy, after ``strategy`` took ``seconds``."""
-    known, removed = dict(request.engine.seconds_per_removal), len(request.removed)
-    if removed >= MIN_REMOVED_FACTS_TO_LEARN:
-        known[strategy] = seconds / removed
+def learn(request: Request, strategy: str, seconds: float) -> Measured:
+    """What is known of the strategies after ``strategy`` took ``seconds``."""
+    known = dict(request.engine.measured)
+    if len(request.removed) >= MIN_REMOVED_FACTS_TO_LEARN:
+        known[strategy] = (len(request.removed), seconds)
     return known
 
 
-def learn_from_recomputing(request: Request, given_up: str, error: Exception | None) -> dict[str, float]:
+def learn_from_recomputing(request: Request, given_up: str, error: Exception | None) -> Measured:
     """As ``learn``, after recomputing. ``TooMuch`` as ``error`` penalises the strategy ``given_up``."""
-    engine, removed = request.engine, len(request.removed)
-    known = engine.seconds_per_removal
-    known = {name: (seconds + SECONDS_PER_REMOVED_FACT) / 2 for name, seconds in known.items()}
+    removed = len(request.removed)
+    known = {name: (number, seconds / 2) for name, (number, seconds) in request.engine.measured.items()}
     if isinstance(error, TooMuch) and removed:
         penalty = PENALTY_AFTER_ABORT if removed >= MIN_REMOVED_FACTS_TO_LEARN else 1
-        known[given_up] = penalty * engine.seconds / removed
+        known[given_up] = (removed, penalty * request.engine.seconds)
     return known
+
+
+def most_seconds(request: Request, strategy: str) -> float:
+    """The budget of time: a share of the time of recomputing; none if the strategy was asked for.
+
+    If the strategy followed a large transaction, the budget covers the estimate.
+    """
+    if not request.is_automatic:
+        return inf
+    recomputing, known = request.engine.seconds, request.engine.measured.get(strategy)
+    share = MAX_SHARE_OF_RECOMPUTING * recomputing
+    if known is not None and known[1] < recomputing:
+        share = max(share, min(recomputing, ESTIMATES_ALLOWED * learnt_seconds(request, strategy)))
+    return max(MIN_BUDGET_SECONDS, share)
 
 
 def most_checks(request: Request) -> int:

@@ -104,6 +104,12 @@ class Layers:
             return heights.get(CLASS + atom.o, self._other_class)
         return heights.get(atom.p, self._other_property)
 
+    def is_data(self, predicate: int) -> bool:
+        """Whether no facts of a predicate are of a stratum's layer."""
+        if predicate == self._rdf_type:
+            return not self._classes.size and self._other_class == DATA
+        return self._properties.get(predicate, self._other_property) == DATA
+
     def whole(self, layer: int) -> list[Atom]:
         """Atoms that match all facts of the last stratum's layer.
 

@@ -46,8 +46,8 @@ def maintain(
         result = FALLBACK.carry_out(request, report)
     report.seconds = perf_counter() - started
     if given_up is None and chosen is not FALLBACK:
-        result.engine.seconds_per_removal = learn(request, report.strategy, report.seconds)
+        result.engine.measured = learn(request, report.strategy, report.seconds)
     else:
-        result.engine.seconds_per_removal = learn_from_recomputing(request, report.strategy, given_up)
+        result.engine.measured = learn_from_recomputing(request, report.strategy, given_up)
         report.recomputed(FALLBACK.name, given_up)
     return result, report

@@ -6,12 +6,16 @@ A fact of I is *overdeleted* if it has an instance with a premise in Δ⁻, or w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf
+from time import perf_counter
+from typing import Protocol, TypeVar, TypeVarTuple
 
 from corollary.columns import Delta, TripleIndex
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
+from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, limited
 from corollary.language import Program
 from corollary.maintain.report import Report
 
@@ -29,11 +33,20 @@ class Request:
     added: Delta
     program: Program
     is_automatic: bool = True
+    schema_is_final: list[bool] = field(default_factory=list, init=False, repr=False, compare=False)
+    """The answer of ``final_schema.schema_is_final``, once it was asked."""
 
     @property
     def engine(self) -> Engine:
         """The engine that holds I. Strategies change the engine in place."""
         return self.before.engine
+
+
+Arguments = TypeVarTuple("Arguments")
+Result = TypeVar("Result")
+
+TOO_SLOW = "following takes too long"
+"""The message of ``TooMuch`` when the time is over."""
 
 
 class CannotFollow(Exception):
@@ -60,6 +73,25 @@ class Budget:
         """As ``require``, and subtract ``count``."""
         self.require(count)
         self.left -= count
+
+
+class Clock:
+    """The seconds that deletions may still take."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = perf_counter() + seconds
+
+    def within(self, function: Callable[[*Arguments], Result], *args: *Arguments) -> Result:
+        """Call the function. Raises ``TooMuch`` when the time is over, also from machine code."""
+        if self._end == inf:
+            return function(*args)
+        limits = Limits(seconds=max(0.0, self._end - perf_counter()), terms=None)
+        try:
+            return limited(limits, Cancellation(), function, *args)
+        except LimitExceeded as error:
+            if error.limit == "seconds" and perf_counter() >= self._end:
+                raise TooMuch(TOO_SLOW) from error
+            raise
 
 
 class DeletionStrategy(Protocol):

@@ -23,8 +23,9 @@ from corollary.columns import NOTHING, Delta, TripleIndex
 from corollary.columns.pairs import distinct, firsts
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
+from corollary.evaluate.precedence import Precedence
 from corollary.kernels.sorted import Keys
-from corollary.maintain.cost_model import TOO_MANY_DELETIONS, most_deletions
+from corollary.maintain.cost_model import TOO_MANY_DELETIONS, most_checks, most_deletions
 from corollary.maintain.layers import SCHEMA
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import Budget, CannotFollow, Request
@@ -39,7 +40,14 @@ EXPLICIT, PROOFS = "explicit", "proofs"
 
 
 class LayerDeletion(Protocol):
-    """A strategy on one layer. ``proved`` facts are not deleted; their set may grow."""
+    """A strategy on one layer. ``proved`` facts are not deleted; their set may grow.
+
+    With an ``order``, candidates are decided level by level.
+    """
+
+    @property
+    def order(self) -> Precedence | None:
+        """The order of the levels; None if all candidates of the layer are decided at once."""
 
     @property
     def proved(self) -> TripleIndex:
@@ -99,9 +107,10 @@ def _with_rules(request: Request, report: Report, change: ProgramChange) -> Star
     engine, before = request.engine, request.before
     index = engine.fixpoint.index
     strata, ordered = before.strata, index.snapshot()
-    if request.is_automatic and engine.schema_depends_on_data and not engine.strata:
-        most = Budget(most_deletions(request), TOO_MANY_DELETIONS)
-        most.require(engine.lost_at_least(change.removed, request.explicit))
+    if request.is_automatic and not engine.strata:
+        by_dred = engine.schema_depends_on_data
+        most = most_deletions(request) if by_dred else most_checks(request)
+        Budget(most, TOO_MANY_DELETIONS).require(engine.lost_at_least(change.removed, request.explicit))
     with report.timed("rules", "rules") as line:
         size = index.fact_count()
         lost, stated, emptied = engine.change(change, request.explicit, wholesale=request.is_automatic)
@@ -177,8 +186,9 @@ class Transaction:
     def _delete(self, layer: int, stratum: StratumChange | None) -> None:
         """Delete the facts of a layer that do not follow from the remaining facts.
 
-        Two steps alternate until no candidates are left: the strategy decides about the candidates, and the
-        modules overdelete by the deleted facts.
+        Two steps alternate until no candidates are left: the strategy decides about the candidates (of the
+        least level), and the modules overdelete by the deleted facts. ``named`` has the candidates that each
+        module overdeleted, by its number.
         """
         if not self._work.has_candidates(layer) and not self._pending:
             return
@@ -191,27 +201,30 @@ class Transaction:
             staying += [self._work.request.explicit, self._engine.axioms]
         named: dict[int, Delta] = {}
         while True:
-            candidates = self._work.dequeue_candidates(layer)
+            candidates = self._work.dequeue_candidates(layer, strategy.order)
             if candidates:
-                self._apply_deletions(layer, named, candidates, strategy, deleted)
+                now = {number: facts & candidates for number, facts in named.items()}
+                named = {number: facts - candidates for number, facts in named.items()}
+                self._apply_deletions(layer, now, candidates, strategy, deleted)
             if stratum is not None and stratum.is_truncated:
                 self._forget_pending()
-            if not self._pending:
+            if not self._pending and not self._work.has_candidates(layer):
                 break
-            named = {}
             for number, module in enumerate(self._modules):
                 if number not in self._pending:
                     continue
                 recent = self._pending.pop(number)
                 with self._report.timed(stage, module.name):
                     facts = self._work.before if module in self._engine.strata else universe
-                    found = Delta.gathered(module.overdelete(facts, recent, strategy.proved))
+                    within = self._work.clock.within
+                    found = Delta.gathered(within(module.overdelete, facts, recent, strategy.proved))
                     if module.compressed:
                         found |= Delta.of_relations(module.compressed)
                         module.compressed = {}
                     for known in (deleted, self._work.deleted, *staying):
                         found -= known
-                    named[number] = self._work.enqueue_candidates(found, layer)
+                    found = self._work.enqueue_candidates(found, layer)
+                    named[number] = named.get(number, NOTHING) | found
         if deleted.all_predicates():
             self._commit(layer, Delta.of(deleted), strategy)
 
@@ -231,7 +244,7 @@ class Transaction:
         stage = self._layers.name(layer)
         with self._report.timed(stage, PROOFS if named else EXPLICIT) as line:
             compressed = candidates.only(lambda predicate: candidates.relation(predicate).is_compressed)
-            unproved = strategy.unproved(candidates - compressed)
+            unproved = self._work.clock.within(strategy.unproved, candidates - compressed)
             if named:  # the first candidates of a layer are known to be in I
                 unproved &= self._index
             if compressed:

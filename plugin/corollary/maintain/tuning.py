@@ -6,7 +6,18 @@ MIN_REMOVED_FACTS_TO_LEARN = 1000
 PENALTY_AFTER_ABORT = 8
 """Factor. After an aborted large removal, the strategy's estimate for that size is set to this many times the
 estimate for recomputing, so that the next large removals recompute at once. Each transaction that recomputes
-halves the distance to ``SECONDS_PER_REMOVED_FACT``, so that the strategy is tried again after a few."""
+halves the estimate, so that the strategy is tried again after a few."""
+
+MAX_SHARE_OF_RECOMPUTING = 0.25
+"""Share of the time of recomputing. A strategy that has spent it deletes no further, and the transaction is
+recomputed: following and recomputing together take at most 1.3 times as long as recomputing alone."""
+
+ESTIMATES_ALLOWED = 1.5
+"""Factor. A strategy that followed a large transaction may take this many times its estimate, but no longer
+than recomputing."""
+
+MIN_BUDGET_SECONDS = 0.25
+"""Seconds that a strategy may take whatever recomputing takes: compiling a kernel may take as long."""
 
 SECONDS_PER_CHECK = 0.4e-6  # measured: proofs on LUBM-10
 """Seconds to check one fact in a proof."""
@@ -23,3 +34,10 @@ MAX_FACTS_PER_CHANGED_FACT = 3
 MAX_FACTS_PER_DELETED_FACT = 2
 """Facts. The relations of the last stratum are truncated if they have at most this many facts for each
 overdeleted fact: deleting row by row would cost more."""
+
+MIN_FACTS_PER_SUPPORTING_FACT = 16
+"""Explicit facts for each of the few that may prove the schema: with fewer, this is not tried, because
+materialising the few would take a noticeable part of the time of starting over."""
+
+WITNESSES_TRIED = 4
+"""Facts of a predicate, or instances of a class, of which the first that is still explicit is taken."""

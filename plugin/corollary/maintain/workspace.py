@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from corollary.columns import NOTHING, Delta, TripleIndex
 from corollary.evaluate.engine import Engine
-from corollary.maintain.cost_model import TOO_MANY_DELETIONS, most_checks, most_deletions
+from corollary.evaluate.precedence import Precedence
+from corollary.maintain.cost_model import TOO_MANY_DELETIONS, most_checks, most_deletions, most_seconds
 from corollary.maintain.layers import DATA, SCHEMA, Layers
 from corollary.maintain.report import Report
-from corollary.maintain.strategy import Budget, CannotFollow, Request
+from corollary.maintain.strategy import Budget, CannotFollow, Clock, Request
 from corollary.program.stratify import Strata
 
 BACKWARD = "data leads to schema facts, or a stratum to facts of an earlier one"
@@ -40,7 +41,7 @@ class Workspace:
 
     ``before`` is I before the transaction, ``deleted`` the facts deleted so far. ``concluded`` has the
     conclusions of strata evaluated from scratch, by layer. ``checks`` is the budget of proofs per layer,
-    ``deletions`` that of DRed.
+    ``deletions`` that of DRed, ``clock`` the time for deletions.
     """
 
     def __init__(self, request: Request, report: Report, start: Start, before: TripleIndex) -> None:
@@ -57,6 +58,7 @@ class Workspace:
         self.concluded: dict[int, Delta] = {}
         self.checks = most_checks(request)
         self.deletions = Budget(most_deletions(request), TOO_MANY_DELETIONS)
+        self.clock = Clock(most_seconds(request, report.strategy))
         self._candidates: dict[int, Delta] = {}
 
     def has_candidates(self, layer: int) -> bool:
@@ -79,9 +81,14 @@ class Workspace:
             self._candidates[found] = self._candidates.get(found, NOTHING) | part
         return NOTHING if layer is None else parts.get(layer, NOTHING)
 
-    def dequeue_candidates(self, layer: int) -> Delta:
-        """Remove and return the candidates of a layer."""
-        return self._candidates.pop(layer, NOTHING)
+    def dequeue_candidates(self, layer: int, order: Precedence | None = None) -> Delta:
+        """Remove and return the candidates of a layer; with ``order``, only those of the least level."""
+        found = self._candidates.pop(layer, NOTHING)
+        if order is not None and found:
+            found, later = order.first(found)
+            if later:
+                self._candidates[layer] = later
+        return found
 
     def proved_at_first(self, layer: int, *, with_schema: bool = False) -> TripleIndex:
         """The facts proved when a layer begins: E, axioms, and ``concluded`` facts of the layer.
@@ -97,6 +104,8 @@ class Workspace:
         proved.add_all(axioms - proved)
         proved.add_all(self.concluded.get(layer, NOTHING) - proved)
         if with_schema and layer == DATA:
+            for predicate in schema.predicates:
+                proved.share(predicate, self.index)
             proved.add_all(schema.of(self.index) - proved)
         return proved
 

@@ -28,7 +28,7 @@ from enum import Enum
 
 import numpy as np
 
-from corollary.columns import FIRST_VIRTUAL, Candidates, TripleIndex
+from corollary.columns import FIRST_VIRTUAL, Candidates, Relation, TripleIndex
 from corollary.columns.pairs import (
     NO_PAIRS,
     Pairs,
@@ -46,6 +46,7 @@ from corollary.execute.context import ExecutionContext
 from corollary.kernels.sorted import Column, Keys, Mask
 from corollary.language import IRI, OWL, RDF_TYPE, RDFS, Literal, constant_text, parse_constant
 from corollary.modules.module import Module, NewModules
+from corollary.modules.tuning import MAX_TERMS_ONE_BY_ONE, MAX_WITNESSES
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import VALUE_BUILTINS, CompiledProgram, ProgramChange
 from corollary.program.shapes import replaced_end
@@ -117,6 +118,7 @@ class Datatypes(Module):
         self._used: Keys = np.empty(0, np.uint64)
         self._values: dict[int, Value | None] = {}
         self._by_value: dict[Value, list[int]] = {}
+        self._listed: set[int] = set()  # the literals in ``_by_value``
         self._marked: Keys = np.empty(0, np.uint64)
         self._datatypes: dict[int, str] = {}
         self._looked_up = 0
@@ -198,32 +200,65 @@ class Datatypes(Module):
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """The virtual facts about literals in deleted facts.
 
-        All virtual facts if the module is wide, or if a deleted fact shows a datatype or is of owl:sameAs.
+        VALUE also for all literals, of the datatypes that deleted facts show and ``proved`` does not. All
+        virtual facts if the module is wide, or if a deleted fact is of owl:sameAs.
         """
         predicates = map(self._dictionary.encode, RELATIONS)
         relations = {p: facts.relation(p) for p in predicates if len(facts.relation(p))}
-        derived: Candidates = {}
         if not relations:
-            return derived
+            return {}
+        if self._is_wide or len(deleted.relation(self._same_as)):
+            return {predicate: [relation.pairs().keys] for predicate, relation in relations.items()}
         literals = _literals(deleted).astype(np.uint32)
+        derived: Candidates = {}
         for predicate, relation in relations.items():
-            if self._is_wide or self._shown_datatypes(deleted) or len(deleted.relation(self._same_as)):
-                derived[predicate] = [relation.pairs().keys]
-                continue
             rows, others = relation.objects_of(literals)
             derived[predicate] = [pack(literals[rows], others)]
             rows, others = relation.subjects_of(literals)
             derived[predicate].append(pack(others, literals[rows]))
+        value = self._dictionary.encode("VALUE")
+        if value in relations:
+            hidden = self._not_shown(map(self._id, self._shown_datatypes(deleted)), proved)
+            rows, others = relations[value].subjects_of(hidden)
+            derived[value].append(pack(others, hidden[rows]))
         return derived
 
+    def witnesses(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
+        """Some facts that show the datatypes of literals among the candidates, if no proved fact does."""
+        value, found = self._dictionary.encode("VALUE"), Candidates()
+        types = candidates.relation(self._rdf_type)
+        of_literals = types.pairs().keys[types.legal_count() :]
+        names = distinct(seconds(np.concatenate((of_literals, candidates.keys(value)))))
+        supported = self._supported()
+        shown = [name for name in names.tolist() if supported.get(name) in self._shown]
+        for datatype in self._not_shown(shown, proved).tolist():
+            for predicate in self._telling:
+                relation = facts.relation(predicate)
+                if relation.has_object(datatype):
+                    _, subjects = relation.subjects_of(np.array([datatype], np.uint32))
+                    subjects = subjects[:: -(-subjects.size // MAX_WITNESSES)]
+                    keys = pack(subjects, np.full(subjects.size, datatype, np.uint32))
+                    found.setdefault(predicate, []).append(keys)
+        return found
+
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
-        """The wanted facts about literals in ``facts``."""
-        return self.rederive(wanted, facts)
+        """The wanted facts about literals in ``facts``: of recent literals only, unless more is shown."""
+        relations = {self._dictionary.encode(name) for name in RELATIONS} & {*wanted.all_predicates()}
+        if not relations:
+            return {}
+        shown = {self._id(datatype) for datatype in self._shown_datatypes(recent)} - self._in_rules
+        if shown or self._is_wide or len(recent.relation(self._same_as)):
+            return self.rederive(wanted, facts)
+        literals, parts = _literals(recent).astype(np.uint32), {}
+        for predicate in relations:
+            keys = wanted.keys(predicate)
+            of_recent = among(firsts(keys), literals) | among(seconds(keys), literals)
+            parts[predicate] = Relation(Pairs(keys[of_recent]))
+        return self.rederive(TripleIndex(parts), facts)
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The candidates whose literals occur in ``facts``, and whose datatypes ``facts`` show."""
         found: Candidates = {}
-        shown: Column | None = None
         for name in RELATIONS:
             predicate = self._dictionary.encode(name)
             relation = candidates.relation(predicate)
@@ -232,9 +267,7 @@ class Datatypes(Module):
             keys = relation.pairs().keys
             kept = _occur(firsts(keys), facts)
             if name == "VALUE":
-                if shown is None:
-                    ids = [self._id(datatype) for datatype in self._all_shown(facts)]
-                    shown = np.sort(np.array(ids, np.uint32))
+                shown = self._shown_among(distinct(seconds(keys)), facts)
                 kept &= among(seconds(keys), shown) | among(firsts(keys), self._ends_of_same_as(facts))
             elif name != "ILL_TYPED":
                 kept &= _occur(seconds(keys), facts)
@@ -245,13 +278,22 @@ class Datatypes(Module):
         return found
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
-        """The facts in which the candidates' literals occur, and facts that may show the datatypes."""
+        """The facts in which the candidates' literals occur.
+
+        Also the facts that may show the candidates' datatypes, unless ``proved`` shows them.
+        """
         derived = [candidates.relation(self._dictionary.encode(name)) for name in RELATIONS]
         keys = np.concatenate([relation.pairs().keys for relation in derived])
         if not keys.size:
             return {}
-        more = [self._rdf_type, *(_literals(facts) if self._looks_at_all(facts) else ())]
-        ends = distinct(np.concatenate((firsts(keys), seconds(keys), np.array(more, np.uint32))))
+        ends = np.concatenate((firsts(keys), seconds(keys)))
+        if self._looks_at_all(facts):
+            more = [self._rdf_type, *_literals(facts)]
+            ends = distinct(np.concatenate((ends, np.array(more, np.uint32))))
+        else:
+            names = distinct(seconds(derived[RELATIONS.index("VALUE")].keys()))
+            hidden = self._not_shown(names.tolist(), proved)
+            ends = distinct(np.concatenate((ends[ends >= FIRST_LITERAL], hidden)))
         read: Candidates = {}
         for predicate in facts.predicates():
             relation = facts.relation(predicate)
@@ -274,11 +316,11 @@ class Datatypes(Module):
             return
         lost = literals[~_occur(literals.astype(np.uint32), facts)]
         self._used = difference(self._used, lost)
-        for literal in lost.tolist():
+        for literal in self._listed.intersection(lost.tolist()):
             value = self.value(literal)
-            members = self._by_value.get(value, []) if value is not None else []
-            if literal in members:
-                members.remove(literal)
+            assert value is not None
+            self._by_value[value].remove(literal)
+        self._listed.difference_update(lost.tolist())
 
     def _ends_of_same_as(self, facts: TripleIndex) -> Column:
         """The literals in owl:sameAs facts, ascending, as uint32."""
@@ -315,6 +357,7 @@ class Datatypes(Module):
             others = self._by_value.setdefault(value, [])
             same += [pair for other in others for pair in (literal << 32 | other, other << 32 | literal)]
             others.append(literal)
+            self._listed.add(literal)
         # a plain literal may have the value of a literal with a datatype or language
         for value, members in self._by_value.items():
             plain = self._plain_literal(value)
@@ -322,6 +365,7 @@ class Datatypes(Module):
                 continue
             same += [pair for m in members for pair in (plain << 32 | m, m << 32 | plain)]
             members.append(plain)
+            self._listed.add(plain)
         if same:
             found.setdefault("SAME_VALUE", []).append(np.array(same, np.uint64))
         if ill_typed:
@@ -361,11 +405,7 @@ class Datatypes(Module):
 
     def _shown_datatypes(self, facts: TripleIndex) -> set[str]:
         """The supported datatypes in facts of the program's predicates, and those that its rules name."""
-        if len(self._dictionary) > self._looked_up:  # ids do not change, but terms may have been added
-            self._looked_up = len(self._dictionary)
-            found = {self._dictionary.find(f"<{name}>"): name for name in SUPPORTED_DATATYPES}
-            self._datatypes = {number: name for number, name in found.items() if number is not None}
-        ids = self._datatypes
+        ids = self._supported()
         known = np.sort(np.array(list(ids), np.uint32))
         shown = {ids[i] for i in known.tolist() if i in self._in_rules}
         for predicate in self._telling if known.size else ():
@@ -376,6 +416,29 @@ class Datatypes(Module):
                 rows, _ = relation.subjects_of(known)
                 shown |= {ids[i] for i in distinct(known[rows]).tolist()}
         return shown
+
+    def _supported(self) -> dict[int, str]:
+        """The supported datatypes by id, as far as the dictionary has them."""
+        if len(self._dictionary) > self._looked_up:  # ids do not change, but terms may have been added
+            self._looked_up = len(self._dictionary)
+            found = {self._dictionary.find(f"<{name}>"): name for name in SUPPORTED_DATATYPES}
+            self._datatypes = {number: name for number, name in found.items() if number is not None}
+        return self._datatypes
+
+    def _not_shown(self, ids: Iterable[int], facts: TripleIndex) -> Column:
+        """The ids, ascending, that no rule names, and that no fact of the program's predicates shows."""
+        wanted = sorted(set(ids) - self._in_rules)
+        relations = [facts.relation(predicate) for predicate in self._telling] if wanted else []
+        left = [i for i in wanted if not any(r.has_object(i) or r.has_subject(i) for r in relations)]
+        return np.array(left, np.uint32)
+
+    def _shown_among(self, ids: Column, facts: TripleIndex) -> Column:
+        """Those of the ids (ascending) that are of datatypes which ``facts`` or rules show."""
+        if self._looks_at_all(facts):
+            shown = [self._id(datatype) for datatype in self._all_shown(facts)]
+            return np.sort(np.array(shown, np.uint32))
+        ids = np.array([i for i in ids.tolist() if i in self._supported()], np.uint32)
+        return ids[~among(ids, self._not_shown(ids.tolist(), facts))]
 
     def _looks_at_all(self, facts: TripleIndex) -> bool:
         """Whether ``facts`` make the module wide."""
@@ -438,8 +501,13 @@ def _literals(facts: TripleIndex) -> Keys:
 
 def _occur(terms: Column, facts: TripleIndex) -> Mask:
     """For each term, whether it occurs in a fact. Precondition: ``terms`` are literals."""
+    relations = [relation for _, relation in facts.relations()]
+    if terms.size <= MAX_TERMS_ONE_BY_ONE:
+        return np.array(
+            [any(r.has_object(t) or r.has_subject(t) for r in relations) for t in terms.tolist()], np.bool_
+        )
     found = np.zeros(terms.size, np.bool_)
-    for _, relation in facts.relations():
+    for relation in relations:
         found |= relation.object_counts(terms) > 0
         if relation.legal_count() < len(relation):
             found |= relation.subject_counts(terms) > 0

@@ -22,6 +22,7 @@ from typing import ClassVar, Protocol
 
 from corollary.columns import Candidates, Delta, Pairs, Relation, TripleIndex
 from corollary.execute.context import ExecutionContext
+from corollary.kernels.sorted import Keys
 from corollary.language import Rule
 from corollary.modules.rule_set import RuleSet
 from corollary.program.compile import CompiledRule
@@ -228,6 +229,29 @@ class Module(Protocol):
         out. There is no upper bound: the caller proves every returned fact, or deletes and rederives it.
         """
 
+    def external(self, predicate: int) -> Relation | None:
+        """For a predicate that the module closes: the facts that are external, with certainty.
+
+        Some external facts may be missing; without those, the closure of the others is the same. None if the
+        module does not know. Facts of earlier answers of ``overdelete`` in this transaction are left out.
+        """
+        return None
+
+    def settle(self, predicate: int, external: Keys, internal: Keys) -> None:
+        """Facts of a predicate that hold: those that are external, and those that are not, or not any more.
+
+        Preconditions: ``external`` knows the predicate; the ``internal`` facts follow from the other external
+        facts by the own rules.
+        """
+        return
+
+    def lose_track(self, predicate: int) -> None:
+        """Facts of a predicate lost derivations and hold; it is not known which of them are external.
+
+        Afterwards ``external`` returns None.
+        """
+        return
+
     @abstractmethod
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """The wanted facts that follow from proved facts: the forward step of Backward/Forward.
@@ -264,6 +288,13 @@ class Module(Protocol):
         module still proves it. Then its consequences may count as unproved, and the next ``add`` returns them
         again.
         """
+
+    def witnesses(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
+        """A few of ``facts``, any one of which may save much work if it is proved before the candidates are.
+
+        Preconditions as for ``premises``.
+        """
+        return {}
 
     @abstractmethod
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:

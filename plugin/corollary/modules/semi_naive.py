@@ -13,6 +13,7 @@ from corollary.columns import Candidates, Pairs, TripleIndex
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import emit, run, run_delta, sizes
+from corollary.modules.entrances import Entrance, Entrances, Recent
 from corollary.modules.groups import touched
 from corollary.modules.module import Module
 from corollary.modules.rule_set import RuleSet
@@ -30,10 +31,12 @@ class Trigger:
     position: int
     needs: list[Atom] = field(init=False)
     predicates: frozenset[int] = field(init=False)
+    entrance: Entrance = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "needs", needs(self.rule, self.position))
         object.__setattr__(self, "predicates", frozenset(atom.p for atom in self.needs))
+        object.__setattr__(self, "entrance", Entrance(self.rule, self.rule.atoms[self.position]))
 
     def is_viable(self, ages: Mapping[Age, TripleIndex]) -> bool:
         """As ``viable``, except that the trigger's own atom reads the recent facts."""
@@ -71,6 +74,7 @@ class SemiNaive(Module):
         self._open_heads: list[Trigger] = []
         self._blocking: list[tuple[Atom, Trigger, Trigger]] = []
         self._unstarted: list[CompiledRule] = []
+        self._entrances = Entrances(context)
         self._plans: dict[Trigger, DeltaPlan] = {}  # made at the first use
 
     def add_rule(self, rule: CompiledRule, positions: Collection[int] | None = None) -> None:
@@ -118,6 +122,7 @@ class SemiNaive(Module):
         self._open_heads = [t for t in self._open_heads if t.rule.number not in numbers]
         self._blocking = [entry for entry in self._blocking if entry[1].rule.number not in numbers]
         self._plans = {t: plan for t, plan in self._plans.items() if t.rule.number not in numbers}
+        self._entrances.forget(numbers)
 
     def unstarted(self) -> list[int]:
         """The numbers of the rules that have not been applied yet."""
@@ -272,9 +277,13 @@ class SemiNaive(Module):
         self, triggers: Iterable[Trigger], ages: Mapping[Age, TripleIndex], *, whole: bool = False
     ) -> Iterator[tuple[Trigger, Batch]]:
         """The non-empty results of the triggers' delta plans: head variables, or all if ``whole``."""
-        known = ages[Age.ALL].known_predicates
+        known, recent = ages[Age.ALL].known_predicates, Recent(ages[Age.RECENT])
         for trigger in triggers:
-            if not trigger.predicates <= known or not trigger.is_viable(ages):  # the first is cheap
+            if not trigger.predicates <= known:  # cheap, and True for many
+                continue
+            if not self._entrances.may_match(trigger.entrance, ages[Age.ALL], recent):
+                continue
+            if not trigger.is_viable(ages):
                 continue
             plan = self._plans.get(trigger)
             if plan is None:

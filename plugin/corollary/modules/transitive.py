@@ -78,6 +78,7 @@ class Transitive(Module):
         ] = {}  # of compressed relations: what stays, and leads to
         self._listed: Set[int] | None = None
         self._unclosed: set[int] = set()  # closed anew in the next turn; until then as before a rule came
+        self._certain: set[int] = set()  # of these, all facts in ``external`` are external
         self._waiting = False
 
     @classmethod
@@ -169,6 +170,7 @@ class Transitive(Module):
         affected = closed & ((closed - rows) | changed)
         for predicate in affected:
             del self._closures[predicate]
+            self._certain.discard(predicate)
             if predicate in rows:
                 self._closures[predicate] = MaintainedClosure(
                     facts.relation(predicate), symmetric=predicate in self._symmetric
@@ -253,6 +255,19 @@ class Transitive(Module):
                 candidates[predicate] = [self._derived(predicate, union(paths, near))]
         return candidates
 
+    def external(self, predicate: int) -> Relation | None:
+        """The external facts of a closed predicate that were not deleted; None if some may be internal."""
+        is_known = predicate in self._certain and predicate in self._closures
+        return self._closures[predicate].remaining if is_known else None
+
+    def settle(self, predicate: int, external: Keys, internal: Keys) -> None:
+        """Note which facts are external, and which paths over others explain."""
+        self._closures[predicate].settle(external, internal)
+
+    def lose_track(self, predicate: int) -> None:
+        """Some facts in ``external`` may be internal by now."""
+        self._certain.discard(predicate)
+
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """The wanted facts of relations with a recent fact that ``facts`` prove."""
         parts = {p: wanted.relation(p) for p in self._closures if len(recent.relation(p))}
@@ -302,6 +317,8 @@ class Transitive(Module):
         if predicate in self._closures:
             new = recent.keys(predicate)
             external = self._closures[predicate].external.plus(new)
+        else:
+            self._certain.add(predicate)
         self._closures[predicate] = MaintainedClosure(external, symmetric=predicate in self._symmetric)
         self._refuse_literals(predicate, external.pairs().keys)
 
@@ -337,6 +354,7 @@ class Transitive(Module):
             found = MaintainedClosure(external, symmetric=symmetric).closed()
             after = found if isinstance(found, Relation) else external.plus(found)
         self._losing[predicate] = staying, after
+        self._certain.discard(predicate)
         self.compressed = {**self.compressed, predicate: before.less(after)}
 
     def _note(self, predicate: int) -> None:

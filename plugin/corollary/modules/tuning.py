@@ -3,3 +3,12 @@
 MAX_READS_KEPT = 4
 """States of the facts for which the list module keeps the facts of all readings. A removal reads the lists of
 I before it, of the proved facts, and of I after it, each several times. Reading takes 2 µs for each cell."""
+
+MAX_EXTENT_COMPARED = 64
+"""Subjects of a guard's class that are compared before each use of a kept column. Beyond, plans are run."""
+
+MAX_WITNESSES = 8
+"""Facts that may show one datatype, and whose proofs are looked for first."""
+
+MAX_TERMS_ONE_BY_ONE = 4
+"""Literals that are looked up one by one. A kernel call for many takes as long as some five look-ups."""

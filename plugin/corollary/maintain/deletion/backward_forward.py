@@ -6,17 +6,24 @@ strata, DRed replaces this strategy.
 
 from __future__ import annotations
 
-from corollary.columns import Delta
+from collections.abc import Iterable, Sequence
+
+from corollary.columns import NOTHING, Candidates, Delta, TripleIndex
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
+from corollary.evaluate.precedence import VALUES, Precedence
+from corollary.execute.run_plan import extend
+from corollary.kernels.limits import check
 from corollary.maintain.cost_model import learnt_seconds
 from corollary.maintain.deletion.dred import DRed, DRedLayer
 from corollary.maintain.deletion.prover import Prover
+from corollary.maintain.final_schema import schema_is_final
 from corollary.maintain.layers import DATA, SCHEMA
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import Request
 from corollary.maintain.transaction import LayerDeletion, LayerwiseStrategy, follow
 from corollary.maintain.workspace import Workspace
+from corollary.modules.module import Module
 
 
 class BackwardForward:
@@ -24,9 +31,13 @@ class BackwardForward:
 
     name = "backward/forward"
 
+    def __init__(self, *, schema_is_proved: bool = False) -> None:
+        """``schema_is_proved``: in this transaction, although data leads to schema facts."""
+        self._schema_is_proved = schema_is_proved
+
     def can_follow(self, request: Request) -> bool:
-        """True if no data leads to schema facts."""
-        return not request.engine.schema_depends_on_data
+        """Whether the schema is final before the data is followed."""
+        return schema_is_final(request)
 
     def seconds(self, request: Request) -> float:
         """The learnt seconds per removed fact, times |Δ⁻|."""
@@ -34,11 +45,12 @@ class BackwardForward:
 
     def carry_out(self, request: Request, report: Report) -> Materialisation:
         """Follow the transaction layer by layer."""
-        return follow(request, report, self)
+        is_proved = request.engine.schema_depends_on_data and schema_is_final(request)
+        return follow(request, report, BackwardForward(schema_is_proved=is_proved))
 
     def fitting(self, engine: Engine) -> LayerwiseStrategy:
-        """DRed if data leads to schema facts, else this strategy."""
-        return DRed() if engine.schema_depends_on_data else self
+        """DRed if data leads to schema facts that are not proved, else this strategy."""
+        return DRed() if engine.schema_depends_on_data and not self._schema_is_proved else self
 
     def on_layer(self, work: Workspace, layer: int) -> LayerDeletion:
         """DRed for a stratum, without a budget; else Backward/Forward."""
@@ -48,25 +60,109 @@ class BackwardForward:
 
 
 class BackwardForwardLayer:
-    """Backward/Forward on one layer."""
+    """Backward/Forward on one layer. In the data layer, candidates are decided in the order of levels.
+
+    When a level is decided, the facts of lower levels are final, and proved. So one step proves a candidate
+    of a predicate that does not depend on itself. Neither is there anything to search for a predicate that
+    one module closes, and that depends on itself by this module only: its external facts are proved, unless
+    they are candidates. The other predicates are searched.
+    """
 
     def __init__(self, work: Workspace, layer: int) -> None:
         engine = work.engine
         self.proved = work.proved_at_first(layer, with_schema=True)
-        self._index = work.index
-        self._prover = Prover(
-            engine.schema_modules if layer == SCHEMA else work.modules,
-            self.proved,
-            work.checks,
-            work.start.added.all_predicates(),
-        )
+        self.order = engine.precedence(work.before) if layer == DATA else None
+        self._work = work
+        self._modules = engine.schema_modules if layer == SCHEMA else work.modules
+        coming = work.start.added.all_predicates()
+        self._prover = Prover(self._modules, self.proved, work.checks, coming)
+        self._open = set(work.index.all_predicates())
+        self._closed: set[int] = set()
 
     def unproved(self, candidates: Delta) -> Delta:
-        """The candidates without a proof, and premises of theirs without a proof."""
-        return self._prover.unproved(candidates, self._index)
+        """The candidates without a proof, and premises of theirs without a proof.
+
+        Precondition: with an order, all candidates are of one level, and those of lower levels are decided.
+        """
+        order = self.order
+        if order is None:
+            return self._by_search(candidates, self._modules)
+        self._settle(order, order.level(candidates.all_predicates()[0]))
+        plain = candidates.only(lambda predicate: predicate not in order.recursive)
+        found = self._after_one_step(plain, self._modules) if plain else NOTHING
+        searched = candidates.only(lambda predicate: predicate in order.recursive)
+        for predicate in searched.all_predicates():
+            module = self._closing(order, predicate)
+            if module is not None:
+                wanted = searched.only(predicate.__eq__)
+                searched = searched.only(predicate.__ne__)
+                found |= self._unproved_of_closed(module, predicate, wanted)
+        inner = {id(m): m for p in searched.all_predicates() for m in self._inner(order, p)}
+        return found | self._by_search(searched, [m for m in self._modules if id(m) in inner])
 
     def charge(self, deletions: int) -> None:
         """Do nothing: every strategy deletes the facts without a proof."""
 
     def restore(self, deleted: Delta) -> None:
         """Do nothing: no fact with a proof was deleted."""
+
+    def _settle(self, order: Precedence, level: int) -> None:
+        """Prove all facts of lower levels."""
+        for predicate in [p for p in self._open if order.level(p) < level]:
+            self._open.remove(predicate)
+            if self._work.layers.is_data(predicate):
+                self.proved.share(predicate, self._work.index)
+
+    def _closing(self, order: Precedence, predicate: int) -> Module | None:
+        """The module that closes a predicate alone and knows its external facts, if there is one."""
+        inner = self._inner(order, predicate) if predicate in order.alone else ()
+        found = (module for module in inner if module.external(predicate) is not None)
+        return next(found, None) if len(inner) == 1 else None
+
+    def _inner(self, order: Precedence, predicate: int) -> Sequence[Module]:
+        """The modules by whose rules a predicate depends on predicates of its level."""
+        names = order.recursive[predicate]
+        return [m for m in self._modules if m.name in names or (VALUES in names and not m.rules)]
+
+    def _unproved_of_closed(self, module: Module, predicate: int, wanted: Delta) -> Delta:
+        """The wanted facts without a proof, of a predicate that depends on itself by one module only."""
+        request, engine = self._work.request, self._work.engine
+        if predicate not in self._closed:
+            external = module.external(predicate)
+            assert external is not None
+            self._closed.add(predicate)
+            self.proved.share(predicate, TripleIndex({predicate: external.minus(wanted.keys(predicate))}))
+        given = (wanted & request.explicit) | (wanted & engine.axioms)
+        self.proved.add_all(given)
+        left = self._after_one_step(wanted - given, [m for m in self._modules if m is not module])
+        lost = self._after_one_step(left, [module])
+        module.settle(predicate, (wanted - left).keys(predicate), (left - lost).keys(predicate))
+        return lost
+
+    def _after_one_step(self, wanted: Delta, modules: Iterable[Module]) -> Delta:
+        """The wanted facts that no module derives from proved facts in one step. The others are proved."""
+        for module in modules:
+            if not wanted:
+                break
+            check()
+            found = Delta.gathered(module.rederive(wanted, self.proved))
+            self.proved.add_all(found)
+            wanted -= found
+        return wanted
+
+    def _by_search(self, wanted: Delta, inner: Sequence[Module]) -> Delta:
+        """The wanted facts without a proof, and premises of theirs without a proof, after a search.
+
+        Only the ``inner`` modules derive facts that are searched from facts that are not proved yet.
+        """
+        if not wanted:
+            return wanted
+        for module in self._modules:
+            for predicate in wanted.all_predicates():
+                module.lose_track(predicate)
+        few: Candidates = {}
+        for module in self._modules:
+            extend(few, module.witnesses(wanted, self._work.index, self.proved))
+        if few:
+            self._after_one_step(Delta.among(few, self._work.index) - wanted - self.proved, self._modules)
+        return self._prover.unproved(wanted, self._work.index, inner)

@@ -9,7 +9,9 @@ from __future__ import annotations
 from corollary.columns import Delta
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
+from corollary.evaluate.precedence import Precedence
 from corollary.maintain.cost_model import learnt_seconds
+from corollary.maintain.final_schema import schema_is_final
 from corollary.maintain.layers import DATA
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import Request
@@ -23,8 +25,8 @@ class DRed:
     name = "dred"
 
     def can_follow(self, request: Request) -> bool:
-        """True if data leads to schema facts. Elsewhere Backward/Forward costs less."""
-        return request.engine.schema_depends_on_data
+        """True if the schema is not final before the data. Elsewhere Backward/Forward costs less."""
+        return not schema_is_final(request)
 
     def seconds(self, request: Request) -> float:
         """The learnt seconds per removed fact, times |Δ⁻|."""
@@ -45,6 +47,8 @@ class DRed:
 
 class DRedLayer:
     """DRed on one layer."""
+
+    order: Precedence | None = None
 
     def __init__(self, work: Workspace, layer: int, *, is_limited: bool) -> None:
         self.proved = work.proved_at_first(layer)

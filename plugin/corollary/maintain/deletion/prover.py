@@ -18,6 +18,7 @@ from collections.abc import Collection, Sequence
 
 from corollary.columns import NOTHING, Candidates, Delta, TripleIndex
 from corollary.execute.run_plan import extend
+from corollary.kernels.limits import check
 from corollary.maintain.strategy import Budget
 from corollary.modules.module import Module, feedback
 
@@ -26,44 +27,53 @@ class Prover:
     """Proves candidates by modules, from a growing set of ``proved`` facts."""
 
     def __init__(
-        self, modules: Sequence[Module], proved: TripleIndex, budget: int, coming: Collection[int]
+        self,
+        modules: Sequence[Module],
+        proved: TripleIndex,
+        budget: int,
+        coming: Collection[int],
     ) -> None:
         """At most ``budget`` facts are checked; beyond that, ``TooMuch`` is raised.
 
         ``coming`` are the predicates of Δ⁺: some of their proved facts may not be in I yet.
         """
         self.proved = proved
-        self._known = proved.but_for(coming)
+        self._coming = coming
         self._modules = modules
         self._budget = Budget(budget, "proofs would look at too many facts")
 
-    def unproved(self, candidates: Delta, facts: TripleIndex) -> Delta:
+    def unproved(self, candidates: Delta, facts: TripleIndex, inner: Sequence[Module] | None = None) -> Delta:
         """The candidates without a proof, and other checked facts without one.
 
+        The ``inner`` modules (None: all) may derive candidates from facts that are not proved yet. For the
+        others, all premises that are not candidates are proved.
         Preconditions: no candidate is in ``proved``; ``facts`` is I without the facts deleted so far.
         Returns nothing if all candidates are proved.
         """
+        inner = self._modules if inner is None else inner
         checked = NOTHING
+        known = self.proved.but_for(self._coming)
         wanted = frontier = candidates
         while frontier:
             self._budget.spend(len(frontier))
             is_first = not checked
-            frontier, checked = self._prove(frontier, checked | frontier)
+            frontier, checked = self._prove(frontier, checked | frontier, inner)
             wanted = checked if is_first else wanted & checked
             if not wanted:
                 return NOTHING
             read: Candidates = {}
-            for module in self._modules:
-                extend(read, module.premises(frontier, facts, self._known))
+            for module in inner:
+                check()
+                extend(read, module.premises(frontier, facts, known))
             frontier = (Delta.gathered(read) - self.proved - checked) & facts
         return checked
 
-    def _prove(self, frontier: Delta, checked: Delta) -> tuple[Delta, Delta]:
+    def _prove(self, frontier: Delta, checked: Delta, inner: Sequence[Module]) -> tuple[Delta, Delta]:
         """Prove facts of the frontier, and checked facts that follow from these. Returns the rest of both.
 
-        Each module first rederives the frontier. Then it receives the facts that other modules proved, and of
-        its own the ``feedback``, and propagates them. If these are more than the checked facts, the module
-        rederives the checked facts instead.
+        Each module first rederives the frontier. Then an inner module receives the facts that other modules
+        proved, and of its own the ``feedback``, and propagates them. If these are more than the checked
+        facts, the module rederives the checked facts instead.
         """
         news = [NOTHING for _ in self._modules]
         asked = 0
@@ -72,6 +82,7 @@ class Prover:
             number = next((n for n, returned in enumerate(news) if returned or n >= asked), None)
             if number is None:
                 break
+            check()
             module, returned, news[number] = self._modules[number], news[number], NOTHING
             if number >= asked:
                 asked += 1
@@ -88,6 +99,8 @@ class Prover:
             checked -= found
             frontier = checked if is_all else frontier - found
             for number, other in enumerate(self._modules):
+                if other not in inner:
+                    continue
                 part = found.only(other.reads)
                 news[number] |= feedback(other, part) if other is module else part
         return frontier, checked

@@ -1,0 +1,186 @@
+"""The precedence of predicates: the order in which deletions of facts are decided.
+
+The live rules make a graph of predicates: an edge from each predicate that a data atom reads to each that
+the rule derives. Its strongly connected components have levels, such that no edge leads to a lower level. If
+no fact of a lower level is to be deleted any more, the facts of the lower levels are final, and a proof of a
+fact of a level ends there. An edge leads to a higher level, unless only inclusions connect its ends.
+
+    [?x, q, ?y] :- [?x, p, ?y] .   p: level 0, final when facts of q are decided, and q: level 1
+    [?x, q, ?z] :- [?x, q, ?y], [?y, q, ?z] .   q depends on itself by this rule alone
+
+Guards do not count: the schema is final before the data.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from corollary.columns import Delta, TripleIndex
+from corollary.columns.pairs import NO_KEYS, distinct, firsts, pack, seconds
+from corollary.evaluate.assignment import Assignment
+from corollary.kernels.sorted import Column, Keys
+from corollary.modules.inclusion import Inclusion
+from corollary.program.compile import Atom, CompiledRule, Tables, is_virtual
+from corollary.program.dependencies import components_of
+
+ANY_READ, ANY_DERIVED = 0xFFFFFFFF, 0xFFFFFFFE
+"""The nodes of atoms whose predicate is a variable that no guard binds."""
+
+CHEAP = frozenset((Inclusion.name,))
+"""The modules that find all premises of a candidate at once: what they alone connect is one level."""
+
+LINKS, VALUES = "links", "values"
+"""In place of a module: what links predicates to these nodes, and to virtual relations without rules."""
+
+
+@dataclass(frozen=True)
+class Precedence:
+    """The level of each predicate, and the modules whose rules it depends on itself by.
+
+    ``recursive`` has the names of the modules that connect a predicate with predicates of its level, or with
+    itself. Those of ``alone`` are components of their own. Predicates without a level are in no edge: their
+    facts are explicit, and lead to nothing.
+    """
+
+    levels: Mapping[int, int]
+    recursive: Mapping[int, frozenset[str]]
+    alone: frozenset[int]
+
+    def level(self, predicate: int) -> int:
+        """The level of a predicate, -1 if it is in no edge."""
+        return self.levels.get(predicate, -1)
+
+    def first(self, facts: Delta) -> tuple[Delta, Delta]:
+        """The facts of the least level, and the others. Precondition: there are facts."""
+        least = min(map(self.level, facts.all_predicates()))
+        return (
+            facts.only(lambda predicate: self.level(predicate) == least),
+            facts.only(lambda predicate: self.level(predicate) > least),
+        )
+
+
+@dataclass(frozen=True)
+class KnownPrecedence:
+    """A precedence, and what it was made of: the rules' assignments, their guards, and the predicates."""
+
+    precedence: Precedence
+    assignments: tuple[Assignment, ...]
+    guards: Delta
+    predicates: frozenset[int]
+
+    def holds_for(
+        self, assignments: Collection[Assignment], guards: Delta, predicates: Iterable[int]
+    ) -> bool:
+        """Whether it still holds: fewer predicates make no further rules live."""
+        return (
+            self.predicates.issuperset(predicates)
+            and self.assignments == tuple(assignments)
+            and len(self.guards) == len(guards)
+            and not self.guards - guards
+        )
+
+
+def precedence_of(
+    assignments: Iterable[Assignment], facts: TripleIndex, tables: Tables, schema: Collection[int]
+) -> Precedence:
+    """The precedence by the monotone rules that are live over ``facts``.
+
+    Virtual relations without rules, but for those of the ``schema``, depend on all other predicates.
+    """
+    by_module: dict[str, list[Keys]] = {}
+    for assignment in assignments:
+        rule = assignment.rule
+        if rule.source.body and rule.heads and rule.is_monotone and _is_live(rule, facts):
+            by_module.setdefault(assignment.module, []).append(_edges(rule, *tables(rule)))
+    edges = [keys for parts in by_module.values() for keys in parts]
+    read, derived = (
+        {*distinct(half(np.concatenate((NO_KEYS, *edges)))).tolist()} for half in (firsts, seconds)
+    )
+    predicates = {*facts.all_predicates(), *derived} - {ANY_READ, ANY_DERIVED}
+    virtual = {p for p in predicates if is_virtual(p)} - derived - set(schema)
+    links = [(p, ANY_READ) for p in predicates if ANY_READ in read]
+    links += [(ANY_DERIVED, p) for p in predicates if ANY_DERIVED in derived]
+    values = [(p, v) for v in virtual for p in predicates - virtual]
+    for name, ends in ((LINKS, links), (VALUES, values)):
+        by_module[name] = [np.array([source << 32 | target for source, target in ends], np.uint64)]
+    return _levelled({module: distinct(np.concatenate(parts)) for module, parts in by_module.items()})
+
+
+def _levelled(by_module: Mapping[str, Keys]) -> Precedence:
+    """The precedence by the edges of each module, as packed pairs."""
+    edges = [
+        (module, source, target)
+        for module, keys in by_module.items()
+        for source, target in zip(firsts(keys).tolist(), seconds(keys).tolist(), strict=True)
+    ]
+    component_of = components_of([(source, target) for _, source, target in edges])
+    sizes = Counter(component_of.values())
+    between: dict[tuple[int, int], set[str]] = {}
+    for module, source, target in edges:
+        between.setdefault((component_of[source], component_of[target]), set()).add(module)
+    costly = {source for (source, target), modules in between.items() if source == target and modules - CHEAP}
+    levels, group_of = dict.fromkeys(sizes, 0), list(range(len(sizes)))
+    steps = sorted((source, target) for source, target in between if source != target)
+    apart = {ends for ends in steps if between[ends] - CHEAP or not costly.isdisjoint(ends)}
+    for source, target in steps:  # in topological order
+        levels[target] = max(levels[target], levels[source] + ((source, target) in apart))
+    for source, target in steps:
+        if levels[source] == levels[target]:
+            _unite(group_of, source, target)
+    groups = {node: _root(group_of, component) for node, component in component_of.items()}
+    inner: dict[int, set[str]] = {}
+    for module, source, target in edges:
+        if groups[source] == groups[target]:
+            inner.setdefault(groups[source], set()).add(module)
+    return Precedence(
+        {node: levels[component] for node, component in component_of.items()},
+        {node: frozenset(inner[group]) for node, group in groups.items() if group in inner},
+        frozenset(node for node, component in component_of.items() if sizes[component] == 1),
+    )
+
+
+def _unite(parents: list[int], one: int, other: int) -> None:
+    """Unite the sets of two numbers, in a union-find forest."""
+    parents[_root(parents, one)] = _root(parents, other)
+
+
+def _root(parents: list[int], number: int) -> int:
+    """The number that stands for the set of a number."""
+    while parents[number] != number:
+        parents[number] = number = parents[parents[number]]
+    return number
+
+
+def _is_live(rule: CompiledRule, facts: TripleIndex) -> bool:
+    """Whether all guards have a match, and all predicates of data atoms have facts."""
+    guards = (rule.atoms[position] for position in rule.guards)
+    return all(facts.has_match(atom.s, atom.p, atom.o) for atom in guards) and all(
+        rule.atoms[position].p < 0 or len(facts.relation(rule.atoms[position].p)) for position in rule.data
+    )
+
+
+def _edges(rule: CompiledRule, size: int, columns: Mapping[int, Column]) -> Keys:
+    """The edges of a rule's instances: packed pairs (predicate read, predicate derived)."""
+    if not size:
+        return NO_KEYS
+    found = [NO_KEYS]
+    for head in rule.heads:
+        derived = _column(head, size, columns, ANY_DERIVED)
+        for atom in (rule.atoms[position] for position in rule.data):
+            read = _column(atom, size, columns, ANY_READ)
+            edges = pack(read, derived)
+            if (atom.s, atom.o) == (head.s, head.o):  # in a row with one predicate, a fact derives itself
+                edges = edges[(read != derived) | (read == ANY_READ)]
+            found.append(edges)
+    return distinct(np.concatenate(found))
+
+
+def _column(atom: Atom, size: int, columns: Mapping[int, Column], unbound: int) -> Column:
+    """The predicate of an atom in every row of a family's table."""
+    if atom.p < 0:
+        return columns[atom.p] if atom.p in columns else np.full(size, unbound, np.uint32)
+    return np.full(size, atom.p, np.uint32)

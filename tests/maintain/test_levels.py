@@ -1,0 +1,144 @@
+"""Deletions level by level: relations that a module closes alone, beside rules that derive their facts.
+
+Each program has a relation whose external facts come and go while paths over others still explain them, or
+become external while paths explained them.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests import ontology_strategies as ontology
+from tests.engine import Fact, load
+from tests.maintain.histories import History, assert_exact, histories, same_visible
+from tests.modules import kinds
+from tests.strategies import EXAMPLE, thorough
+
+from corollary.evaluate import materialise
+from corollary.evaluate.precedence import Precedence
+from corollary.language import IRI, parse_program
+from corollary.maintain import final_schema
+from corollary.profiles import load_profile
+from corollary.terms.dictionary import TermDictionary
+
+PROGRAMS = {
+    "a symmetric closure over joins": """
+        [?x, :t, ?y] :- [?x, :p, ?y] .
+        [?x, :t, ?z] :- [?x, :t, ?y], [?y, :t, ?z] .
+        [?x, :t, ?y] :- [?z, :q, ?x], [?z, :q, ?y] .
+        [?x, :r, ?z] :- [?x, :t, ?y], [?y, :t, ?z], [?x, :q, ?z] .
+        [?x, :r, ?z] :- [?x, :r, ?y], [?y, :r, ?z] .
+        [?y, :r, ?x] :- [?x, :r, ?y] .
+    """,
+    "rules over a clique": """
+        [?x, :t, ?y] :- [?x, :p, ?y] .
+        [?x, :t, ?z] :- [?x, :t, ?y], [?y, :t, ?z] .
+        [?y, :t, ?x] :- [?x, :t, ?y] .
+        [?x, :q, ?y] :- [?x, :t, ?y], [?y, :r, ?z] .
+        [?x, :s, ?z] :- [?x, :q, ?y], [?y, :p, ?z] .
+    """,
+    "a closure that leads to its own facts": """
+        [?x, :t, ?z] :- [?x, :t, ?y], [?y, :t, ?z] .
+        [?x, :t, ?y] :- [?x, :q, ?y], [?y, :t, ?z] .
+        [?x, :q, ?y] :- [?y, :p, ?x] .
+        [?x, :p, ?z] :- [?x, :r, ?y], [?y, :t, ?z] .
+    """,
+    "a closure but for loops": """
+        [?x, :t, ?z] :- [?x, :t, ?y], [?y, :t, ?z], FILTER(?x != ?z) .
+        [?x, :t, ?y] :- [?x, :q, ?y] .
+        [?x, :q, ?y] :- [?y, :p, ?x], [?x, :r, ?y] .
+        [?x, :r, ?y] :- [?y, :r, ?x] .
+    """,
+    "classes above properties": """
+        [?x, :q, ?y] :- [?x, :p, ?y] .
+        [?y, :r, ?x] :- [?x, :t, ?y] .
+        [?y, :t, ?x] :- [?x, :r, ?y] .
+        :C[?x] :- [?x, :r, ?y] .
+        :D[?x] :- :C[?x], [?x, :p, ?y], :C[?y] .
+        [?x, :s, ?y] :- :D[?x], [?x, :t, ?y] .
+    """,
+}
+
+names = st.sampled_from(["a", "b", "c", "d"]).map(lambda name: IRI(EXAMPLE + name))
+properties = st.sampled_from(["p", "q", "r", "t"]).map(lambda name: IRI(EXAMPLE + name))
+fact_sets: st.SearchStrategy[frozenset[Fact]] = st.frozensets(
+    st.tuples(names, properties, names), min_size=2, max_size=14
+)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@thorough(60)
+@given(histories(fact_sets))
+def test_closed_relations(name: str, history: History) -> None:
+    assert_exact(history, parse_program(kinds.PREFIX + PROGRAMS[name]))
+
+
+def facts(text: str) -> frozenset[Fact]:
+    """Facts such as ``a p b, b p c``."""
+    triples = (part.split() for part in text.split(","))
+    return frozenset((IRI(EXAMPLE + s), IRI(EXAMPLE + p), IRI(EXAMPLE + o)) for s, p, o in triples)
+
+
+def test_external_facts_that_paths_explain() -> None:
+    """r(b, a) is external by the rule, although paths explained it first; it leads back to r(c, a)."""
+    all_facts = facts("b q a, b q b, b r b, b r c, c q a, c r b, c r a, c r c")
+    left = all_facts - facts("c r a, c r c")
+    program = parse_program(kinds.PREFIX + PROGRAMS["a symmetric closure over joins"])
+    assert_exact([all_facts, left, left - facts("b r c, c r b"), left], program)
+
+
+@pytest.fixture
+def always_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prove the schema of small graphs, too."""
+    monkeypatch.setattr(final_schema, "MIN_FACTS_PER_SUPPORTING_FACT", 0)
+
+
+ontologies = ontology.ontologies(
+    ontology.rdfs_axioms, ontology.property_axioms, ontology.class_axioms, ontology.clash_axioms
+)
+
+
+@pytest.mark.parametrize("profile", ["rdfs", "owl2rl"])
+@thorough(40)
+@given(history=histories(ontologies))
+def test_schema_that_few_facts_prove(always_tried: None, profile: str, history: History) -> None:
+    assert_exact(history, load_profile(profile), same_visible)
+
+
+def test_the_last_fact_of_a_property(always_tried: None) -> None:
+    """A proof of the schema is not taken to hold after a transaction that did not ask for it."""
+    states = ["a p b, c p d, a r b, c r d", "a p b, c p d, c r d", "a p b, c p d", "a p b", "a p b, a q b"]
+    assert_exact([facts(text) for text in states], load_profile("rdfs"), same_visible)
+
+
+def precedence(program: str, text: str) -> tuple[Precedence, dict[str, int]]:
+    """The precedence over the closure of some facts, and the levels by name."""
+    dictionary = TermDictionary()
+    result = materialise(load(facts(text), dictionary), parse_program(kinds.PREFIX + program), dictionary)
+    found = result.engine.precedence(result.index)
+    assert result.engine.precedence(result.index) is found, "it is kept"
+    ids = {name: dictionary.encode(f"<{EXAMPLE}{name}>") for name in "pqrst"}
+    return found, {name: found.level(number) for name, number in ids.items()}
+
+
+def test_levels() -> None:
+    found, level = precedence(PROGRAMS["rules over a clique"], "a p b, b r c, b p c")
+    assert level["p"] < level["t"] < level["q"] < level["s"]
+    assert level["r"] < level["q"]
+    assert len(found.recursive) == 1
+
+
+def test_levels_that_inclusions_connect_are_one() -> None:
+    copies = "[?x, :q, ?y] :- [?x, :p, ?y] . [?y, :r, ?x] :- [?x, :q, ?y] . [?x, :q, ?y] :- [?y, :r, ?x] ."
+    found, level = precedence(copies, "a p b, s s s")
+    assert level["p"] == level["q"] == level["r"]
+    assert level["s"] == -1
+    assert len(found.recursive) == 3
+
+
+def test_rules_without_facts_are_no_edges() -> None:
+    found, _ = precedence(
+        "[?x, :p, ?z] :- [?x, :p, ?y], [?y, :r, ?z] . [?x, :q, ?y] :- [?x, :p, ?y] .", "a p b"
+    )
+    assert all(names == {"inclusion"} for names in found.recursive.values())
