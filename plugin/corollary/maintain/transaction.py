@@ -244,7 +244,8 @@ class Transaction:
         stage = self._layers.name(layer)
         with self._report.timed(stage, PROOFS if named else EXPLICIT) as line:
             compressed = candidates.only(lambda predicate: candidates.relation(predicate).is_compressed)
-            unproved = self._work.clock.within(strategy.unproved, candidates - compressed)
+            listed = candidates - compressed
+            unproved = self._work.clock.within(strategy.unproved, listed) if listed else NOTHING
             if named:  # the first candidates of a layer are known to be in I
                 unproved &= self._index
             if compressed:
