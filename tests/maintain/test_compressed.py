@@ -87,6 +87,21 @@ COPIES = written(
 """The inverses and the copies of what is compressed."""
 
 
-@pytest.mark.parametrize("case", [PROVED_ELSEWHERE, COPIES])
+COPIED = written(
+    """
+    [?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z] .
+    [?x, :p, ?y] :- [?x, :q, ?y] .
+    [?y, :p, ?x] :- [?x, :r, ?y] .
+    """,
+    "a q b, b q c, c q d, d r a, a p c",
+    "a q b, c q d, d r a, a p c",
+    "a q b, c q d, c r a, a p c",
+    "a q b, c q d, c r a, a q c",
+    "a q b, c q d, c r a",
+)
+"""Facts that are copied to what is compressed: some are explicit too, or follow by a path as well."""
+
+
+@pytest.mark.parametrize("case", [PROVED_ELSEWHERE, COPIES, COPIED])
 def test_cases(case: tuple[History, Program]) -> None:
     assert_exact(*case)

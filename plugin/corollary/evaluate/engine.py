@@ -380,15 +380,12 @@ class Engine:
             edges = live_edges(self.compiled, index, rows, strata.suspended)
         return strata.hold_for(edges)
 
-    def derived_by_several(self, predicates: Iterable[int], facts: TripleIndex) -> bool:
-        """Whether rules of several modules derive facts of one of the predicates, over these facts."""
-        modules = {assignment.rule.number: assignment.module for assignment in self.assignments}
-        found: dict[int, set[str]] = {}
-        for edge in live_edges(self.compiled, facts, tables(self.context, facts)):
-            if not edge.link:
-                found.setdefault(edge.target, set()).add(modules.get(edge.rule.number, ""))
-        open_to_all = found.get(DERIVED_PROPERTY, set())
-        return any(len(open_to_all | found.get(predicate, set())) > 1 for predicate in predicates)
+    def modules_deriving(self, predicate: int, facts: TripleIndex) -> set[str]:
+        """The names of the modules whose rules derive facts of a predicate, over these facts."""
+        names = {assignment.rule.number: assignment.module for assignment in self.assignments}
+        edges = live_edges(self.compiled, facts, tables(self.context, facts))
+        targets = (predicate, DERIVED_PROPERTY)
+        return {names.get(edge.rule.number, "") for edge in edges if edge.target in targets and not edge.link}
 
     def evaluate(self, strata: Strata) -> dict[int, Suspension]:
         """Evaluate the strata in order, each as a module, and each to the fixpoint with all modules below.

@@ -249,7 +249,7 @@ class Transaction:
             if named:  # the first candidates of a layer are known to be in I
                 unproved &= self._index
             if compressed:
-                self._refuse_other_derivations(compressed)
+                self._refuse_other_derivations(compressed, named)
                 unproved |= compressed
             strategy.charge(len(unproved))
             if self._layers.split(unproved).keys() - {layer}:
@@ -291,10 +291,23 @@ class Transaction:
                 module.commit_deletions(self._index, deleted)
         strategy.restore(deleted)
 
-    def _refuse_other_derivations(self, compressed: Delta) -> None:
-        """Raise ``CannotFollow`` if compressed facts may have derivations besides those of their closure."""
-        if self._engine.derived_by_several(compressed.all_predicates(), self._work.before):
-            raise CannotFollow("a closure too large to list loses facts that other rules derive too")
+    def _refuse_other_derivations(self, compressed: Delta, named: Mapping[int, Delta]) -> None:
+        """Raise ``CannotFollow`` if compressed facts may follow by other modules than that which named them.
+
+        I without the facts deleted so far has all premises that there may be.
+        """
+        for predicate in compressed.all_predicates():
+            lost = compressed.only(predicate.__eq__)
+            names = self._engine.modules_deriving(predicate, self._work.before)
+            for number, module in enumerate(self._modules):
+                if len(named.get(number, NOTHING).relation(predicate)):
+                    names.discard(module.name)
+                elif module.name in names and module.takes_compressed:
+                    names.discard(module.name)
+                    if Delta.gathered(module.rederive(lost, self._index)):
+                        names.add(module.name)
+            if names:
+                raise CannotFollow("a closure too large to list loses facts that other rules derive too")
 
     def _refuse_proofs_by_data(self, deleted: Delta) -> None:
         """Raise ``LayerOrderViolated`` if a module outside ``schema_modules`` rederives a schema fact."""

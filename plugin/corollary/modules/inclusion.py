@@ -58,6 +58,7 @@ class Inclusion(Module):
     name = "inclusion"
     why = "one atom, copied to a class or property, or inverted: closed in one step"
     turn = 50
+    takes_compressed = True
 
     def __init__(self, context: ExecutionContext, rdf_type: int) -> None:
         self.rules: list[CompiledRule] = []
@@ -161,9 +162,16 @@ class Inclusion(Module):
         """The candidates that the closure derives from some fact. The guards are as for the closure."""
         derived: Candidates = {}
         for target, source, inverse in self._copies(candidates, _has_facts(facts)):
-            pairs = candidates.relation(target).pairs()
-            there = facts.relation(source).common(pairs.by_object if inverse else pairs.keys)
-            derived.setdefault(target, []).append(swap(there) if inverse else there)
+            wanted, there = candidates.relation(target), facts.relation(source)
+            if wanted.is_compressed:
+                if there.is_compressed:
+                    raise NewModules("a closure too large to list loses facts that were copied")
+                found = wanted.common((there.inverse() if inverse else there).pairs().keys)
+            else:
+                pairs = wanted.pairs()
+                found = there.common(pairs.by_object if inverse else pairs.keys)
+                found = swap(found) if inverse else found
+            derived.setdefault(target, []).append(found)
         types = candidates.relation(self._rdf_type)
         if len(types):
             derived.setdefault(self._rdf_type, []).append(self._supported(types.pairs().keys, facts))

@@ -88,6 +88,9 @@ class Module(Protocol):
     A rule can move between two modules without state as it is; otherwise it is applied to all facts again.
     """
 
+    takes_compressed: ClassVar[bool] = False
+    """Whether ``rederive`` lists no compressed candidates."""
+
     compressed: Mapping[int, Relation] = {}
     """The part of the last answer of ``add`` or ``overdelete`` that is compressed, until the caller takes it.
 
