@@ -278,7 +278,7 @@ class Inclusion(Module):
         """Add the conclusions from all ``facts`` to the candidates.
 
         A target that is compressed among the ``whole`` facts is closed under composition. So of a compressed
-        source only the generators are copied: they lead to the other copies.
+        source that is a whole closure only the generators are copied: they lead to the other copies.
         """
         if not len(included):
             return
@@ -286,8 +286,10 @@ class Inclusion(Module):
             relation = facts.relation(source)
             for kind, inverse in ((included.properties, False), (included.inverses, True)):
                 for target in kind.seconds_of(source):
-                    is_closed = relation.is_compressed and whole and whole.relation(target).is_compressed
-                    keys = relation.generators() if is_closed else relation.pairs().keys
+                    keys = None
+                    if relation.is_compressed and whole is not None:
+                        keys = _composed(relation, whole.relation(source), whole.relation(target))
+                    keys = relation.pairs().keys if keys is None else keys
                     candidates.setdefault(target, []).append(swap(keys) if inverse else keys)
             for kind, inverse in ((included.domains, False), (included.ranges, True)):
                 if classes := kind.seconds_of(source):
@@ -298,6 +300,14 @@ class Inclusion(Module):
                     candidates.setdefault(self._rdf_type, []).append(types)
         types = follow(facts.relation(self._rdf_type).pairs().by_object, included.classes.keys)
         candidates.setdefault(self._rdf_type, []).append(types)
+
+
+def _composed(recent: Relation, source: Relation, target: Relation) -> Keys | None:
+    """Recent facts whose copies lead to the other copies; None if all must be copied."""
+    if not target.is_compressed or len(source.missing()):
+        return None
+    keys = recent.generators()
+    return keys if source.contains(keys).all() else None
 
 
 def _derived_at_least(

@@ -238,8 +238,7 @@ class Transitive(Module):
         dropped &= self._closures.keys()
         for predicate in dropped:
             if facts.relation(predicate).is_compressed:
-                self._lose(predicate, facts, proved, is_closed=False)
-                continue
+                raise NewModules("a closure too large to list is closed no more")
             self._closures[predicate].doubtful = facts.keys(predicate)
             candidates[predicate] = [self._closures[predicate].doubtful]
         for predicate in self._closures.keys() - dropped:
@@ -335,9 +334,7 @@ class Transitive(Module):
         else:
             candidates[predicate] = [found]
 
-    def _lose(
-        self, predicate: int, facts: TripleIndex, proved: TripleIndex, *, is_closed: bool = True
-    ) -> None:
+    def _lose(self, predicate: int, facts: TripleIndex, proved: TripleIndex) -> None:
         """Note what a compressed relation loses if only its proved facts stay, and what these lead to.
 
         Raises ``NewModules`` if further facts lost their proofs after an earlier call.
@@ -349,10 +346,8 @@ class Transitive(Module):
                 raise NewModules("a closure too large to list loses facts step by step")
             return
         symmetric, external = self._closures[predicate].symmetric, Relation(Pairs(staying))
-        after = external
-        if is_closed:
-            found = MaintainedClosure(external, symmetric=symmetric).closed()
-            after = found if isinstance(found, Relation) else external.plus(found)
+        found = MaintainedClosure(external, symmetric=symmetric).closed()
+        after = found if isinstance(found, Relation) else external.plus(found)
         self._losing[predicate] = staying, after
         self._certain.discard(predicate)
         self.compressed = {**self.compressed, predicate: before.less(after)}
