@@ -191,7 +191,7 @@ assert len(after.index) == len(leaves) - 1
 path = Pairs(pack(np.arange(9, dtype=np.uint32), np.arange(1, 10, dtype=np.uint32)))
 assert len(compose(path.keys, path)) == 8
 
-index = IntervalIndex.of(Graph.of(path.keys), is_limited=False)
+index = IntervalIndex.whole(Graph.of(path.keys))
 assert index.contains(path.keys).all() and index.beginning(index.sources()).size == 45
 """
 """Removes one of very many edges of a node from their closure, and composes and indexes a path."""
