@@ -219,6 +219,8 @@ class Transaction:
                     within = self._work.clock.within
                     found = Delta.gathered(within(module.overdelete, facts, recent, strategy.proved))
                     if module.compressed:
+                        if strategy.order is None:  # DRed deletes facts that follow, and lists them
+                            raise CannotFollow("a closure too large to list loses facts")
                         found |= Delta.of_relations(module.compressed)
                         module.compressed = {}
                     for known in (deleted, self._work.deleted, *staying):
