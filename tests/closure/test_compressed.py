@@ -16,7 +16,7 @@ from tests.strategies import thorough
 
 from corollary.closure.bit_index import BitIndex
 from corollary.closure.closure_index import ClosureIndex
-from corollary.closure.compressed_relation import CompressedRelation, compressed
+from corollary.closure.compressed_relation import CompressedRelation, FactIndex, compressed
 from corollary.closure.interval_index import IntervalIndex
 from corollary.closure.reachability import Graph
 from corollary.columns.relation import Relation
@@ -128,7 +128,7 @@ def test_differences(
     assert_same(whole.less(gone), all_facts & facts)
 
 
-def kind_of(edges: Facts) -> type[ClosureIndex] | None:
+def kind_of(edges: Facts) -> type[FactIndex] | None:
     """How the closure of a graph is held; None if it is listed."""
     found = compressed(graph_of(edges))
     return None if found is None else type(found._closure)

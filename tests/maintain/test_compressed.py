@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from tests.evaluate.test_against_naive import is_stratified
 from tests.maintain.histories import (
     History,
@@ -15,11 +16,12 @@ from tests.maintain.histories import (
     same_visible,
 )
 from tests.maintain.test_transactions import ontologies, written
-from tests.modules import kinds
+from tests.modules import kinds, test_equality
 from tests.strategies import thorough
 
 from corollary.closure import bit_index, interval_index
 from corollary.language import Program
+from corollary.modules import equality
 from corollary.profiles import load_profile
 from corollary.reasoner import Reasoner
 
@@ -31,9 +33,10 @@ TRANSITIVE = "<http://www.w3.org/2002/07/owl#TransitiveProperty>"
 def compressing(request: pytest.FixtureRequest) -> Iterator[None]:
     """Compress closures of a few pairs, as larger ones are."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (interval_index, bit_index):
+        for module in (interval_index, bit_index, equality):
             patch.setattr(module, "MIN_PAIRS_COMPRESSED", 1)
         patch.setattr(bit_index, "MIN_PAIRS_PER_WORD", 0)
+        patch.setattr(equality, "MIN_COPIES_PER_FACT", 0)
         patch.setattr(interval_index, "MIN_PAIRS_PER_INTERVAL", 0)
         patch.setattr(interval_index, "MAX_INTERVALS_PER_EDGE", 1000 if request.param == "intervals" else 0)
         patch.setattr(interval_index, "INTERVALS_MERGED_PER_EDGE", 1_000_000)
@@ -56,6 +59,18 @@ def test_modules_and_negation(history: History, program: Program) -> None:
 @given(histories_of_rules(kinds.fact_sets, kinds.positive_programs))
 def test_rules_come_and_go(drawn: tuple[History, list[Program]]) -> None:
     assert_exact(*drawn)
+
+
+@thorough(150)
+@given(histories(test_equality.fact_sets), test_equality.programs)
+def test_copies_come_and_go(history: History, program: Program) -> None:
+    assert_exact(history, program)
+
+
+@thorough(100)
+@given(st.data(), histories(test_equality.fact_sets))
+def test_rules_of_copies_come_and_go(data: st.DataObject, history: History) -> None:
+    assert_exact(history, [data.draw(test_equality.partial) for _ in history])
 
 
 @pytest.mark.parametrize("rules", ["rdfs-plus", "owl2rl"])

@@ -12,6 +12,7 @@ import numpy as np
 from corollary.closure.reachability import Graph, numbers_of
 from corollary.closure.strong_components import Nodes
 from corollary.columns.pairs import firsts, pack, seconds, swap
+from corollary.columns.relation import PATHS
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 
@@ -22,6 +23,8 @@ class ClosureIndex(ABC):
     Precondition: the graph has edges. Its ``nodes`` ascend; node ``nodes[i]`` has the row ``rows[i]``, in
     which are ``sizes[rows[i]]`` nodes.
     """
+
+    closed_by = PATHS
 
     def __init__(self, graph: Graph, sizes: Nodes) -> None:
         self.edges = graph.edges
@@ -54,6 +57,10 @@ class ClosureIndex(ABC):
             made = self.whole(Graph.of(swap(self.edges)))
             made._inverse, self._inverse = self, made
         return self._inverse
+
+    def includes(self, other: object) -> bool:
+        """Whether all pairs of another index are known to be in this one, without listing any."""
+        return isinstance(other, ClosureIndex) and bool(self.contains(other.edges).all())
 
     def contains(self, keys: Keys) -> Mask:
         """A mask of the packed pairs that are in the closure."""

@@ -1,4 +1,4 @@
-"""A relation whose facts are not listed: a closure as intervals or bits, without some facts, and with others.
+"""A relation whose facts are not listed: a closure held by an index, without some facts, and with others.
 
 It is read as any ``Relation``. What asks for all facts (``pairs``, ``keys``) lists them, within the limits in
 force, and keeps nothing. All other methods cost what they read and answer.
@@ -7,11 +7,11 @@ force, and keeps nothing. All other methods cost what they read and answer.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
 
 from corollary.closure.bit_index import BitIndex
-from corollary.closure.closure_index import ClosureIndex
 from corollary.closure.interval_index import IntervalIndex
 from corollary.closure.reachability import Graph
 from corollary.columns.pairs import NO_KEYS, Pairs, difference, pack, sort_keys, sorted_unique, union
@@ -19,6 +19,40 @@ from corollary.columns.relation import EMPTY, Relation
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.terms.dictionary import FIRST_LITERAL
+
+
+class FactIndex(Protocol):
+    """Facts that are closed under some rules, and follow by these from ``edges``: read without being listed.
+
+    ``len`` is their number.
+    """
+
+    closed_by: str
+    """The rules: ``relation.PATHS`` or ``relation.COPIES``."""
+
+    edges: Keys
+    """Some of the facts, from which all follow."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def inverse(self) -> FactIndex:
+        """The index of the inverse facts."""
+
+    def includes(self, other: FactIndex) -> bool:
+        """Whether all facts of another index are known to be in this one, without listing any."""
+
+    def contains(self, keys: Keys) -> Mask:
+        """A mask of the packed facts that are here."""
+
+    def counts(self, terms: Column) -> Rows:
+        """The number of facts with each subject."""
+
+    def after(self, terms: Column) -> tuple[Rows, Column]:
+        """All (row, object) such that (terms[row], object) is a fact, as two columns. Not sorted."""
+
+    def sources(self) -> Column:
+        """The subjects, ascending."""
 
 
 class CompressedRelation(Relation):
@@ -32,7 +66,7 @@ class CompressedRelation(Relation):
 
     is_compressed = True
 
-    def __init__(self, closure: ClosureIndex, without: Relation = EMPTY, beside: Relation = EMPTY) -> None:
+    def __init__(self, closure: FactIndex, without: Relation = EMPTY, beside: Relation = EMPTY) -> None:
         self._closure = closure
         self._without = without
         self._beside = beside
@@ -41,6 +75,16 @@ class CompressedRelation(Relation):
 
     def __repr__(self) -> str:
         return f"CompressedRelation({len(self):,} facts, +{len(self._beside):,} -{len(self._without):,})"
+
+    @property
+    def closed_by(self) -> str:
+        """As ``Relation.closed_by``."""
+        return self._closure.closed_by
+
+    @property
+    def overlay(self) -> int:
+        """The number of facts that are listed beside the closure, or missing in it."""
+        return len(self._without) + len(self._beside)
 
     def plus(self, keys: Keys) -> Relation:
         """As ``Relation.plus``."""
@@ -80,7 +124,10 @@ class CompressedRelation(Relation):
             return self.minus(other.pairs().keys)
         if other._closure is self._closure:  # (C - m) - (C - n) = n - m
             return other._without.less(self._without).plus(self._beside.less(other._beside).pairs().keys)
-        is_within = self._closure.contains(other.generators()).all()
+        is_within = (
+            self._closure.includes(other._closure)
+            and self._closure.contains(other._beside.pairs().keys).all()
+        )
         if not is_within or len(self._without) or len(self._beside):
             return Relation(Pairs(difference(self.pairs().keys, other.pairs().keys)))
         return CompressedRelation(self._closure, other)
@@ -136,7 +183,7 @@ class CompressedRelation(Relation):
 
     @staticmethod
     def _matches(
-        closure: ClosureIndex, without: Relation, beside: Relation, terms: Column
+        closure: FactIndex, without: Relation, beside: Relation, terms: Column
     ) -> tuple[Rows, Column]:
         rows, values = closure.after(terms)
         if len(without):

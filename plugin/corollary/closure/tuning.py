@@ -40,3 +40,7 @@ INTERVALS_MERGED_PER_EDGE = 64
 
 MIN_PAIRS_PER_WORD = 4
 """Pairs per 64-bit word of a closure held as bits. With fewer, a list is no more than four times as large."""
+
+MIN_COPIES_PER_FACT = 8
+"""Copies per fact of a relation that is held as facts and cliques of equal terms. With fewer, a list is as
+small."""

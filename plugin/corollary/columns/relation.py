@@ -36,6 +36,10 @@ from corollary.columns.tuning import MIN_BASE_PER_OVERLAY
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.terms.dictionary import FIRST_LITERAL
 
+PATHS, COPIES = "paths", "copies"
+"""How the facts of a compressed relation follow from its generators: by transitivity, or by replacement of
+terms by equal terms, which is the same for all predicates."""
+
 FIRST_LITERAL_KEY = FIRST_LITERAL << 32
 """The smallest key whose subject is a literal."""
 
@@ -67,6 +71,11 @@ class Relation:
     def parts(self) -> tuple[Pairs, Pairs, Pairs]:
         """(base, added, removed)."""
         return self._parts
+
+    @property
+    def closed_by(self) -> str:
+        """``PATHS`` or ``COPIES``, if the relation is compressed; else the empty text."""
+        return ""
 
     def plus(self, keys: Keys) -> Relation:
         """The union with facts, some of which may be present. Precondition: ``keys`` sorted and unique."""
@@ -153,7 +162,7 @@ class Relation:
         return read_only(self.pairs().keys)
 
     def generators(self) -> Keys:
-        """Facts from which the others follow by transitivity: sorted keys. All facts, if they are listed."""
+        """Facts from which the others follow (``closed_by``): sorted keys. All facts, if they are listed."""
         return self.pairs().keys
 
     def missing(self) -> Relation:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.columns import Delta, TripleIndex
-from corollary.columns.pairs import NO_KEYS, distinct, firsts, pack, seconds
+from corollary.columns.pairs import NO_KEYS, among, distinct, firsts, pack, seconds
 from corollary.evaluate.assignment import Assignment
 from corollary.kernels.sorted import Column, Keys
 from corollary.modules.inclusion import Inclusion
@@ -87,7 +87,7 @@ class KnownPrecedence:
 def precedence_of(
     assignments: Iterable[Assignment], facts: TripleIndex, tables: Tables, schema: Collection[int]
 ) -> Precedence:
-    """The precedence by the monotone rules that are live over ``facts``.
+    """The precedence by the monotone rules that are live over ``facts``, and the predicates with facts.
 
     Virtual relations without rules, but for those of the ``schema``, depend on all other predicates.
     """
@@ -96,6 +96,9 @@ def precedence_of(
         rule = assignment.rule
         if rule.source.body and rule.heads and rule.is_monotone and _is_live(rule, facts):
             by_module.setdefault(assignment.module, []).append(_edges(rule, *tables(rule)))
+    present = np.sort(np.array([*facts.all_predicates(), ANY_READ], np.uint32))
+    for parts in by_module.values():
+        parts[:] = [keys[among(firsts(keys), present)] for keys in parts]
     edges = [keys for parts in by_module.values() for keys in parts]
     read, derived = (
         {*distinct(half(np.concatenate((NO_KEYS, *edges)))).tolist()} for half in (firsts, seconds)

@@ -50,6 +50,10 @@ class LayerDeletion(Protocol):
         """The order of the levels; None if all candidates of the layer are decided at once."""
 
     @property
+    def takes_compressed(self) -> bool:
+        """Whether candidates may be compressed. If not, facts are deleted that follow, and must be listed."""
+
+    @property
     def proved(self) -> TripleIndex:
         """Facts that have a proof from E and the layers below."""
 
@@ -219,7 +223,7 @@ class Transaction:
                     within = self._work.clock.within
                     found = Delta.gathered(within(module.overdelete, facts, recent, strategy.proved))
                     if module.compressed:
-                        if strategy.order is None:  # DRed deletes facts that follow, and lists them
+                        if not strategy.takes_compressed:
                             raise CannotFollow("a closure too large to list loses facts")
                         found |= Delta.of_relations(module.compressed)
                         module.compressed = {}

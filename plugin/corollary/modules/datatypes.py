@@ -324,8 +324,8 @@ class Datatypes(Module):
 
     def _ends_of_same_as(self, facts: TripleIndex) -> Column:
         """The literals in owl:sameAs facts, ascending, as uint32."""
-        keys = facts.keys(self._same_as)
-        ends = distinct(np.concatenate((firsts(keys), seconds(keys))))
+        same_as = facts.relation(self._same_as)
+        ends = distinct(np.concatenate((same_as.subject_terms(), same_as.object_terms())))
         return ends[ends >= FIRST_LITERAL]
 
     def value(self, literal: int) -> Value | None:

@@ -11,29 +11,34 @@ replacements in one step, and these are not feedback.
 
 Virtual relations are no triples: the module does not replace terms in them.
 
-Cliques are materialised. One representative for each clique (Motik, Nenov, Piro, Horrocks, Handling
-owl:sameAs via Rewriting, 2015) would need less memory. But then every reader of the index would have to
-expand the cliques: patterns, counts, FILTERs on IRIs, SPARQL's bag semantics, rules with built-ins, and the
-distinction between explicit and inferred facts. Here all readers see plain facts.
+A fact and all its copies are named by one of them: that of the least members of the cliques of its terms
+(Motik, Nenov, Piro, Horrocks, Handling owl:sameAs via Rewriting, 2015). A named fact is replaced once,
+however many of its copies are recent. All readers of the index see all copies, as plain facts. Where there
+are many, the relation is compressed to the named facts and the cliques (``closure.copy_index``): a clique of
+10,000 with 10,000 values takes 10,000 facts, not 100 million. If a fact is lost whose copies are not listed,
+the materialisation starts over.
 
 Invariant: after a turn, the facts are closed under replacement by the pairs of Q that the module received.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from corollary.closure.reachability import Paths
+from corollary.closure.cliques import NO_CLIQUES, Cliques
+from corollary.closure.compressed_relation import CompressedRelation
+from corollary.closure.copy_index import CopyIndex
+from corollary.closure.tuning import MIN_COPIES_PER_FACT, MIN_PAIRS_COMPRESSED
 from corollary.columns import Candidates, Relation, TripleIndex
-from corollary.columns.pairs import NO_KEYS, NO_PAIRS, Pairs, distinct, firsts, join, pack, seconds
+from corollary.columns.pairs import NO_KEYS, NO_PAIRS, Pairs, among, distinct, firsts, pack, seconds
+from corollary.columns.relation import COPIES
 from corollary.execute.context import ExecutionContext
 from corollary.execute.filters import number_keys
-from corollary.execute.run_plan import extend
 from corollary.kernels.limits import at
 from corollary.kernels.sorted import Column, Keys, Mask
-from corollary.modules.module import Module
+from corollary.modules.module import Module, NewModules
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
 from corollary.program.compile import CompiledRule, is_virtual
@@ -55,6 +60,9 @@ class Equality(Module):
         self._context = context
         self._one_step = SemiNaive("replacement of one term", context)
         self._waiting = False
+        self.compressed: Mapping[int, Relation] = {}
+        self._may_compress: Callable[[int], bool] = lambda predicate: False
+        self._all_cliques: tuple[Relation | None, Cliques] = None, NO_CLIQUES
 
     @classmethod
     def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
@@ -88,10 +96,18 @@ class Equality(Module):
 
     def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
         """Remove rules. Returns all conclusions of their instances over ``facts``."""
+        for rule in self.rules:
+            if rule.number in numbers:
+                self._refuse_loss(facts.predicates(), facts)
         derived = self._one_step.remove_rules(numbers, facts)
         self.rules = [rule for rule in self.rules if rule.number not in numbers]
         self._places = {end[1] for end in map(replaced_end, self.rules) if end is not None}
         return derived
+
+    def review(self, rules: RuleSet) -> None:
+        """Note which predicates may be compressed: no schema."""
+        schema = rules.schema.predicates
+        self._may_compress = lambda predicate: predicate not in schema and rules.may_compress(predicate)
 
     def reads(self, predicate: int) -> bool:
         """Whether the predicate is not virtual, provided that there are rules."""
@@ -102,21 +118,24 @@ class Equality(Module):
         return new if predicate == self._same else NO_PAIRS
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
-        """All replacements in recent facts, and replacements by recent pairs of Q in all facts."""
+        """All replacements in recent facts, and in all facts of terms that recent pairs of Q replace."""
+        changed = facts if self._waiting else self._changed(facts, recent)
+        self._waiting = False
         candidates: Candidates = {}
-        if self._waiting:
-            self._waiting = False
-            self._replace(facts, facts, candidates)
-            return candidates
-        self._replace(recent, facts, candidates)
-        self._replace_by(recent.relation(self._same), facts, candidates)
+        cliques = self._cliques(changed, facts)
+        for predicate in changed.predicates() if len(cliques) else ():
+            self._replace_in(predicate, changed, cliques, facts, candidates, may_compress=True)
         return candidates
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
-        """All replacements in deleted facts, and replacements by deleted pairs of Q in all facts."""
+        """All replacements in deleted facts, and in all facts of terms that deleted pairs of Q replace."""
+        changed = self._changed(facts, deleted)
         candidates: Candidates = {}
-        self._replace(deleted, facts, candidates)
-        self._replace_by(deleted.relation(self._same), facts, candidates)
+        cliques = self._cliques(changed, facts)
+        if len(cliques):
+            self._refuse_loss(self._with_copies(changed, cliques), facts)
+            for predicate in changed.predicates():
+                self._replace_in(predicate, changed, cliques, facts, candidates)
         return candidates
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
@@ -131,72 +150,156 @@ class Equality(Module):
         """
         derived: Candidates = {}
         cliques = self._cliques(candidates, facts)
-        if cliques.size:
+        if len(cliques):
             for group in self._groups(candidates, cliques):
                 self._rederive(group, candidates, facts, cliques, derived)
         return derived
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """The facts from which replacing one term derives a candidate, and the pairs of Q used."""
-        if not len(facts.relation(self._same)):
+        cliques = self._cliques(candidates, facts)
+        if not len(cliques):
             return {}
+        self._refuse_loss(self._with_copies(candidates, cliques), facts)
         return self._one_step.premises(candidates, facts, proved)
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Nothing to do: the module keeps no facts."""
 
-    def _replace(self, recent: TripleIndex, facts: TripleIndex, candidates: Candidates) -> None:
-        """Add the replacements in all recent facts to the candidates."""
-        if self.rules and len(facts.relation(self._same)):
-            for predicate in recent.predicates():
-                self._replace_in(predicate, recent.keys(predicate), facts, candidates)
+    def _changed(self, facts: TripleIndex, recent: TripleIndex) -> TripleIndex:
+        """Recent facts, and all facts with a term that a recent pair of Q replaces.
 
-    def _replace_by(self, same: Relation, facts: TripleIndex, candidates: Candidates) -> None:
-        """Replace one term in all facts by the pairs ``same``, then all terms in the results: no feedback."""
+        Of compressed relations, at least the facts from which the others follow by replacement.
+        """
+        same = recent.relation(self._same)
         if not len(same):
-            return
-        first = self._one_step.overdelete(facts, TripleIndex({self._same: same}), facts)
-        indexed = {predicate: Pairs.of(np.concatenate(parts)) for predicate, parts in first.items()}
-        extend(candidates, {predicate: [pairs.keys] for predicate, pairs in indexed.items()})
-        for predicate, pairs in indexed.items():
-            self._replace_in(predicate, pairs.keys, facts, candidates)
+            return recent
+        terms = distinct(np.concatenate((same.subject_terms(), same.object_terms())))
+        found = {p: recent.relation(p) for p in recent.predicates()}
+        predicates = facts.predicates()
+        replaced = terms[among(terms, np.sort(np.array(predicates, np.uint32)))].tolist()
+        for predicate in predicates:
+            relation = facts.relation(predicate)
+            if len(relation) == len(recent.relation(predicate)):
+                continue
+            if predicate in replaced and 1 in self._places:
+                found[predicate] = relation
+            elif predicate != self._same:
+                keys = self._with_terms(relation, terms)
+                if keys.size:
+                    found[predicate] = found.get(predicate, Relation()).plus(Pairs.of(keys).keys)
+        return TripleIndex(found)
 
-    def _replace_in(self, predicate: int, keys: Keys, facts: TripleIndex, candidates: Candidates) -> None:
-        """Replace at every place by all members of the cliques; in facts of Q, only the predicate."""
+    def _with_terms(self, relation: Relation, terms: Column) -> Keys:
+        """The facts of a relation with some terms (ascending) at places where terms are replaced."""
+        if relation.closed_by == COPIES:
+            return relation.generators()
+        parts = []
+        if 0 in self._places:
+            rows, objects = relation.objects_of(terms)
+            parts.append(pack(terms[rows], objects))
+        if 2 in self._places:
+            rows, subjects = relation.subjects_of(terms)
+            parts.append(pack(subjects, terms[rows]))
+        return np.concatenate(parts) if parts else NO_KEYS
+
+    def _replace_in(
+        self,
+        predicate: int,
+        changed: TripleIndex,
+        cliques: Cliques,
+        facts: TripleIndex,
+        candidates: Candidates,
+        *,
+        may_compress: bool = False,
+    ) -> None:
+        """Replace at every place by all members of the cliques; in facts of Q, only the predicate.
+
+        Copies that are too many to list become a relation in ``compressed``, if that is allowed.
+        """
         at(f"{self.name}, in facts of {self._context.dictionary.decode(predicate)}")
-        same = facts.relation(self._same)
-        replaced = [keys]
-        if 0 in self._places and predicate != self._same:
-            rows, others = same.objects_of(firsts(keys))
-            replaced.append(pack(others, seconds(keys[rows])))
-        if 2 in self._places and predicate != self._same:
-            for part in tuple(replaced):
-                rows, others = same.objects_of(seconds(part))
-                replaced.append(pack(firsts(part[rows]), others))
-        more = [part for part in replaced[1:] if part.size]
-        if more:
-            candidates.setdefault(predicate, []).extend(more)
-        if 1 in self._places:
-            for other in same.objects(predicate):
-                candidates.setdefault(other, []).extend([keys, *more])
+        subjects, objects = self._ends(predicate, cliques)
+        others = self._equal_predicates(predicate, cliques)
+        if not (len(subjects) or len(objects) or others):
+            return
+        keys = self._read(changed.relation(predicate))
+        copies = [keys]
+        near = keys[subjects.have(firsts(keys)) | objects.have(seconds(keys))]
+        if near.size:
+            index = CopyIndex.of(near, subjects, objects)
+            whole = self._compressed(predicate, index, facts) if may_compress and not others else None
+            if whole is not None:
+                self.compressed = {**self.compressed, predicate: whole}
+            else:
+                candidates.setdefault(predicate, []).append(index.listed())
+                copies.append(candidates[predicate][-1])
+        for other in others:
+            candidates.setdefault(other, []).extend(copies)
 
-    def _cliques(self, candidates: TripleIndex, facts: TripleIndex) -> Keys:
-        """Packed pairs (term, member of its clique, the term included), sorted, for the candidates' terms."""
+    def _compressed(self, predicate: int, copies: CopyIndex, facts: TripleIndex) -> Relation | None:
+        """All facts of a predicate, as facts of least members and cliques; None if a list is as small."""
+        before = facts.relation(predicate)
+        beside = before.overlay if isinstance(before, CompressedRelation) else 0
+        if not self._may_compress(predicate) or len(copies) + beside < MIN_PAIRS_COMPRESSED:
+            return None
+        whole = self._whole_cliques(facts.relation(self._same))
+        index = CopyIndex.of(self._read(before), *self._ends(predicate, whole))
+        return CompressedRelation(index) if len(index) >= MIN_COPIES_PER_FACT * index.edges.size else None
+
+    def _read(self, relation: Relation) -> Keys:
+        """The facts of a relation, or some of them that have the others as copies."""
+        return relation.generators() if relation.closed_by == COPIES else relation.pairs().keys
+
+    def _ends(self, predicate: int, cliques: Cliques) -> tuple[Cliques, Cliques]:
+        """The cliques by which subjects and objects of facts of a predicate are replaced."""
+        replaced = () if predicate == self._same else self._places
+        return (cliques if 0 in replaced else NO_CLIQUES), (cliques if 2 in replaced else NO_CLIQUES)
+
+    def _equal_predicates(self, predicate: int, cliques: Cliques) -> list[int]:
+        """The other members of a predicate's clique."""
+        members = cliques.members(cliques.least(np.array([predicate], np.uint32)))[1].tolist()
+        return [other for other in members if other != predicate] if 1 in self._places else []
+
+    def _cliques(self, recent: TripleIndex, facts: TripleIndex) -> Cliques:
+        """At least the cliques of the terms of recent facts, by the pairs of Q in ``facts``."""
         same = facts.relation(self._same)
         if not self.rules or not len(same):
-            return NO_KEYS
-        predicates = candidates.predicates()
+            return NO_CLIQUES
+        if same.is_compressed or len(same) <= recent.fact_count():
+            return self._whole_cliques(same)
+        predicates = recent.predicates()
         terms = [np.array(predicates, np.uint32)]
         for predicate in predicates:
-            pairs = candidates.relation(predicate).pairs()
-            terms += [pairs.distinct_firsts(), pairs.distinct_seconds()]
-        return Paths(same, symmetric=True).starting(distinct(np.concatenate(terms)))
+            keys = self._read(recent.relation(predicate))
+            terms += [firsts(keys), seconds(keys)]
+        return Cliques.of_terms(same, distinct(np.concatenate(terms)))
 
-    def _groups(self, candidates: TripleIndex, cliques: Keys) -> Iterator[list[int]]:
+    def _whole_cliques(self, same: Relation) -> Cliques:
+        """All cliques of a relation, remembered until the next one."""
+        if self._all_cliques[0] is not same:
+            self._all_cliques = same, Cliques.of(same)
+        return self._all_cliques[1]
+
+    def _with_copies(self, recent: TripleIndex, cliques: Cliques) -> Iterator[int]:
+        """The predicates of recent facts that have copies."""
+        for predicate in recent.predicates():
+            subjects, objects = self._ends(predicate, cliques)
+            if not (len(subjects) or len(objects)):
+                continue
+            keys = self._read(recent.relation(predicate))
+            if (subjects.have(firsts(keys)) | objects.have(seconds(keys))).any():
+                yield predicate
+
+    def _refuse_loss(self, predicates: Iterable[int], facts: TripleIndex) -> None:
+        """Raise ``NewModules`` if copies of one of the predicates are not listed."""
+        if any(facts.relation(predicate).closed_by == COPIES for predicate in predicates):
+            raise NewModules("copies of facts, too many to list, may be lost")
+
+    def _groups(self, candidates: TripleIndex, cliques: Cliques) -> Iterator[list[int]]:
         """The predicates of the candidates, grouped by clique."""
         groups: dict[int, list[int]] = {}
         for predicate in candidates.predicates():
-            name = int(self._named(1, np.array([predicate], np.uint32), cliques)[0])
+            name = min([predicate, *self._equal_predicates(predicate, cliques)])
             groups.setdefault(name, []).append(predicate)
         yield from groups.values()
 
@@ -205,44 +308,25 @@ class Equality(Module):
         group: list[int],
         candidates: TripleIndex,
         facts: TripleIndex,
-        cliques: Keys,
+        cliques: Cliques,
         derived: Candidates,
     ) -> None:
         """Add the derivable candidates of a group of equal predicates to ``derived``."""
         parts = [candidates.keys(predicate) for predicate in group]
         keys = np.concatenate(parts)
-        names = pack(self._named(0, firsts(keys), cliques), self._named(2, seconds(keys), cliques))
+        subjects, objects = (cliques if place in self._places else NO_CLIQUES for place in (0, 2))
+        names = pack(subjects.least(firsts(keys)), objects.least(seconds(keys)))
         first, number = number_keys(names)
-        rows = np.arange(first.size)
-        subjects, objects = firsts(keys[first]), seconds(keys[first])
-        for place in (0, 2):
-            if place in self._places:
-                more, others = join(cliques, subjects if place == 0 else objects)
-                rows = np.concatenate((rows, rows[more]))
-                inverse = (others, objects[more]) if place == 0 else (subjects[more], others)
-                subjects, objects = (
-                    np.concatenate(p) for p in zip((subjects, objects), inverse, strict=True)
-                )
-        wanted = pack(subjects, objects)
+        rows, others = subjects.members(firsts(names[first]))
+        more, values = objects.members(seconds(names[first])[rows])
+        wanted, rows = pack(others[more], values), rows[more]
         order = np.argsort(wanted)  # ascending probes are faster
         wanted, rows = wanted[order], rows[order]
         found: Mask = np.zeros(first.size, np.bool_)
-        predicates = [group[0]]
-        if 1 in self._places:
-            predicates += join(cliques, np.array(group[:1], np.uint32))[1].tolist()
-        for predicate in predicates:
+        for predicate in (group[0], *self._equal_predicates(group[0], cliques)):
             found[rows[facts.relation(predicate).contains(wanted)]] = True
         is_derived = found[number]
         start = 0
         for predicate, part in zip(group, parts, strict=True):
             derived.setdefault(predicate, []).append(part[is_derived[start : start + part.size]])
             start += part.size
-
-    def _named(self, place: int, terms: Column, cliques: Keys) -> Column:
-        """The least member of each term's clique; the term itself if the place is not replaced."""
-        if place not in self._places:
-            return terms
-        known = firsts(cliques)
-        rows = np.minimum(np.searchsorted(known, terms), known.size - 1)  # the first row of each term
-        least = np.minimum(seconds(cliques[rows]), terms)
-        return np.where(known[rows] == terms, least, terms).astype(np.uint32)

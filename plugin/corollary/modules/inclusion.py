@@ -38,6 +38,7 @@ from corollary.columns.pairs import (
     spans,
     swap,
 )
+from corollary.columns.relation import COPIES
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
 from corollary.execute.inclusions import Inclusions, about_rdf_type, closed_inclusions
@@ -277,8 +278,8 @@ class Inclusion(Module):
     ) -> None:
         """Add the conclusions from all ``facts`` to the candidates.
 
-        A target that is compressed among the ``whole`` facts is closed under composition. So of a compressed
-        source that is a whole closure only the generators are copied: they lead to the other copies.
+        Of a compressed source that is a whole closure only the generators are copied, if the target is closed
+        in the same way: they lead to the other copies. All properties are closed under replacement of terms.
         """
         if not len(included):
             return
@@ -304,7 +305,8 @@ class Inclusion(Module):
 
 def _composed(recent: Relation, source: Relation, target: Relation) -> Keys | None:
     """Recent facts whose copies lead to the other copies; None if all must be copied."""
-    if not target.is_compressed or len(source.missing()):
+    is_closed = recent.closed_by == COPIES or target.closed_by == recent.closed_by
+    if not is_closed or len(source.missing()):
         return None
     keys = recent.generators()
     return keys if source.contains(keys).all() else None

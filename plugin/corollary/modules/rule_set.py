@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from corollary.modules.guards import Guards
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
-from corollary.program.shapes import closed_predicate, copied_predicates, loopless_predicate
+from corollary.program.shapes import closed_predicate, copied_predicates, loopless_predicate, replaced_end
 
 Recognised = TypeVar("Recognised")
 
@@ -34,6 +34,17 @@ class RuleSet:
     def rdf_type(self) -> int:
         """The id of rdf:type."""
         return self.program.rdf_type
+
+    def may_compress(self, predicate: int) -> bool:
+        """Whether the facts of a predicate need not be listed. They must where strata follow."""
+        return predicate not in self._listed and not self.program.has_strata
+
+    @cached_property
+    def _listed(self) -> frozenset[int]:
+        """rdf:type and all guards; but guards of replacement are equal terms, few of which are predicates."""
+        replacing = {r.number for r in self.rules if self.recognised(replaced_end, r) is not None}
+        rules = (rule for rule in self.program.rules if rule.number not in replacing)
+        return frozenset({self.rdf_type, *(rule.atoms[i].p for rule in rules for i in rule.guards)})
 
     def recognised(
         self, recognise: Callable[..., Recognised], rule: CompiledRule, *arguments: Any

@@ -75,7 +75,7 @@ class SemiNaive(Module):
         self._blocking: list[tuple[Atom, Trigger, Trigger]] = []
         self._unstarted: list[CompiledRule] = []
         self._entrances = Entrances(context)
-        self._plans: dict[Trigger, DeltaPlan] = {}  # made at the first use
+        self._plans: dict[tuple[Trigger, bool], DeltaPlan] = {}  # made at the first use
 
     def add_rule(self, rule: CompiledRule, positions: Collection[int] | None = None) -> None:
         """Add a rule. The next ``add`` applies the rule to all facts.
@@ -121,7 +121,7 @@ class SemiNaive(Module):
         self._open_triggers = [t for t in self._open_triggers if t.rule.number not in numbers]
         self._open_heads = [t for t in self._open_heads if t.rule.number not in numbers]
         self._blocking = [entry for entry in self._blocking if entry[1].rule.number not in numbers]
-        self._plans = {t: plan for t, plan in self._plans.items() if t.rule.number not in numbers}
+        self._plans = {key: plan for key, plan in self._plans.items() if key[0].rule.number not in numbers}
         self._entrances.forget(numbers)
 
     def unstarted(self) -> list[int]:
@@ -278,6 +278,7 @@ class SemiNaive(Module):
     ) -> Iterator[tuple[Trigger, Batch]]:
         """The non-empty results of the triggers' delta plans: head variables, or all if ``whole``."""
         known, recent = ages[Age.ALL].known_predicates, Recent(ages[Age.RECENT])
+        compressed = {p for p, relation in ages[Age.RECENT].relations() if relation.is_compressed}
         for trigger in triggers:
             if not trigger.predicates <= known:  # cheap, and True for many
                 continue
@@ -285,10 +286,12 @@ class SemiNaive(Module):
                 continue
             if not trigger.is_viable(ages):
                 continue
-            plan = self._plans.get(trigger)
+            by_cost = trigger.rule.atoms[trigger.position].p in compressed
+            plan = self._plans.get((trigger, by_cost))
             if plan is None:
-                plan = delta_plan(trigger.rule, trigger.position, sizes(ages[Age.ALL]))
-                self._plans[trigger] = plan
+                size = sizes(ages[Age.ALL])
+                plan = delta_plan(trigger.rule, trigger.position, size, by_cost=by_cost)
+                self._plans[trigger, by_cost] = plan
             wanted = () if whole else trigger.rule.concluded
             batch = run_delta(plan, ages, trigger.rule, self._context, wanted)
             if batch.size:

@@ -23,7 +23,7 @@ close R.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 import numpy as np
@@ -76,7 +76,7 @@ class Transitive(Module):
         self._losing: dict[
             int, tuple[Keys, Relation]
         ] = {}  # of compressed relations: what stays, and leads to
-        self._listed: Set[int] | None = None
+        self._may_compress: Callable[[int], bool] = lambda predicate: False
         self._unclosed: set[int] = set()  # closed anew in the next turn; until then as before a rule came
         self._certain: set[int] = set()  # of these, all facts in ``external`` are external
         self._waiting = False
@@ -224,9 +224,8 @@ class Transitive(Module):
         return candidates
 
     def review(self, rules: RuleSet) -> None:
-        """Schema is never compressed, and nothing is if strata read it."""
-        schema = rules.schema.predicates | {rules.rdf_type}
-        self._listed = None if rules.program.has_strata else schema
+        """Note which predicates may be compressed."""
+        self._may_compress = rules.may_compress
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """The paths over deleted edges, and edges near these that are not proved; all, if a guard went."""
@@ -325,7 +324,7 @@ class Transitive(Module):
         """Add all that follows from the external facts of a predicate, or note the relation as intervals."""
         self._note(predicate)
         closure = self._closures[predicate]
-        if self._listed is None or predicate in self._listed | self._loopless:
+        if predicate in self._loopless or not self._may_compress(predicate):
             candidates[predicate] = [self._derived(predicate, closure.close())]
             return
         found = closure.closed()

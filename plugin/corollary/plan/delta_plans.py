@@ -58,8 +58,11 @@ def plan_with_late_cells(rule: CompiledRule, second_cells: Collection[int], size
     return optimised((*ordered, *_others(rule)), PlanContext(rule, size, ordered))
 
 
-def delta_plan(rule: CompiledRule, trigger: int, size: Size) -> DeltaPlan:
-    """The plan for the bindings with a recent fact for the atom at position ``trigger``."""
+def delta_plan(rule: CompiledRule, trigger: int, size: Size, *, by_cost: bool = False) -> DeltaPlan:
+    """The plan for the bindings with a recent fact for the atom at position ``trigger``.
+
+    ``by_cost``: the recent facts are not listed; their atom is joined when its cost is least, and not first.
+    """
     atom = rule.atoms[trigger]
     first = Join(atom, Age.RECENT)
     rest = {
@@ -67,6 +70,8 @@ def delta_plan(rule: CompiledRule, trigger: int, size: Size) -> DeltaPlan:
         for i, other in enumerate(rule.atoms)
         if i != trigger
     }
+    if by_cost:
+        return DeltaPlan((), (), optimised((first, *rest.values(), *_others(rule)), PlanContext(rule, size)))
     variable = _probed(rule, trigger)
     if variable is None:
         plan = (first, *rest.values(), *_others(rule))

@@ -68,6 +68,8 @@ class BackwardForwardLayer:
     they are candidates. The other predicates are searched.
     """
 
+    takes_compressed = True
+
     def __init__(self, work: Workspace, layer: int) -> None:
         engine = work.engine
         self.proved = work.proved_at_first(layer, with_schema=True)

@@ -49,6 +49,7 @@ class DRedLayer:
     """DRed on one layer."""
 
     order: Precedence | None = None
+    takes_compressed = False
 
     def __init__(self, work: Workspace, layer: int, *, is_limited: bool) -> None:
         self.proved = work.proved_at_first(layer)
