@@ -14,7 +14,16 @@ from corollary.closure.bit_index import BitIndex
 from corollary.closure.closure_index import ClosureIndex
 from corollary.closure.interval_index import IntervalIndex
 from corollary.closure.reachability import Graph
-from corollary.columns.pairs import NO_KEYS, Pairs, difference, pack, sort_keys, sorted_unique, union
+from corollary.columns.pairs import (
+    NO_KEYS,
+    Pairs,
+    difference,
+    distinct,
+    pack,
+    sort_keys,
+    sorted_unique,
+    union,
+)
 from corollary.columns.relation import EMPTY, Relation
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
@@ -196,7 +205,7 @@ class CompressedRelation(Relation):
 
     def subject_terms(self) -> Column:
         """As ``Relation.subject_terms``."""
-        known = np.union1d(self._closure.sources(), self._beside.subject_terms())
+        known = distinct(np.concatenate((self._closure.sources(), self._beside.subject_terms())))
         return known[self.subject_counts(known) > 0] if len(self._without) else known
 
     def object_terms(self) -> Column:
