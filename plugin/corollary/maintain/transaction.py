@@ -61,7 +61,7 @@ class LayerDeletion(Protocol):
         """
 
     def charge(self, deletions: int) -> None:
-        """Called before that many facts are deleted. Raises ``TooMuch`` if recomputing would cost less."""
+        """Called before ``deletions`` facts are deleted. Raises ``TooMuch`` if recomputing would cost less."""
 
     def restore(self, deleted: Delta) -> None:
         """Rederive deleted facts that still follow. Precondition: all modules committed the deletions."""
