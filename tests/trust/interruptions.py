@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--places",
         type=int,
-        help="the number of places, drawn from all, at which an operation is interrupted",
+        help="places of an operation, drawn from all",
     )
     parser.add_argument(
         "--twice", action="store_true", help="raise again in the recovery from each exception"

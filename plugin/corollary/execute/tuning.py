@@ -32,9 +32,9 @@ FACTS_PER_JOIN = 1000
 """Facts that are joined in about the time of starting one more join."""
 
 MIN_STEPS_TO_SQUARE = 8
-"""Positions in a row with the same property. From this number on, a path takes them by powers of the property
+"""Positions in a row with the same property. From this number on, paths take them by powers of the property
 (its square, the square of that ...) instead of one by one."""
 
 MAX_PAIRS_OF_POWER = 4
-"""Pairs of nodes in a power of such a property, per fact of the property, or per path composed so far if these
-are more. A power with more pairs is not used."""
+"""Pairs of nodes in a power of such a property, per fact of the property, or per path composed so far if
+these are more. A power with more pairs is not used."""

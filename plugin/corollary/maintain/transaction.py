@@ -61,7 +61,7 @@ class LayerDeletion(Protocol):
         """
 
     def charge(self, deletions: int) -> None:
-        """Called before ``deletions`` facts are deleted. Raises ``TooMuch`` if recomputing would cost less."""
+        """Called before each deletion, with the number of facts. May raise ``TooMuch``."""
 
     def restore(self, deleted: Delta) -> None:
         """Rederive deleted facts that still follow. Precondition: all modules committed the deletions."""
