@@ -106,7 +106,10 @@ class Relation:
         return Relation(base, added.minus(from_added), removed.plus(from_base))
 
     def less(self, other: Relation) -> Relation:
-        """The facts that are not in ``other``. Cost: the smaller relation's facts, looked up in the other."""
+        """The facts that are not in ``other``.
+
+        Cost: the smaller relation's facts, looked up in the other; the own facts if ``other`` is compressed.
+        """
         if other is self:
             return EMPTY
         if len(other) <= len(self) and not other.is_compressed:

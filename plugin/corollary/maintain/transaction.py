@@ -251,7 +251,7 @@ class Transaction:
             if named:  # the first candidates of a layer are known to be in I
                 unproved &= self._index
             if compressed:
-                self._refuse_other_derivations(compressed, named)
+                self._refuse_other_derivations(compressed, named, strategy.order)
                 unproved |= compressed
             strategy.charge(len(unproved))
             if self._layers.split(unproved).keys() - {layer}:
@@ -293,14 +293,17 @@ class Transaction:
                 module.commit_deletions(self._index, deleted)
         strategy.restore(deleted)
 
-    def _refuse_other_derivations(self, compressed: Delta, named: Mapping[int, Delta]) -> None:
+    def _refuse_other_derivations(
+        self, compressed: Delta, named: Mapping[int, Delta], order: Precedence | None
+    ) -> None:
         """Raise ``CannotFollow`` if compressed facts may follow by other modules than that which named them.
 
         I without the facts deleted so far has all premises that there may be.
         """
+        assert order is not None  # without an order, compressed facts are no candidates
         for predicate in compressed.all_predicates():
             lost = compressed.only(predicate.__eq__)
-            names = self._engine.modules_deriving(predicate, self._work.before)
+            names = order.modules_deriving(predicate)
             for number, module in enumerate(self._modules):
                 if len(named.get(number, NOTHING).relation(predicate)):
                     names.discard(module.name)

@@ -73,9 +73,7 @@ class Transitive(Module):
         self._rdf_type = rdf_type
         self._closures: dict[int, MaintainedClosure] = {}
         self.compressed: Mapping[int, Relation] = {}
-        self._losing: dict[
-            int, tuple[Keys, Relation]
-        ] = {}  # of compressed relations: what stays, and leads to
+        self._losing: dict[int, tuple[Keys, Relation]] = {}  # of compressed relations: proved facts, closure
         self._listed: Set[int] | None = None
         self._unclosed: set[int] = set()  # closed anew in the next turn; until then as before a rule came
         self._certain: set[int] = set()  # of these, all facts in ``external`` are external
@@ -322,7 +320,7 @@ class Transitive(Module):
         self._refuse_literals(predicate, external.pairs().keys)
 
     def _close(self, predicate: int, candidates: Candidates) -> None:
-        """Add all that follows from the external facts of a predicate, or note the relation as intervals."""
+        """Add all that follows from the external facts of a predicate, or note the compressed relation."""
         self._note(predicate)
         closure = self._closures[predicate]
         if self._listed is None or predicate in self._listed | self._loopless:
