@@ -296,7 +296,7 @@ class Transitive(Module):
                 external = Relation(Pairs(union(staying, beside)))
                 self._closures[predicate] = MaintainedClosure(external, symmetric=closure.symmetric)
                 self._closures[predicate].restored = beside
-                if len(after.less(edges)):  # DRed deleted facts that still follow
+                if len(after.less(edges)):  # facts went that still follow
                     self._unclosed.add(predicate)
                     self._waiting = True
             else:
