@@ -136,7 +136,30 @@ CLOSED_NO_MORE = written(
 """Once missing: a q c, because what was compressed was taken to be closed."""
 
 
-@pytest.mark.parametrize("case", [PROVED_ELSEWHERE, COPIES, COPIED, LOST, CLOSED_NO_MORE])
+STATED = written(
+    "[?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z] .",
+    "a p b, b p c, c p d, d p e",
+    "a p b, b p c, c p d, d p e, b p d",
+    "a p b, c p d, d p e, b p d",
+    "a p b, c p d, d p e, b p d, f p f",
+)
+"""Once lost: a p d, whose edge b p d followed before it was stated."""
+
+STATED_INVERSE = written(
+    """
+    [?y, :p, ?x] :- [?x, :p, ?y] .
+    [?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z] .
+    """,
+    "a p b, b p c, c p d",
+    "a p b, b p c, c p d, c p b",
+    "a p b, c p d, c p b, e p f",
+)
+"""Once lost: all between a and d, whose edge c p b followed before it was stated."""
+
+
+@pytest.mark.parametrize(
+    "case", [PROVED_ELSEWHERE, COPIES, COPIED, LOST, CLOSED_NO_MORE, STATED, STATED_INVERSE]
+)
 def test_cases(case: tuple[History, Program]) -> None:
     assert_exact(*case)
 

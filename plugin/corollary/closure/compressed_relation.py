@@ -80,8 +80,8 @@ class CompressedRelation(Relation):
     def less(self, other: Relation) -> Relation:
         """As ``Relation.less``.
 
-        Lists nothing if ``other`` is not compressed, or has the same closure; or if this is a whole closure
-        with all facts of ``other``.
+        Lists nothing if ``other`` is not compressed, or has the same closure; or if one closure has all facts
+        of the other relation, and its ``without`` is not compressed.
         """
         if other is self:
             return EMPTY
@@ -89,10 +89,22 @@ class CompressedRelation(Relation):
             return self.minus(other.pairs().keys)
         if other._closure is self._closure:  # (C - m) - (C - n) = n - m
             return other._without.less(self._without).plus(self._beside.less(other._beside).pairs().keys)
-        is_within = self._closure.contains(other.generators()).all()
-        if not is_within or len(self._without) or len(self._beside):
-            return Relation(Pairs(difference(self.pairs().keys, other.pairs().keys)))
-        return CompressedRelation(self._closure, other)
+        if not self._without.is_compressed and self._closure.contains(other.generators()).all():
+            without = other.plus(self._without.pairs().keys)  # R - O = (C - m + b) - O = C - (O + m) + b
+            return CompressedRelation(self._closure, without, self._beside)
+        if not other._without.is_compressed and other._closure.contains(self.generators()).all():
+            return Relation(Pairs(self.common(other._without.pairs().keys)))  # R - (C - m + b) = R & m
+        return Relation(Pairs(difference(self.pairs().keys, other.pairs().keys)))
+
+    def beyond(self, part: Relation) -> Relation:
+        """As ``Relation.beyond``. Lists nothing if ``without`` is not compressed."""
+        if len(part) == len(self):
+            return EMPTY
+        if self._without.is_compressed:
+            return self.less(part)
+        beside = self._beside.less(part)
+        within = part.minus(self._beside.pairs().keys)
+        return CompressedRelation(self._closure, within.plus(self._without.pairs().keys), beside)
 
     def since(self, before: Relation) -> tuple[Keys, Keys]:
         """As ``Relation.since``. Lists both relations if they differ."""

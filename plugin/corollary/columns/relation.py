@@ -118,6 +118,10 @@ class Relation:
         left = keys[~other.contains(keys)]
         return self if left.size == keys.size else Relation(Pairs(left))
 
+    def beyond(self, part: Relation) -> Relation:
+        """As ``less``. Precondition: all facts of ``part`` are in this relation."""
+        return self.less(part)
+
     def since(self, before: Relation) -> tuple[Keys, Keys]:
         """The difference to an earlier relation: (facts removed, facts added), each sorted and unique.
 

@@ -348,7 +348,7 @@ class Transitive(Module):
         after = found if isinstance(found, Relation) else external.plus(found)
         self._losing[predicate] = staying, after
         self._certain.discard(predicate)
-        self.compressed = {**self.compressed, predicate: before.less(after)}
+        self.compressed = {**self.compressed, predicate: before.beyond(after)}
 
     def _note(self, predicate: int) -> None:
         """Note what is at work."""
