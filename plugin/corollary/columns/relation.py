@@ -284,7 +284,7 @@ def merged(parts: list[Relation], whole: Relation) -> Relation:
         return whole
     *others, last = sorted(parts, key=lambda part: part.is_compressed)
     if last.is_compressed:
-        if whole.is_compressed:
+        if whole.is_compressed and others and others[-1].is_compressed:
             known = next(part for part in parts if part.is_compressed).missing()
             for part in parts:
                 known = known if part.is_compressed else known.less(part)
