@@ -40,10 +40,10 @@ from corollary.language.model import (
 Fact = tuple[Constant, Constant, Constant]
 
 MORE_EXAMPLES = int(os.environ.get("MORE_EXAMPLES") or 1)
-"""A long run has so many times the examples of CI."""
+"""Factor: examples of a long run, over those of CI."""
 
 FEWER_EXAMPLES = 1 if {"CI", "MORE_EXAMPLES"} & os.environ.keys() else 5
-"""CI has so many times the examples of a run by default."""
+"""Factor: examples in CI, over those of a run by default."""
 
 
 def examples(number: int) -> int:

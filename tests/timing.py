@@ -24,7 +24,7 @@ def reference() -> float:
 
 @contextmanager
 def at_most(loops: float) -> Iterator[None]:
-    """Fails if the block takes more CPU time, of all threads together, than so many reference loops.
+    """Fails if the block takes more CPU time, of all threads together, than ``loops`` reference loops.
 
     The slower of the loops before and after the block counts.
     """

@@ -9,17 +9,17 @@ compared with sorting the result and with semi-naive evaluation, changes of 1,00
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.changes import REMOVE, Track, drawn
-from benchmarks.engine import BUILD, ENGINE, REASON, SORT, Facts, build_task, reason_task, sort_task
-from benchmarks.measure import Demand, Measurement, Results, Settings, measure
+from benchmarks.engine import Facts, build_task, reason_task, sort_task
+from benchmarks.measure import Results, Settings, measure
 from benchmarks.rule_counts import RuleCounts, rule_counts
 from benchmarks.vlog import over_triples, without_equality
-from benchmarks.workloads.modular import SEMI_NAIVE, Case, semi_naive_task
+from benchmarks.workloads.modular import SEMI_NAIVE, Case, closing_demands, semi_naive_task
 
 from corollary.generators import generate
 from corollary.generators.random_graphs import ABOVE
@@ -35,7 +35,7 @@ PARTS = 3
 MANY = 1_000
 """Number of facts of a change."""
 
-MOST_OVER_SORT = 25.0
+MOST_OVER_SORT = 25.0  # our own bars, as in ``modular``
 MOST_OVER_MATERIALISING = 1.5
 
 CLOSURE = f"[?x, <{ABOVE}>, ?z] :- [?x, <{ABOVE}>, ?y], [?y, <{ABOVE}>, ?z] ."
@@ -116,7 +116,7 @@ def _run_case(case: Case, published: Published | None, settings: Settings, resul
     tasks += track.tasks(case.name, f"{few:,}")
     measured = measure(NAME, tasks, settings.repeat)
     results.measurements += measured
-    results.demands += demands(case.name, measured)
+    results.demands += closing_demands(NAME, case.name, measured, MOST_OVER_SORT, MOST_OVER_MATERIALISING)
     if published is None:
         results.notes.append(f"{case.name}: {growth:.2f} facts for each explicit fact.")
     else:
@@ -129,21 +129,6 @@ def _run_case(case: Case, published: Published | None, settings: Settings, resul
             times = one.median / measured[0].median
             text = f"{case.name}: semi-naive evaluation takes {times:.1f} times as long as modules."
             results.notes.append(text)
-
-
-def demands(name: str, measured: Sequence[Measurement]) -> list[Demand]:
-    """The closure relative to sorting, and changes relative to materialising. Our own bars."""
-    ours = {m.what: m.median for m in measured if m.engine == ENGINE}
-    (sort,) = (m.median for m in measured if m.what == SORT)
-    reason, build = ours.pop(REASON), ours.pop(BUILD)
-    text = f"{name}: building the index and closing, over sorting the result"
-    return [
-        Demand(NAME, text, (build + reason) / sort, MOST_OVER_SORT),
-        *(
-            Demand(NAME, f"{name}: {what}, over materialising", median / reason, MOST_OVER_MATERIALISING)
-            for what, median in ours.items()
-        ),
-    ]
 
 
 def _compared(case: Case, growth: float, published: Published) -> str:

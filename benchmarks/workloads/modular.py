@@ -145,15 +145,26 @@ def _run_case(case: Case, settings: Settings, results: Results) -> None:
 
 
 def demands(measured: Sequence[Measurement]) -> list[Demand]:
-    """Demands on DAG-R: the closure relative to sorting, and changes relative to materialising."""
+    """Demands on DAG-R: see ``closing_demands``."""
+    return closing_demands(NAME, DAG, measured, MOST_OVER_SORT, MOST_OVER_MATERIALISING)
+
+
+def closing_demands(
+    workload: str,
+    name: str,
+    measured: Sequence[Measurement],
+    most_over_sort: float,
+    most_over_materialising: float,
+) -> list[Demand]:
+    """Demands on a case: the closure relative to sorting, and changes relative to materialising."""
     ours = {m.what: m.median for m in measured if m.engine == ENGINE}
     (sort,) = (m.median for m in measured if m.what == SORT)
     reason, build = ours.pop(REASON), ours.pop(BUILD)
-    text = f"{DAG}: building the index and closing, over sorting the result"
+    text = f"{name}: building the index and closing, over sorting the result"
     return [
-        Demand(NAME, text, (build + reason) / sort, MOST_OVER_SORT),
+        Demand(workload, text, (build + reason) / sort, most_over_sort),
         *(
-            Demand(NAME, f"{DAG}: {what}, over materialising", median / reason, MOST_OVER_MATERIALISING)
+            Demand(workload, f"{name}: {what}, over materialising", median / reason, most_over_materialising)
             for what, median in ours.items()
         ),
     ]

@@ -14,7 +14,7 @@ from benchmarks.engine import Facts, build_task, reason_task, sort_task
 from benchmarks.measure import Demand, Outcome, Results, Settings, Task, measure
 from numpy.typing import NDArray
 
-from corollary.generators.drawn_edges import acyclic
+from corollary.generators.drawn_edges import Numbers, acyclic
 from corollary.language import parse_program
 from corollary.terms.dictionary import TermDictionary
 
@@ -32,19 +32,21 @@ MOST_OVER_NUMBERS = 1.0
 
 def generate(nodes: int, edges: int, seed: int = 0) -> Facts:
     """Different edges from lower to higher numbers, drawn uniformly."""
-    dictionary = TermDictionary()
-    above = dictionary.encode(f"<{PREFIX}above>")
-    ids = np.array([dictionary.encode(f"<{PREFIX}node{i}>") for i in range(nodes)], np.uint32)
-    low, high = acyclic(nodes, edges, np.random.default_rng(seed))
-    return Facts(dictionary, (ids[low], np.full(edges, above, np.uint32), ids[high]))
+    return _facts(nodes, *acyclic(nodes, edges, np.random.default_rng(seed)))
 
 
 def chain(nodes: int) -> Facts:
     """A chain of nodes."""
-    facts = generate(nodes, 1)
-    ids = np.array([facts.dictionary.encode(f"<{PREFIX}node{i}>") for i in range(nodes)], np.uint32)
-    above = np.full(nodes - 1, facts.columns[1][0], np.uint32)
-    return Facts(facts.dictionary, (ids[:-1], above, ids[1:]))
+    numbers = np.arange(nodes)
+    return _facts(nodes, numbers[:-1], numbers[1:])
+
+
+def _facts(nodes: int, sources: Numbers, targets: Numbers) -> Facts:
+    """Edges of the property between nodes with these numbers."""
+    dictionary = TermDictionary()
+    above = dictionary.encode(f"<{PREFIX}above>")
+    ids = np.array([dictionary.encode(f"<{PREFIX}node{i}>") for i in range(nodes)], np.uint32)
+    return Facts(dictionary, (ids[sources], np.full(sources.size, above, np.uint32), ids[targets]))
 
 
 def compressed(settings: Settings, shape: str, rules: str, nodes: int) -> Results:

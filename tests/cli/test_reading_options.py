@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from corollary.cli import main
 from corollary.columns import TripleIndex
-from corollary.generators import GENERATORS
+from corollary.generators import GENERATORS, Generator
 from corollary.loaders import EncodedDataSet, save_encoded
 from corollary.terms.dictionary import TermDictionary
 
@@ -117,6 +117,14 @@ def test_an_encyclopaedia(tmp_path: Path) -> None:
     again = corollary("generate", "encyclopaedia", 1, "-o", tmp_path / "again", "--gzip", "--seed", 0)
     assert again.exit_code == 0
     assert (tmp_path / "again" / "volume-1.nt.gz").read_bytes() == (tmp_path / "volume-1.nt.gz").read_bytes()
+
+
+@pytest.mark.parametrize(("kind", "generator"), GENERATORS.items())
+def test_help_names_the_files_that_are_written(kind: str, generator: Generator) -> None:
+    text = " ".join(corollary("generate", kind, "--help").stdout.split())
+    part = generator.part_name
+    assert f"Writes {generator.ontology_name}, {part}-1.nt, {part}-2.nt ... into a folder" in text
+    assert f"corollary generate {kind} 1 -o {kind} corollary materialise {kind}" in text
 
 
 @pytest.mark.parametrize("kind", [kind for kind in GENERATORS if kind not in ("university", "encyclopaedia")])

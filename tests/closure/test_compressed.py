@@ -116,6 +116,9 @@ def test_differences(
         CompressedRelation(found._closure, relation(change & twins.closure(edges))),
         (twins.closure(edges) - change),
     )
+    inner, inner_facts = made(other_kind, set(sorted(edges)[::2]), change, set())
+    assert_same(found.less(inner), facts - inner_facts)
+    assert_same(inner.less(found), inner_facts - facts)
     assert_same(found.less(found), set())
     assert_same(found.less(near), facts - near_facts)
     assert_same(near.less(found), near_facts - facts)
@@ -123,6 +126,14 @@ def test_differences(
     assert_same(found.less(other), facts - other_facts)
     assert_same(found.less(relation(change)), facts - change)
     assert_same(relation(change).less(found), change - facts)
+    part, part_facts = made(other_kind, more, change, away)
+    if part_facts <= facts:
+        assert_same(found.beyond(part), facts - part_facts)
+    listed = facts - change
+    assert_same(found.beyond(relation(listed)), facts & change)
+    assert_same(found.beyond(found.minus(sorted_keys(change))), facts & change)
+    assert_same(whole.beyond(inner.minus(sorted_keys(away))), all_facts - (inner_facts - away))
+    assert_same(relation(facts).beyond(relation(listed)), facts & change)
     gone = whole.less(found)
     assert_same(gone.less(found), all_facts - facts)
     assert_same(whole.less(gone), all_facts & facts)

@@ -23,7 +23,7 @@ def named(edges: Edges) -> list[Pair]:
 
 
 @pytest.mark.parametrize(("nodes", "edges"), [(2, 0), (10, 22), (300, 1000)])
-def test_acyclic_graphs_have_just_so_many_different_edges(nodes: int, edges: int) -> None:
+def test_acyclic_graphs_have_exactly_the_number_of_edges_asked_for(nodes: int, edges: int) -> None:
     drawn = named(drawn_edges.acyclic(nodes, edges, random()))
     assert len(drawn) == len(set(drawn)) == edges
     assert all(0 <= int(source) < int(target) < nodes for source, target in drawn)

@@ -192,7 +192,7 @@ path = Pairs(pack(np.arange(9, dtype=np.uint32), np.arange(1, 10, dtype=np.uint3
 assert len(compose(path.keys, path)) == 8
 
 index = IntervalIndex.whole(Graph.of(path.keys))
-assert index.contains(path.keys).all() and index.beginning(index.sources()).size == 45
+assert index.contains(path.keys).all() and index.after(index.sources())[1].size == 45
 """
 """Removes one of very many edges of a node from their closure, and composes and indexes a path."""
 

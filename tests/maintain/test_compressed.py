@@ -11,6 +11,7 @@ from tests.evaluate.test_against_naive import is_stratified
 from tests.maintain.histories import (
     History,
     assert_exact,
+    follow,
     histories,
     histories_of_rules,
     same_visible,
@@ -21,10 +22,13 @@ from tests.strategies import thorough
 
 from corollary.closure import bit_index, interval_index
 from corollary.language import Program
+from corollary.maintain.deletion import FALLBACK
+from corollary.maintain.deletion.backward_forward import BackwardForward
 from corollary.modules import equality
 from corollary.profiles import load_profile
 from corollary.reasoner import Reasoner
 
+BACKWARD_FORWARD = BackwardForward.name
 RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 TRANSITIVE = "<http://www.w3.org/2002/07/owl#TransitiveProperty>"
 
@@ -147,9 +151,77 @@ CLOSED_NO_MORE = written(
 """Once missing: a q c, because what was compressed was taken to be closed."""
 
 
-@pytest.mark.parametrize("case", [PROVED_ELSEWHERE, COPIES, COPIED, LOST, CLOSED_NO_MORE])
+STATED = written(
+    "[?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z] .",
+    "a p b, b p c, c p d, d p e",
+    "a p b, b p c, c p d, d p e, b p d",
+    "a p b, c p d, d p e, b p d",
+    "a p b, c p d, d p e, b p d, f p f",
+)
+"""Once lost: a p d, whose edge b p d followed before it was stated."""
+
+STATED_INVERSE = written(
+    """
+    [?y, :p, ?x] :- [?x, :p, ?y] .
+    [?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z] .
+    """,
+    "a p b, b p c, c p d",
+    "a p b, b p c, c p d, c p b",
+    "a p b, c p d, c p b, e p f",
+)
+"""Once lost: all between a and d, whose edge c p b followed before it was stated."""
+
+
+@pytest.mark.parametrize(
+    "case", [PROVED_ELSEWHERE, COPIES, COPIED, LOST, CLOSED_NO_MORE, STATED, STATED_INVERSE]
+)
 def test_cases(case: tuple[History, Program]) -> None:
     assert_exact(*case)
+
+
+CLOSED = "[?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z] ."
+GUARDED = "[?x, ?p, ?z] :- [?p, :is, :transitive], [?x, ?p, ?y], [?y, ?p, ?z] ."
+PATH = "a p b, b p c, c p d"
+ANOTHER = "[?x, :p, ?z] :- [?x, :w, ?y], [?y, :w, ?z] ."
+COPYING = "[?x, :p, ?y] :- [?x, :q, ?y] ."
+DERIVED = "loses facts that other rules derive too"
+
+
+@pytest.mark.parametrize(
+    ("rules", "before", "after", "strategy", "reason"),
+    [
+        (CLOSED, PATH, "a p b, c p d", BACKWARD_FORWARD, ""),
+        (CLOSED, PATH, "a p b, c p d", "dred", "loses facts"),
+        (GUARDED, f"p is transitive, {PATH}", PATH, BACKWARD_FORWARD, "is closed no more"),
+        (
+            GUARDED + "[?x, :over, ?y] :- [?x, :p, ?y] .",
+            f"p is transitive, over is transitive, {PATH}",
+            "p is transitive, over is transitive, a p b, c p d",
+            BACKWARD_FORWARD,
+            "loses facts that were copied",
+        ),
+        (CLOSED + ANOTHER, f"{PATH}, a w e, e w d", "a p b, c p d, a w e, e w d", BACKWARD_FORWARD, DERIVED),
+        (CLOSED + ANOTHER, PATH, "a p b, c p d", BACKWARD_FORWARD, ""),
+        (CLOSED + COPYING, f"{PATH}, a q d", "a p b, c p d, a q d", BACKWARD_FORWARD, DERIVED),
+        (CLOSED + COPYING, f"{PATH}, a q b", "a p b, c p d, a q b", BACKWARD_FORWARD, ""),
+    ],
+)
+def test_when_it_starts_over(rules: str, before: str, after: str, strategy: str, reason: str) -> None:
+    """Other rules count only if facts match their bodies; of copies, only those of facts that are lost."""
+    history, program = written(rules, before, after)
+    (_, _), (_, report) = follow(history, [program] * 2, strategy)
+    assert report.reason == (f"a closure too large to list {reason}" if reason else "")
+    assert report.strategy == (FALLBACK.name if reason else strategy)
+    assert_exact(history, program)
+
+
+def test_it_starts_over_if_a_rule_goes() -> None:
+    history, closed = written(CLOSED, PATH, PATH)
+    _, open_ = written("", PATH)
+    for programs in ([closed, open_], [open_, closed]):
+        assert_exact(history, programs)
+    (_, _), (_, report) = follow(history, [closed, open_], BACKWARD_FORWARD)
+    assert report.reason == "a closure too large to list loses a rule"
 
 
 def test_what_is_compressed_is_verified() -> None:

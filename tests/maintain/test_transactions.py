@@ -29,7 +29,7 @@ from corollary.language import IRI, Program, UnstratifiableError, parse_program
 from corollary.profiles import load_profile
 
 LEAST = 10_000
-"""So many maintained states are compared with the naive evaluator's in a run of this file."""
+"""Maintained states that a run of this file compares with the naive evaluator's."""
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -37,7 +37,7 @@ from corollary.terms.dictionary import TermDictionary
 
 @contextmanager
 def long_from(items: int) -> Iterator[None]:
-    """Lists of at least so many items are long."""
+    """Lists of at least ``items`` items are long."""
     with patch.object(compiled_program, "MAX_ITEMS_UNROLLED", items - 1):
         yield
 

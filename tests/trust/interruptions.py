@@ -26,7 +26,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", nargs="+", default=["rhodf", "strata", "owl2rl"])
     parser.add_argument("--operations", nargs="*")
-    parser.add_argument("--places", type=int, help="interrupt each operation at so many, drawn from all")
+    parser.add_argument(
+        "--places",
+        type=int,
+        help="places of an operation, drawn from all",
+    )
     parser.add_argument(
         "--twice", action="store_true", help="raise again in the recovery from each exception"
     )
@@ -58,7 +62,7 @@ def all_jobs(programs: Sequence[str], wanted: Sequence[str] | None = None) -> It
 
 
 def interrupt(job: Job, *, twice: bool, most: int | None, seed: int = 0) -> tuple[int, int]:
-    """Interrupt an operation at all places, or at so many. How often, and how many places there are.
+    """Interrupt an operation at all places, or at ``most`` of them. How often, and how many places there are.
 
     Under owl2rl, where one read has a hundred thousand events, at the first and the last of each line.
     """

@@ -60,10 +60,10 @@ NUMBER = (EX.story, EX.commits)
 """Subject and predicate of the triple that says how many commits there were."""
 
 LIFE = 3
-"""A triple is removed so many commits after it was added."""
+"""Commits between the addition of a triple and its removal."""
 
 LONGEST_STORY = 50
-"""After so many commits a new folder is begun: the dictionary grows, and with it the time of a check."""
+"""Commits into one folder. Then a new one is begun: the dictionary grows, and with it the time of a check."""
 
 JOURNAL = f"{DATABASE}-journal"
 HOT = bytes.fromhex("d9d505f920a163d7")
@@ -76,7 +76,7 @@ LONGEST_WAIT = 120.0
 """Seconds until a worker must have come to a phase; it takes some milliseconds."""
 
 LONG_FORM = 500
-"""From so many kills on, a run fails that leaves out what the two shares below demand."""
+"""Kills. A run with at least this many fails if it leaves out what the two shares below demand."""
 
 SHARE_HOT = 1 / 10
 """Share of the kills that must leave a new hot journal, not one that an earlier kill had left."""
@@ -657,7 +657,7 @@ def next_aim(number: int, summary: Summary) -> Phase:
 
 
 def run(kills: int, seed: int, scratch: Path, *, journal: bool = True) -> Summary:
-    """Kill so often. Failure, with what it takes to look into it, if anything is wrong."""
+    """Kill a worker ``kills`` times. Failure, with what it takes to look into it, if anything is wrong."""
     chance = random.Random(seed)
     board, summary = Board(), Summary()
     evidence = scratch / "evidence"

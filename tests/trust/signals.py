@@ -34,8 +34,8 @@ FIRST_SECONDS = {"open": 0.05, "first load": 4.0}
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--interruptions", type=int, default=400)
-    parser.add_argument("--processes", type=int, default=20, help="so many, each with its own first imports")
-    parser.add_argument("--cold", type=int, default=3, help="so many of them compile all kernels anew")
+    parser.add_argument("--processes", type=int, default=20, help="each has its own first imports")
+    parser.add_argument("--cold", type=int, default=3, help="processes that compile all kernels anew")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--child", nargs=2, metavar=("DATA", "FOLDER"), help="be one of these processes")
     given = parser.parse_args(arguments)

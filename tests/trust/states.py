@@ -1,8 +1,8 @@
 """A long life: random changes, transactions, rollbacks and rules on stores that live long, state by state.
 
 ``python -m tests.trust.states --states 100000``. After every step the triples are those of plain sets, and
-what follows is what a naive evaluator derives. Every so often a store is committed to its folder, closed, and
-opened again. The memory that the process takes is printed, and must not grow with the number of states.
+what follows is what a naive evaluator derives. From time to time a store is committed to its folder, closed,
+and opened again. The memory that the process takes is printed, and must not grow with the number of states.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Enough(Exception):
 
 
 def told(story: Story, place: Path, commits: int) -> None:
-    """Perform so many commits of a story in a folder."""
+    """Perform the first ``commits`` commits of a story in a folder."""
 
     def report(number: int) -> None:
         if number == commits:

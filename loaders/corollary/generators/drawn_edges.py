@@ -11,6 +11,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from corollary.columns import pairs
+
 Numbers: TypeAlias = NDArray[np.int64]
 Edges: TypeAlias = tuple[Numbers, Numbers]
 
@@ -110,7 +112,7 @@ def distinct(sources: Numbers, targets: Numbers) -> Edges:
     """The different edges, in ascending order, without loops."""
     proper = sources != targets
     nodes = int(max(sources.max(initial=0), targets.max(initial=0))) + 1
-    codes = np.unique(sources[proper] * nodes + targets[proper])
+    codes = pairs.distinct(sources[proper] * nodes + targets[proper])
     return codes // nodes, codes % nodes
 
 
@@ -121,5 +123,14 @@ def _distinct(nodes: int, edges: int, draw: Callable[[int], Edges]) -> Edges:
         sources, targets = draw(edges + edges // 10)
         proper = (sources != targets) & (sources < nodes) & (targets < nodes)
         codes = np.concatenate((codes, sources[proper] * nodes + targets[proper]))
-        codes = codes[np.sort(np.unique(codes, return_index=True)[1])]
+        codes = _first_occurrences(codes)
     return distinct(codes[:edges] // nodes, codes[:edges] % nodes)
+
+
+def _first_occurrences(codes: Numbers) -> Numbers:
+    """The different codes, each at its first place.  [7, 3, 7, 1] -> [7, 3, 1]"""
+    order = pairs.order_of(codes)  # stable: of equal codes, the first place comes first
+    ascending = codes[order]
+    is_first = np.ones(codes.size, np.bool_)
+    is_first[order[1:]] = ascending[1:] != ascending[:-1]
+    return codes[is_first]

@@ -11,7 +11,7 @@ import numpy as np
 
 from corollary.closure.reachability import Graph, numbers_of
 from corollary.closure.strong_components import Nodes
-from corollary.columns.pairs import firsts, pack, seconds, swap
+from corollary.columns.pairs import firsts, seconds, swap
 from corollary.columns.relation import PATHS
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
@@ -78,13 +78,6 @@ class ClosureIndex(ABC):
         reserve(12 * size)
         rows = self._rows_of(terms)
         return np.repeat(np.arange(terms.size), counts), self._values(rows[rows >= 0], size)
-
-    def beginning(self, terms: Column) -> Keys:
-        """The pairs that terms (ascending) begin, as packed pairs, sorted."""
-        rows, values = self.after(terms)
-        keys = pack(terms[rows], values)
-        keys.sort()
-        return keys
 
     def sources(self) -> Column:
         """The nodes that begin a pair, ascending."""

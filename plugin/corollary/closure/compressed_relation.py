@@ -14,7 +14,16 @@ import numpy as np
 from corollary.closure.bit_index import BitIndex
 from corollary.closure.interval_index import IntervalIndex
 from corollary.closure.reachability import Graph
-from corollary.columns.pairs import NO_KEYS, Pairs, difference, pack, sort_keys, sorted_unique, union
+from corollary.columns.pairs import (
+    NO_KEYS,
+    Pairs,
+    difference,
+    distinct,
+    pack,
+    sort_keys,
+    sorted_unique,
+    union,
+)
 from corollary.columns.relation import EMPTY, Relation
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
@@ -115,8 +124,8 @@ class CompressedRelation(Relation):
     def less(self, other: Relation) -> Relation:
         """As ``Relation.less``.
 
-        Lists nothing if ``other`` is not compressed, or has the same closure; or if this is a whole closure
-        with all facts of ``other``.
+        Lists nothing if ``other`` is not compressed, or has the same closure; or if one closure has all facts
+        of the other relation, and its ``without`` is not compressed.
         """
         if other is self:
             return EMPTY
@@ -124,13 +133,26 @@ class CompressedRelation(Relation):
             return self.minus(other.pairs().keys)
         if other._closure is self._closure:  # (C - m) - (C - n) = n - m
             return other._without.less(self._without).plus(self._beside.less(other._beside).pairs().keys)
-        is_within = (
-            self._closure.includes(other._closure)
-            and self._closure.contains(other._beside.pairs().keys).all()
-        )
-        if not is_within or len(self._without) or len(self._beside):
-            return Relation(Pairs(difference(self.pairs().keys, other.pairs().keys)))
-        return CompressedRelation(self._closure, other)
+        if not self._without.is_compressed and other._is_within(self._closure):
+            without = other.plus(self._without.pairs().keys)  # R - O = (C - m + b) - O = C - (O + m) + b
+            return CompressedRelation(self._closure, without, self._beside)
+        if not other._without.is_compressed and self._is_within(other._closure):
+            return Relation(Pairs(self.common(other._without.pairs().keys)))  # R - (C - m + b) = R & m
+        return Relation(Pairs(difference(self.pairs().keys, other.pairs().keys)))
+
+    def beyond(self, part: Relation) -> Relation:
+        """As ``Relation.beyond``. Lists nothing if ``without`` is not compressed."""
+        if len(part) == len(self):
+            return EMPTY
+        if self._without.is_compressed:
+            return self.less(part)
+        beside = self._beside.less(part)
+        within = part.minus(self._beside.pairs().keys)
+        return CompressedRelation(self._closure, within.plus(self._without.pairs().keys), beside)
+
+    def _is_within(self, closure: FactIndex) -> bool:
+        """Whether all facts are known to be in a closure, without listing any."""
+        return closure.includes(self._closure) and bool(closure.contains(self._beside.pairs().keys).all())
 
     def since(self, before: Relation) -> tuple[Keys, Keys]:
         """As ``Relation.since``. Lists both relations if they differ."""
@@ -243,7 +265,7 @@ class CompressedRelation(Relation):
 
     def subject_terms(self) -> Column:
         """As ``Relation.subject_terms``."""
-        known = np.union1d(self._closure.sources(), self._beside.subject_terms())
+        known = distinct(np.concatenate((self._closure.sources(), self._beside.subject_terms())))
         return known[self.subject_counts(known) > 0] if len(self._without) else known
 
     def object_terms(self) -> Column:

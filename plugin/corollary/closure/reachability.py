@@ -234,8 +234,8 @@ class Part:
 
 def nodes_met(edges: Relation, starts: Column, *, backward: bool = False, symmetric: bool = False) -> Column:
     """The starts and what they reach over edges, or what reaches them, ascending."""
-    listed = Relation(edges.pairs()) if edges.is_compressed else edges
-    (base, added, removed), none = listed.parts, (NO_KEYS, NO_KEYS, NO_KEYS)
+    relation = Relation(edges.pairs()) if edges.is_compressed else edges
+    (base, added, removed), none = relation.parts, (NO_KEYS, NO_KEYS, NO_KEYS)
     forth = (base.keys, added.keys, removed.keys) if symmetric or not backward else none
     back = (base.by_object, added.by_object, removed.by_object) if symmetric or backward else none
     room = min(64 + 2 * starts.size, starts.size + len(edges))

@@ -38,7 +38,7 @@ from corollary.terms.dictionary import FIRST_LITERAL
 
 PATHS, COPIES = "paths", "copies"
 """How the facts of a compressed relation follow from its generators: by transitivity, or by replacement of
-terms by equal terms, which is the same for all predicates."""
+subjects and objects by equal terms, which is the same for all predicates."""
 
 FIRST_LITERAL_KEY = FIRST_LITERAL << 32
 """The smallest key whose subject is a literal."""
@@ -115,7 +115,10 @@ class Relation:
         return Relation(base, added.minus(from_added), removed.plus(from_base))
 
     def less(self, other: Relation) -> Relation:
-        """The facts that are not in ``other``. Cost: the smaller relation's facts, looked up in the other."""
+        """The facts that are not in ``other``.
+
+        Cost: the smaller relation's facts, looked up in the other; the own facts if ``other`` is compressed.
+        """
         if other is self:
             return EMPTY
         if len(other) <= len(self) and not other.is_compressed:
@@ -123,6 +126,10 @@ class Relation:
         keys = self.pairs().keys
         left = keys[~other.contains(keys)]
         return self if left.size == keys.size else Relation(Pairs(left))
+
+    def beyond(self, part: Relation) -> Relation:
+        """As ``less``. Precondition: all facts of ``part`` are in this relation."""
+        return self.less(part)
 
     def since(self, before: Relation) -> tuple[Keys, Keys]:
         """The difference to an earlier relation: (facts removed, facts added), each sorted and unique.
@@ -286,7 +293,7 @@ def merged(parts: list[Relation], whole: Relation) -> Relation:
         return whole
     *others, last = sorted(parts, key=lambda part: part.is_compressed)
     if last.is_compressed:
-        if whole.is_compressed:
+        if whole.is_compressed and others and others[-1].is_compressed:
             known = next(part for part in parts if part.is_compressed).missing()
             for part in parts:
                 known = known if part.is_compressed else known.less(part)

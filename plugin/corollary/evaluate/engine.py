@@ -21,7 +21,7 @@ from corollary.evaluate.assignment import FACT, Assignment, ModuleAssignment
 from corollary.evaluate.fixpoint import Fixpoint, Progress
 from corollary.evaluate.precedence import KnownPrecedence, Precedence, precedence_of
 from corollary.evaluate.rule_modules import RuleModules
-from corollary.evaluate.schema_proof import Attempts, SchemaProof
+from corollary.evaluate.schema_proof import KnownSchemaProof
 from corollary.evaluate.tuning import MAX_FACTS_PER_LOST_FACT, MAX_LATE_FACTS_LISTED
 from corollary.execute.batches import Batch, join
 from corollary.execute.context import ExecutionContext
@@ -35,17 +35,17 @@ from corollary.modules.semi_naive import SemiNaive
 from corollary.program.compile import CompiledRule, Tables
 from corollary.program.compiled_program import VALUE_BUILTINS, CompiledProgram, ProgramChange
 from corollary.program.dependencies import live_edges
-from corollary.program.edges import DERIVED_PROPERTY, Edge
+from corollary.program.edges import Edge
 from corollary.program.stratify import Strata, Suspension, negative_cycles, stratify
 
 
 def tables(context: ExecutionContext, facts: TripleIndex) -> Tables:
-    """A function that gives the table of a rule's family, over these facts."""
+    """A function that gives the table of a rule's family, over these facts; live rows suffice."""
 
     def rows(rule: CompiledRule) -> tuple[int, dict[int, Column]]:
         if not rule.guards and all(condition.needs for condition in rule.conditions):
             return 1, {}
-        batch = family_rows(rule, facts, context)
+        batch = family_rows(rule, facts, context, is_live=True)
         return batch.size, batch.columns
 
     return rows
@@ -56,8 +56,7 @@ class Engine:
 
     ``schema_depends_on_data``: data leads to schema facts, so that a change of schema and data is followed in
     one layer. ``schema_depends_on_strata``: rules with negation or aggregates lead to schema facts.
-    ``schema_proof`` is the last proof of the schema from few explicit facts (``maintain.final_schema``); it
-    was checked for the version ``schema_proved_at``.
+    ``schema_proof`` is what is known of proofs of the schema from few facts (``maintain.final_schema``).
     ``axioms`` are the facts that rules without body state. ``version`` counts the transactions.
     """
 
@@ -90,9 +89,7 @@ class Engine:
         self._adding: list[Module] = []
         self._closing: list[Module] = []
         self._precedence: KnownPrecedence | None = None
-        self.schema_proof: SchemaProof | None = None
-        self.schema_proved_at = -1
-        self.schema_attempts = Attempts()
+        self.schema_proof = KnownSchemaProof()
         index = explicit.snapshot()
         stated: Candidates = {}
         for rule in compiled.rules:
@@ -140,7 +137,9 @@ class Engine:
         known, assignments = self._precedence, self.assignments
         guards, predicates = self.schema.of(facts), facts.all_predicates()
         if known is None or not known.holds_for(assignments, guards, predicates):
-            found = precedence_of(assignments, facts, tables(self.context, facts), self.schema.predicates)
+            rows, schema = tables(self.context, facts), self.schema.predicates
+            closing = {module.name for module in self._modules.modules if module.closes_premises}
+            found = precedence_of(assignments, facts, rows, schema, closing)
             known = KnownPrecedence(found, tuple(assignments), guards, frozenset(predicates))
             self._precedence = known
         return known.precedence
@@ -379,13 +378,6 @@ class Engine:
                 return False
             edges = live_edges(self.compiled, index, rows, strata.suspended)
         return strata.hold_for(edges)
-
-    def modules_deriving(self, predicate: int, facts: TripleIndex) -> set[str]:
-        """The names of the modules whose rules derive facts of a predicate, over these facts."""
-        names = {assignment.rule.number: assignment.module for assignment in self.assignments}
-        edges = live_edges(self.compiled, facts, tables(self.context, facts))
-        targets = (predicate, DERIVED_PROPERTY)
-        return {names.get(edge.rule.number, "") for edge in edges if edge.target in targets and not edge.link}
 
     def evaluate(self, strata: Strata) -> dict[int, Suspension]:
         """Evaluate the strata in order, each as a module, and each to the fixpoint with all modules below.

@@ -127,14 +127,18 @@ class Fixpoint:
         return found
 
     def _include_compressed(self, origin: Module) -> int:
-        """As ``include``, for the relations that a module holds compressed. They are no schema facts."""
+        """As ``include``, for the relations that a module holds compressed. They are no schema facts.
+
+        A relation without new facts is replaced too: facts that came one by one are beside the old closure,
+        and are within the new one.
+        """
         found = 0
         compressed, origin.compressed = origin.compressed, {}
         for predicate, relation in compressed.items():
-            new = relation.less(self.index.relation(predicate))
+            new = relation.beyond(self.index.relation(predicate))
+            self.index.replace(predicate, relation, new)
             if not len(new):
                 continue
-            self.index.replace(predicate, relation, new)
             found += len(new)
             self._report(origin, predicate, len(new))
             for module, pending in zip(self.modules, self._pending, strict=True):

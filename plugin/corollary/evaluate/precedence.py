@@ -3,7 +3,8 @@
 The live rules make a graph of predicates: an edge from each predicate that a data atom reads to each that
 the rule derives. Its strongly connected components have levels, such that no edge leads to a lower level. If
 no fact of a lower level is to be deleted any more, the facts of the lower levels are final, and a proof of a
-fact of a level ends there. An edge leads to a higher level, unless only inclusions connect its ends.
+fact of a level ends there. An edge leads to a higher level, unless only modules connect its ends that follow
+their rules backward in one step (``Module.closes_premises``).
 
     [?x, q, ?y] :- [?x, p, ?y] .   p: level 0, final when facts of q are decided, and q: level 1
     [?x, q, ?z] :- [?x, q, ?y], [?y, q, ?z] .   q depends on itself by this rule alone
@@ -23,15 +24,11 @@ from corollary.columns import Delta, TripleIndex
 from corollary.columns.pairs import NO_KEYS, among, distinct, firsts, pack, seconds
 from corollary.evaluate.assignment import Assignment
 from corollary.kernels.sorted import Column, Keys
-from corollary.modules.inclusion import Inclusion
 from corollary.program.compile import Atom, CompiledRule, Tables, is_virtual
 from corollary.program.dependencies import components_of
 
 ANY_READ, ANY_DERIVED = 0xFFFFFFFF, 0xFFFFFFFE
 """The nodes of atoms whose predicate is a variable that no guard binds."""
-
-CHEAP = frozenset((Inclusion.name,))
-"""The modules that find all premises of a candidate at once: what they alone connect is one level."""
 
 LINKS, VALUES = "links", "values"
 """In place of a module: what links predicates to these nodes, and to virtual relations without rules."""
@@ -43,16 +40,22 @@ class Precedence:
 
     ``recursive`` has the names of the modules that connect a predicate with predicates of its level, or with
     itself. Those of ``alone`` are components of their own. Predicates without a level are in no edge: their
-    facts are explicit, and lead to nothing.
+    facts are explicit, and lead to nothing. ``derived_by`` has the names of the modules with live rules that
+    derive facts of a predicate, or of ``ANY_DERIVED``.
     """
 
     levels: Mapping[int, int]
     recursive: Mapping[int, frozenset[str]]
     alone: frozenset[int]
+    derived_by: Mapping[int, frozenset[str]]
 
     def level(self, predicate: int) -> int:
         """The level of a predicate, -1 if it is in no edge."""
         return self.levels.get(predicate, -1)
+
+    def modules_deriving(self, predicate: int) -> set[str]:
+        """The names of the modules that may derive facts of a predicate."""
+        return {*self.derived_by.get(predicate, ()), *self.derived_by.get(ANY_DERIVED, ())}
 
     def first(self, facts: Delta) -> tuple[Delta, Delta]:
         """The facts of the least level, and the others. Precondition: there are facts."""
@@ -85,20 +88,28 @@ class KnownPrecedence:
 
 
 def precedence_of(
-    assignments: Iterable[Assignment], facts: TripleIndex, tables: Tables, schema: Collection[int]
+    assignments: Iterable[Assignment],
+    facts: TripleIndex,
+    tables: Tables,
+    schema: Collection[int],
+    closing: Collection[str],
 ) -> Precedence:
     """The precedence by the monotone rules that are live over ``facts``, and the predicates with facts.
 
     Virtual relations without rules, but for those of the ``schema``, depend on all other predicates.
+    ``closing`` are the names of the modules with ``closes_premises``.
     """
+    present = np.sort(np.array(facts.all_predicates(), np.uint32))
     by_module: dict[str, list[Keys]] = {}
+    derived_by: dict[int, set[str]] = {}
     for assignment in assignments:
         rule = assignment.rule
         if rule.source.body and rule.heads and rule.is_monotone and _is_live(rule, facts):
-            by_module.setdefault(assignment.module, []).append(_edges(rule, *tables(rule)))
-    present = np.sort(np.array([*facts.all_predicates(), ANY_READ], np.uint32))
-    for parts in by_module.values():
-        parts[:] = [keys[among(firsts(keys), present)] for keys in parts]
+            rows = _live_rows(rule, *tables(rule), present)
+            by_module.setdefault(assignment.module, []).append(_edges(rule, *rows))
+            for head in rule.heads:
+                for predicate in distinct(_column(head, *rows, ANY_DERIVED)).tolist():
+                    derived_by.setdefault(predicate, set()).add(assignment.module)
     edges = [keys for parts in by_module.values() for keys in parts]
     read, derived = (
         {*distinct(half(np.concatenate((NO_KEYS, *edges)))).tolist()} for half in (firsts, seconds)
@@ -110,11 +121,16 @@ def precedence_of(
     values = [(p, v) for v in virtual for p in predicates - virtual]
     for name, ends in ((LINKS, links), (VALUES, values)):
         by_module[name] = [np.array([source << 32 | target for source, target in ends], np.uint64)]
-    return _levelled({module: distinct(np.concatenate(parts)) for module, parts in by_module.items()})
+    levels, recursive, alone = _levelled(
+        {module: distinct(np.concatenate(parts)) for module, parts in by_module.items()}, closing
+    )
+    return Precedence(levels, recursive, alone, {p: frozenset(names) for p, names in derived_by.items()})
 
 
-def _levelled(by_module: Mapping[str, Keys]) -> Precedence:
-    """The precedence by the edges of each module, as packed pairs."""
+def _levelled(
+    by_module: Mapping[str, Keys], closing: Collection[str]
+) -> tuple[dict[int, int], dict[int, frozenset[str]], frozenset[int]]:
+    """``levels``, ``recursive`` and ``alone`` by the edges of each module, as packed pairs."""
     edges = [
         (module, source, target)
         for module, keys in by_module.items()
@@ -125,10 +141,14 @@ def _levelled(by_module: Mapping[str, Keys]) -> Precedence:
     between: dict[tuple[int, int], set[str]] = {}
     for module, source, target in edges:
         between.setdefault((component_of[source], component_of[target]), set()).add(module)
-    costly = {source for (source, target), modules in between.items() if source == target and modules - CHEAP}
+    costly = {
+        source
+        for (source, target), modules in between.items()
+        if source == target and not modules.issubset(closing)
+    }
     levels, group_of = dict.fromkeys(sizes, 0), list(range(len(sizes)))
     steps = sorted((source, target) for source, target in between if source != target)
-    apart = {ends for ends in steps if between[ends] - CHEAP or not costly.isdisjoint(ends)}
+    apart = {ends for ends in steps if not between[ends].issubset(closing) or not costly.isdisjoint(ends)}
     for source, target in steps:  # in topological order
         levels[target] = max(levels[target], levels[source] + ((source, target) in apart))
     for source, target in steps:
@@ -139,7 +159,7 @@ def _levelled(by_module: Mapping[str, Keys]) -> Precedence:
     for module, source, target in edges:
         if groups[source] == groups[target]:
             inner.setdefault(groups[source], set()).add(module)
-    return Precedence(
+    return (
         {node: levels[component] for node, component in component_of.items()},
         {node: frozenset(inner[group]) for node, group in groups.items() if group in inner},
         frozenset(node for node, component in component_of.items() if sizes[component] == 1),
@@ -164,6 +184,17 @@ def _is_live(rule: CompiledRule, facts: TripleIndex) -> bool:
     return all(facts.has_match(atom.s, atom.p, atom.o) for atom in guards) and all(
         rule.atoms[position].p < 0 or len(facts.relation(rule.atoms[position].p)) for position in rule.data
     )
+
+
+def _live_rows(
+    rule: CompiledRule, size: int, columns: Mapping[int, Column], present: Column
+) -> tuple[int, Mapping[int, Column]]:
+    """The rows of a family's table whose data atoms read predicates that are ``present`` (ascending)."""
+    read = {rule.atoms[position].p for position in rule.data} & columns.keys()
+    if not read:
+        return size, columns
+    kept = np.logical_and.reduce([among(columns[variable], present) for variable in read])
+    return int(kept.sum()), {variable: column[kept] for variable, column in columns.items()}
 
 
 def _edges(rule: CompiledRule, size: int, columns: Mapping[int, Column]) -> Keys:

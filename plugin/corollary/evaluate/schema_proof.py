@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from corollary.columns import Delta
 from corollary.evaluate.assignment import Assignment
@@ -33,3 +33,15 @@ class Attempts:
         """Count an attempt."""
         self.failures = 0 if success else self.failures + 1
         self.waiting = 0 if success else 1 << self.failures
+
+
+@dataclass
+class KnownSchemaProof:
+    """The present proof of the schema, if there is one, and the attempts to find one.
+
+    ``version`` is that of the engine after the transaction for which the proof was checked.
+    """
+
+    proof: SchemaProof | None = None
+    version: int = -1
+    attempts: Attempts = field(default_factory=Attempts)

@@ -11,7 +11,7 @@ on n:
    matches. Then they are joined with the other cells, 1, 2, 4 ... at a time, and counted: a binding without a
    match for one of them is dropped. Cost: O(bindings by the first cell · n) in the worst case, in O(log n)
    operations.
-4. ``CHAIN`` (``chains.Chain``): the path is composed from the changed edge, or the property with the fewest
+4. ``CHAIN`` (``chains.Path``): the path is composed from the changed edge, or the property with the fewest
    facts, to both ends. Cost: O(n) joins for each reading.
 
 The first two are here, and ``EveryItem``. Nothing is stored but the table. So the module of these rules

@@ -77,19 +77,21 @@ def run(
     return batch
 
 
-def family_rows(rule: CompiledRule, facts: TripleIndex, context: ExecutionContext) -> Batch:
+def family_rows(
+    rule: CompiledRule, facts: TripleIndex, context: ExecutionContext, *, is_live: bool = False
+) -> Batch:
     """The table of a rule's family: all bindings of its guards that pass the filters on guarded variables.
 
-    If the facts of a guard are not listed, only bindings to predicates that have facts.
+    ``is_live``: where the facts of a guard are not listed, only bindings to predicates that have facts.
     """
-    if not all(len(facts.relation(rule.atoms[i].p)) for i in rule.guards):
+    guards = [facts.relation(rule.atoms[i].p) for i in rule.guards]
+    if not all(map(len, guards)):
         return Batch.none()
     start = None
-    if any(facts.relation(rule.atoms[i].p).is_compressed for i in rule.guards):
-        read = next((atom.p for atom in rule.atoms if atom.p in rule.guarded), None)
-        if read is not None:
-            predicates = np.array(facts.predicates(), np.uint32)
-            start = Batch(predicates.size, {read: predicates})
+    read = next((atom.p for atom in rule.atoms if atom.p in rule.guarded), None)
+    if is_live and read is not None and any(relation.is_compressed for relation in guards):
+        predicates = np.array(facts.predicates(), np.uint32)
+        start = Batch(predicates.size, {read: predicates})
     return run(guard_plan(rule, sizes(facts)), {Age.ALL: facts}, rule, context, start)
 
 

@@ -22,16 +22,19 @@ MAX_GUARD_FANOUT = 4
 is run."""
 
 MAX_ROWS_OF_CELLS = 1 << 20
-"""Rows. Bindings are joined with so many cells of long lists at a time, unless there are more bindings."""
+"""Rows of one join of bindings with cells of long lists, before the atoms inside are joined. More bindings
+than this are joined with one cell of each list at a time."""
 
 MAX_TABLES_CACHED = 4
-"""Tables of long lists that a rule keeps: maintenance alternates between few sets of facts."""
+"""Tables of long lists that a rule caches: maintenance alternates between few sets of facts."""
 
 FACTS_PER_JOIN = 1000
 """Facts that are joined in about the time of starting one more join."""
 
 MIN_STEPS_TO_SQUARE = 8
-"""Edges. A property that stands in a chain so many times in a row is composed with itself first."""
+"""Positions in a row with the same property. From this number on, paths take them by powers of the property
+(its square, the square of that ...) instead of one by one."""
 
 MAX_PAIRS_OF_POWER = 4
-"""Pairs of nodes in a power of such a property, for each of its facts, or each pair composed so far."""
+"""Pairs of nodes in a power of such a property, per fact of the property, or per path composed so far if
+these are more. A power with more pairs is not used."""

@@ -1,4 +1,4 @@
-"""The instances of rules over long lists, told as instances of the rule unrolled for the list's length.
+"""The instances of rules over long lists, shown as instances of the rule unrolled for the list's length.
 
 So a proof has the same form for lists of any length. For each cell of the list, the facts with the fewest
 inferred ones are chosen.

@@ -43,13 +43,14 @@ def _is_final(request: Request) -> bool:
         or schema.are_among(request.removed)
     ):
         return False
-    guards, proof = schema.of(request.before.index), engine.schema_proof
+    guards, known = schema.of(request.before.index), engine.schema_proof
+    proof = known.proof
     if proof is not None and not _holds(proof, request, guards):
         proof = None
-    if proof is None and engine.schema_attempts.is_due():
+    if proof is None and known.attempts.is_due():
         proof = _proof(request, guards)
-        engine.schema_attempts.count(success=proof is not None)
-    engine.schema_proof, engine.schema_proved_at = proof, engine.version + 1
+        known.attempts.count(success=proof is not None)
+    known.proof, known.version = proof, engine.version + 1
     return proof is not None
 
 
@@ -58,7 +59,7 @@ def _holds(proof: SchemaProof, request: Request, guards: Delta) -> bool:
 
     The support is explicit before the transaction if the proof was checked in the last one.
     """
-    is_checked = request.engine.schema_proved_at == request.engine.version
+    is_checked = request.engine.schema_proof.version == request.engine.version
     return (
         proof.assignments == tuple(request.engine.assignments)
         and len(proof.guards) == len(guards)

@@ -65,7 +65,7 @@ class LayerDeletion(Protocol):
         """
 
     def charge(self, deletions: int) -> None:
-        """Called before that many facts are deleted. Raises ``TooMuch`` if recomputing would cost less."""
+        """Called before each deletion, with the number of facts. May raise ``TooMuch``."""
 
     def restore(self, deleted: Delta) -> None:
         """Rederive deleted facts that still follow. Precondition: all modules committed the deletions."""
@@ -255,7 +255,7 @@ class Transaction:
             if named:  # the first candidates of a layer are known to be in I
                 unproved &= self._index
             if compressed:
-                self._refuse_other_derivations(compressed, named)
+                self._refuse_other_derivations(compressed, named, is_ordered=strategy.order is not None)
                 unproved |= compressed
             strategy.charge(len(unproved))
             if self._layers.split(unproved).keys() - {layer}:
@@ -297,18 +297,23 @@ class Transaction:
                 module.commit_deletions(self._index, deleted)
         strategy.restore(deleted)
 
-    def _refuse_other_derivations(self, compressed: Delta, named: Mapping[int, Delta]) -> None:
+    def _refuse_other_derivations(
+        self, compressed: Delta, named: Mapping[int, Delta], *, is_ordered: bool
+    ) -> None:
         """Raise ``CannotFollow`` if compressed facts may follow by other modules than that which named them.
 
-        I without the facts deleted so far has all premises that there may be.
+        I without the facts deleted so far has all premises that there may be. Where candidates are decided
+        in order, facts that other modules derive are proved before, unless they are candidates too.
         """
+        order = self._engine.precedence(self._work.before)
         for predicate in compressed.all_predicates():
             lost = compressed.only(predicate.__eq__)
-            names = self._engine.modules_deriving(predicate, self._work.before)
+            names = order.modules_deriving(predicate)
             for number, module in enumerate(self._modules):
-                if len(named.get(number, NOTHING).relation(predicate)):
+                own = named.get(number, NOTHING).relation(predicate)
+                if own.is_compressed or (is_ordered and len(own)):
                     names.discard(module.name)
-                elif module.name in names and module.takes_compressed:
+                elif is_ordered and module.name in names and module.takes_compressed:
                     names.discard(module.name)
                     if Delta.gathered(module.rederive(lost, self._index)):
                         names.add(module.name)

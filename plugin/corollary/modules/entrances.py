@@ -81,7 +81,7 @@ class Recent:
     def classes(self, predicate: int) -> Column:
         """The distinct objects of a predicate's facts."""
         if predicate not in self._classes:
-            self._classes[predicate] = self._facts.relation(predicate).pairs().distinct_seconds()
+            self._classes[predicate] = self._facts.relation(predicate).object_terms()
         return self._classes[predicate]
 
 

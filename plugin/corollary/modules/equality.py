@@ -32,7 +32,17 @@ from corollary.closure.compressed_relation import CompressedRelation
 from corollary.closure.copy_index import CopyIndex
 from corollary.closure.tuning import MIN_COPIES_PER_FACT, MIN_PAIRS_COMPRESSED
 from corollary.columns import Candidates, Relation, TripleIndex
-from corollary.columns.pairs import NO_KEYS, NO_PAIRS, Pairs, among, distinct, firsts, pack, seconds
+from corollary.columns.pairs import (
+    NO_KEYS,
+    NO_PAIRS,
+    Pairs,
+    among,
+    difference,
+    distinct,
+    firsts,
+    pack,
+    seconds,
+)
 from corollary.columns.relation import COPIES
 from corollary.execute.context import ExecutionContext
 from corollary.execute.filters import number_keys
@@ -193,7 +203,7 @@ class Equality(Module):
     def _with_terms(self, relation: Relation, terms: Column) -> Keys:
         """The facts of a relation with some terms (ascending) at places where terms are replaced."""
         if relation.closed_by == COPIES:
-            return relation.generators()
+            return self._read(relation)
         parts = []
         if 0 in self._places:
             rows, objects = relation.objects_of(terms)
@@ -240,7 +250,8 @@ class Equality(Module):
         """All facts of a predicate, as facts of least members and cliques; None if a list is as small."""
         before = facts.relation(predicate)
         beside = before.overlay if isinstance(before, CompressedRelation) else 0
-        if not self._may_compress(predicate) or len(copies) + beside < MIN_PAIRS_COMPRESSED:
+        is_small = len(copies) + beside < MIN_PAIRS_COMPRESSED
+        if is_small or not self._may_compress(predicate) or not self._places >= {0, 2}:
             return None
         whole = self._whole_cliques(facts.relation(self._same))
         index = CopyIndex.of(self._read(before), *self._ends(predicate, whole))
@@ -248,7 +259,10 @@ class Equality(Module):
 
     def _read(self, relation: Relation) -> Keys:
         """The facts of a relation, or some of them that have the others as copies."""
-        return relation.generators() if relation.closed_by == COPIES else relation.pairs().keys
+        missing = relation.missing()
+        if relation.closed_by != COPIES or missing.is_compressed:
+            return relation.pairs().keys
+        return difference(relation.generators(), missing.pairs().keys)  # a missing fact had no copies
 
     def _ends(self, predicate: int, cliques: Cliques) -> tuple[Cliques, Cliques]:
         """The cliques by which subjects and objects of facts of a predicate are replaced."""

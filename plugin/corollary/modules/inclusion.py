@@ -59,6 +59,7 @@ class Inclusion(Module):
     name = "inclusion"
     why = "one atom, copied to a class or property, or inverted: closed in one step"
     turn = 50
+    closes_premises = True
     takes_compressed = True
 
     def __init__(self, context: ExecutionContext, rdf_type: int) -> None:

@@ -94,18 +94,13 @@ class ListRules(Module):
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """The conclusions of all instances over ``facts`` with a deleted premise."""
-        candidates: Candidates = {}
-        for form in self._forms:
-            emit(form.rule.heads, form.touched(facts, deleted), candidates)
-        return candidates
+        return _touched(self._forms, facts, deleted)
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """One round over proved facts, by the rules that may conclude a wanted fact."""
-        candidates: Candidates = {}
-        for form in self._forms:
-            if any(wanted.has_match(head.s, head.p, head.o) for head in form.rule.heads):
-                emit(form.rule.heads, form.touched(facts, recent), candidates)
-        return candidates
+        heads = ((form, form.rule.heads) for form in self._forms)
+        leading = [form for form, own in heads if any(wanted.has_match(h.s, h.p, h.o) for h in own)]
+        return _touched(leading, facts, recent)
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The candidates that are conclusions of instances over ``facts``."""
@@ -125,3 +120,11 @@ class ListRules(Module):
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Nothing: the module has no state about facts."""
+
+
+def _touched(forms: Iterable[LongListRule], facts: TripleIndex, recent: TripleIndex) -> Candidates:
+    """The conclusions over ``facts`` of all instances with a recent premise."""
+    candidates: Candidates = {}
+    for form in forms:
+        emit(form.rule.heads, form.touched(facts, recent), candidates)
+    return candidates

@@ -154,7 +154,10 @@ class Lists(Module):
         return read
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
-        """All facts of the virtual relations, except those that follow from proved facts. Lists are short."""
+        """All facts of the virtual relations, except those that follow from proved facts.
+
+        Cost: that of reading all lists of the proved facts, whatever was deleted.
+        """
         derived = {predicate: facts.keys(predicate) for predicate in self._reported}
         kept = self._read(proved)
         return {p: [difference(keys, sorted_unique(kept[p][0])) if p in kept else keys]
@@ -196,7 +199,10 @@ class Lists(Module):
         return found
 
     def _read_anew(self, facts: TripleIndex) -> Candidates:
-        """As ``_read``. Cost: O(cells); the paths are followed in Python."""
+        """As ``_read``. Cost: O(cells of all readings); the paths are followed in Python.
+
+        If every cell starts a list, a list of n cells has n²/2 cells in its readings.
+        """
         items = _successors(facts, self._first)
         rests = _successors(facts, self._rest)
         heads: list[int] = []

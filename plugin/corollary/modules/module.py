@@ -88,6 +88,13 @@ class Module(Protocol):
     A rule can move between two modules without state as it is; otherwise it is applied to all facts again.
     """
 
+    closes_premises: ClassVar[bool] = False
+    """Whether one call of ``premises`` follows the own rules backward as far as they lead.
+
+    Predicates that only such modules connect have one level (``evaluate.precedence``): their candidates are
+    decided together.
+    """
+
     takes_compressed: ClassVar[bool] = False
     """Whether ``rederive`` lists no compressed candidates."""
 

@@ -73,9 +73,7 @@ class Transitive(Module):
         self._rdf_type = rdf_type
         self._closures: dict[int, MaintainedClosure] = {}
         self.compressed: Mapping[int, Relation] = {}
-        self._losing: dict[
-            int, tuple[Keys, Relation]
-        ] = {}  # of compressed relations: what stays, and leads to
+        self._losing: dict[int, tuple[Keys, Relation]] = {}  # of compressed relations: proved facts, closure
         self._may_compress: Callable[[int], bool] = lambda predicate: False
         self._unclosed: set[int] = set()  # closed anew in the next turn; until then as before a rule came
         self._certain: set[int] = set()  # of these, all facts in ``external`` are external
@@ -297,7 +295,7 @@ class Transitive(Module):
                 external = Relation(Pairs(union(staying, beside)))
                 self._closures[predicate] = MaintainedClosure(external, symmetric=closure.symmetric)
                 self._closures[predicate].restored = beside
-                if len(after.less(edges)):  # DRed deleted facts that still follow
+                if len(after.less(edges)):  # facts went that still follow
                     self._unclosed.add(predicate)
                     self._waiting = True
             else:
@@ -321,7 +319,7 @@ class Transitive(Module):
         self._refuse_literals(predicate, external.pairs().keys)
 
     def _close(self, predicate: int, candidates: Candidates) -> None:
-        """Add all that follows from the external facts of a predicate, or note the relation as intervals."""
+        """Add all that follows from the external facts of a predicate, or note the compressed relation."""
         self._note(predicate)
         closure = self._closures[predicate]
         if predicate in self._loopless or not self._may_compress(predicate):
@@ -349,7 +347,7 @@ class Transitive(Module):
         after = found if isinstance(found, Relation) else external.plus(found)
         self._losing[predicate] = staying, after
         self._certain.discard(predicate)
-        self.compressed = {**self.compressed, predicate: before.less(after)}
+        self.compressed = {**self.compressed, predicate: before.beyond(after)}
 
     def _note(self, predicate: int) -> None:
         """Note what is at work."""

@@ -1,9 +1,8 @@
 """A compiled program: its rules over ids, and the predicates and classes that they name.
 
 A rule over whole lists is a template: it is compiled once for every length of a short list in the data, and
-once for all long lists. The engine
-treats properties and classes differently. So where a variable stands for a property, a rule may need a
-variant with rdf:type in place of the variable (``about_rdf_type``).
+once for all long lists. The engine treats properties and classes differently. So where a variable stands for
+a property, a rule may need a variant with rdf:type in place of the variable (``about_rdf_type``).
 """
 
 from __future__ import annotations

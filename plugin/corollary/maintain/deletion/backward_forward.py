@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from corollary.columns import NOTHING, Candidates, Delta, TripleIndex
+from corollary.columns.pairs import NO_KEYS
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.precedence import VALUES, Precedence
@@ -40,7 +41,7 @@ class BackwardForward:
         return schema_is_final(request)
 
     def seconds(self, request: Request) -> float:
-        """The learnt seconds per removed fact, times |Δ⁻|."""
+        """The learnt estimate, which grows with the square root of |Δ⁻|: see ``cost_model``."""
         return learnt_seconds(request, self.name)
 
     def carry_out(self, request: Request, report: Report) -> Materialisation:
@@ -133,6 +134,11 @@ class BackwardForwardLayer:
             external = module.external(predicate)
             assert external is not None
             self._closed.add(predicate)
+            before = self._work.before.relation(predicate)
+            if before.is_compressed:  # facts that it loses are not decided one by one: all of E must be known
+                module.settle(predicate, before.common(self.proved.keys(predicate)), NO_KEYS)
+                external = module.external(predicate)
+                assert external is not None
             self.proved.share(predicate, TripleIndex({predicate: external.minus(wanted.keys(predicate))}))
         given = (wanted & request.explicit) | (wanted & engine.axioms)
         self.proved.add_all(given)

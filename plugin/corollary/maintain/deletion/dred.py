@@ -29,7 +29,7 @@ class DRed:
         return not schema_is_final(request)
 
     def seconds(self, request: Request) -> float:
-        """The learnt seconds per removed fact, times |Δ⁻|."""
+        """The learnt estimate, which grows with the square root of |Δ⁻|: see ``cost_model``."""
         return learnt_seconds(request, self.name)
 
     def carry_out(self, request: Request, report: Report) -> Materialisation:
