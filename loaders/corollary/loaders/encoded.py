@@ -14,14 +14,15 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corollary.columns import TripleIndex
+from corollary.columns import Columns, TripleIndex
 from corollary.loaders.decoding import Reader
 from corollary.loaders.encoded_format import (
     COLUMNS,
@@ -131,47 +132,72 @@ def _write_terms(folder: Path, dictionary: TermDictionary) -> dict[str, dict[str
         buffers = [None, pa.py_buffer(table.offsets()), pa.py_buffer(table.content())]
         texts = pa.Array.from_buffers(pa.large_string(), len(table), buffers)
         name = f"{TERMS}/part-{int(kind):05}.parquet"
-        files[name] = _write(folder, name, pa.table({"id": ids, "text": texts}))
+        files[name] = _write(folder, name, [pa.table({"id": ids, "text": texts})])
     return files
 
 
 def _write_facts(folder: Path, part: str, index: TripleIndex) -> dict[str, dict[str, Any]]:
     name = f"{part}/part-00000.parquet"
-    return {name: _write(folder, name, _fact_table(index))}
+    tables = map(_fact_table, index.batches(ROWS_PER_GROUP, legal=False))
+    return {name: _write(folder, name, chain([_fact_table(TripleIndex().columns())], tables))}
 
 
 def _write_graphs(folder: Path, graphs: Mapping[int, TripleIndex]) -> dict[str, dict[str, Any]]:
     import pyarrow as pa
 
-    tables = []
-    for graph, index in sorted(graphs.items()):
-        table = _fact_table(index)
-        names = pa.array(np.full(table.num_rows, graph, np.uint32))
-        tables.append(table.add_column(0, "graph", names))
+    def tables() -> Iterator[pa.Table]:
+        for graph, index in sorted(graphs.items()):
+            for columns in index.batches(ROWS_PER_GROUP, legal=False):
+                names = pa.array(np.full(columns[0].size, graph, np.uint32))
+                yield _fact_table(columns).add_column(0, "graph", names)
+
     name = f"{GRAPHS}/part-00000.parquet"
-    return {name: _write(folder, name, pa.concat_tables(tables))} if tables else {}
+    return {name: _write(folder, name, tables())} if graphs else {}
 
 
-def _fact_table(index: TripleIndex) -> pyarrow.Table:
+def _fact_table(columns: Columns) -> pyarrow.Table:
     import pyarrow as pa
 
-    subjects, predicates, objects = index.columns(legal=False)
+    subjects, predicates, objects = columns
     return pa.table(dict(zip(COLUMNS, (predicates, subjects, objects), strict=True)))
 
 
-def _write(folder: Path, name: str, table: pyarrow.Table) -> dict[str, Any]:
-    """Write one file and flush it to disk. Returns the manifest's entry: rows, bytes, checksum."""
+def _write(folder: Path, name: str, tables: Iterable[pyarrow.Table]) -> dict[str, Any]:
+    """Write one file, a table at a time, and flush it to disk: its rows, bytes and checksum.
+
+    Precondition: there is a table, and all have the same schema.
+    """
     from pyarrow import parquet
 
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    parquet.write_table(
-        table, path, row_group_size=ROWS_PER_GROUP, compression="zstd", use_dictionary=["graph", "predicate"]
-    )
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"rows": table.num_rows, "bytes": path.stat().st_size, "sha256": digest}
+    parts, rows = _of_size(tables, ROWS_PER_GROUP), 0
+    first = next(parts)
+    options: dict[str, Any] = {"compression": "zstd", "use_dictionary": ["graph", "predicate"]}
+    with parquet.ParquetWriter(path, first.schema, **options) as file:
+        for table in chain([first], parts):
+            file.write_table(table, ROWS_PER_GROUP)
+            rows += table.num_rows
+    with path.open("rb") as raw:
+        os.fsync(raw.fileno())
+        digest = hashlib.file_digest(raw, "sha256").hexdigest()
+    return {"rows": rows, "bytes": path.stat().st_size, "sha256": digest}
+
+
+def _of_size(tables: Iterable[pyarrow.Table], size: int) -> Iterator[pyarrow.Table]:
+    """The rows of tables in tables of at least ``size`` rows, but for the last one, which may be empty."""
+    import pyarrow as pa
+
+    waiting: list[pyarrow.Table] = []
+    rows = 0
+    for table in tables:
+        waiting.append(table)
+        rows += table.num_rows
+        if rows >= size:
+            yield pa.concat_tables(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield pa.concat_tables(waiting)
 
 
 def load_encoded(path: str | os.PathLike[str], *, inferred: bool = True) -> EncodedDataSet:

@@ -31,6 +31,9 @@ USUAL_COMPRESSION = 10
 TERMS_PER_CALL = 1 << 18
 """Number of terms looked up in one call of a kernel."""
 
+FACTS_PER_BATCH = 1 << 20
+"""Facts of an index that are listed at a time, to be written."""
+
 TRIPLES_PER_CHUNK_WRITTEN = 1 << 15
 
 GZIP_LEVEL = 4

@@ -20,10 +20,10 @@ import numpy as np
 import pyoxigraph
 from pyoxigraph import RdfFormat
 
+from corollary.columns import Columns, TripleIndex
 from corollary.language.errors import Hint
 from corollary.loaders.formats import LINE_FORMATS, STANDARD_STREAM, FileKind, format_of, input_error
-from corollary.loaders.reading import Columns
-from corollary.loaders.tuning import GZIP_LEVEL, TRIPLES_PER_CHUNK_WRITTEN
+from corollary.loaders.tuning import FACTS_PER_BATCH, GZIP_LEVEL, TRIPLES_PER_CHUNK_WRITTEN
 from corollary.terms.dictionary import Ids, TermDictionary
 
 PREFIXES = {
@@ -38,25 +38,26 @@ _ENDS_IN_XML_NAME = re.compile(r"[^\W\d][\w.-]*>$")
 
 def write(
     path: str | os.PathLike[str],
-    columns: Columns,
+    facts: TripleIndex | Columns,
     dictionary: TermDictionary,
     format: str | None = None,
 ) -> None:
-    """Write facts, given as three uint32 columns of equal length, to a file or (``-``) to standard output.
+    """Write facts to a file or (``-``) to standard output.
 
-    The format is ``format`` if given, else that of the suffix. ``.gz``, ``.bz2`` and ``.zst`` compress.
-    N-Triples and N-Quads keep the order of the columns; other formats are sorted by subject. A file appears
-    complete or not at all. Raises InputError if the file cannot be written or the format cannot represent the
-    facts.
+    ``facts``: an index, of which the facts that RDF allows are written, or three uint32 columns of equal
+    length. The format is ``format`` if given, else that of the suffix. ``.gz``, ``.bz2`` and ``.zst``
+    compress. N-Triples and N-Quads keep the order, and list an index in parts; other formats are sorted by
+    subject. A file appears complete or not at all. Raises InputError if the file cannot be written or the
+    format cannot represent the facts.
     """
     name = os.fspath(path)
     rdf_format = check_target(name, format)
     if name == STANDARD_STREAM:
-        _write_to(sys.stdout.buffer, columns, dictionary, rdf_format)
+        _write_to(sys.stdout.buffer, facts, dictionary, rdf_format)
         sys.stdout.buffer.flush()
         return
     with replacing(name) as stream:
-        _write_to(stream, columns, dictionary, rdf_format)
+        _write_to(stream, facts, dictionary, rdf_format)
 
 
 def check_target(name: str, format: str | None = None) -> RdfFormat:
@@ -117,11 +118,14 @@ def _compressing(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
         yield raw
 
 
-def _write_to(stream: BinaryIO, columns: Columns, dictionary: TermDictionary, format: RdfFormat) -> None:
+def _write_to(
+    stream: BinaryIO, facts: TripleIndex | Columns, dictionary: TermDictionary, format: RdfFormat
+) -> None:
     if format in LINE_FORMATS:
-        stream.writelines(_lines(columns, dictionary))
+        for part in facts.batches(FACTS_PER_BATCH) if isinstance(facts, TripleIndex) else (facts,):
+            stream.writelines(_lines(part, dictionary))
         return
-    s, p, o = columns
+    s, p, o = facts.columns() if isinstance(facts, TripleIndex) else facts
     if format == RdfFormat.RDF_XML:
         _check_element_names(p, dictionary)
     by_subject = np.lexsort((o, p, s))

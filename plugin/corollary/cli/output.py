@@ -42,7 +42,7 @@ def write_facts(
     if output is not None:
         with stage("write", seconds):
             index = result.inferred() if inferred_only else result.index
-            write(output, index.columns(), result.dictionary, output_format)
+            write(output, index, result.dictionary, output_format)
 
 
 def print_json(data: dict[str, Any], to_stderr: bool) -> None:

@@ -25,6 +25,7 @@ from corollary.columns.pairs import (
     union,
 )
 from corollary.columns.relation import EMPTY, Relation
+from corollary.kernels.announcing import announce
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.terms.dictionary import FIRST_LITERAL
@@ -171,12 +172,13 @@ class CompressedRelation(Relation):
         return found
 
     def pairs(self) -> Pairs:
-        """All facts, listed."""
+        """All facts, listed. Warns if they are many."""
+        announce(len(self))
         reserve(16 * len(self))
         return Pairs(self.starting(self.subject_terms()))
 
     def chunks(self, size: int) -> Iterator[Keys]:
-        """As ``Relation.chunks``. Lists one part at a time."""
+        """As ``Relation.chunks``. Lists one part at a time; warns of many facts before the second."""
         subjects = self.subject_terms()
         ends = np.cumsum(self.subject_counts(subjects))
         start = 0
@@ -184,6 +186,8 @@ class CompressedRelation(Relation):
             least = (ends[start - 1] if start else 0) + size
             end = max(start + 1, int(np.searchsorted(ends, least, "right")))
             yield self.starting(subjects[start:end])
+            if not start:
+                announce(len(self))
             start = end
 
     def inverse(self) -> Relation:

@@ -25,7 +25,7 @@ from corollary.columns.pairs import (
     sort_keys,
     union,
 )
-from corollary.columns.relation import EMPTY, Relation
+from corollary.columns.relation import EMPTY, FIRST_LITERAL_KEY, Relation
 from corollary.columns.tuning import MAX_ARRAYS_MERGED, MAX_IDS_IN_TABLE
 from corollary.kernels.sorted import Column, Keys
 from corollary.terms.dictionary import KIND_SHIFT, Kind
@@ -236,6 +236,16 @@ class TripleIndex:
             names.append(np.full(keys.size, predicate, np.uint32))
         keys = np.concatenate(parts or [NO_KEYS])
         return firsts(keys), np.concatenate(names or [np.empty(0, np.uint32)]), seconds(keys)
+
+    def batches(self, size: int, *, legal: bool = True) -> Iterator[Columns]:
+        """As ``columns``, in parts of about ``size`` facts. Lists one part at a time."""
+        for predicate, relation in sorted(self.relations(), key=lambda item: item[0]):
+            if legal and not self.legal_count(predicate):
+                continue
+            for keys in relation.chunks(size):
+                if legal:
+                    keys = keys[: np.searchsorted(keys, np.uint64(FIRST_LITERAL_KEY))]
+                yield firsts(keys), np.full(keys.size, predicate, np.uint32), seconds(keys)
 
     def __repr__(self) -> str:
         return f"TripleIndex({len(self):,} facts, {len(self.predicates()):,} predicates)"

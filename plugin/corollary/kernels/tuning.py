@@ -20,6 +20,9 @@ SECONDS_BETWEEN_LOOKS = 0.1
 MAX_ROWS_UNRESERVED = 1 << 12
 """Rows. Arrays of at most this length are not reserved: reserving would cost as much as filling them."""
 
+MAX_ROWS_UNANNOUNCED = 10_000_000
+"""Rows of a compressed relation that are listed without a warning. To list as many takes about a second."""
+
 BYTES_BETWEEN_LOOKS = 1 << 26
 """Bytes that may be reserved between two readings of the memory in use. A reading costs as much as filling
 1 MB."""

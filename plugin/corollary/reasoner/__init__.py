@@ -26,6 +26,7 @@ Dependencies: ``reasoner.py`` uses a version only through ``versions.py``. A ver
 terms and its persistence. No file here knows its callers.
 """
 
+from corollary.kernels.announcing import ListingWarning
 from corollary.kernels.limits import Cancelled, LimitExceeded, Limits
 from corollary.reasoner.reasoner import Reasoner
 from corollary.reasoner.rule_warnings import SuspendedRuleWarning, UnendingRuleWarning
@@ -35,6 +36,7 @@ __all__ = [
     "Cancelled",
     "LimitExceeded",
     "Limits",
+    "ListingWarning",
     "Reasoner",
     "Snapshot",
     "SuspendedRuleWarning",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import Any
 
 from corollary.evaluate import Materialisation
 from corollary.evaluate.suspension import Suspended
+from corollary.kernels.announcing import callers_level
 from corollary.language import Diagnostic, Program, Rule, UnstratifiableError
 from corollary.program.invention import complaint, unending
 from corollary.reasoner.term_format import TermView
@@ -81,16 +81,6 @@ def warn_of_unending(program: Program, known: set[Rule]) -> None:
     known.update(new)
     for rule in new:
         warnings.warn(complaint(rule, program), UnendingRuleWarning, stacklevel=callers_level())
-
-
-def callers_level() -> int:
-    """The ``stacklevel``, for the calling function, of the first frame outside of Corollary and rdflib."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
-        ("corollary.", "rdflib")
-    ):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def refuse(result: Materialisation, known: Sequence[Suspended]) -> None:

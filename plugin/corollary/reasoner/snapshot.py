@@ -83,4 +83,4 @@ class Snapshot:
         """Write the facts to a file. The suffix gives the format and compression: ``.nt``, ``.ttl.gz``."""
         from corollary.loaders.writing import write
 
-        write(path, self.columns(), self.dictionary)
+        write(path, self.index, self.dictionary)

@@ -28,6 +28,7 @@ from corollary.columns.pairs import (
     swap,
     union,
 )
+from corollary.columns.relation import PATHS
 from corollary.execute.batches import Batch
 from corollary.execute.batches import join as join_atom
 from corollary.kernels.limits import check
@@ -137,7 +138,9 @@ class PathJoin:
         nodes = self._nodes(self._index)
         if isinstance(path.path, Path) or not path.more:
             return self._reached(nodes, path, backwards=False)
-        closed = close_keys(self._index.relation(self._id_of(path.path)).pairs().keys)
+        relation = self._index.relation(self._id_of(path.path))
+        keys = relation.pairs().keys
+        closed = keys if _is_closed(relation) else close_keys(keys)
         return union(closed, pack(nodes, nodes)) if path.zero else closed
 
     def _reached(self, origins: Column, path: MulPath, *, backwards: bool) -> Keys:
@@ -146,6 +149,8 @@ class PathJoin:
         s, o = (following, node) if backwards else (node, following)
         found = pack(origins, origins) if path.zero else np.empty(0, np.uint64)
         frontier = pack(origins, origins)
+        is_simple = not isinstance(path.path, Path)
+        one_step = not path.more or (is_simple and _is_closed(self._index.relation(self._id_of(path.path))))
         while frontier.size:
             check()
             batch = Batch(int(frontier.size), {origin: firsts(frontier), node: seconds(frontier)})
@@ -155,6 +160,11 @@ class PathJoin:
             reached = sorted_unique(pack(batch.columns[origin], batch.columns[following]))
             frontier = difference(reached, found)
             found = union(found, frontier)
-            if not path.more:
+            if one_step:
                 break
         return found
+
+
+def _is_closed(relation: Relation) -> bool:
+    """Whether a relation of a materialisation is known to be transitive."""
+    return relation.closed_by == PATHS and not len(relation.missing())

@@ -1,5 +1,6 @@
 """The rdflib store, an adapter of ``Reasoner``."""
 
+from corollary.kernels.announcing import ListingWarning
 from corollary.kernels.limits import Cancelled, LimitExceeded, Limits
 from corollary.reasoner.rule_warnings import SuspendedRuleWarning, UnendingRuleWarning
 from corollary.sparql.external import ExternalAccessRefused
@@ -15,6 +16,7 @@ __all__ = [
     "InferredTripleWarning",
     "LimitExceeded",
     "Limits",
+    "ListingWarning",
     "NestedTooDeep",
     "SuspendedRuleWarning",
     "UnendingRuleWarning",
