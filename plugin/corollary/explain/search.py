@@ -27,7 +27,7 @@ from itertools import count, islice
 
 from corollary.evaluate import Materialisation
 from corollary.explain.proof import FALSE, Application, Fact, Given, Proof, Reason, Step
-from corollary.explain.tuning import GROWTH_DIVISOR, MAX_DETOURS
+from corollary.explain.tuning import BUDGET_PER_PREMISE, GROWTH_DIVISOR, MAX_DETOURS
 from corollary.explain.ways import Way, Ways
 
 RULE = 1 << 20
@@ -60,19 +60,25 @@ class Solution:
 
 
 class Search:
-    """Searches proofs of one fact, or of FALSE if ``ways_to_false`` are given."""
+    """Searches proofs of one fact, or of FALSE if ``ways_to_false`` are given; with ``further``, several."""
 
     def __init__(
-        self, goal: Fact, result: Materialisation, effort: Effort, ways_to_false: list[Way] | None = None
+        self,
+        goal: Fact,
+        result: Materialisation,
+        effort: Effort,
+        ways_to_false: list[Way] | None = None,
+        further: bool = False,
     ) -> None:
         self.is_complete = True
         self._goal = goal
         self._effort = effort
-        self._ways = Ways(result, effort.most, 0 if effort.eager else MAX_DETOURS)
+        self._ways = Ways(result, effort.most, goal, 0 if effort.eager else MAX_DETOURS, further)
         self._explicit = result.explicit
         self._graph: dict[Fact, list[Way]] = {} if ways_to_false is None else {FALSE: ways_to_false}
         self._given: dict[Fact, bool] = {goal: False}
         self._looked_at = 0
+        self._budget = effort.budget
 
     def proofs(self) -> Iterator[Proof]:
         """Proofs that do not use the goal as a premise, the shortest first."""
@@ -106,7 +112,7 @@ class Search:
             needed = [fact for fact in _reached(self._goal, choice) if self._is_unknown(fact)]
             if not needed:
                 return Solution(cost, choice, settled, barred)
-            self.is_complete = self.is_complete and self._looked_at <= self._effort.budget
+            self.is_complete = self.is_complete and self._looked_at <= self._budget
             if not self.is_complete:
                 return None
             most = max(len(needed), len(self._graph) // GROWTH_DIVISOR)
@@ -118,11 +124,13 @@ class Search:
 
         If eager, expand the premises of all ways, until nothing is unknown or the budget is spent.
         """
-        while facts and self._looked_at <= self._effort.budget:
+        while facts and self._looked_at <= self._budget:
             following: dict[Fact, None] = {}
             for fact, ways in self._ways.to(facts).items():
                 self._graph[fact] = kept = [way for way in ways if self._goal not in way.premises]
                 self._looked_at += len(kept) + 1
+                longest = max((len(way.premises) for way in kept), default=0)
+                self._budget = max(self._budget, self._effort.budget + BUDGET_PER_PREMISE * longest)
                 wanting = [[p for p in way.premises if self._is_unknown(p)] for way in kept]
                 for wanted in wanting if self._effort.eager else sorted(wanting, key=len)[:1]:
                     following |= dict.fromkeys(wanted)
@@ -247,20 +255,18 @@ def _in_one_piece(fact: Fact, choice: Choice) -> tuple[Fact, ...]:
         return way.premises
     guards: dict[Fact, None] = {}
     edges: list[Fact] = []
-    waiting = [way]
-    steps = [iter(way.premises)]
+    waiting = [(frozenset(_applied(way).guards()), iter(way.premises))]
     while waiting:
-        premise = next(steps[-1], None)
+        guarding, premises = waiting[-1]
+        premise = next(premises, None)
         if premise is None:
             waiting.pop()
-            steps.pop()
             continue
         inner = choice.get(premise)
-        if premise in _applied(waiting[-1]).guards():
+        if premise in guarding:
             guards[premise] = None
         elif inner is not None and _is_path(inner) and _applied(inner).rule is _applied(way).rule:
-            waiting.append(inner)
-            steps.append(iter(inner.premises))
+            waiting.append((frozenset(_applied(inner).guards()), iter(inner.premises)))
         else:
             edges.append(premise)
     return tuple(dict.fromkeys((*guards, *_without_loops(edges))))
@@ -269,10 +275,12 @@ def _in_one_piece(fact: Fact, choice: Choice) -> tuple[Fact, ...]:
 def _without_loops(edges: list[Fact]) -> list[Fact]:
     """The path without its cycles. Only its end may be its start."""
     path: list[Fact] = []
+    places: dict[int, int] = {}
     for edge in edges:
-        place = next((i for i, (node, _, _) in enumerate(path) if node == edge[0]), None)
-        if place is not None:
-            del path[place:]
+        place = places.get(edge[0], len(path))
+        while len(path) > place:
+            del places[path.pop()[0]]
+        places[edge[0]] = place
         path.append(edge)
     return path
 

@@ -7,7 +7,7 @@ lower bounds on their costs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -15,17 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.columns import Relation, TripleIndex
-from corollary.columns.pairs import Pairs, distinct, pack
+from corollary.columns.pairs import Pairs, among, distinct, pack
 from corollary.evaluate import Materialisation
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
+from corollary.execute.long_lists import LongListRule
 from corollary.execute.run_plan import run, sizes
-from corollary.explain.backward import Backward, leading_to
+from corollary.explain.backward import Backward, leading_to, marked
 from corollary.explain.list_proofs import ListReader
 from corollary.explain.list_ways import LongListWays
+from corollary.explain.path_edges import Weighed, least_weights
 from corollary.explain.path_proofs import Paths, Weights
 from corollary.explain.proof import FALSE, Application, Fact, Group, Meaning, Reading
-from corollary.explain.tuning import MAX_MATCHES_SHOWN
+from corollary.explain.tuning import MAX_MATCHES_SHOWN, MAX_NODES_OF_DERIVED_EDGES
 from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.language import Constant, Rule, Term, Variable, parse_constant, substitute
 from corollary.language.variables import substitute_element
@@ -50,20 +52,26 @@ class Way:
 class Ways:
     """Finds ways in one materialisation: up to ``most`` instances of a rule for a fact, and shortest paths.
 
-    If ``most`` is None: all instances, and transitivity rules on pairs of edges. ``detours`` as in ``Paths``.
+    If ``most`` is None: all instances, and transitivity rules on pairs of edges. ``goal``, ``detours`` and
+    ``further`` as in ``Paths``.
     """
 
-    def __init__(self, result: Materialisation, most: int | None, detours: int) -> None:
+    def __init__(
+        self, result: Materialisation, most: int | None, goal: Fact, detours: int = 0, further: bool = False
+    ) -> None:
         self._index = result.index
         self._explicit = result.explicit
         self._program = result.compiled
         self._dictionary = result.dictionary
         self._context = ExecutionContext(result.dictionary)
         self._context.readings = dict(result.cells)
+        self._forms: dict[int, LongListRule] = {}
         self._long: dict[int, LongListWays] = {}
         self._most = most
         self._lists = ListReader(result)
-        self._paths = Paths(result.index, result.explicit, self._weights, detours)
+        self._paths = Paths(
+            result.index, result.explicit, self._weights, self._leaving, goal, detours, further
+        )
 
     def to(self, facts: Collection[Fact]) -> dict[Fact, list[Way]]:
         """All ways to each of some facts. Precondition: the facts hold."""
@@ -76,7 +84,7 @@ class Ways:
         if derived:
             enough = self._along_paths(derived, found) if self._most is not None else set()
             others = [fact for fact in derived if fact not in enough]
-            for backward in leading_to(self._program, _index_of(derived)):
+            for backward in leading_to(self._program, {p for _, p, _ in derived}):
                 if backward.rule.along is not None:
                     for fact, reason, premises in self._along_lists(backward, derived):
                         found[fact].append(Way(reason, premises))
@@ -99,53 +107,96 @@ class Ways:
         ways = [self._way(backward, batch, row) for row in range(batch.size)]
         return [way for way in _distinct(FALSE, ways) if set(facts) <= set(way.premises)][:1]
 
-    def _weights(self, predicate: int, keys: Keys, near: bool) -> Weights:
+    def _weights(self, predicate: int, keys: Keys) -> Weights:
         """Lower bounds on the rule applications for facts (packed, sorted) of a predicate.
 
         0 for an explicit fact, else 1 + the inferred premises of its best instance. Facts that only closures
-        or aggregates derive are left out. With ``near``, data atoms match explicit facts only.
+        or aggregates derive are left out.
         """
         explicit = self._explicit.relation(predicate).contains(keys)
         found: Weights = dict.fromkeys(keys[explicit].tolist(), 0)
         wanted = TripleIndex({predicate: Relation(Pairs(keys))})
-        for backward in leading_to(self._program, wanted):
+        for backward in leading_to(self._program, (predicate,)):
             if backward.is_closure or backward.rule.groupings:
                 continue
             if backward.rule.along is not None:
-                self._weigh_lists(backward, wanted, near, found)
+                self._weigh_lists(backward, wanted, found)
                 continue
-            batch = backward.run(self._context, wanted, self._index, self._explicit if near else None)
+            batch = backward.run(self._context, wanted, self._index)
             if batch.size:
                 _, ends = backward.heads(batch)
-                inferred = self._inferred(backward.rule, batch)
-                order = np.lexsort((inferred, ends))
-                first = order[np.append(True, ends[order][1:] != ends[order][:-1])]
-                for key, count in zip(ends[first].tolist(), inferred[first].tolist(), strict=True):
+                ends, inferred = least_weights(ends, self._inferred(backward.rule.atoms, batch))
+                for key, count in zip(ends.tolist(), inferred.tolist(), strict=True):
                     found[key] = min(found.get(key, count + 1), count + 1)
         return found
 
+    def _leaving(self, predicate: int, nodes: Column, data: TripleIndex) -> Weighed:
+        """The facts of a predicate from some nodes that are explicit, or that one rule derives from ``data``.
+
+        The weights are as in ``_weights``; inferred items of long lists are not counted. Guards match all
+        facts. Transitivity rules and rules with aggregates are left out.
+        """
+        rows, objects = self._explicit.relation(predicate).objects_of(nodes)
+        keys, weights = [pack(nodes[rows], objects)], [np.zeros(rows.size, np.int64)]
+        marks = marked(predicate, nodes)
+        for backward in leading_to(self._program, (predicate,)):
+            if backward.is_closure or backward.rule.groupings:
+                continue
+            if backward.rule.along is None:
+                atoms: Sequence[Atom] = backward.rule.atoms
+                batch = backward.leaving(self._context, marks, self._index, data)
+            else:
+                form = self._form(backward.rule)
+                atoms = (*form.guards, *form.data)
+                batch = form.backward(backward.from_subjects, marks, self._beside_lists(form, data))
+            if batch.size:
+                keys.append(backward.heads(batch)[1])
+                weights.append(self._inferred(atoms, batch).astype(np.int64) + 1)
+        return np.concatenate(keys), np.concatenate(weights)
+
+    def _form(self, rule: CompiledRule) -> LongListRule:
+        """The evaluation of a rule over long lists."""
+        if rule.number not in self._forms:
+            self._forms[rule.number] = long_list_rule(rule, self._context)
+        return self._forms[rule.number]
+
+    def _beside_lists(self, form: LongListRule, data: TripleIndex) -> TripleIndex:
+        """The data, but all facts of the predicates of a rule's guards and lists."""
+        atoms = form.rule.atoms
+        assert form.along is not None
+        lists = (*form.guards, atoms[form.along.cell], atoms[form.along.first])
+        found = data.snapshot()
+        for predicate in {atom.p for atom in lists}:
+            found.share(predicate, self._index)
+        return found
+
     def _along_lists(
-        self, backward: Backward, facts: Iterable[Fact]
+        self, backward: Backward, facts: Collection[Fact]
     ) -> Iterator[tuple[Fact, Application, tuple[Fact, ...]]]:
         """The ways by a rule over long lists, as by the rule unrolled for the length of the list."""
         rule = backward.rule
+        form = self._form(rule)
+        batch = form.backward(backward.head, _index_of(facts), self._index)
+        if not batch.size:
+            return
+        columns = (batch.column(term).tolist() for term in backward.head.terms)
+        derived = set(zip(*columns, strict=True))
         if rule.number not in self._long:
-            form = long_list_rule(rule, self._context)
-            self._long[rule.number] = LongListWays(form, self._program.written(rule), self._inferred_of)
+            self._long[rule.number] = LongListWays(form, self._program.written(rule), self._inferred)
         for fact in facts:
-            for reason in self._long[rule.number].to(fact, backward.head, self._index, self._most):
-                yield fact, reason, tuple(dict.fromkeys(map(reason.fact, reason.rule.atoms)))
+            if fact in derived:
+                for reason in self._long[rule.number].to(fact, backward.head, self._index, self._most):
+                    yield fact, reason, tuple(dict.fromkeys(map(reason.fact, reason.rule.atoms)))
 
-    def _weigh_lists(self, backward: Backward, wanted: TripleIndex, near: bool, found: Weights) -> None:
+    def _weigh_lists(self, backward: Backward, wanted: TripleIndex, found: Weights) -> None:
         """Lower ``found`` by the ways of a rule over long lists, as ``_weights`` says."""
         for predicate, relation in wanted.relations():
             facts = [(key >> 32, predicate, key & 0xFFFFFFFF) for key in relation.keys().tolist()]
             for (s, _, o), _, premises in self._along_lists(backward, facts):
                 data = [fact for fact in premises if not is_virtual(fact[1])]
                 count = sum(not self._explicit.relation(p).has(s, o) for s, p, o in data)
-                if not (near and count):
-                    key = s << 32 | o
-                    found[key] = min(found.get(key, count + 1), count + 1)
+                key = s << 32 | o
+                found[key] = min(found.get(key, count + 1), count + 1)
 
     def _along_paths(self, facts: Collection[Fact], found: dict[Fact, list[Way]]) -> set[Fact]:
         """Add the ways by transitivity rules to ``found``: along paths, else by pairs of edges.
@@ -155,17 +206,19 @@ class Ways:
         """
         enough: set[Fact] = set()
         wanted = _index_of(facts)
-        for backward in leading_to(self._program, wanted):
+        for backward in leading_to(self._program, wanted.predicates()):
             if not backward.is_closure:
                 continue
             pathless: list[Fact] = []
-            batch = backward.run(self._context, wanted, self._index)
-            for fact, way in self._chosen(backward, batch, 1):
-                assert isinstance(way.reason, Application)
-                paths, is_enough = self._paths.find(fact)
+            batch = backward.closing(self._context, wanted, self._index)
+            for fact, reason in self._closings(backward, batch):
+                between = self._paths.between(fact)
+                if not between.size:
+                    continue
+                paths, is_enough = self._paths.find(fact, between)
                 if backward.is_loopless and not all(map(_differ, paths)):
                     paths, is_enough = [], False
-                found[fact] += [_along(way.reason, fact, path) for path in paths]
+                found[fact] += [_along(reason, fact, path) for path in paths]
                 if is_enough:
                     enough.add(fact)
                 if not paths:
@@ -173,6 +226,30 @@ class Ways:
             if pathless:
                 self._take(backward, pathless, found)
         return enough
+
+    def _closings(self, backward: Backward, batch: Batch) -> Iterator[tuple[Fact, Application]]:
+        """The facts that a transitivity rule may close, each with the guards that have fewest inferred facts.
+
+        Edges that other rules derive are left out as soon as there are many nodes between their ends. A path
+        between the ends would be part of a path that leads over such an edge.
+        """
+        if not batch.size:
+            return
+        rule, head = backward.rule, backward.head
+        guards = [rule.atoms[i] for i in rule.guards]
+        batch = batch.take(_least(tuple(map(batch.column, head.terms)), self._inferred(guards, batch), 1))
+        predicates, keys = backward.heads(batch)
+        kept = np.ones(batch.size, np.bool_)
+        for predicate in distinct(predicates).tolist():
+            rows = np.flatnonzero(predicates == predicate)
+            rows = rows[among(keys[rows], self._paths.derived(predicate))]
+            sizes = self._paths.sizes(predicate, keys[rows])
+            kept[rows] = np.cumsum(sizes) <= MAX_NODES_OF_DERIVED_EDGES
+        batch = batch.take(kept)
+        columns = (batch.column(term).tolist() for term in head.terms)
+        for row, fact in enumerate(zip(*columns, strict=True)):
+            bindings = {rule.names[-1 - v]: int(column[row]) for v, column in batch.columns.items()}
+            yield fact, Application(rule, bindings, is_path=True)
 
     def _take(self, backward: Backward, wanted: Collection[Fact], found: dict[Fact, list[Way]]) -> None:
         """Add the ways by one rule to ``found``."""
@@ -187,7 +264,7 @@ class Ways:
         if not batch.size:
             return
         heads = tuple(map(batch.column, backward.head.terms))
-        chosen = batch.take(_least(heads, self._inferred(backward.rule, batch), most))
+        chosen = batch.take(_least(heads, self._inferred(backward.rule.atoms, batch), most))
         columns = (chosen.column(term).tolist() for term in backward.head.terms)
         for row, fact in enumerate(zip(*columns, strict=True)):
             yield fact, self._way(backward, chosen, row)
@@ -207,11 +284,8 @@ class Ways:
             premises = tuple(dict.fromkeys((*premises, *inner)))
         return Way(reason, premises)
 
-    def _inferred(self, rule: CompiledRule, batch: Batch) -> Counts:
-        """The number of inferred premises of each row. A fact that matches two atoms counts twice."""
-        return self._inferred_of(rule.atoms, batch)
-
-    def _inferred_of(self, atoms: Iterable[Atom], batch: Batch) -> Counts:
+    def _inferred(self, atoms: Iterable[Atom], batch: Batch) -> Counts:
+        """The inferred facts that match atoms, for each row. A fact that matches two atoms counts twice."""
         count = np.zeros(batch.size, np.uint16)
         for atom in atoms:
             if is_virtual(atom.p):
@@ -254,7 +328,7 @@ class Ways:
         inner = tuple(substitute_element(element, constants) for element in grouping.element.body)
         body = self._compiled(Rule((), inner), rule.number)
         batch = run(full_plan(body, sizes(self._index)), {Age.ALL: self._index}, body, self._context)
-        shown = batch.take(np.argsort(self._inferred(body, batch), kind="stable")[:MAX_MATCHES_SHOWN])
+        shown = batch.take(np.argsort(self._inferred(body.atoms, batch), kind="stable")[:MAX_MATCHES_SHOWN])
         backward = Backward(body, Atom(*FALSE))
         return Group(
             grouping.element,
