@@ -11,8 +11,8 @@ from tests.explain.checker import Checker
 
 from corollary.evaluate import Materialisation
 from corollary.explain import Status, explain
-from corollary.language import Program, Rule, Triple
-from corollary.language.model import IRI, OWL, RDF_TYPE, BlankNode, Constant, Variable
+from corollary.language import Rule, Triple
+from corollary.language.model import IRI, OWL, RDF_TYPE, Constant, Variable
 from corollary.profiles import load_profile
 
 thorough = some.thorough(100)

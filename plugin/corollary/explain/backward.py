@@ -25,7 +25,6 @@ from corollary.program.compile import Atom, CompiledRule, is_virtual
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import closed_predicate, loopless_predicate
 
-
 MARK = 0
 """The object of the marks with which ``Backward.leaving`` starts: any id will do."""
 
@@ -42,7 +41,7 @@ class Probe:
     def run(
         self, context: ExecutionContext, wanted: TripleIndex, facts: TripleIndex, data: TripleIndex | None
     ) -> Batch:
-        """The bindings over ``facts`` for which the atom is a wanted fact. ``data`` as in ``Backward.run``."""
+        """The bindings for which the atom is a wanted fact. ``data`` as in ``Backward.run``."""
         ages = {Age.ALL: facts, Age.RECENT: wanted, Age.OLD: facts if data is None else data}
         if not self._trigger.is_viable(ages):
             return Batch.none()

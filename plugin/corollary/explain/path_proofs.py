@@ -41,9 +41,9 @@ Weights = dict[int, int]
 class Paths:
     """Finds paths in one materialisation that avoid the fact ``goal``.
 
-    ``weigh(predicate, keys)`` gives the weights of facts (packed, sorted). ``leaving(predicate, nodes, data)``
-    gives the facts from some nodes (ascending) that are explicit, or that one rule derives from ``data``. For
-    each shortest path, up to ``detours`` alternatives are searched; if all its edges are explicit, or many
+    ``weigh(predicate, keys)`` gives the weights of facts (packed, sorted).
+    ``leaving(predicate, nodes, data)`` gives the facts from some nodes (ascending) that are explicit, or that
+    one rule derives from ``data``. For each shortest path, up to ``detours`` alternatives are searched; if all its edges are explicit, or many
     nodes are between its ends, only with ``further``, for further proofs.
     """
 
@@ -90,7 +90,8 @@ class Paths:
         else:
             nodes = distinct(closure.subjects_of(last)[1])
             nodes = nodes[closure.contains(pack(np.full_like(nodes, start), nodes))]
-        return nodes[(nodes != start) & (nodes != end)]
+        inner: Column = nodes[(nodes != start) & (nodes != end)]
+        return inner
 
     def find(self, fact: Fact, between: Column) -> tuple[list[list[int]], bool]:
         """The nodes of paths that prove a fact of a closed relation without the fact, the shortest first.

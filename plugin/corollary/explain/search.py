@@ -20,15 +20,19 @@ applications; those for a fact that is used twice count twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count, islice
 
+import numpy as np
+
 from corollary.evaluate import Materialisation
-from corollary.explain.proof import FALSE, Application, Fact, Given, Proof, Reason, Step
+from corollary.explain.proof import FALSE, Application, Fact, Given, Proof, Step
 from corollary.explain.tuning import BUDGET_PER_PREMISE, GROWTH_DIVISOR, MAX_DETOURS
 from corollary.explain.ways import Way, Ways
+
+GIVEN = Given()
 
 RULE = 1 << 20
 """The cost of one rule application; the lower bits of a cost count facts that are not expanded."""
@@ -77,6 +81,8 @@ class Search:
         self._explicit = result.explicit
         self._graph: dict[Fact, list[Way]] = {} if ways_to_false is None else {FALSE: ways_to_false}
         self._given: dict[Fact, bool] = {goal: False}
+        self._necessary = {goal}
+        self._note_given(premise for way in ways_to_false or () for premise in way.premises)
         self._looked_at = 0
         self._budget = effort.budget
 
@@ -122,37 +128,52 @@ class Search:
     def _look_into(self, facts: list[Fact], further: int) -> None:
         """Expand facts, then up to ``further`` premises, of the ways with the fewest unknown premises.
 
-        If eager, expand the premises of all ways, until nothing is unknown or the budget is spent.
+        Premises that every proof needs are expanded too: those of the only way to the goal, and so on. If
+        eager, expand the premises of all ways, until nothing is unknown or the budget is spent.
         """
         while facts and self._looked_at <= self._budget:
             following: dict[Fact, None] = {}
-            for fact, ways in self._ways.to(facts).items():
+            necessary: dict[Fact, None] = {}
+            found = self._ways.to(facts)
+            self._note_given(p for ways in found.values() for way in ways for p in way.premises)
+            graph, given = self._graph, self._given
+            for fact, ways in found.items():
                 self._graph[fact] = kept = [way for way in ways if self._goal not in way.premises]
                 self._looked_at += len(kept) + 1
                 longest = max((len(way.premises) for way in kept), default=0)
                 self._budget = max(self._budget, self._effort.budget + BUDGET_PER_PREMISE * longest)
-                wanting = [[p for p in way.premises if self._is_unknown(p)] for way in kept]
+                wanting = [[p for p in way.premises if p not in graph and not given[p]] for way in kept]
                 for wanted in wanting if self._effort.eager else sorted(wanting, key=len)[:1]:
                     following |= dict.fromkeys(wanted)
-            facts = [fact for fact in following if fact not in self._graph]
+                if len(kept) == 1 and fact in self._necessary:
+                    necessary |= dict.fromkeys(wanting[0])
+            self._necessary |= necessary.keys()
+            facts = [fact for fact in following if fact not in self._graph and fact not in necessary]
             if not self._effort.eager:
                 facts = facts[:further]
                 further -= len(facts)
+            facts += [fact for fact in necessary if fact not in self._graph]
+
+    def _note_given(self, facts: Iterable[Fact]) -> None:
+        """Look up which facts are explicit, all facts of a predicate at once."""
+        by_predicate: dict[int, list[Fact]] = {}
+        for fact in dict.fromkeys(facts):
+            if fact not in self._given:
+                by_predicate.setdefault(fact[1], []).append(fact)
+        for predicate, some in by_predicate.items():
+            keys = np.array([s << 32 | o for s, _, o in some], np.uint64)
+            are_given = self._explicit.relation(predicate).contains(keys).tolist()
+            self._given.update(zip(some, are_given, strict=True))
 
     def _is_unknown(self, fact: Fact) -> bool:
-        return fact not in self._graph and not self._is_given(fact)
-
-    def _is_given(self, fact: Fact) -> bool:
-        known = self._given.get(fact)
-        if known is None:
-            known = self._given[fact] = self._explicit.relation(fact[1]).has(fact[0], fact[2])
-        return known
+        return fact not in self._graph and not self._given[fact]
 
     def _cheapest(
         self, settled: Mapping[Fact, Way], barred: Mapping[Fact, frozenset[Way]]
     ) -> tuple[int, Choice] | None:
         """Knuth's algorithm on the expanded part of the graph: the least cost of the goal, and the choice."""
         numbers = count()
+        given = self._given
         queue: list[tuple[int, int, Fact, Way | None]] = []
         users: dict[Fact, list[list[int]]] = {}
         ways: list[tuple[Fact, Way]] = []
@@ -160,9 +181,6 @@ class Search:
         reached = {self._goal}
         for fact in found:
             known = self._graph.get(fact)
-            if self._is_given(fact):
-                heappush(queue, (0, next(numbers), fact, None))
-                continue
             if known is None:
                 heappush(queue, (RULE + 1, next(numbers), fact, None))
                 continue
@@ -173,12 +191,13 @@ class Search:
                 if way in excluded:
                     continue
                 weight = RULE if isinstance(way.reason, Application) else 0
-                if not way.premises:
+                wanting = [premise for premise in way.premises if not given[premise]]
+                if not wanting:
                     heappush(queue, (weight, next(numbers), fact, way))
                     continue
-                state = [len(ways), len(way.premises), weight]
+                state = [len(ways), len(wanting), weight]
                 ways.append((fact, way))
-                for premise in way.premises:
+                for premise in wanting:
                     users.setdefault(premise, []).append(state)
                     if premise not in reached:
                         reached.add(premise)
@@ -233,24 +252,26 @@ def _proof(goal: Fact, choice: Choice) -> Proof:
         if fact in numbers:
             waiting.pop()
             continue
-        if fact not in premises:
-            premises[fact] = _in_one_piece(fact, choice)
-        missing = [premise for premise in premises[fact] if premise not in numbers]
-        if missing:
-            waiting += reversed(missing)
+        way = choice.get(fact)
+        if way is None:
+            waiting.pop()
+            numbers[fact] = len(steps)
+            steps.append(Step(fact, GIVEN))
             continue
+        if fact not in premises:
+            premises[fact] = _in_one_piece(way, choice)
+            missing = [premise for premise in premises[fact] if premise not in numbers]
+            if missing:
+                waiting += reversed(missing)
+                continue
         waiting.pop()
         numbers[fact] = len(steps)
-        reason: Reason = choice[fact].reason if fact in choice else Given()
-        steps.append(Step(fact, reason, tuple(numbers[premise] for premise in premises[fact])))
+        steps.append(Step(fact, way.reason, tuple(numbers[premise] for premise in premises[fact])))
     return Proof(tuple(steps))
 
 
-def _in_one_piece(fact: Fact, choice: Choice) -> tuple[Fact, ...]:
-    """The premises of a fact's way. An edge that is a path by the same rule is replaced by its edges."""
-    way = choice.get(fact)
-    if way is None:
-        return ()
+def _in_one_piece(way: Way, choice: Choice) -> tuple[Fact, ...]:
+    """The premises of a way. An edge that is a path by the same rule is replaced by its edges."""
     if not _is_path(way):
         return way.premises
     guards: dict[Fact, None] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from corollary.explain.list_ways import LongListWays
 from corollary.explain.path_edges import Weighed, least_weights
 from corollary.explain.path_proofs import Paths, Weights
 from corollary.explain.proof import FALSE, Application, Fact, Group, Meaning, Reading
-from corollary.explain.tuning import MAX_MATCHES_SHOWN, MAX_NODES_OF_DERIVED_EDGES
+from corollary.explain.tuning import MAX_MATCHES_SHOWN, MAX_NODES_OF_DERIVED_EDGES, NODES_PER_SEARCH
 from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.language import Constant, Rule, Term, Variable, parse_constant, substitute
 from corollary.language.variables import substitute_element
@@ -47,6 +47,9 @@ class Way:
 
     reason: Application | Reading | Meaning
     premises: tuple[Fact, ...]
+
+
+MEANING = Way(Meaning(), ())
 
 
 class Ways:
@@ -77,22 +80,24 @@ class Ways:
         """All ways to each of some facts. Precondition: the facts hold."""
         found: dict[Fact, list[Way]] = {fact: [] for fact in facts}
         derived = [fact for fact in facts if not is_virtual(fact[1])]
-        for fact in found:
-            if is_virtual(fact[1]):
-                readings = self._lists.readings(fact)
-                found[fact] = [Way(*reading) for reading in readings] if readings else [Way(Meaning(), ())]
+        if len(derived) < len(found):
+            for fact in found:
+                if is_virtual(fact[1]):
+                    readings = self._lists.readings(fact)
+                    found[fact] = [Way(*reading) for reading in readings] if readings else [MEANING]
         if derived:
-            enough = self._along_paths(derived, found) if self._most is not None else set()
-            others = [fact for fact in derived if fact not in enough]
-            for backward in leading_to(self._program, {p for _, p, _ in derived}):
+            every = _index_of(derived)
+            enough = self._along_paths(every, found) if self._most is not None else set()
+            others = _index_of([fact for fact in derived if fact not in enough]) if enough else every
+            for backward in leading_to(self._program, every.predicates()):
                 if backward.rule.along is not None:
-                    for fact, reason, premises in self._along_lists(backward, derived):
+                    for fact, reason, premises in self._along_lists(backward, every):
                         found[fact].append(Way(reason, premises))
                 elif backward.rule.groupings:
                     for fact in derived:
                         found[fact] += self._aggregated(backward, fact)
                 elif self._most is None or not backward.is_closure:
-                    self._take(backward, derived if len(backward.rule.data) == 1 else others, found)
+                    self._take(backward, every if len(backward.rule.data) == 1 else others, found)
         return {fact: _distinct(fact, ways) for fact, ways in found.items()}
 
     def to_false(self, rule: CompiledRule, facts: Collection[Fact]) -> list[Way]:
@@ -104,7 +109,7 @@ class Ways:
         )
         batch = run(plan, {Age.RECENT: clash, Age.ALL: self._index}, rule, self._context)
         backward = Backward(rule, Atom(*FALSE))
-        ways = [self._way(backward, batch, row) for row in range(batch.size)]
+        ways = list(self._ways_of(backward, batch))
         return [way for way in _distinct(FALSE, ways) if set(facts) <= set(way.premises)][:1]
 
     def _weights(self, predicate: int, keys: Keys) -> Weights:
@@ -125,7 +130,8 @@ class Ways:
             batch = backward.run(self._context, wanted, self._index)
             if batch.size:
                 _, ends = backward.heads(batch)
-                ends, inferred = least_weights(ends, self._inferred(backward.rule.atoms, batch))
+                inferred = self._inferred(backward.rule.atoms, batch).astype(np.int64)
+                ends, inferred = least_weights(ends, inferred)
                 for key, count in zip(ends.tolist(), inferred.tolist(), strict=True):
                     found[key] = min(found.get(key, count + 1), count + 1)
         return found
@@ -171,41 +177,35 @@ class Ways:
         return found
 
     def _along_lists(
-        self, backward: Backward, facts: Collection[Fact]
+        self, backward: Backward, wanted: TripleIndex
     ) -> Iterator[tuple[Fact, Application, tuple[Fact, ...]]]:
         """The ways by a rule over long lists, as by the rule unrolled for the length of the list."""
         rule = backward.rule
         form = self._form(rule)
-        batch = form.backward(backward.head, _index_of(facts), self._index)
+        batch = form.backward(backward.head, wanted, self._index)
         if not batch.size:
             return
-        columns = (batch.column(term).tolist() for term in backward.head.terms)
-        derived = set(zip(*columns, strict=True))
         if rule.number not in self._long:
             self._long[rule.number] = LongListWays(form, self._program.written(rule), self._inferred)
-        for fact in facts:
-            if fact in derived:
-                for reason in self._long[rule.number].to(fact, backward.head, self._index, self._most):
-                    yield fact, reason, tuple(dict.fromkeys(map(reason.fact, reason.rule.atoms)))
+        for fact in dict.fromkeys(_facts(backward.head, batch)):
+            for reason in self._long[rule.number].to(fact, backward.head, self._index, self._most):
+                yield fact, reason, tuple(dict.fromkeys(map(reason.fact, reason.rule.atoms)))
 
     def _weigh_lists(self, backward: Backward, wanted: TripleIndex, found: Weights) -> None:
         """Lower ``found`` by the ways of a rule over long lists, as ``_weights`` says."""
-        for predicate, relation in wanted.relations():
-            facts = [(key >> 32, predicate, key & 0xFFFFFFFF) for key in relation.keys().tolist()]
-            for (s, _, o), _, premises in self._along_lists(backward, facts):
-                data = [fact for fact in premises if not is_virtual(fact[1])]
-                count = sum(not self._explicit.relation(p).has(s, o) for s, p, o in data)
-                key = s << 32 | o
-                found[key] = min(found.get(key, count + 1), count + 1)
+        for (s, _, o), _, premises in self._along_lists(backward, wanted):
+            data = [fact for fact in premises if not is_virtual(fact[1])]
+            count = sum(not self._explicit.relation(p).has(s, o) for s, p, o in data)
+            key = s << 32 | o
+            found[key] = min(found.get(key, count + 1), count + 1)
 
-    def _along_paths(self, facts: Collection[Fact], found: dict[Fact, list[Way]]) -> set[Fact]:
+    def _along_paths(self, wanted: TripleIndex, found: dict[Fact, list[Way]]) -> set[Fact]:
         """Add the ways by transitivity rules to ``found``: along paths, else by pairs of edges.
 
         Returns the facts with enough paths. For these only rules with one data atom are tried: others may
         have as many instances as there are nodes in between.
         """
         enough: set[Fact] = set()
-        wanted = _index_of(facts)
         for backward in leading_to(self._program, wanted.predicates()):
             if not backward.is_closure:
                 continue
@@ -224,7 +224,7 @@ class Ways:
                 if not paths:
                     pathless.append(fact)
             if pathless:
-                self._take(backward, pathless, found)
+                self._take(backward, _index_of(pathless), found)
         return enough
 
     def _closings(self, backward: Backward, batch: Batch) -> Iterator[tuple[Fact, Application]]:
@@ -243,46 +243,39 @@ class Ways:
         for predicate in distinct(predicates).tolist():
             rows = np.flatnonzero(predicates == predicate)
             rows = rows[among(keys[rows], self._paths.derived(predicate))]
-            sizes = self._paths.sizes(predicate, keys[rows])
+            sizes = self._paths.sizes(predicate, keys[rows]) + NODES_PER_SEARCH
             kept[rows] = np.cumsum(sizes) <= MAX_NODES_OF_DERIVED_EDGES
         batch = batch.take(kept)
-        columns = (batch.column(term).tolist() for term in head.terms)
-        for row, fact in enumerate(zip(*columns, strict=True)):
-            bindings = {rule.names[-1 - v]: int(column[row]) for v, column in batch.columns.items()}
+        for fact, bindings in zip(_facts(head, batch), _bindings(rule, batch), strict=True):
             yield fact, Application(rule, bindings, is_path=True)
 
-    def _take(self, backward: Backward, wanted: Collection[Fact], found: dict[Fact, list[Way]]) -> None:
-        """Add the ways by one rule to ``found``."""
-        if not wanted:
-            return
-        batch = backward.run(self._context, _index_of(wanted), self._index)
-        for fact, way in self._chosen(backward, batch, self._most):
-            found[fact].append(way)
+    def _take(self, backward: Backward, wanted: TripleIndex, found: dict[Fact, list[Way]]) -> None:
+        """Add the ways by one rule to wanted facts to ``found``: those with the fewest inferred premises."""
+        batch = backward.run(self._context, wanted, self._index)
+        if batch.size:
+            heads = tuple(map(batch.column, backward.head.terms))
+            weights = self._inferred(backward.rule.atoms, batch)
+            chosen = batch.take(_least(heads, weights, self._most))
+            for fact, way in zip(_facts(backward.head, chosen), self._ways_of(backward, chosen), strict=True):
+                found[fact].append(way)
 
-    def _chosen(self, backward: Backward, batch: Batch, most: int | None) -> Iterator[tuple[Fact, Way]]:
-        """The facts and ways of the rows with the fewest inferred premises, up to ``most`` for each fact."""
+    def _ways_of(self, backward: Backward, batch: Batch) -> Iterator[Way]:
+        """The way of each row of a batch."""
         if not batch.size:
             return
-        heads = tuple(map(batch.column, backward.head.terms))
-        chosen = batch.take(_least(heads, self._inferred(backward.rule.atoms, batch), most))
-        columns = (chosen.column(term).tolist() for term in backward.head.terms)
-        for row, fact in enumerate(zip(*columns, strict=True)):
-            yield fact, self._way(backward, chosen, row)
-
-    def _way(self, backward: Backward, batch: Batch, row: int) -> Way:
         rule = backward.rule
-        bindings = {rule.names[-1 - v]: int(column[row]) for v, column in batch.columns.items()}
-        reason = Application(rule, bindings)
-        premises = tuple(dict.fromkeys(reason.fact(rule.atoms[i]) for i in backward.order))
-        if backward.is_closure:
-            lasting = {rule.names[-1 - v] for v in rule.guarded | backward.head.variables}
-            reason = Application(rule, {n: v for n, v in bindings.items() if n in lasting}, is_path=True)
-        if rule.groupings:
+        matches = [_facts(rule.atoms[i], batch) for i in backward.order]
+        lasting = {rule.names[-1 - v] for v in rule.guarded | backward.head.variables}
+        rows = zip(*matches, strict=True) if matches else repeat((), batch.size)
+        for bindings, row in zip(_bindings(rule, batch), rows, strict=True):
+            premises = tuple(dict.fromkeys(row))
+            if backward.is_closure:
+                bindings = {name: term for name, term in bindings.items() if name in lasting}
             groups = tuple(self._group(rule, grouping, bindings) for grouping in rule.groupings)
-            reason = Application(rule, bindings, groups)
-            inner = (fact for group in groups for facts in group.shown for fact in facts)
-            premises = tuple(dict.fromkeys((*premises, *inner)))
-        return Way(reason, premises)
+            if groups:
+                inner = (fact for group in groups for facts in group.shown for fact in facts)
+                premises = tuple(dict.fromkeys((*premises, *inner)))
+            yield Way(Application(rule, bindings, groups, backward.is_closure), premises)
 
     def _inferred(self, atoms: Iterable[Atom], batch: Batch) -> Counts:
         """The inferred facts that match atoms, for each row. A fact that matches two atoms counts twice."""
@@ -319,7 +312,7 @@ class Ways:
             found = {narrow.names[-1 - v]: int(column[row]) for v, column in batch.columns.items()}
             numbers = {v: i for i, v in enumerate(rule.names)}
             columns = {-1 - numbers[n]: np.array([v], np.uint32) for n, v in (known | found).items()}
-            yield self._way(backward, Batch(1, columns), 0)
+            yield from self._ways_of(backward, Batch(1, columns))
 
     def _group(self, rule: CompiledRule, grouping: Grouping, bindings: dict[str, int]) -> Group:
         """The matches of an aggregate's inner body in one group, those with few inferred premises first."""
@@ -333,7 +326,7 @@ class Ways:
         return Group(
             grouping.element,
             batch.size,
-            tuple(self._way(backward, shown, row).premises for row in range(shown.size)),
+            tuple(way.premises for way in self._ways_of(backward, shown)),
         )
 
     def _compiled(self, rule: Rule, number: int) -> CompiledRule:
@@ -376,6 +369,8 @@ def _along(reason: Application, fact: Fact, nodes: list[int]) -> Way:
 
 def _distinct(fact: Fact, ways: list[Way]) -> list[Way]:
     """The ways without the fact as a premise; of ways by one rule with the same premises, only the first."""
+    if len(ways) == 1:
+        return [] if fact in ways[0].premises else ways
     found: dict[tuple[int, frozenset[Fact]], Way] = {}
     for way in ways:
         if fact not in way.premises:
@@ -391,6 +386,20 @@ def _unified(head: Atom, fact: Fact) -> dict[int, int] | None:
         if (bindings.setdefault(term, value) if term < 0 else term) != value:
             return None
     return bindings
+
+
+def _facts(atom: Atom, batch: Batch) -> Iterator[Fact]:
+    """The fact of an atom in each row of a batch."""
+    s, p, o = (batch.column(term).tolist() if term < 0 else repeat(term, batch.size) for term in atom.terms)
+    return zip(s, p, o, strict=True)
+
+
+def _bindings(rule: CompiledRule, batch: Batch) -> Iterator[dict[str, int]]:
+    """The bindings of each row of a batch, by name."""
+    names = [rule.names[-1 - variable] for variable in batch.columns]
+    columns = [column.tolist() for column in batch.columns.values()]
+    rows = zip(*columns, strict=True) if columns else repeat((), batch.size)
+    return (dict(zip(names, row, strict=True)) for row in rows)
 
 
 def _is_constant(column: Column) -> bool:
