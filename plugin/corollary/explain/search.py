@@ -9,7 +9,8 @@ fact. While the cheapest choice has such facts, they are expanded and the choice
 without such facts is optimal (A* with this bound).
 
 A clique of equal terms has more short choices than can be excluded one by one. With ``Effort.eager`` the
-whole graph is expanded first, and the choice is computed once.
+whole graph is expanded first, breadth first from the goal, and the choice is computed once. If the budget
+does not suffice for the whole graph, the choice is the cheapest in the expanded part.
 
 Further proofs are found by partition (Lawler, A Procedure for Computing the K Best Solutions, 1972): every
 other proof agrees with the last one up to some fact, and takes another way there.
@@ -29,7 +30,12 @@ import numpy as np
 
 from corollary.evaluate import Materialisation
 from corollary.explain.proof import FALSE, Application, Fact, Given, Proof, Step
-from corollary.explain.tuning import BUDGET_PER_PREMISE, GROWTH_DIVISOR, MAX_DETOURS
+from corollary.explain.tuning import (
+    BUDGET_PER_PREMISE,
+    GROWTH_DIVISOR,
+    MAX_DETOURS,
+    MAX_FACTS_EXPANDED_AT_ONCE,
+)
 from corollary.explain.ways import Way, Ways
 
 GIVEN = Given()
@@ -109,7 +115,10 @@ class Search:
                     settled[fact] = way
 
     def _solve(self, settled: Mapping[Fact, Way], barred: Mapping[Fact, frozenset[Way]]) -> Solution | None:
-        """The cheapest choice under the conditions; None if there is none, or the budget is spent."""
+        """The cheapest choice under the conditions; None if there is none, or the budget is spent.
+
+        If eager, and the budget is spent: the cheapest choice in the part of the graph that was expanded.
+        """
         while True:
             found = self._cheapest(settled, barred)
             if found is None:
@@ -120,7 +129,10 @@ class Search:
                 return Solution(cost, choice, settled, barred)
             self.is_complete = self.is_complete and self._looked_at <= self._budget
             if not self.is_complete:
-                return None
+                if not self._effort.eager:
+                    return None
+                found = self._cheapest(settled, barred, is_final=True)
+                return None if found is None else Solution(*found, settled, barred)
             most = max(len(needed), len(self._graph) // GROWTH_DIVISOR)
             others = (p for way in choice.values() for p in way.premises if self._is_unknown(p))
             self._look_into(list(dict.fromkeys((*needed, *islice(others, most)))), most)
@@ -131,10 +143,12 @@ class Search:
         Premises that every proof needs are expanded too: those of the only way to the goal, and so on. If
         eager, expand the premises of all ways, until nothing is unknown or the budget is spent.
         """
+        eager = self._effort.eager
         while facts and self._looked_at <= self._budget:
-            following: dict[Fact, None] = {}
+            now = facts[:MAX_FACTS_EXPANDED_AT_ONCE] if eager else facts
+            following = dict.fromkeys(facts[len(now) :])
             necessary: dict[Fact, None] = {}
-            found = self._ways.to(facts)
+            found = self._ways.to(now)
             self._note_given(p for ways in found.values() for way in ways for p in way.premises)
             graph, given = self._graph, self._given
             for fact, ways in found.items():
@@ -143,13 +157,13 @@ class Search:
                 longest = max((len(way.premises) for way in kept), default=0)
                 self._budget = max(self._budget, self._effort.budget + BUDGET_PER_PREMISE * longest)
                 wanting = [[p for p in way.premises if p not in graph and not given[p]] for way in kept]
-                for wanted in wanting if self._effort.eager else sorted(wanting, key=len)[:1]:
+                for wanted in wanting if eager else sorted(wanting, key=len)[:1]:
                     following |= dict.fromkeys(wanted)
                 if len(kept) == 1 and fact in self._necessary:
                     necessary |= dict.fromkeys(wanting[0])
             self._necessary |= necessary.keys()
             facts = [fact for fact in following if fact not in self._graph and fact not in necessary]
-            if not self._effort.eager:
+            if not eager:
                 facts = facts[:further]
                 further -= len(facts)
             facts += [fact for fact in necessary if fact not in self._graph]
@@ -169,9 +183,12 @@ class Search:
         return fact not in self._graph and not self._given[fact]
 
     def _cheapest(
-        self, settled: Mapping[Fact, Way], barred: Mapping[Fact, frozenset[Way]]
+        self, settled: Mapping[Fact, Way], barred: Mapping[Fact, frozenset[Way]], is_final: bool = False
     ) -> tuple[int, Choice] | None:
-        """Knuth's algorithm on the expanded part of the graph: the least cost of the goal, and the choice."""
+        """Knuth's algorithm on the expanded part of the graph: the least cost of the goal, and the choice.
+
+        If ``is_final``, facts that were not expanded count as not provable.
+        """
         numbers = count()
         given = self._given
         queue: list[tuple[int, int, Fact, Way | None]] = []
@@ -182,7 +199,8 @@ class Search:
         for fact in found:
             known = self._graph.get(fact)
             if known is None:
-                heappush(queue, (RULE + 1, next(numbers), fact, None))
+                if not is_final:
+                    heappush(queue, (RULE + 1, next(numbers), fact, None))
                 continue
             if fact in settled:
                 known = [settled[fact]]
