@@ -43,8 +43,8 @@ class Paths:
 
     ``weigh(predicate, keys)`` gives the weights of facts (packed, sorted).
     ``leaving(predicate, nodes, data)`` gives the facts from some nodes (ascending) that are explicit, or that
-    one rule derives from ``data``. For each shortest path, up to ``detours`` alternatives are searched; if all its edges are explicit, or many
-    nodes are between its ends, only with ``further``, for further proofs.
+    one rule derives from ``data``. For each shortest path, up to ``detours`` alternatives are searched; if
+    all its edges are explicit, or many nodes are between its ends, only with ``further``, for further proofs.
     """
 
     def __init__(

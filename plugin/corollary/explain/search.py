@@ -150,17 +150,17 @@ class Search:
             necessary: dict[Fact, None] = {}
             found = self._ways.to(now)
             self._note_given(p for ways in found.values() for way in ways for p in way.premises)
-            graph, given = self._graph, self._given
+            graph, given, longest = self._graph, self._given, 0
             for fact, ways in found.items():
-                self._graph[fact] = kept = [way for way in ways if self._goal not in way.premises]
+                graph[fact] = kept = [way for way in ways if self._goal not in way.premises]
                 self._looked_at += len(kept) + 1
-                longest = max((len(way.premises) for way in kept), default=0)
-                self._budget = max(self._budget, self._effort.budget + BUDGET_PER_PREMISE * longest)
                 wanting = [[p for p in way.premises if p not in graph and not given[p]] for way in kept]
-                for wanted in wanting if eager else sorted(wanting, key=len)[:1]:
-                    following |= dict.fromkeys(wanted)
                 if len(kept) == 1 and fact in self._necessary:
                     necessary |= dict.fromkeys(wanting[0])
+                for wanted in wanting if eager else sorted(wanting, key=len)[:1]:
+                    following |= dict.fromkeys(wanted)
+                longest = max(longest, *(len(way.premises) for way in kept), 0)
+            self._budget = max(self._budget, self._effort.budget + BUDGET_PER_PREMISE * longest)
             self._necessary |= necessary.keys()
             facts = [fact for fact in following if fact not in self._graph and fact not in necessary]
             if not eager:

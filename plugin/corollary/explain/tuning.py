@@ -9,7 +9,7 @@ MAX_NODES_FOR_ALL_EDGES = 128
 MAX_NODES_FOR_DETOURS = 1024
 """Nodes between two ends. With more, only the shortest path over near edges is searched."""
 
-MAX_NODES_OF_DERIVED_EDGES = 1 << 16
+MAX_NODES_OF_DERIVED_EDGES = 1 << 14
 """Nodes between the ends of edges that other rules derive, in one round. Further ones get no paths."""
 
 NODES_PER_SEARCH = 512

@@ -265,11 +265,11 @@ class Ways:
             return
         rule = backward.rule
         matches = [_facts(rule.atoms[i], batch) for i in backward.order]
-        lasting = {rule.names[-1 - v] for v in rule.guarded | backward.head.variables}
         rows = zip(*matches, strict=True) if matches else repeat((), batch.size)
         for bindings, row in zip(_bindings(rule, batch), rows, strict=True):
             premises = tuple(dict.fromkeys(row))
             if backward.is_closure:
+                lasting = {rule.names[-1 - v] for v in rule.guarded | backward.head.variables}
                 bindings = {name: term for name, term in bindings.items() if name in lasting}
             groups = tuple(self._group(rule, grouping, bindings) for grouping in rule.groupings)
             if groups:
