@@ -124,7 +124,7 @@ def test_a_budget_that_does_not_suffice_for_all_instances() -> None:
     parsed = parse_program(f"PREFIX : <{some.EXAMPLE}>\n{MANY_EQUAL_TERMS}")
     facts = {(h.subject, h.predicate, h.object) for rule in parsed for h in rule.heads if not rule.body}
     rules = [rule for rule in parsed if rule.body]
-    result = run(facts, load_profile("owl2rl") + some.program_of(rules))
+    result = run(facts, load_profile("owl2rl") + some.program_of(rules))  # type: ignore[arg-type]
     goal = [result.dictionary.encode(f"<{some.EXAMPLE}{name}>") for name in "aeA"]
     explanation = explain(result, *goal)
     (proof,) = explanation.proofs

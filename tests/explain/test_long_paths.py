@@ -90,12 +90,13 @@ def check(result: Materialisation, proof: Proof) -> None:
 @pytest.mark.parametrize("rules", ["", LISTED], ids=["compressed", "listed"])
 @pytest.mark.parametrize("kind", CHAINS)
 def test_the_ends_of_a_chain(kind: str, rules: str) -> None:
-    result = chain(kind, 1500, rules)
-    ends = (1500, 0) if kind == "of an inverse" else (0, 1500)
+    length = 300 if kind == "of equal terms" and rules else 1500  # the closure of equality, listed, is slow
+    result = chain(kind, length, rules)
+    ends = (length, 0) if kind == "of an inverse" else (0, length)
     explanation = explained(result, kind, *ends)
     (proof,) = explanation.proofs
     check(result, proof)
-    assert len(proof.conclusion.premises) - len(proof.conclusion.reason.guards()) == 1500  # type: ignore[union-attr]
+    assert len(proof.conclusion.premises) - len(proof.conclusion.reason.guards()) == length  # type: ignore[union-attr]
     if kind == "stated":
         assert proof.size == 1
 

@@ -12,7 +12,7 @@ MAX_NODES_FOR_ALL_EDGES allows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from heapq import heappop, heappush
 from itertools import islice, pairwise
 
@@ -180,15 +180,15 @@ class Paths:
         Without one, a compressed closure still has a path over its generators.
         """
         _, predicate, _ = fact
-        relations = self._small_relations(nodes)
+        relations, large = self._at(nodes)
         known, weights = NO_KEYS, np.empty(0, np.int64)
         for _ in range(MAX_FAR_LEVELS):
             relations[predicate] = Relation(Pairs(known))
-            keys, more = self._leaving(predicate, nodes, TripleIndex(dict(relations)))
-            if keys.size > MAX_ROWS_OF_EDGES:
-                break
+            data = TripleIndex(dict(relations))
+            keys, more = self._leaving(predicate, nodes, data)
             new = ~among(keys, known) & among(seconds(keys), nodes)
-            if not new.any():
+            has_grown = self._grow(relations, large - {predicate}, nodes, data)
+            if keys.size > MAX_ROWS_OF_EDGES or not (has_grown or new.any()):
                 break
             weights = np.concatenate((weights, more[new]))
             known, weights = least_weights(np.concatenate((known, keys[new])), weights)
@@ -203,22 +203,39 @@ class Paths:
         self._derived.setdefault(predicate, []).append(keys)
         return list(self._paths(fact, _edges(nodes, keys, np.ones(keys.size, np.int64)), self._further))
 
-    def _small_relations(self, nodes: Column) -> dict[int, Relation]:
-        """The relations, without most facts of those with many facts at the nodes.
+    def _at(self, nodes: Column) -> tuple[dict[int, Relation], set[int]]:
+        """The relations as far as they are read for far edges, and the *large* ones.
 
-        Of such a relation, the generators are taken if it is compressed, else the explicit facts.
+        A relation is large if it has many facts at the nodes. Of a large one, the generators are read if it
+        is compressed, else the explicit facts, and what rules derive from these.
         """
         most = MAX_FACTS_READ_PER_NODE * nodes.size
         found: dict[int, Relation] = {}
+        large: set[int] = set()
         for predicate, relation in self._index.relations():
             found[predicate] = relation
             if len(relation) <= most:
                 continue
             if relation.subject_counts(nodes).sum() + relation.object_counts(nodes).sum() > most:
+                large.add(predicate)
                 found[predicate] = self._explicit.relation(predicate)
                 if relation.is_compressed:
                     found[predicate] = Relation(Pairs(relation.common(relation.generators())))
-        return found
+        return found, large
+
+    def _grow(
+        self, relations: dict[int, Relation], large: Iterable[int], nodes: Column, data: TripleIndex
+    ) -> bool:
+        """Add what one rule derives from ``data`` to large relations. Returns whether there is any."""
+        has_grown = False
+        for predicate in large:
+            keys = sorted_unique(self._leaving(predicate, nodes, data)[0])
+            before = relations[predicate]
+            if keys.size <= MAX_ROWS_OF_EDGES and not before.contains(keys).all():
+                has_grown = True
+                relations[predicate] = before.plus(keys)
+                self._derived.setdefault(predicate, []).append(keys)
+        return has_grown
 
 
 def _edges(nodes: Column, keys: Keys, weights: NDArray[np.int64]) -> Edges:
