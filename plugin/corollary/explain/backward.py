@@ -6,11 +6,13 @@ plan finds the instances of a rule for many facts, whatever module derived these
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
-from corollary.columns import TripleIndex
+import numpy as np
+
+from corollary.columns import Pairs, Relation, TripleIndex
 from corollary.columns.pairs import pack
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
@@ -22,6 +24,31 @@ from corollary.plan.steps import Age, DeltaPlan, Join, Plan
 from corollary.program.compile import Atom, CompiledRule, is_virtual
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import closed_predicate, loopless_predicate
+
+MARK = 0
+"""The object of the marks with which ``Backward.leaving`` starts: any id will do."""
+
+
+class Probe:
+    """A body, given as a rule, and an atom beside it that is matched with wanted facts first."""
+
+    def __init__(self, rule: CompiledRule, atom: Atom, head: Atom) -> None:
+        self._rule = rule
+        self._form = replace(rule, atoms=(*rule.atoms, atom), heads=(head,))
+        self._trigger = Trigger(self._form, len(rule.atoms))
+        self._plan: DeltaPlan | None = None
+
+    def run(
+        self, context: ExecutionContext, wanted: TripleIndex, facts: TripleIndex, data: TripleIndex | None
+    ) -> Batch:
+        """The bindings for which the atom is a wanted fact. ``data`` as in ``Backward.run``."""
+        ages = {Age.ALL: facts, Age.RECENT: wanted, Age.OLD: facts if data is None else data}
+        if not self._trigger.is_viable(ages):
+            return Batch.none()
+        if self._plan is None:
+            plan = delta_plan(self._form, self._trigger.position, sizes(facts))
+            self._plan = _with_guards_over_all(plan, self._rule)
+        return run_delta(self._plan, ages, self._form, context)
 
 
 class Backward:
@@ -37,9 +64,10 @@ class Backward:
         self.is_loopless = loopless_predicate(rule) is not None
         self.is_closure = self.is_loopless or closed_predicate(rule) is not None
         self.order = _closure_order(rule) if self.is_closure else tuple(range(len(rule.atoms)))
-        self._form = replace(rule, atoms=(*rule.atoms, head), heads=(head,))
-        self._trigger = Trigger(self._form, len(rule.atoms))
-        self._plan: DeltaPlan | None = None
+        self.from_subjects = Atom(head.s, head.p, MARK)
+        self._whole = Probe(rule, head, head)
+        self._leaving = Probe(rule, self.from_subjects, head)
+        self._closing = Probe(_guards_alone(rule), head, head) if self.is_closure else self._whole
 
     def run(
         self,
@@ -53,17 +81,29 @@ class Backward:
         With ``data``, only guards and virtual relations are read from ``facts``, all other atoms from
         ``data``.
         """
-        ages = {Age.ALL: facts, Age.RECENT: wanted, Age.OLD: facts if data is None else data}
-        if not self._trigger.is_viable(ages):
-            return Batch.none()
-        if self._plan is None:
-            plan = delta_plan(self._form, self._trigger.position, sizes(facts))
-            self._plan = _with_guards_over_all(plan, self.rule)
-        return run_delta(self._plan, ages, self._form, context)
+        return self._whole.run(context, wanted, facts, data)
+
+    def leaving(
+        self, context: ExecutionContext, marks: TripleIndex, facts: TripleIndex, data: TripleIndex
+    ) -> Batch:
+        """As ``run`` for all facts with the predicate and subject of a mark, given as ``marked``.
+
+        Cost: the instances, where ``run`` would be asked for all pairs of nodes.
+        """
+        return self._leaving.run(context, marks, facts, data)
+
+    def closing(self, context: ExecutionContext, wanted: TripleIndex, facts: TripleIndex) -> Batch:
+        """The matches of the guards of a transitivity rule, for each wanted fact. Joins no edges."""
+        return self._closing.run(context, wanted, facts, None)
 
     def heads(self, batch: Batch) -> tuple[Column, Keys]:
         """The predicate and the packed pair (subject, object) of the head, for every row of a batch."""
         return batch.column(self.head.p), pack(batch.column(self.head.s), batch.column(self.head.o))
+
+
+def marked(predicate: int, subjects: Column) -> TripleIndex:
+    """Marks for ``Backward.leaving``. Precondition: ``subjects`` ascends."""
+    return TripleIndex({predicate: Relation(Pairs(pack(subjects, np.full_like(subjects, MARK))))})
 
 
 _FORMS: WeakKeyDictionary[CompiledProgram, dict[int, tuple[CompiledRule, list[Backward]]]] = (
@@ -72,10 +112,9 @@ _FORMS: WeakKeyDictionary[CompiledProgram, dict[int, tuple[CompiledRule, list[Ba
 """The backward rules of a program, by rule number. Kept, so that their plans are made once."""
 
 
-def leading_to(program: CompiledProgram, wanted: TripleIndex) -> Iterator[Backward]:
-    """The backward rules whose head may match a wanted fact."""
+def leading_to(program: CompiledProgram, predicates: Collection[int]) -> Iterator[Backward]:
+    """The backward rules whose head may have one of the predicates."""
     known = _FORMS.setdefault(program, {})
-    predicates = set(wanted.predicates())
     for rule in program.rules:
         entry = known.get(rule.number)
         if entry is None or entry[0] is not rule:
@@ -98,6 +137,12 @@ def _with_guards_over_all(plan: DeltaPlan, rule: CompiledRule) -> DeltaPlan:
         )
 
     return DeltaPlan(changed(plan.guard_probe), changed(plan.body), changed(plan.direct))
+
+
+def _guards_alone(rule: CompiledRule) -> CompiledRule:
+    """A transitivity rule without its edges."""
+    atoms = tuple(rule.atoms[i] for i in sorted(rule.guards))
+    return replace(rule, atoms=atoms, guards=frozenset(range(len(atoms))))
 
 
 def _closure_order(rule: CompiledRule) -> tuple[int, ...]:

@@ -71,7 +71,7 @@ def explain_inconsistency(
         way
         for rule in result.compiled.rules
         if not rule.heads and rule.label == found.rule
-        for way in Ways(result, None, 0).to_false(rule, (*found.facts, *found.cells))
+        for way in Ways(result, None, FALSE).to_false(rule, (*found.facts, *found.cells))
     ]
     assert ways, f"no constraint {found.rule} for these facts"
     proofs, is_complete = _proofs(result, FALSE, limit, ways)
@@ -87,7 +87,7 @@ def _proofs(
     sorted again.
     """
     for effort in EFFORTS:
-        search = Search(fact, result, effort, ways_to_false)
+        search = Search(fact, result, effort, ways_to_false, limit > 1)
         proofs = tuple(islice(search.proofs(), limit))
         if proofs:
             break

@@ -16,32 +16,26 @@ from corollary.explain.wording import premises_printed
 class Line:
     """A step's place in the outline.
 
-    ``last``: for each level down to this line, whether its line there is the last one. ``is_repeated``: an
-    earlier line has the step's premises.
+    ``is_last``: no later line has the same parent. ``is_repeated``: an earlier line has the step's premises.
     """
 
     number: int
-    last: tuple[bool, ...]
+    depth: int
+    is_last: bool
     children: int
     is_repeated: bool
-
-    @property
-    def depth(self) -> int:
-        return len(self.last)
 
 
 def outline(proof: Proof) -> Iterator[Line]:
     """The conclusion, then its premises, each followed by its own premises."""
-    waiting: list[tuple[int, tuple[bool, ...]]] = [(len(proof.steps) - 1, ())]
+    waiting: list[tuple[int, int, bool]] = [(len(proof.steps) - 1, 0, True)]
     printed: set[int] = set()
     while waiting:
-        number, last = waiting.pop()
+        number, depth, is_last = waiting.pop()
         premises = premises_printed(proof, proof.steps[number])
         is_repeated = bool(premises) and number in printed
         printed.add(number)
         if is_repeated:
             premises = []
-        yield Line(number, last, len(premises), is_repeated)
-        ends = [False] * len(premises)
-        ends[-1:] = [True] * bool(premises)
-        waiting += reversed([(i, (*last, end)) for i, end in zip(premises, ends, strict=True)])
+        yield Line(number, depth, is_last, len(premises), is_repeated)
+        waiting += [(i, depth + 1, not place) for place, i in enumerate(reversed(premises))]

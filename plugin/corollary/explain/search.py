@@ -9,7 +9,8 @@ fact. While the cheapest choice has such facts, they are expanded and the choice
 without such facts is optimal (A* with this bound).
 
 A clique of equal terms has more short choices than can be excluded one by one. With ``Effort.eager`` the
-whole graph is expanded first, and the choice is computed once.
+whole graph is expanded first, breadth first from the goal, and the choice is computed once. If the budget
+does not suffice for the whole graph, the choice is the cheapest in the expanded part.
 
 Further proofs are found by partition (Lawler, A Procedure for Computing the K Best Solutions, 1972): every
 other proof agrees with the last one up to some fact, and takes another way there.
@@ -20,15 +21,24 @@ applications; those for a fact that is used twice count twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count, islice
 
+import numpy as np
+
 from corollary.evaluate import Materialisation
-from corollary.explain.proof import FALSE, Application, Fact, Given, Proof, Reason, Step
-from corollary.explain.tuning import GROWTH_DIVISOR, MAX_DETOURS
+from corollary.explain.proof import FALSE, Application, Fact, Given, Proof, Step
+from corollary.explain.tuning import (
+    BUDGET_PER_PREMISE,
+    GROWTH_DIVISOR,
+    MAX_DETOURS,
+    MAX_FACTS_EXPANDED_AT_ONCE,
+)
 from corollary.explain.ways import Way, Ways
+
+GIVEN = Given()
 
 RULE = 1 << 20
 """The cost of one rule application; the lower bits of a cost count facts that are not expanded."""
@@ -60,19 +70,27 @@ class Solution:
 
 
 class Search:
-    """Searches proofs of one fact, or of FALSE if ``ways_to_false`` are given."""
+    """Searches proofs of one fact, or of FALSE if ``ways_to_false`` are given; with ``further``, several."""
 
     def __init__(
-        self, goal: Fact, result: Materialisation, effort: Effort, ways_to_false: list[Way] | None = None
+        self,
+        goal: Fact,
+        result: Materialisation,
+        effort: Effort,
+        ways_to_false: list[Way] | None = None,
+        further: bool = False,
     ) -> None:
         self.is_complete = True
         self._goal = goal
         self._effort = effort
-        self._ways = Ways(result, effort.most, 0 if effort.eager else MAX_DETOURS)
+        self._ways = Ways(result, effort.most, goal, 0 if effort.eager else MAX_DETOURS, further)
         self._explicit = result.explicit
         self._graph: dict[Fact, list[Way]] = {} if ways_to_false is None else {FALSE: ways_to_false}
         self._given: dict[Fact, bool] = {goal: False}
+        self._necessary = {goal}
+        self._note_given(premise for way in ways_to_false or () for premise in way.premises)
         self._looked_at = 0
+        self._budget = effort.budget
 
     def proofs(self) -> Iterator[Proof]:
         """Proofs that do not use the goal as a premise, the shortest first."""
@@ -97,7 +115,10 @@ class Search:
                     settled[fact] = way
 
     def _solve(self, settled: Mapping[Fact, Way], barred: Mapping[Fact, frozenset[Way]]) -> Solution | None:
-        """The cheapest choice under the conditions; None if there is none, or the budget is spent."""
+        """The cheapest choice under the conditions; None if there is none, or the budget is spent.
+
+        If eager, and the budget is spent: the cheapest choice in the part of the graph that was expanded.
+        """
         while True:
             found = self._cheapest(settled, barred)
             if found is None:
@@ -106,9 +127,12 @@ class Search:
             needed = [fact for fact in _reached(self._goal, choice) if self._is_unknown(fact)]
             if not needed:
                 return Solution(cost, choice, settled, barred)
-            self.is_complete = self.is_complete and self._looked_at <= self._effort.budget
+            self.is_complete = self.is_complete and self._looked_at <= self._budget
             if not self.is_complete:
-                return None
+                if not self._effort.eager:
+                    return None
+                found = self._cheapest(settled, barred, is_final=True)
+                return None if found is None else Solution(*found, settled, barred)
             most = max(len(needed), len(self._graph) // GROWTH_DIVISOR)
             others = (p for way in choice.values() for p in way.premises if self._is_unknown(p))
             self._look_into(list(dict.fromkeys((*needed, *islice(others, most)))), most)
@@ -116,35 +140,57 @@ class Search:
     def _look_into(self, facts: list[Fact], further: int) -> None:
         """Expand facts, then up to ``further`` premises, of the ways with the fewest unknown premises.
 
-        If eager, expand the premises of all ways, until nothing is unknown or the budget is spent.
+        Premises that every proof needs are expanded too: those of the only way to the goal, and so on. If
+        eager, expand the premises of all ways, until nothing is unknown or the budget is spent.
         """
-        while facts and self._looked_at <= self._effort.budget:
-            following: dict[Fact, None] = {}
-            for fact, ways in self._ways.to(facts).items():
-                self._graph[fact] = kept = [way for way in ways if self._goal not in way.premises]
+        eager = self._effort.eager
+        while facts and self._looked_at <= self._budget:
+            now = facts[:MAX_FACTS_EXPANDED_AT_ONCE] if eager else facts
+            following = dict.fromkeys(facts[len(now) :])
+            necessary: dict[Fact, None] = {}
+            found = self._ways.to(now)
+            self._note_given(p for ways in found.values() for way in ways for p in way.premises)
+            graph, given, longest = self._graph, self._given, 0
+            for fact, ways in found.items():
+                graph[fact] = kept = [way for way in ways if self._goal not in way.premises]
                 self._looked_at += len(kept) + 1
-                wanting = [[p for p in way.premises if self._is_unknown(p)] for way in kept]
-                for wanted in wanting if self._effort.eager else sorted(wanting, key=len)[:1]:
+                wanting = [[p for p in way.premises if p not in graph and not given[p]] for way in kept]
+                if len(kept) == 1 and fact in self._necessary:
+                    necessary |= dict.fromkeys(wanting[0])
+                for wanted in wanting if eager else sorted(wanting, key=len)[:1]:
                     following |= dict.fromkeys(wanted)
-            facts = [fact for fact in following if fact not in self._graph]
-            if not self._effort.eager:
+                longest = max(longest, *(len(way.premises) for way in kept), 0)
+            self._budget = max(self._budget, self._effort.budget + BUDGET_PER_PREMISE * longest)
+            self._necessary |= necessary.keys()
+            facts = [fact for fact in following if fact not in self._graph and fact not in necessary]
+            if not eager:
                 facts = facts[:further]
                 further -= len(facts)
+            facts += [fact for fact in necessary if fact not in self._graph]
+
+    def _note_given(self, facts: Iterable[Fact]) -> None:
+        """Look up which facts are explicit, all facts of a predicate at once."""
+        by_predicate: dict[int, list[Fact]] = {}
+        for fact in dict.fromkeys(facts):
+            if fact not in self._given:
+                by_predicate.setdefault(fact[1], []).append(fact)
+        for predicate, some in by_predicate.items():
+            keys = np.array([s << 32 | o for s, _, o in some], np.uint64)
+            are_given = self._explicit.relation(predicate).contains(keys).tolist()
+            self._given.update(zip(some, are_given, strict=True))
 
     def _is_unknown(self, fact: Fact) -> bool:
-        return fact not in self._graph and not self._is_given(fact)
-
-    def _is_given(self, fact: Fact) -> bool:
-        known = self._given.get(fact)
-        if known is None:
-            known = self._given[fact] = self._explicit.relation(fact[1]).has(fact[0], fact[2])
-        return known
+        return fact not in self._graph and not self._given[fact]
 
     def _cheapest(
-        self, settled: Mapping[Fact, Way], barred: Mapping[Fact, frozenset[Way]]
+        self, settled: Mapping[Fact, Way], barred: Mapping[Fact, frozenset[Way]], is_final: bool = False
     ) -> tuple[int, Choice] | None:
-        """Knuth's algorithm on the expanded part of the graph: the least cost of the goal, and the choice."""
+        """Knuth's algorithm on the expanded part of the graph: the least cost of the goal, and the choice.
+
+        If ``is_final``, facts that were not expanded count as not provable.
+        """
         numbers = count()
+        given = self._given
         queue: list[tuple[int, int, Fact, Way | None]] = []
         users: dict[Fact, list[list[int]]] = {}
         ways: list[tuple[Fact, Way]] = []
@@ -152,11 +198,9 @@ class Search:
         reached = {self._goal}
         for fact in found:
             known = self._graph.get(fact)
-            if self._is_given(fact):
-                heappush(queue, (0, next(numbers), fact, None))
-                continue
             if known is None:
-                heappush(queue, (RULE + 1, next(numbers), fact, None))
+                if not is_final:
+                    heappush(queue, (RULE + 1, next(numbers), fact, None))
                 continue
             if fact in settled:
                 known = [settled[fact]]
@@ -165,12 +209,13 @@ class Search:
                 if way in excluded:
                     continue
                 weight = RULE if isinstance(way.reason, Application) else 0
-                if not way.premises:
+                wanting = [premise for premise in way.premises if not given[premise]]
+                if not wanting:
                     heappush(queue, (weight, next(numbers), fact, way))
                     continue
-                state = [len(ways), len(way.premises), weight]
+                state = [len(ways), len(wanting), weight]
                 ways.append((fact, way))
-                for premise in way.premises:
+                for premise in wanting:
                     users.setdefault(premise, []).append(state)
                     if premise not in reached:
                         reached.add(premise)
@@ -225,42 +270,42 @@ def _proof(goal: Fact, choice: Choice) -> Proof:
         if fact in numbers:
             waiting.pop()
             continue
-        if fact not in premises:
-            premises[fact] = _in_one_piece(fact, choice)
-        missing = [premise for premise in premises[fact] if premise not in numbers]
-        if missing:
-            waiting += reversed(missing)
+        way = choice.get(fact)
+        if way is None:
+            waiting.pop()
+            numbers[fact] = len(steps)
+            steps.append(Step(fact, GIVEN))
             continue
+        if fact not in premises:
+            premises[fact] = _in_one_piece(way, choice)
+            missing = [premise for premise in premises[fact] if premise not in numbers]
+            if missing:
+                waiting += reversed(missing)
+                continue
         waiting.pop()
         numbers[fact] = len(steps)
-        reason: Reason = choice[fact].reason if fact in choice else Given()
-        steps.append(Step(fact, reason, tuple(numbers[premise] for premise in premises[fact])))
+        steps.append(Step(fact, way.reason, tuple(numbers[premise] for premise in premises[fact])))
     return Proof(tuple(steps))
 
 
-def _in_one_piece(fact: Fact, choice: Choice) -> tuple[Fact, ...]:
-    """The premises of a fact's way. An edge that is a path by the same rule is replaced by its edges."""
-    way = choice.get(fact)
-    if way is None:
-        return ()
+def _in_one_piece(way: Way, choice: Choice) -> tuple[Fact, ...]:
+    """The premises of a way. An edge that is a path by the same rule is replaced by its edges."""
     if not _is_path(way):
         return way.premises
     guards: dict[Fact, None] = {}
     edges: list[Fact] = []
-    waiting = [way]
-    steps = [iter(way.premises)]
+    waiting = [(frozenset(_applied(way).guards()), iter(way.premises))]
     while waiting:
-        premise = next(steps[-1], None)
+        guarding, premises = waiting[-1]
+        premise = next(premises, None)
         if premise is None:
             waiting.pop()
-            steps.pop()
             continue
         inner = choice.get(premise)
-        if premise in _applied(waiting[-1]).guards():
+        if premise in guarding:
             guards[premise] = None
         elif inner is not None and _is_path(inner) and _applied(inner).rule is _applied(way).rule:
-            waiting.append(inner)
-            steps.append(iter(inner.premises))
+            waiting.append((frozenset(_applied(inner).guards()), iter(inner.premises)))
         else:
             edges.append(premise)
     return tuple(dict.fromkeys((*guards, *_without_loops(edges))))
@@ -269,10 +314,12 @@ def _in_one_piece(fact: Fact, choice: Choice) -> tuple[Fact, ...]:
 def _without_loops(edges: list[Fact]) -> list[Fact]:
     """The path without its cycles. Only its end may be its start."""
     path: list[Fact] = []
+    places: dict[int, int] = {}
     for edge in edges:
-        place = next((i for i, (node, _, _) in enumerate(path) if node == edge[0]), None)
-        if place is not None:
-            del path[place:]
+        place = places.get(edge[0], len(path))
+        while len(path) > place:
+            del places[path.pop()[0]]
+        places[edge[0]] = place
         path.append(edge)
     return path
 

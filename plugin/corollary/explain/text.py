@@ -23,16 +23,18 @@ def text(explanation: Explained) -> str:
 
 
 def _tree(proof: Proof, wording: Wording) -> Iterator[str]:
+    margins = [""]  # of the lines below the last line of each depth
     for line in outline(proof):
         step = proof.steps[line.number]
-        above = "".join("   " if last else "│  " for last in line.last[:-1])
-        branch = ("└─ " if line.last[-1] else "├─ ") if line.last else ""
+        above = branch = ""
+        if line.depth:
+            above, branch = margins[line.depth - 1], "└─ " if line.is_last else "├─ "
+            margins[line.depth :] = [above + ("   " if line.is_last else "│  ")]
         note = "  (see above)" if line.is_repeated else ""
         yield f"{above}{branch}{wording.step(step)}{note}"
         if isinstance(step.reason, Given) or line.is_repeated:
             continue
-        under = above + (("   " if line.last[-1] else "│  ") if line.last else "")
-        under += "│    " if line.children else "     "
+        under = margins[line.depth] + ("│    " if line.children else "     ")
         if isinstance(step.reason, Application):
             rule = step.reason.rule
             yield f"{under}by {rule.label}: {wording.rule_text(rule.source)}"

@@ -6,14 +6,44 @@ MAX_NODES_FOR_ALL_PATHS = 16
 MAX_NODES_FOR_ALL_EDGES = 128
 """Nodes between two ends. With more, only explicit and near edges are searched."""
 
-MAX_NODES_FOR_NEAR_EDGES = 1024
-"""Nodes between two ends. With more, only explicit edges are searched."""
+MAX_NODES_FOR_DETOURS = 1024
+"""Nodes between two ends. With more, only the shortest path over near edges is searched."""
+
+MAX_NODES_OF_DERIVED_EDGES = 1 << 14
+"""Nodes between the ends of edges that other rules derive, in one round. Further ones get no paths."""
+
+NODES_PER_SEARCH = 512
+"""The cost of the search for one such path, in nodes: 0.5 ms."""
+
+MAX_FAR_LEVELS = 8
+"""Levels of far edges: rules that are applied to each other's conclusions."""
+
+MAX_FACTS_READ_PER_NODE = 16
+"""Facts of a relation at the nodes of a path, per node. With more, far edges read only some of its facts."""
+
+MAX_ROWS_OF_EDGES = 1 << 21
+"""Edges that one run of the rules returns, as far as the runs before show. 2M edges: about 2 s, 100 MB."""
+
+MIN_NODES_OF_EDGES = 64
+"""Nodes whose edges the first run finds. Measured: a run for one node takes 1 ms, for 64 nodes 1.1 ms."""
+
+NODES_AHEAD = 8
+"""Nodes whose edges a run finds, for each node that the search has reached."""
+
+MAX_EDGES_CACHED = 64
+"""Sets of nodes whose edges are kept."""
 
 GROWTH_DIVISOR = 8
 """The graph grows by about 1/GROWTH_DIVISOR before the next choice, because each choice traverses it."""
+
+MAX_FACTS_EXPANDED_AT_ONCE = 2048
+"""Facts between two looks at the budget, if eager: 0.1 s in a clique of 15 terms."""
 
 MAX_DETOURS = 8
 """Alternatives of a shortest path that are searched, unless ``Effort.eager``."""
 
 MAX_MATCHES_SHOWN = 10
 """Matches of an aggregate whose facts become premises."""
+
+BUDGET_PER_PREMISE = 32
+"""Instances added to the budget of a search for each premise of the longest instance: a path of 100,000."""

@@ -7,25 +7,27 @@ lower bounds on their costs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corollary.columns import Relation, TripleIndex
-from corollary.columns.pairs import Pairs, distinct, pack
+from corollary.columns.pairs import Pairs, among, distinct, pack
 from corollary.evaluate import Materialisation
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
+from corollary.execute.long_lists import LongListRule
 from corollary.execute.run_plan import run, sizes
-from corollary.explain.backward import Backward, leading_to
+from corollary.explain.backward import Backward, leading_to, marked
 from corollary.explain.list_proofs import ListReader
 from corollary.explain.list_ways import LongListWays
+from corollary.explain.path_edges import Weighed, least_weights
 from corollary.explain.path_proofs import Paths, Weights
 from corollary.explain.proof import FALSE, Application, Fact, Group, Meaning, Reading
-from corollary.explain.tuning import MAX_MATCHES_SHOWN
+from corollary.explain.tuning import MAX_MATCHES_SHOWN, MAX_NODES_OF_DERIVED_EDGES, NODES_PER_SEARCH
 from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.language import Constant, Rule, Term, Variable, parse_constant, substitute
 from corollary.language.variables import substitute_element
@@ -47,44 +49,55 @@ class Way:
     premises: tuple[Fact, ...]
 
 
+MEANING = Way(Meaning(), ())
+
+
 class Ways:
     """Finds ways in one materialisation: up to ``most`` instances of a rule for a fact, and shortest paths.
 
-    If ``most`` is None: all instances, and transitivity rules on pairs of edges. ``detours`` as in ``Paths``.
+    If ``most`` is None: all instances, and transitivity rules on pairs of edges. ``goal``, ``detours`` and
+    ``further`` as in ``Paths``.
     """
 
-    def __init__(self, result: Materialisation, most: int | None, detours: int) -> None:
+    def __init__(
+        self, result: Materialisation, most: int | None, goal: Fact, detours: int = 0, further: bool = False
+    ) -> None:
         self._index = result.index
         self._explicit = result.explicit
         self._program = result.compiled
         self._dictionary = result.dictionary
         self._context = ExecutionContext(result.dictionary)
         self._context.readings = dict(result.cells)
+        self._forms: dict[int, LongListRule] = {}
         self._long: dict[int, LongListWays] = {}
         self._most = most
         self._lists = ListReader(result)
-        self._paths = Paths(result.index, result.explicit, self._weights, detours)
+        self._paths = Paths(
+            result.index, result.explicit, self._weights, self._leaving, goal, detours, further
+        )
 
     def to(self, facts: Collection[Fact]) -> dict[Fact, list[Way]]:
         """All ways to each of some facts. Precondition: the facts hold."""
         found: dict[Fact, list[Way]] = {fact: [] for fact in facts}
         derived = [fact for fact in facts if not is_virtual(fact[1])]
-        for fact in found:
-            if is_virtual(fact[1]):
-                readings = self._lists.readings(fact)
-                found[fact] = [Way(*reading) for reading in readings] if readings else [Way(Meaning(), ())]
+        if len(derived) < len(found):
+            for fact in found:
+                if is_virtual(fact[1]):
+                    readings = self._lists.readings(fact)
+                    found[fact] = [Way(*reading) for reading in readings] if readings else [MEANING]
         if derived:
-            enough = self._along_paths(derived, found) if self._most is not None else set()
-            others = [fact for fact in derived if fact not in enough]
-            for backward in leading_to(self._program, _index_of(derived)):
+            every = _index_of(derived)
+            enough = self._along_paths(every, found) if self._most is not None else set()
+            others = _index_of([fact for fact in derived if fact not in enough]) if enough else every
+            for backward in leading_to(self._program, every.predicates()):
                 if backward.rule.along is not None:
-                    for fact, reason, premises in self._along_lists(backward, derived):
+                    for fact, reason, premises in self._along_lists(backward, every):
                         found[fact].append(Way(reason, premises))
                 elif backward.rule.groupings:
                     for fact in derived:
                         found[fact] += self._aggregated(backward, fact)
                 elif self._most is None or not backward.is_closure:
-                    self._take(backward, derived if len(backward.rule.data) == 1 else others, found)
+                    self._take(backward, every if len(backward.rule.data) == 1 else others, found)
         return {fact: _distinct(fact, ways) for fact, ways in found.items()}
 
     def to_false(self, rule: CompiledRule, facts: Collection[Fact]) -> list[Way]:
@@ -96,122 +109,176 @@ class Ways:
         )
         batch = run(plan, {Age.RECENT: clash, Age.ALL: self._index}, rule, self._context)
         backward = Backward(rule, Atom(*FALSE))
-        ways = [self._way(backward, batch, row) for row in range(batch.size)]
+        ways = list(self._ways_of(backward, batch))
         return [way for way in _distinct(FALSE, ways) if set(facts) <= set(way.premises)][:1]
 
-    def _weights(self, predicate: int, keys: Keys, near: bool) -> Weights:
+    def _weights(self, predicate: int, keys: Keys) -> Weights:
         """Lower bounds on the rule applications for facts (packed, sorted) of a predicate.
 
         0 for an explicit fact, else 1 + the inferred premises of its best instance. Facts that only closures
-        or aggregates derive are left out. With ``near``, data atoms match explicit facts only.
+        or aggregates derive are left out.
         """
         explicit = self._explicit.relation(predicate).contains(keys)
         found: Weights = dict.fromkeys(keys[explicit].tolist(), 0)
         wanted = TripleIndex({predicate: Relation(Pairs(keys))})
-        for backward in leading_to(self._program, wanted):
+        for backward in leading_to(self._program, (predicate,)):
             if backward.is_closure or backward.rule.groupings:
                 continue
             if backward.rule.along is not None:
-                self._weigh_lists(backward, wanted, near, found)
+                self._weigh_lists(backward, wanted, found)
                 continue
-            batch = backward.run(self._context, wanted, self._index, self._explicit if near else None)
+            batch = backward.run(self._context, wanted, self._index)
             if batch.size:
                 _, ends = backward.heads(batch)
-                inferred = self._inferred(backward.rule, batch)
-                order = np.lexsort((inferred, ends))
-                first = order[np.append(True, ends[order][1:] != ends[order][:-1])]
-                for key, count in zip(ends[first].tolist(), inferred[first].tolist(), strict=True):
+                inferred = self._inferred(backward.rule.atoms, batch).astype(np.int64)
+                ends, inferred = least_weights(ends, inferred)
+                for key, count in zip(ends.tolist(), inferred.tolist(), strict=True):
                     found[key] = min(found.get(key, count + 1), count + 1)
         return found
 
+    def _leaving(self, predicate: int, nodes: Column, data: TripleIndex) -> Weighed:
+        """The facts of a predicate from some nodes that are explicit, or that one rule derives from ``data``.
+
+        The weights are as in ``_weights``; inferred items of long lists are not counted. Guards match all
+        facts. Transitivity rules and rules with aggregates are left out.
+        """
+        rows, objects = self._explicit.relation(predicate).objects_of(nodes)
+        keys, weights = [pack(nodes[rows], objects)], [np.zeros(rows.size, np.int64)]
+        marks = marked(predicate, nodes)
+        for backward in leading_to(self._program, (predicate,)):
+            if backward.is_closure or backward.rule.groupings:
+                continue
+            if backward.rule.along is None:
+                atoms: Sequence[Atom] = backward.rule.atoms
+                batch = backward.leaving(self._context, marks, self._index, data)
+            else:
+                form = self._form(backward.rule)
+                atoms = (*form.guards, *form.data)
+                batch = form.backward(backward.from_subjects, marks, self._beside_lists(form, data))
+            if batch.size:
+                keys.append(backward.heads(batch)[1])
+                weights.append(self._inferred(atoms, batch).astype(np.int64) + 1)
+        return np.concatenate(keys), np.concatenate(weights)
+
+    def _form(self, rule: CompiledRule) -> LongListRule:
+        """The evaluation of a rule over long lists."""
+        if rule.number not in self._forms:
+            self._forms[rule.number] = long_list_rule(rule, self._context)
+        return self._forms[rule.number]
+
+    def _beside_lists(self, form: LongListRule, data: TripleIndex) -> TripleIndex:
+        """The data, but all facts of the predicates of a rule's guards and lists."""
+        atoms = form.rule.atoms
+        assert form.along is not None
+        lists = (*form.guards, atoms[form.along.cell], atoms[form.along.first])
+        found = data.snapshot()
+        for predicate in {atom.p for atom in lists}:
+            found.share(predicate, self._index)
+        return found
+
     def _along_lists(
-        self, backward: Backward, facts: Iterable[Fact]
+        self, backward: Backward, wanted: TripleIndex
     ) -> Iterator[tuple[Fact, Application, tuple[Fact, ...]]]:
         """The ways by a rule over long lists, as by the rule unrolled for the length of the list."""
         rule = backward.rule
+        form = self._form(rule)
+        batch = form.backward(backward.head, wanted, self._index)
+        if not batch.size:
+            return
         if rule.number not in self._long:
-            form = long_list_rule(rule, self._context)
-            self._long[rule.number] = LongListWays(form, self._program.written(rule), self._inferred_of)
-        for fact in facts:
+            self._long[rule.number] = LongListWays(form, self._program.written(rule), self._inferred)
+        for fact in dict.fromkeys(_facts(backward.head, batch)):
             for reason in self._long[rule.number].to(fact, backward.head, self._index, self._most):
                 yield fact, reason, tuple(dict.fromkeys(map(reason.fact, reason.rule.atoms)))
 
-    def _weigh_lists(self, backward: Backward, wanted: TripleIndex, near: bool, found: Weights) -> None:
+    def _weigh_lists(self, backward: Backward, wanted: TripleIndex, found: Weights) -> None:
         """Lower ``found`` by the ways of a rule over long lists, as ``_weights`` says."""
-        for predicate, relation in wanted.relations():
-            facts = [(key >> 32, predicate, key & 0xFFFFFFFF) for key in relation.keys().tolist()]
-            for (s, _, o), _, premises in self._along_lists(backward, facts):
-                data = [fact for fact in premises if not is_virtual(fact[1])]
-                count = sum(not self._explicit.relation(p).has(s, o) for s, p, o in data)
-                if not (near and count):
-                    key = s << 32 | o
-                    found[key] = min(found.get(key, count + 1), count + 1)
+        for (s, _, o), _, premises in self._along_lists(backward, wanted):
+            data = [fact for fact in premises if not is_virtual(fact[1])]
+            count = sum(not self._explicit.relation(p).has(s, o) for s, p, o in data)
+            key = s << 32 | o
+            found[key] = min(found.get(key, count + 1), count + 1)
 
-    def _along_paths(self, facts: Collection[Fact], found: dict[Fact, list[Way]]) -> set[Fact]:
+    def _along_paths(self, wanted: TripleIndex, found: dict[Fact, list[Way]]) -> set[Fact]:
         """Add the ways by transitivity rules to ``found``: along paths, else by pairs of edges.
 
         Returns the facts with enough paths. For these only rules with one data atom are tried: others may
         have as many instances as there are nodes in between.
         """
         enough: set[Fact] = set()
-        wanted = _index_of(facts)
-        for backward in leading_to(self._program, wanted):
+        for backward in leading_to(self._program, wanted.predicates()):
             if not backward.is_closure:
                 continue
             pathless: list[Fact] = []
-            batch = backward.run(self._context, wanted, self._index)
-            for fact, way in self._chosen(backward, batch, 1):
-                assert isinstance(way.reason, Application)
-                paths, is_enough = self._paths.find(fact)
+            batch = backward.closing(self._context, wanted, self._index)
+            for fact, reason in self._closings(backward, batch):
+                between = self._paths.between(fact)
+                if not between.size:
+                    continue
+                paths, is_enough = self._paths.find(fact, between)
                 if backward.is_loopless and not all(map(_differ, paths)):
                     paths, is_enough = [], False
-                found[fact] += [_along(way.reason, fact, path) for path in paths]
+                found[fact] += [_along(reason, fact, path) for path in paths]
                 if is_enough:
                     enough.add(fact)
                 if not paths:
                     pathless.append(fact)
             if pathless:
-                self._take(backward, pathless, found)
+                self._take(backward, _index_of(pathless), found)
         return enough
 
-    def _take(self, backward: Backward, wanted: Collection[Fact], found: dict[Fact, list[Way]]) -> None:
-        """Add the ways by one rule to ``found``."""
-        if not wanted:
-            return
-        batch = backward.run(self._context, _index_of(wanted), self._index)
-        for fact, way in self._chosen(backward, batch, self._most):
-            found[fact].append(way)
+    def _closings(self, backward: Backward, batch: Batch) -> Iterator[tuple[Fact, Application]]:
+        """The facts that a transitivity rule may close, each with the guards that have fewest inferred facts.
 
-    def _chosen(self, backward: Backward, batch: Batch, most: int | None) -> Iterator[tuple[Fact, Way]]:
-        """The facts and ways of the rows with the fewest inferred premises, up to ``most`` for each fact."""
+        Edges that other rules derive are left out as soon as there are many nodes between their ends. A path
+        between the ends would be part of a path that leads over such an edge.
+        """
         if not batch.size:
             return
-        heads = tuple(map(batch.column, backward.head.terms))
-        chosen = batch.take(_least(heads, self._inferred(backward.rule, batch), most))
-        columns = (chosen.column(term).tolist() for term in backward.head.terms)
-        for row, fact in enumerate(zip(*columns, strict=True)):
-            yield fact, self._way(backward, chosen, row)
+        rule, head = backward.rule, backward.head
+        guards = [rule.atoms[i] for i in rule.guards]
+        batch = batch.take(_least(tuple(map(batch.column, head.terms)), self._inferred(guards, batch), 1))
+        predicates, keys = backward.heads(batch)
+        kept = np.ones(batch.size, np.bool_)
+        for predicate in distinct(predicates).tolist():
+            rows = np.flatnonzero(predicates == predicate)
+            rows = rows[among(keys[rows], self._paths.derived(predicate))]
+            sizes = self._paths.sizes(predicate, keys[rows]) + NODES_PER_SEARCH
+            kept[rows] = np.cumsum(sizes) <= MAX_NODES_OF_DERIVED_EDGES
+        batch = batch.take(kept)
+        for fact, bindings in zip(_facts(head, batch), _bindings(rule, batch), strict=True):
+            yield fact, Application(rule, bindings, is_path=True)
 
-    def _way(self, backward: Backward, batch: Batch, row: int) -> Way:
+    def _take(self, backward: Backward, wanted: TripleIndex, found: dict[Fact, list[Way]]) -> None:
+        """Add the ways by one rule to wanted facts to ``found``: those with the fewest inferred premises."""
+        batch = backward.run(self._context, wanted, self._index)
+        if batch.size:
+            heads = tuple(map(batch.column, backward.head.terms))
+            weights = self._inferred(backward.rule.atoms, batch)
+            chosen = batch.take(_least(heads, weights, self._most))
+            for fact, way in zip(_facts(backward.head, chosen), self._ways_of(backward, chosen), strict=True):
+                found[fact].append(way)
+
+    def _ways_of(self, backward: Backward, batch: Batch) -> Iterator[Way]:
+        """The way of each row of a batch."""
+        if not batch.size:
+            return
         rule = backward.rule
-        bindings = {rule.names[-1 - v]: int(column[row]) for v, column in batch.columns.items()}
-        reason = Application(rule, bindings)
-        premises = tuple(dict.fromkeys(reason.fact(rule.atoms[i]) for i in backward.order))
-        if backward.is_closure:
-            lasting = {rule.names[-1 - v] for v in rule.guarded | backward.head.variables}
-            reason = Application(rule, {n: v for n, v in bindings.items() if n in lasting}, is_path=True)
-        if rule.groupings:
+        matches = [_facts(rule.atoms[i], batch) for i in backward.order]
+        rows = zip(*matches, strict=True) if matches else repeat((), batch.size)
+        for bindings, row in zip(_bindings(rule, batch), rows, strict=True):
+            premises = tuple(dict.fromkeys(row))
+            if backward.is_closure:
+                lasting = {rule.names[-1 - v] for v in rule.guarded | backward.head.variables}
+                bindings = {name: term for name, term in bindings.items() if name in lasting}
             groups = tuple(self._group(rule, grouping, bindings) for grouping in rule.groupings)
-            reason = Application(rule, bindings, groups)
-            inner = (fact for group in groups for facts in group.shown for fact in facts)
-            premises = tuple(dict.fromkeys((*premises, *inner)))
-        return Way(reason, premises)
+            if groups:
+                inner = (fact for group in groups for facts in group.shown for fact in facts)
+                premises = tuple(dict.fromkeys((*premises, *inner)))
+            yield Way(Application(rule, bindings, groups, backward.is_closure), premises)
 
-    def _inferred(self, rule: CompiledRule, batch: Batch) -> Counts:
-        """The number of inferred premises of each row. A fact that matches two atoms counts twice."""
-        return self._inferred_of(rule.atoms, batch)
-
-    def _inferred_of(self, atoms: Iterable[Atom], batch: Batch) -> Counts:
+    def _inferred(self, atoms: Iterable[Atom], batch: Batch) -> Counts:
+        """The inferred facts that match atoms, for each row. A fact that matches two atoms counts twice."""
         count = np.zeros(batch.size, np.uint16)
         for atom in atoms:
             if is_virtual(atom.p):
@@ -245,7 +312,7 @@ class Ways:
             found = {narrow.names[-1 - v]: int(column[row]) for v, column in batch.columns.items()}
             numbers = {v: i for i, v in enumerate(rule.names)}
             columns = {-1 - numbers[n]: np.array([v], np.uint32) for n, v in (known | found).items()}
-            yield self._way(backward, Batch(1, columns), 0)
+            yield from self._ways_of(backward, Batch(1, columns))
 
     def _group(self, rule: CompiledRule, grouping: Grouping, bindings: dict[str, int]) -> Group:
         """The matches of an aggregate's inner body in one group, those with few inferred premises first."""
@@ -254,12 +321,12 @@ class Ways:
         inner = tuple(substitute_element(element, constants) for element in grouping.element.body)
         body = self._compiled(Rule((), inner), rule.number)
         batch = run(full_plan(body, sizes(self._index)), {Age.ALL: self._index}, body, self._context)
-        shown = batch.take(np.argsort(self._inferred(body, batch), kind="stable")[:MAX_MATCHES_SHOWN])
+        shown = batch.take(np.argsort(self._inferred(body.atoms, batch), kind="stable")[:MAX_MATCHES_SHOWN])
         backward = Backward(body, Atom(*FALSE))
         return Group(
             grouping.element,
             batch.size,
-            tuple(self._way(backward, shown, row).premises for row in range(shown.size)),
+            tuple(way.premises for way in self._ways_of(backward, shown)),
         )
 
     def _compiled(self, rule: Rule, number: int) -> CompiledRule:
@@ -302,6 +369,8 @@ def _along(reason: Application, fact: Fact, nodes: list[int]) -> Way:
 
 def _distinct(fact: Fact, ways: list[Way]) -> list[Way]:
     """The ways without the fact as a premise; of ways by one rule with the same premises, only the first."""
+    if len(ways) == 1:
+        return [] if fact in ways[0].premises else ways
     found: dict[tuple[int, frozenset[Fact]], Way] = {}
     for way in ways:
         if fact not in way.premises:
@@ -317,6 +386,20 @@ def _unified(head: Atom, fact: Fact) -> dict[int, int] | None:
         if (bindings.setdefault(term, value) if term < 0 else term) != value:
             return None
     return bindings
+
+
+def _facts(atom: Atom, batch: Batch) -> Iterator[Fact]:
+    """The fact of an atom in each row of a batch."""
+    s, p, o = (batch.column(term).tolist() if term < 0 else repeat(term, batch.size) for term in atom.terms)
+    return zip(s, p, o, strict=True)
+
+
+def _bindings(rule: CompiledRule, batch: Batch) -> Iterator[dict[str, int]]:
+    """The bindings of each row of a batch, by name."""
+    names = [rule.names[-1 - variable] for variable in batch.columns]
+    columns = [column.tolist() for column in batch.columns.values()]
+    rows = zip(*columns, strict=True) if columns else repeat((), batch.size)
+    return (dict(zip(names, row, strict=True)) for row in rows)
 
 
 def _is_constant(column: Column) -> bool:

@@ -100,6 +100,8 @@ class Wording:
 
     def conditions(self, reason: Application) -> list[str]:
         """One text for each filter, BIND, NOT and aggregate of the rule, with values instead of variables."""
+        if not reason.groups and not any(isinstance(e, Filter | Bind | Not) for e in reason.rule.source.body):
+            return []
         known: dict[Variable, Term] = {
             Variable(name): self._constant(term)
             for name, term in reason.bindings.items()
