@@ -20,7 +20,7 @@ from corollary.loaders import line_kernel
 
 PROJECT = Path(__file__).parents[2]
 FOLDER = Path(compiled.__file__).parent
-NO_KERNELS = ("__init__", "compiled", "interrupts", "limits", "memory", "tuning")
+NO_KERNELS = ("__init__", "announcing", "compiled", "interrupts", "limits", "memory", "tuning")
 KERNEL_FILES = [
     *sorted(path for path in FOLDER.glob("*.py") if path.stem not in NO_KERNELS),
     Path(line_kernel.__file__),

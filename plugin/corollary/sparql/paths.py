@@ -138,9 +138,8 @@ class PathJoin:
         nodes = self._nodes(self._index)
         if isinstance(path.path, Path) or not path.more:
             return self._reached(nodes, path, backwards=False)
-        relation = self._index.relation(self._id_of(path.path))
-        keys = relation.pairs().keys
-        closed = keys if _is_closed(relation) else close_keys(keys)
+        keys = self._index.relation(self._id_of(path.path)).pairs().keys
+        closed = keys if self._is_closed(path.path) else close_keys(keys)
         return union(closed, pack(nodes, nodes)) if path.zero else closed
 
     def _reached(self, origins: Column, path: MulPath, *, backwards: bool) -> Keys:
@@ -149,8 +148,7 @@ class PathJoin:
         s, o = (following, node) if backwards else (node, following)
         found = pack(origins, origins) if path.zero else np.empty(0, np.uint64)
         frontier = pack(origins, origins)
-        is_simple = not isinstance(path.path, Path)
-        one_step = not path.more or (is_simple and _is_closed(self._index.relation(self._id_of(path.path))))
+        one_step = not path.more or self._is_closed(path.path)
         while frontier.size:
             check()
             batch = Batch(int(frontier.size), {origin: firsts(frontier), node: seconds(frontier)})
@@ -164,7 +162,9 @@ class PathJoin:
                 break
         return found
 
-
-def _is_closed(relation: Relation) -> bool:
-    """Whether a relation of a materialisation is known to be transitive."""
-    return relation.closed_by == PATHS and not len(relation.missing())
+    def _is_closed(self, path: Path | URIRef) -> bool:
+        """Whether a path is one property whose facts are known to be transitive."""
+        if isinstance(path, Path):
+            return False
+        relation = self._index.relation(self._id_of(path))
+        return relation.closed_by == PATHS and not len(relation.missing())

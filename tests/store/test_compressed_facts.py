@@ -1,0 +1,125 @@
+"""A store whose closures and copies are compressed answers as one whose facts are listed."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+from rdflib import OWL, RDF, RDFS, Graph, Literal, URIRef
+
+from corollary.closure import bit_index, interval_index
+from corollary.kernels import announcing
+from corollary.loaders import load_encoded, write
+from corollary.modules import equality
+from corollary.store import CorollaryStore, ListingWarning
+
+SIZE = 12
+
+
+def name(number: int) -> URIRef:
+    return URIRef(f"n:{number}")
+
+
+P, SAME, VALUE, ABOVE = URIRef("n:p"), OWL.sameAs, URIRef("n:value"), URIRef("n:above")
+
+DATA = [
+    (P, RDF.type, OWL.TransitiveProperty),
+    (P, RDFS.subPropertyOf, ABOVE),
+    *((name(i), P, name(i + 1)) for i in range(SIZE)),
+    *((name(i), SAME, name(i + 1)) for i in range(100, 100 + SIZE)),
+    *((name(i), VALUE, Literal(i)) for i in range(100, 100 + SIZE)),
+    (name(3), VALUE, Literal("other")),
+]
+
+QUERIES = [
+    "SELECT * { ?s <n:p> ?o }",
+    "SELECT * { <n:3> <n:p>+ ?o }",
+    "SELECT * { ?s <n:p>* <n:5> }",
+    "SELECT * { ?s <n:p>+ ?o }",
+    "SELECT * { ?s <n:p>/<n:p> ?o . ?o <n:p>? <n:9> }",
+    "SELECT * { ?s <n:value> ?v . ?s owl:sameAs <n:101> }",
+    "SELECT DISTINCT ?v { ?s <n:value> ?v }",
+    "SELECT ?s (COUNT(*) AS ?n) { ?s <n:value> ?v } GROUP BY ?s",
+    "SELECT (COUNT(*) AS ?n) { ?s <n:value> ?v }",
+    "SELECT * { ?s <n:value> 103 . OPTIONAL { ?s <n:p> ?o } }",
+    "SELECT * { ?s ?p ?o FILTER(?s = <n:101>) }",
+    "SELECT * { ?s <n:value> ?v MINUS { ?s owl:sameAs <n:100> } }",
+]
+
+
+def store_of(graph: Graph) -> CorollaryStore:
+    assert isinstance(graph.store, CorollaryStore)
+    return graph.store
+
+
+@pytest.fixture
+def compressing(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (interval_index, bit_index, equality):
+        monkeypatch.setattr(module, "MIN_PAIRS_COMPRESSED", 20)
+    monkeypatch.setattr(interval_index, "MIN_PAIRS_PER_INTERVAL", 0)
+
+
+@pytest.fixture
+def listed() -> Graph:
+    graph = Graph(CorollaryStore(rules="owl2rl"))
+    graph += DATA
+    len(graph)
+    return graph
+
+
+@pytest.fixture
+def graph(listed: Graph, compressing: None) -> Graph:
+    """The same facts, compressed. ``listed`` is derived before."""
+    graph = Graph(CorollaryStore(rules="owl2rl"))
+    graph += DATA
+    result = store_of(graph).materialise()
+    assert result is not None
+    assert {
+        result.dictionary.decode(predicate)
+        for predicate, relation in result.index.relations()
+        if relation.is_compressed
+    } == {f"<{P}>", f"<{SAME}>", f"<{VALUE}>"}
+    return graph
+
+
+def rows(graph: Graph, query: str) -> list[tuple[str, ...]]:
+    return sorted(tuple(map(str, row)) for row in graph.query(query))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_queries(query: str, listed: Graph, graph: Graph) -> None:
+    assert rows(graph, query) == rows(listed, query)
+
+
+def test_iteration_and_files(listed: Graph, graph: Graph, tmp_path: Path) -> None:
+    assert len(graph) == len(listed)
+    assert set(graph) == set(listed)
+    result = store_of(graph).materialise()
+    assert result is not None
+    for suffix in ("nt", "ttl"):
+        write(tmp_path / f"facts.{suffix}", result.index, result.dictionary)
+        graph.serialize(tmp_path / f"graph.{suffix}", "nt")
+        assert set(Graph().parse(tmp_path / f"facts.{suffix}")) == set(listed)
+        assert set(Graph().parse(tmp_path / f"graph.{suffix}", format="nt")) == set(listed)
+
+
+def test_data_sets(listed: Graph, graph: Graph, tmp_path: Path) -> None:
+    for store in (store_of(listed), store_of(graph)):
+        store.save_encoded(tmp_path / "data")
+        data = load_encoded(tmp_path / "data")
+        facts = (data.explicit.fact_count(), data.inferred.fact_count())
+        assert facts == (len(DATA), len(listed) - len(DATA))
+
+
+@pytest.mark.filterwarnings("ignore::corollary.store.ListingWarning")
+def test_listing_is_announced(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the number of facts, and not if only a few are read."""
+    monkeypatch.setattr(announcing, "MAX_ROWS_UNANNOUNCED", 50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        len(graph)
+        next(iter(graph))
+        assert len(rows(graph, "SELECT * { <n:3> <n:p> ?o }")) == SIZE - 3
+    with pytest.warns(ListingWarning, match="listing 78 facts that are held compressed"):
+        set(graph)
