@@ -214,7 +214,8 @@ def union(left: Keys, right: Keys) -> Keys:
         reserve(left.nbytes + right.nbytes)
     merged: Keys = np.empty(left.size + right.size, np.uint64)
     size = union_kernel(left, right, merged)
-    return merged if size == merged.size else merged[:size].copy()
+    merged.resize(size, refcheck=False)  # nobody else has it; large arrays shrink in place
+    return merged
 
 
 def join(keys: Keys, probes: Column) -> tuple[Rows, Column]:

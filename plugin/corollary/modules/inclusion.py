@@ -291,8 +291,12 @@ class Inclusion(Module):
                     keys = None
                     if relation.is_compressed and whole is not None:
                         keys = _composed(relation, whole.relation(source), whole.relation(target))
-                    keys = relation.pairs().keys if keys is None else keys
-                    candidates.setdefault(target, []).append(swap(keys) if inverse else keys)
+                    if keys is not None:
+                        keys = swap(keys) if inverse else keys
+                    else:
+                        pairs = relation.pairs()
+                        keys = pairs.by_object if inverse else pairs.keys  # sorted: cheap to merge
+                    candidates.setdefault(target, []).append(keys)
             for kind, inverse in ((included.domains, False), (included.ranges, True)):
                 if classes := kind.seconds_of(source):
                     ends = relation.object_terms() if inverse else relation.subject_terms()
