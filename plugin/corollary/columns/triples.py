@@ -7,7 +7,7 @@ them, and maintained with every later change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import reduce
 
 import numpy as np
@@ -81,6 +81,11 @@ class TripleIndex:
     def relation(self, predicate: int) -> Relation:
         """The relation of a predicate, which may be empty."""
         return self._relations.get(predicate, EMPTY)
+
+    def others(self, known: Mapping[int, Relation]) -> dict[int, Relation]:
+        """The relations of the ``known`` predicates that are other objects than the known ones."""
+        found = {predicate: self._relations.get(predicate, EMPTY) for predicate in known}
+        return {p: relation for p, relation in found.items() if relation is not known[p]}
 
     def keys(self, predicate: int) -> Keys:
         """The facts of a predicate as keys subject << 32 | object, sorted and unique."""

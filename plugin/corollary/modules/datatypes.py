@@ -50,7 +50,7 @@ from corollary.modules.tuning import MAX_TERMS_ONE_BY_ONE, MAX_WITNESSES
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import VALUE_BUILTINS, CompiledProgram, ProgramChange
 from corollary.program.shapes import replaced_end
-from corollary.terms.dictionary import FIRST_LITERAL, TermDictionary
+from corollary.terms.dictionary import FIRST_LITERAL, KIND_SHIFT, Kind, TermDictionary
 from corollary.terms.values import (
     PLAIN_DATATYPES,
     STRING_DATATYPES,
@@ -408,7 +408,7 @@ class Datatypes(Module):
         ids = self._supported()
         known = np.sort(np.array(list(ids), np.uint32))
         shown = {ids[i] for i in known.tolist() if i in self._in_rules}
-        for predicate in self._telling if known.size else ():
+        for predicate in facts.known_predicates & set(self._telling) if known.size else ():
             relation = facts.relation(predicate)
             if len(relation):
                 rows, _ = relation.objects_of(known)
@@ -419,10 +419,17 @@ class Datatypes(Module):
 
     def _supported(self) -> dict[int, str]:
         """The supported datatypes by id, as far as the dictionary has them."""
-        if len(self._dictionary) > self._looked_up:  # ids do not change, but terms may have been added
-            self._looked_up = len(self._dictionary)
+        known, count = self._looked_up, self._dictionary.count(Kind.IRI)  # ids do not change
+        new = count - known
+        if new >= len(SUPPORTED_DATATYPES):
             found = {self._dictionary.find(f"<{name}>"): name for name in SUPPORTED_DATATYPES}
             self._datatypes = {number: name for number, name in found.items() if number is not None}
+        elif new:
+            ids = [Kind.IRI << KIND_SHIFT | number for number in range(known, count)]
+            names = (text[1:-1] for text in self._dictionary.decode_all(ids))
+            added = {i: name for i, name in zip(ids, names, strict=True) if name in SUPPORTED_DATATYPES}
+            self._datatypes = {**self._datatypes, **added}
+        self._looked_up = count
         return self._datatypes
 
     def _not_shown(self, ids: Iterable[int], facts: TripleIndex) -> Column:

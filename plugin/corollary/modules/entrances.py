@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from corollary.columns import TripleIndex
+from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import among, distinct
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
@@ -38,36 +38,72 @@ class Entrance:
         object.__setattr__(self, "guards", tuple(self.rule.atoms[i] for i in sorted(self.rule.guards)))
 
 
+@dataclass(slots=True)
+class _Known:
+    """The column of an entrance, and the state of the guards for which it was computed.
+
+    ``version`` is the sum of the versions of the guards' relations when that state was last compared.
+    """
+
+    state: Sequence[object]
+    column: Column
+    few: frozenset[int]
+    version: int
+
+
 class Entrances:
-    """The columns of entrances, each with the state of the guards for which it was computed."""
+    """The columns of entrances. The version of a relation counts how often it was another than before."""
 
     def __init__(self, context: ExecutionContext) -> None:
         self._context = context
-        self._columns: dict[Entrance, tuple[Sequence[object], Column, frozenset[int]]] = {}
+        self._known: dict[Entrance, _Known] = {}
+        self._relations: dict[int, Relation] = {}
+        self._versions: dict[int, int] = {}
+
+    def begin(self, facts: TripleIndex) -> None:
+        """Note the relations of the guards. Precondition of ``may_match`` for the same facts."""
+        others = facts.others(self._relations)
+        self._relations |= others
+        for predicate in others:
+            self._versions[predicate] += 1
 
     def may_match(self, entrance: Entrance, facts: TripleIndex, recent: Recent) -> bool:
         """Whether recent facts may match the entrance's atom."""
         variable, atom = entrance.variable, entrance.atom
         if not variable:
             return True
+        known = self._of(entrance, facts)
+        if known is None:
+            return True
+        values = recent.predicates if variable == atom.p else recent.classes(atom.p)
+        if known.column.size <= MAX_EXTENT_COMPARED and values.size <= MAX_EXTENT_COMPARED:
+            return not known.few.isdisjoint(values.tolist())
+        return bool(among(values, known.column).any())
+
+    def _of(self, entrance: Entrance, facts: TripleIndex) -> _Known | None:
+        """What is known of an entrance, over these facts; None if too many subjects would be compared."""
+        version = 0
+        for atom in entrance.guards:
+            if atom.p not in self._versions:
+                self._relations[atom.p], self._versions[atom.p] = facts.relation(atom.p), 1
+            version += self._versions[atom.p]
+        known = self._known.get(entrance)
+        if known is not None and known.version == version:
+            return known
         state = _state(entrance.guards, facts)
         if state is None:
-            return True
-        known = self._columns.get(entrance)
-        if known is None or not _same(known[0], state):
+            return None
+        if known is None or not _same(known.state, state):
             rows = family_rows(entrance.rule, facts, self._context)
-            column = distinct(rows.column(variable)) if rows.size else np.empty(0, np.uint32)
+            column = distinct(rows.column(entrance.variable)) if rows.size else np.empty(0, np.uint32)
             few = column if column.size <= MAX_EXTENT_COMPARED else column[:0]
-            known = self._columns[entrance] = (state, column, frozenset(few.tolist()))
-        _, column, few_values = known
-        values = recent.predicates if variable == atom.p else recent.classes(atom.p)
-        if column.size <= MAX_EXTENT_COMPARED and values.size <= MAX_EXTENT_COMPARED:
-            return not few_values.isdisjoint(values.tolist())
-        return bool(among(values, column).any())
+            known = self._known[entrance] = _Known(state, column, frozenset(few.tolist()), version)
+        known.version = version
+        return known
 
     def forget(self, numbers: Collection[int]) -> None:
         """Drop the columns of the rules with these numbers."""
-        self._columns = {e: known for e, known in self._columns.items() if e.rule.number not in numbers}
+        self._known = {e: known for e, known in self._known.items() if e.rule.number not in numbers}
 
 
 class Recent:

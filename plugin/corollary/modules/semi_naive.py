@@ -278,6 +278,7 @@ class SemiNaive(Module):
     ) -> Iterator[tuple[Trigger, Batch]]:
         """The non-empty results of the triggers' delta plans: head variables, or all if ``whole``."""
         known, recent = ages[Age.ALL].known_predicates, Recent(ages[Age.RECENT])
+        self._entrances.begin(ages[Age.ALL])
         compressed = {p for p, relation in ages[Age.RECENT].relations() if relation.is_compressed}
         for trigger in triggers:
             if not trigger.predicates <= known:  # cheap, and True for many
