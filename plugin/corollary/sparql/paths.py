@@ -15,6 +15,7 @@ import numpy as np
 from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, Path, SequencePath
 from rdflib.term import Node, URIRef
 
+from corollary.closure.compressed_relation import CompressedRelation
 from corollary.closure.reachability import close_keys
 from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import (
@@ -28,6 +29,7 @@ from corollary.columns.pairs import (
     swap,
     union,
 )
+from corollary.columns.relation import PATHS
 from corollary.execute.batches import Batch
 from corollary.execute.batches import join as join_atom
 from corollary.kernels.limits import check
@@ -137,7 +139,8 @@ class PathJoin:
         nodes = self._nodes(self._index)
         if isinstance(path.path, Path) or not path.more:
             return self._reached(nodes, path, backwards=False)
-        closed = close_keys(self._index.relation(self._id_of(path.path)).pairs().keys)
+        keys = self._index.relation(self._id_of(path.path)).pairs().keys
+        closed = keys if self._is_closed(path) else close_keys(keys)
         return union(closed, pack(nodes, nodes)) if path.zero else closed
 
     def _reached(self, origins: Column, path: MulPath, *, backwards: bool) -> Keys:
@@ -146,6 +149,7 @@ class PathJoin:
         s, o = (following, node) if backwards else (node, following)
         found = pack(origins, origins) if path.zero else np.empty(0, np.uint64)
         frontier = pack(origins, origins)
+        is_short = not path.more or self._is_closed(path)
         while frontier.size:
             check()
             batch = Batch(int(frontier.size), {origin: firsts(frontier), node: seconds(frontier)})
@@ -155,6 +159,14 @@ class PathJoin:
             reached = sorted_unique(pack(batch.columns[origin], batch.columns[following]))
             frontier = difference(reached, found)
             found = union(found, frontier)
-            if not path.more:
+            if is_short:
                 break
         return found
+
+    def _is_closed(self, path: MulPath) -> bool:
+        """Whether the path repeats a relation that is known to be transitive."""
+        if isinstance(path.path, Path):
+            return False
+        relation = self._index.relation(self._id_of(path.path))
+        is_whole = isinstance(relation, CompressedRelation) and not relation.overlay
+        return is_whole and relation.closed_by == PATHS
