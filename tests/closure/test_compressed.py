@@ -86,6 +86,25 @@ def test_it_reads_as_a_listed_relation(
 
 
 @thorough(150)
+@given(graphs)
+def test_generators_have_the_same_closure(edges: Facts) -> None:
+    graph = graph_of(edges)
+    generators = unpacked(graph.generators())
+    assert twins.closure(set(generators)) == twins.closure(edges)
+    parts = graph.components
+    assert len(generators) <= min(len(edges), 2 * graph.nodes.size + parts.successors.size)
+
+
+@thorough(50)
+@given(kinds, graphs)
+def test_a_symmetric_closure_is_its_inverse(kind: Kind, edges: Facts) -> None:
+    both = kind.whole(graph_of(edges | {(o, s) for s, o in edges}))
+    assert both.inverse is both
+    one = kind.whole(graph_of(edges))
+    assert (one.inverse is one) == (twins.closure(edges) == {(o, s) for s, o in twins.closure(edges)})
+
+
+@thorough(150)
 @given(kinds, graphs, others, others, others)
 def test_facts_come_and_go(kind: Kind, edges: Facts, away: Facts, beside: Facts, change: Facts) -> None:
     found, facts = made(kind, edges, away, beside)

@@ -27,7 +27,7 @@ class ClosureIndex(ABC):
     closed_by = PATHS
 
     def __init__(self, graph: Graph, sizes: Nodes) -> None:
-        self.edges = graph.edges
+        self.edges = graph.generators()
         self.nodes = graph.nodes
         self.rows = graph.components.of_node
         self.sizes = sizes
@@ -52,9 +52,13 @@ class ClosureIndex(ABC):
 
     @property
     def inverse(self) -> ClosureIndex:
-        """The index of the pairs (v, u). Made at first use."""
+        """The index of the pairs (v, u). Made at first use; this one, if the pairs are their inverses."""
         if self._inverse is None:
-            made = self.whole(Graph.of(swap(self.edges)))
+            inverses = swap(self.edges)
+            if self.contains(inverses).all():
+                self._inverse = self
+                return self
+            made = self.whole(Graph.of(inverses))
             made._inverse, self._inverse = self, made
         return self._inverse
 

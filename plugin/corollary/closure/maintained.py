@@ -38,6 +38,7 @@ from corollary.columns.pairs import (
     swap,
     union,
 )
+from corollary.columns.relation import EMPTY, PATHS
 from corollary.kernels.sorted import Keys
 
 
@@ -94,17 +95,22 @@ class MaintainedClosure:
         others = Paths(self._edges, rest).starting(rest.pairs().distinct_firsts())
         return union(paths, sort_keys(swap(others), by_first=True) if inverse else others)
 
-    def closed(self) -> CompressedRelation | Keys:
-        """R compressed (E = S); as ``close`` if a list is as small."""
+    def closed(self, known: Relation = EMPTY) -> CompressedRelation | Keys:
+        """R compressed (E = S); as ``close`` if a list is as small.
+
+        ``known`` are facts of R, all of S among them. If they are compressed, the cost is that of their
+        generators.
+        """
         if not len(self.external):
             return NO_KEYS
-        graph = self._graph()
+        is_short = known.closed_by == PATHS and not len(known.missing())
+        graph = self._graph(known.generators() if is_short else None)
         return compressed(graph) or listed(graph, self.external.pairs().keys)
 
-    def _graph(self) -> Graph:
-        """The graph of the external facts (E = S)."""
-        external = self.external.pairs().keys
-        return Graph.of(np.concatenate((external, swap(external))) if self.symmetric else external)
+    def _graph(self, edges: Keys | None = None) -> Graph:
+        """The graph of edges; of the external facts, if there are none (E = S)."""
+        edges = self.external.pairs().keys if edges is None else edges
+        return Graph.of(np.concatenate((edges, swap(edges))) if self.symmetric else edges)
 
     def extend(self, new: Keys, new_edges: Keys, closed: Relation) -> Keys | None:
         """What follows from new external facts and new edges (left out where E = S), maybe without these.

@@ -203,12 +203,12 @@ def _scan(atom: Atom, relation: Relation) -> Batch:
     if o >= 0:
         _, values = relation.subjects_of(np.array([o], np.uint32))
         return Batch(int(values.size), {s: values})
-    keys = relation.pairs().keys
-    subjects, objects = firsts(keys), seconds(keys)
     if s == o:
-        subjects = subjects[subjects == objects]
+        subjects = relation.subject_terms()
+        subjects = subjects[relation.contains(pack(subjects, subjects))]
         return Batch(int(subjects.size), {s: subjects})
-    return Batch(int(keys.size), {s: subjects, o: objects})
+    keys = relation.pairs().keys
+    return Batch(int(keys.size), {s: firsts(keys), o: seconds(keys)})
 
 
 def concatenate(parts: list[Batch]) -> Batch:

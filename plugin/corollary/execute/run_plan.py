@@ -82,17 +82,27 @@ def family_rows(
 ) -> Batch:
     """The table of a rule's family: all bindings of its guards that pass the filters on guarded variables.
 
-    ``is_live``: where the facts of a guard are not listed, only bindings to predicates that have facts.
+    ``is_live``: where the facts of a guard are not listed, only bindings to predicates, or to classes, that
+    have facts.
     """
     guards = [facts.relation(rule.atoms[i].p) for i in rule.guards]
     if not all(map(len, guards)):
         return Batch.none()
-    start = None
-    read = next((atom.p for atom in rule.atoms if atom.p in rule.guarded), None)
-    if is_live and read is not None and any(relation.is_compressed for relation in guards):
-        predicates = np.array(facts.predicates(), np.uint32)
-        start = Batch(predicates.size, {read: predicates})
+    is_short = is_live and any(relation.is_compressed for relation in guards)
+    start = _with_facts(rule, facts) if is_short else None
     return run(guard_plan(rule, sizes(facts)), {Age.ALL: facts}, rule, context, start)
+
+
+def _with_facts(rule: CompiledRule, facts: TripleIndex) -> Batch | None:
+    """The predicates or classes that have facts, as values of the first guarded variable that is read."""
+    for position, atom in enumerate(rule.atoms):
+        if atom.p in rule.guarded:
+            predicates = np.array(facts.predicates(), np.uint32)
+            return Batch(predicates.size, {atom.p: predicates})
+        if position not in rule.guards and atom.p >= 0 and atom.o in rule.guarded:
+            classes = facts.relation(atom.p).object_terms()
+            return Batch(classes.size, {atom.o: classes})
+    return None
 
 
 def sizes(facts: TripleIndex) -> Size:

@@ -31,6 +31,7 @@ import numpy as np
 from corollary.closure.maintained import MaintainedClosure
 from corollary.columns import Candidates, Relation, TripleIndex
 from corollary.columns.pairs import Pairs, firsts, seconds, union
+from corollary.columns.relation import EMPTY
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
 from corollary.kernels.limits import at
@@ -216,7 +217,7 @@ class Transitive(Module):
                 self._note(predicate)
                 paths = closure.extend(new, new, facts.relation(predicate))
                 if paths is None:
-                    self._close(predicate, candidates)
+                    self._close(predicate, candidates, facts.relation(predicate))
                 else:
                     candidates[predicate] = [self._derived(predicate, paths)]
         return candidates
@@ -318,14 +319,17 @@ class Transitive(Module):
         self._closures[predicate] = MaintainedClosure(external, symmetric=predicate in self._symmetric)
         self._refuse_literals(predicate, external.pairs().keys)
 
-    def _close(self, predicate: int, candidates: Candidates) -> None:
-        """Add all that follows from the external facts of a predicate, or note the compressed relation."""
+    def _close(self, predicate: int, candidates: Candidates, known: Relation = EMPTY) -> None:
+        """Add all that follows from the external facts of a predicate, or note the compressed relation.
+
+        ``known`` are facts of the closure, all external ones among them.
+        """
         self._note(predicate)
         closure = self._closures[predicate]
         if predicate in self._loopless or not self._may_compress(predicate):
             candidates[predicate] = [self._derived(predicate, closure.close())]
             return
-        found = closure.closed()
+        found = closure.closed(known)
         if isinstance(found, Relation):
             self.compressed = {**self.compressed, predicate: found}
         else:

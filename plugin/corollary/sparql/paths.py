@@ -15,6 +15,7 @@ import numpy as np
 from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, Path, SequencePath
 from rdflib.term import Node, URIRef
 
+from corollary.closure.compressed_relation import CompressedRelation
 from corollary.closure.reachability import close_keys
 from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import (
@@ -139,7 +140,7 @@ class PathJoin:
         if isinstance(path.path, Path) or not path.more:
             return self._reached(nodes, path, backwards=False)
         keys = self._index.relation(self._id_of(path.path)).pairs().keys
-        closed = keys if self._is_closed(path.path) else close_keys(keys)
+        closed = keys if self._is_closed(path) else close_keys(keys)
         return union(closed, pack(nodes, nodes)) if path.zero else closed
 
     def _reached(self, origins: Column, path: MulPath, *, backwards: bool) -> Keys:
@@ -148,7 +149,7 @@ class PathJoin:
         s, o = (following, node) if backwards else (node, following)
         found = pack(origins, origins) if path.zero else np.empty(0, np.uint64)
         frontier = pack(origins, origins)
-        one_step = not path.more or self._is_closed(path.path)
+        is_short = not path.more or self._is_closed(path)
         while frontier.size:
             check()
             batch = Batch(int(frontier.size), {origin: firsts(frontier), node: seconds(frontier)})
@@ -158,13 +159,14 @@ class PathJoin:
             reached = sorted_unique(pack(batch.columns[origin], batch.columns[following]))
             frontier = difference(reached, found)
             found = union(found, frontier)
-            if one_step:
+            if is_short:
                 break
         return found
 
-    def _is_closed(self, path: Path | URIRef) -> bool:
-        """Whether a path is one property whose facts are known to be transitive."""
-        if isinstance(path, Path):
+    def _is_closed(self, path: MulPath) -> bool:
+        """Whether the path repeats a relation that is known to be transitive."""
+        if isinstance(path.path, Path):
             return False
-        relation = self._index.relation(self._id_of(path))
-        return relation.closed_by == PATHS and not len(relation.missing())
+        relation = self._index.relation(self._id_of(path.path))
+        is_whole = isinstance(relation, CompressedRelation) and not relation.overlay
+        return is_whole and relation.closed_by == PATHS

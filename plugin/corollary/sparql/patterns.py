@@ -91,15 +91,35 @@ class PatternJoin:
         if all_stay and not rest and self._is_product(batch, following):
             current().rows(batch.size * int(growth))
             reserve(batch.size * int(growth) * 4 * (len(batch.columns) + len(following.variables)))
-        size = max(1, int(limit / max(growth, 1)))
-        for start in range(0, batch.size, size):
+        for start, end in self._parts(batch, following, int(limit / max(growth, 1)), limit):
             check()
             part = batch
-            if batch.size > size:
-                columns = {v: column[start : start + size] for v, column in batch.columns.items()}
-                part = Batch(min(size, batch.size - start), columns)
+            if end - start < batch.size:
+                columns = {v: column[start:end] for v, column in batch.columns.items()}
+                part = Batch(end - start, columns)
             for extended in self._extended(part, following, limit):
                 yield from self._chunks(extended, rest, limit, all_stay)
+
+    def _parts(self, batch: Batch, pattern: Pattern, size: int, limit: int) -> Iterator[tuple[int, int]]:
+        """The bounds of parts of a batch that a pattern extends to about ``limit`` rows, or of ``size`` rows.
+
+        Where one end of a constant predicate is bound, its matches are counted: many rows may have none.
+        """
+        s, p, o = pattern.s, pattern.p, pattern.o
+        size = max(1, size)
+        if batch.size <= size or not isinstance(p, int) or p < 0 or batch.knows(s) == batch.knows(o):
+            yield from ((start, min(start + size, batch.size)) for start in range(0, batch.size, size))
+            return
+        relation = self.index.relation(p)
+        is_subject = batch.knows(s)
+        counts = relation.subject_counts if is_subject else relation.object_counts
+        ends = np.cumsum(counts(batch.column(s if is_subject else o)))
+        start = 0
+        while start < batch.size:
+            least = (int(ends[start - 1]) if start else 0) + limit
+            end = max(start + 1, int(np.searchsorted(ends, least, "right")))
+            yield start, end
+            start = end
 
     def _next(self, batch: Batch, waiting: list[Pattern]) -> tuple[Batch, Pattern]:
         following = min(waiting, key=lambda pattern: self._cost(batch, pattern))
