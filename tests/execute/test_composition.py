@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.kernels.forms import both_forms, form, quick
 
+from corollary.closure.compressed_relation import CompressedRelation
+from corollary.closure.interval_index import IntervalIndex
+from corollary.closure.reachability import Graph
 from corollary.columns import TripleIndex, pairs
 from corollary.columns.pairs import Pairs, compose, firsts, pack, seconds
 from corollary.columns.relation import Relation
@@ -17,7 +20,7 @@ from corollary.execute.batches import Batch, join, join_for
 from corollary.kernels import sorted as sorted_kernels
 from corollary.program.compile import Atom
 
-X, Y, Z = -1, -2, -3
+X, Y, Z, W = -1, -2, -3, -4
 P = 7
 
 some_pairs = st.sets(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=40)
@@ -63,3 +66,22 @@ def _ends(batch: Batch) -> set[tuple[int, int]]:
     if not batch.size:
         return set()
     return set(zip(batch.columns[X].tolist(), batch.columns[Z].tolist(), strict=True))
+
+
+@quick
+@given(some_pairs.filter(bool), some_pairs, st.lists(st.sampled_from((P, P + 1)), min_size=1, max_size=5))
+def test_one_end_of_a_compressed_relation(
+    edges: set[tuple[int, int]], others: set[tuple[int, int]], predicates: list[int]
+) -> None:
+    """The facts of P are not listed; those of P + 1 are."""
+    closure = CompressedRelation(IntervalIndex.whole(Graph.of(keys_of(edges))))
+    facts = TripleIndex({P: closure, P + 1: Relation(Pairs(keys_of(others)))})
+    rows = Batch(len(predicates), {W: np.array(predicates, np.uint32)})
+    atom = Atom(X, W, Y)
+    for wanted in ((W, X), (W, Y), (W, X, Y)):
+        found, whole = join_for(rows, atom, facts, wanted), join(rows, atom, facts)
+        assert {*zip(*(found.column(v).tolist() for v in wanted), strict=True)} == {
+            *zip(*(whole.column(v).tolist() for v in wanted), strict=True)
+        }
+    constant = join_for(Batch.start(), Atom(X, P, Y), facts, (X,))
+    assert sorted(constant.column(X).tolist()) == closure.subject_terms().tolist()

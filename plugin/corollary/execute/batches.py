@@ -14,8 +14,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from corollary.columns import Relation, TripleIndex
-from corollary.columns.pairs import ascending, compose, firsts, order_of, pack, seconds
+from corollary.columns import Relation, TripleIndex, grouped
+from corollary.columns.pairs import ascending, compose, distinct, firsts, order_of, pack, seconds
 from corollary.execute.tuning import MAX_RELATIONS_TRIED, MIN_ROWS_TO_COMPOSE, MIN_WAYS_PER_PAIR
 from corollary.kernels.limits import check, reserve
 from corollary.kernels.sorted import Column, Mask, Rows
@@ -75,8 +75,15 @@ def join(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
 def join_for(batch: Batch, atom: Atom, facts: TripleIndex, wanted: Collection[int]) -> Batch:
     """As ``join``, projected to the ``wanted`` variables: duplicates of these may be removed.
 
-    Where a sequence of joins forms many paths between few pairs, the relations are composed instead.
+    Where a sequence of joins forms many paths between few pairs, the relations are composed instead. Of
+    compressed relations only one end is read, if that is enough.
     """
+    ends = [end for end in (atom.s, atom.o) if end < 0 and end not in batch.columns and end in wanted]
+    is_open = not (batch.knows(atom.s) or batch.knows(atom.o))
+    if is_open and len(ends) == 1 and atom.s != atom.o and batch.size and batch.knows(atom.p):
+        predicates = batch.column(atom.p)
+        if any(facts.relation(p).is_compressed for p in distinct(predicates).tolist()):
+            return _join_end(batch, predicates, atom, facts, ends[0])
     bound, free = (atom.s, atom.o) if atom.s in batch.columns else (atom.o, atom.s)
     others = set(wanted) - {free}
     is_path = atom.p >= 0 and free < 0 and bound in batch.columns and free not in batch.columns
@@ -96,6 +103,19 @@ def join_for(batch: Batch, atom: Atom, facts: TripleIndex, wanted: Collection[in
     ways_to = ascending(pack(batch.columns[start], batch.columns[bound]))
     keys = compose(ways_to, relation.pairs())
     return Batch(int(keys.size), {start: firsts(keys), free: seconds(keys)})
+
+
+def _join_end(batch: Batch, predicates: Column, atom: Atom, facts: TripleIndex, end: int) -> Batch:
+    """Join every row with the distinct terms at one end of its predicate's relation. Both ends are free."""
+    parts = []
+    for predicate, rows in grouped(predicates, np.arange(batch.size)):
+        relation = facts.relation(predicate)
+        terms = relation.subject_terms() if end == atom.s else relation.object_terms()
+        part = batch.take(np.repeat(rows, terms.size))
+        part.columns[end] = np.tile(terms, rows.size)
+        if part.size:
+            parts.append(part)
+    return concatenate(parts)
 
 
 def _join_bound_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
