@@ -111,6 +111,7 @@ def _join_end(batch: Batch, predicates: Column, atom: Atom, facts: TripleIndex, 
     for predicate, rows in grouped(predicates, np.arange(batch.size)):
         relation = facts.relation(predicate)
         terms = relation.subject_terms() if end == atom.s else relation.object_terms()
+        reserve(4 * rows.size * terms.size * (2 + len(batch.columns)))
         part = batch.take(np.repeat(rows, terms.size))
         part.columns[end] = np.tile(terms, rows.size)
         if part.size:
