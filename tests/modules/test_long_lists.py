@@ -29,6 +29,7 @@ from tests.oracles import naive
 from tests.program.test_instances import assert_instances_do_the_same
 
 from corollary.evaluate import Materialisation, materialise
+from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, limited
 from corollary.language import BlankNode, Program, Rule, UnstratifiableError
 from corollary.profiles import load_profile
 from corollary.program import compiled_program
@@ -40,6 +41,16 @@ def long_from(items: int) -> Iterator[None]:
     """Lists of at least ``items`` items are long."""
     with patch.object(compiled_program, "MAX_ITEMS_UNROLLED", items - 1):
         yield
+
+
+def unrolled(facts: frozenset[Fact], program: Program) -> tuple[set[Fact], set[str]]:
+    """As ``close``. Where all terms are equal, a chain of five properties may have many millions of rows:
+    such examples are left out.
+    """
+    try:
+        return limited(Limits(bytes=2_000_000_000), Cancellation(), close, facts, program)
+    except LimitExceeded:
+        reject()
 
 
 thresholds = st.sampled_from((1, 1, 2, 3))
@@ -153,7 +164,7 @@ def test_profiles(profile: str, items: int, facts: frozenset[Fact]) -> None:
 @some.thorough(40)
 @given(items=thresholds, facts=long_ontologies)
 def test_the_same_as_unrolled(profile: str, items: int, facts: frozenset[Fact]) -> None:
-    wanted = close(facts, load_profile(profile))
+    wanted = unrolled(facts, load_profile(profile))
     with long_from(items):
         assert close(facts, load_profile(profile)) == wanted
 
@@ -163,7 +174,7 @@ def test_the_same_as_unrolled(profile: str, items: int, facts: frozenset[Fact]) 
 def test_owl2rl_maintained(items: int, history: History) -> None:
     """As from scratch and unrolled."""
     rules = load_profile("owl2rl")
-    wanted = [close(facts, rules)[0] for facts in history]
+    wanted = [unrolled(facts, rules)[0] for facts in history]
     with long_from(items):
         assert_exact(history, rules, wanted=wanted)
 
