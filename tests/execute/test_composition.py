@@ -73,15 +73,18 @@ def _ends(batch: Batch) -> set[tuple[int, int]]:
 def test_one_end_of_a_compressed_relation(
     edges: set[tuple[int, int]], others: set[tuple[int, int]], predicates: list[int]
 ) -> None:
-    """The facts of P are not listed; those of P + 1 are."""
+    """The facts of P are not listed; those of P + 1 are. A batch without rows may have no columns."""
+
+    def rows_of(batch: Batch, wanted: tuple[int, ...]) -> set[tuple[int, ...]]:
+        columns = [batch.column(v).tolist() for v in wanted] if batch.size else []
+        return {*zip(*columns, strict=True)}
+
     closure = CompressedRelation(IntervalIndex.whole(Graph.of(keys_of(edges))))
     facts = TripleIndex({P: closure, P + 1: Relation(Pairs(keys_of(others)))})
     rows = Batch(len(predicates), {W: np.array(predicates, np.uint32)})
     atom = Atom(X, W, Y)
     for wanted in ((W, X), (W, Y), (W, X, Y)):
         found, whole = join_for(rows, atom, facts, wanted), join(rows, atom, facts)
-        assert {*zip(*(found.column(v).tolist() for v in wanted), strict=True)} == {
-            *zip(*(whole.column(v).tolist() for v in wanted), strict=True)
-        }
+        assert rows_of(found, wanted) == rows_of(whole, wanted)
     constant = join_for(Batch.start(), Atom(X, P, Y), facts, (X,))
     assert sorted(constant.column(X).tolist()) == closure.subject_terms().tolist()
