@@ -603,7 +603,7 @@ def test_long_patterns(pattern: str, expected: bool) -> None:
 def test_a_long_string_is_no_work_for_regex() -> None:
     """``regex`` prepares a search for it that takes cubic time, whatever the timeout."""
     with at_most(1000):
-        assert matches(["ab" * 50_000], "ab" * 4_000 + "(c)\\1").tolist() == [False]
+        assert matches(["ab" * 10_000], "ab" * 4_000 + "(c)\\1").tolist() == [False]
 
 
 @pytest.mark.parametrize(
