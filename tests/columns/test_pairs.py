@@ -17,6 +17,7 @@ from corollary.columns.pairs import (
     distinct,
     firsts,
     follow,
+    gathered,
     intersection,
     join,
     pack,
@@ -137,11 +138,16 @@ def test_pairs_survive_pickling(drawn: frozenset[Pair]) -> None:
 
 def test_large_sets_go_through_the_compiled_kernels() -> None:
     random = np.random.default_rng(7)
-    left, right = (pack(*random.integers(0, 300, (2, 20_000), np.uint32)) for _ in range(2))
-    one, other = Pairs.of(left), Pairs.of(right)
+    left, right = (pack(*random.integers(0, 300, (2, 50_000), np.uint32)) for _ in range(2))
     known = set(unpacked(left)), set(unpacked(right))
-    assert_is(one.plus(other), known[0] | known[1])
-    assert_is(one.minus(other), known[0] - known[1])
+    for one, other in ((left, right), (left, right[:1000]), (left[:1000], right)):
+        first, second = set(unpacked(one)), set(unpacked(other))
+        assert_is(Pairs.of(one).plus(Pairs.of(other)), first | second)
+        assert_is(Pairs.of(one).minus(Pairs.of(other)), first - second)
+        assert unpacked(gathered([sorted_unique(one), other, other])) == sorted(first | second)
+        assert contains(sorted_unique(one), sorted_unique(other)).sum() == len(first & second)
+    assert unpacked(swap(left)) == [(second, first) for first, second in unpacked(left)]
+    assert known == (set(unpacked(left)), set(unpacked(right))), "what was given is left alone"
 
 
 def test_a_read_only_view_shares_memory() -> None:

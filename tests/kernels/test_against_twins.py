@@ -100,6 +100,15 @@ def test_union(compiled: bool, left: NDArray[np.uint64], right: NDArray[np.uint6
 
 @both_forms
 @quick
+@given(unique_keys, unique_keys)
+def test_difference(compiled: bool, left: NDArray[np.uint64], right: NDArray[np.uint64]) -> None:
+    kept = np.empty_like(left)
+    size = form(sorted.difference, compiled)(left, right, kept)
+    assert kept[:size].tolist() == twins.difference(left.tolist(), right.tolist())
+
+
+@both_forms
+@quick
 @given(st.lists(keys, max_size=40), st.lists(st.integers(0, 15), unique=True, min_size=1))
 def test_sort_by_digits(compiled: bool, drawn: list[int], digits: list[int]) -> None:
     shifts = [4 * digit for digit in np.sort(digits).tolist()]

@@ -224,6 +224,8 @@ def test_the_engine_calls_every_kernel_with_one_signature() -> None:
     counts = run(
         "import corollary.kernels.tuning\n"
         "corollary.kernels.tuning.MIN_ELEMENTS_TO_COMPILE = -1\n"
+        "import corollary.columns.pairs\n"
+        "corollary.columns.pairs.MIN_KEYS_MERGED = 0\n"
         f"{GRAPH}\n{TERMS}\n{CHANGES}\n"
         "from corollary.kernels import byte_texts, graph, intervals, sorted, sorting\n"
         "from corollary.loaders import line_kernel\n"

@@ -44,6 +44,10 @@ def union(left: Sequence[int], right: Sequence[int]) -> list[int]:
     return sorted({*left, *right})
 
 
+def difference(left: Sequence[int], right: Sequence[int]) -> list[int]:
+    return [key for key in left if key not in right]
+
+
 def sort_by_digits(keys: Sequence[int], shifts: Sequence[int]) -> list[int]:
     """Digits of four bits."""
     return sorted(keys, key=lambda key: [key >> shift & 15 for shift in reversed(shifts)])

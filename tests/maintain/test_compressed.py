@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.compression import compress_all
 from tests.evaluate.test_against_naive import is_stratified
 from tests.maintain.histories import (
     History,
@@ -16,15 +17,13 @@ from tests.maintain.histories import (
     histories_of_rules,
     same_visible,
 )
-from tests.maintain.test_transactions import ontologies, written
+from tests.maintain.test_transactions import CLIQUES, ontologies, written
 from tests.modules import kinds, test_equality
 from tests.strategies import thorough
 
-from corollary.closure import bit_index, interval_index
 from corollary.language import Program
 from corollary.maintain.deletion import FALLBACK
 from corollary.maintain.deletion.backward_forward import BackwardForward
-from corollary.modules import equality
 from corollary.profiles import load_profile
 from corollary.reasoner import Reasoner
 
@@ -37,13 +36,7 @@ TRANSITIVE = "<http://www.w3.org/2002/07/owl#TransitiveProperty>"
 def compressing(request: pytest.FixtureRequest) -> Iterator[None]:
     """Compress closures of a few pairs, as larger ones are."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (interval_index, bit_index, equality):
-            patch.setattr(module, "MIN_PAIRS_COMPRESSED", 1)
-        patch.setattr(bit_index, "MIN_PAIRS_PER_WORD", 0)
-        patch.setattr(equality, "MIN_COPIES_PER_FACT", 0)
-        patch.setattr(interval_index, "MIN_PAIRS_PER_INTERVAL", 0)
-        patch.setattr(interval_index, "MAX_INTERVALS_PER_EDGE", 1000 if request.param == "intervals" else 0)
-        patch.setattr(interval_index, "INTERVALS_MERGED_PER_EDGE", 1_000_000)
+        compress_all(patch, request.param)
         yield
 
 
@@ -85,9 +78,8 @@ def test_ontologies(rules: str, history: History) -> None:
 
 
 PROVED_ELSEWHERE = written(
-    """
-    [?y, :same, ?x] :- [?x, :same, ?y] .
-    [?x, :same, ?z] :- [?x, :same, ?y], [?y, :same, ?z] .
+    CLIQUES
+    + """
     [?x, :same, ?y] :- [?z, :q, ?x], [?z, :q, ?y] .
     """,
     "a same a, a q p, b q p, c same a",
@@ -173,9 +165,8 @@ STATED_INVERSE = written(
 
 
 COPIED_AGAIN = written(
-    """
-    [?y, :same, ?x] :- [?x, :same, ?y] .
-    [?x, :same, ?z] :- [?x, :same, ?y], [?y, :same, ?z] .
+    CLIQUES
+    + """
     [?y, ?p, ?o] :- [?x, :same, ?y], [?x, ?p, ?o] .
     [?s, ?p, ?y] :- [?s, ?p, ?x], [?x, :same, ?y] .
     """,

@@ -24,8 +24,9 @@ from tests.maintain.histories import (
 from tests.modules import kinds
 from tests.strategies import EXAMPLE, thorough
 
-from corollary.columns import relation
+from corollary.columns import pairs, relation
 from corollary.language import IRI, Program, UnstratifiableError, parse_program
+from corollary.modules import inclusion
 from corollary.profiles import load_profile
 
 LEAST = 10_000
@@ -33,11 +34,13 @@ LEAST = 10_000
 
 
 @pytest.fixture(autouse=True, scope="module")
-def overlays() -> Iterator[None]:
-    """Let small relations keep an overlay, as larger ones do."""
+def as_if_large() -> Iterator[None]:
+    """Small relations keep an overlay, are merged and compared with their inverses, as larger ones are."""
     compared.clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(relation, "MIN_BASE_PER_OVERLAY", 1)
+        patch.setattr(pairs, "MIN_KEYS_MERGED", 1)
+        patch.setattr(inclusion, "MIN_FACTS_TO_MIRROR", 1)
         yield
 
 
@@ -56,6 +59,11 @@ def written(rules: str, *states: str) -> tuple[History, Program]:
 
     return list(map(facts, states)), parse_program(kinds.PREFIX + rules)
 
+
+CLIQUES = """
+    [?y, :same, ?x] :- [?x, :same, ?y] .
+    [?x, :same, ?z] :- [?x, :same, ?y], [?y, :same, ?z] .
+"""
 
 ANOTHER_WAY = """
     [?x, :r, ?y] :- [?x, :q, ?y], [?x, :q2, ?y] .
@@ -99,9 +107,8 @@ GUARDS = written(
 """Once kept: a inverse c, schema itself, which followed by the guard that goes with it."""
 
 NAMES = written(
-    """
-    [?y, :same, ?x] :- [?x, :same, ?y] .
-    [?x, :same, ?z] :- [?x, :same, ?y], [?y, :same, ?z] .
+    CLIQUES
+    + """
     [?s, ?p, ?y] :- [?x, :same, ?y], [?s, ?p, ?x] .
     [:q, :same, :a] :- [:z, :one, :z], [:z, :all, :z] .
     [:e, :r, :a] :- [:z, :two, :z], [:z, :all, :z] .

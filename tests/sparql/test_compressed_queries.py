@@ -8,10 +8,9 @@ from collections.abc import Iterator
 import pytest
 from rdflib import OWL, Graph, Namespace
 from rdflib.query import Result
+from tests.compression import compress_all
 
-from corollary.closure import bit_index, interval_index
 from corollary.closure.compressed_relation import CompressedRelation
-from corollary.modules import equality
 from corollary.sparql import patterns
 from corollary.store import CorollaryStore
 
@@ -23,10 +22,7 @@ MEMBERS, VALUES = 12, 9
 def graphs() -> Iterator[tuple[Graph, Graph]]:
     """A graph with compressed relations, and one with the same triples. Few rows are joined at a time."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (interval_index, bit_index, equality):
-            patch.setattr(module, "MIN_PAIRS_COMPRESSED", 1)
-        patch.setattr(equality, "MIN_COPIES_PER_FACT", 0)
-        patch.setattr(interval_index, "MIN_PAIRS_PER_INTERVAL", 0)
+        compress_all(patch)
         patch.setattr(patterns, "ROWS_PER_CHUNK", 7)
         patch.setattr(patterns, "ROWS_PER_LIMITED_CHUNK", 3)
         graph = Graph(CorollaryStore())

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 from rdflib import OWL, RDF, RDFS, Graph, Literal, URIRef
+from tests.compression import compress_all
 
-from corollary.closure import bit_index, interval_index
 from corollary.kernels import announcing
 from corollary.loaders import load_encoded, write
-from corollary.modules import equality
 from corollary.store import CorollaryStore, ListingWarning
 
 SIZE = 12
@@ -55,9 +54,7 @@ def store_of(graph: Graph) -> CorollaryStore:
 
 @pytest.fixture
 def compressing(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (interval_index, bit_index, equality):
-        monkeypatch.setattr(module, "MIN_PAIRS_COMPRESSED", 20)
-    monkeypatch.setattr(interval_index, "MIN_PAIRS_PER_INTERVAL", 0)
+    compress_all(monkeypatch)
 
 
 @pytest.fixture

@@ -22,86 +22,72 @@ class Kind:
     """What the help of a command says about a kind of data.
 
     ``summary`` stands in the list of commands. ``made`` is what the command makes, ``about`` are further
-    sentences. ``closing`` are the arguments of ``corollary materialise`` in the example. ``ontology`` is the
-    name of the ontology's file, ``part`` begins the names of the others.
+    sentences. ``closing`` are the arguments of ``corollary materialise`` in the example, after the folder.
+    ``suffix`` is that of the ontology's file. ``part`` begins the names of the other files, if the name of
+    the command does not.
     """
 
     summary: str
     made: str
-    about: str
-    closing: str
-    ontology: str
-    part: str
+    about: str = ""
+    closing: str = ""
+    suffix: str = "nt"
+    part: str = ""
 
     def help(self, name: str) -> str:
         """The text of the command's help. Line breaks are click's, but for the example."""
-        parts = f"{self.part}-1.nt, {self.part}-2.nt ..."
-        written = f"Writes {self.ontology}, {parts} into a folder, and prints their names."
-        example = f"corollary generate {name} 1 -o {name}\n  corollary materialise {self.closing}"
+        part = self.part or name
+        parts = f"{part}-1.nt, {part}-2.nt ..."
+        written = f"Writes {name}.{self.suffix}, {parts} into a folder, and prints their names."
+        example = f"corollary generate {name} 1 -o {name}\n  corollary materialise {name}{self.closing}"
         about = f"{self.about} {written}" if self.about else written
         return f"{self.made}\n\n{about}\n\n\b\nExample:\n  {example}"
 
 
 KINDS = {
     "university": Kind(
-        summary="Make universities of some 100,000 triples.",
-        made="Generate N universities of some 100,000 triples each, and their ontology.",
-        about="",
-        closing="university/*",
-        ontology="university.ttl",
-        part="university",
+        "Make universities of some 100,000 triples.",
+        "Generate N universities of some 100,000 triples each, and their ontology.",
+        closing="/*",
+        suffix="ttl",
     ),
     "encyclopaedia": Kind(
-        summary="Make volumes of an encyclopaedia of some 100,000 triples.",
-        made="Generate N volumes of an encyclopaedia of some 100,000 triples each, and its ontology.",
-        about="The data resemble DBpedia: thousands of predicates, categories with"
-        " cycles, texts in many languages.",
-        closing="encyclopaedia --rules rdfs",
-        ontology="encyclopaedia.nt",
+        "Make volumes of an encyclopaedia of some 100,000 triples.",
+        "Generate N volumes of an encyclopaedia of some 100,000 triples each, and its ontology.",
+        "The data resemble DBpedia: thousands of predicates, categories with cycles, texts in many"
+        " languages.",
+        closing=" --rules rdfs",
         part="volume",
     ),
     "categories": Kind(
-        summary="Make SKOS categories, of some 100,000 triples.",
-        made="Generate N parts of some 100,000 triples about categories: long"
-        " chains and cycles of skos:broader.",
-        about="The data resemble DBpedia's categories, and have some twenty times as"
-        " many facts when they are closed.",
-        closing="categories --rules skos",
-        ontology="categories.ttl",
-        part="categories",
+        "Make SKOS categories, of some 100,000 triples.",
+        "Generate N parts of some 100,000 triples about categories: long chains and cycles of skos:broader.",
+        "The data resemble DBpedia's categories, and have some twenty times as many facts when they are"
+        " closed.",
+        closing=" --rules skos",
+        suffix="ttl",
     ),
     "museum": Kind(
-        summary="Make museums of some 100,000 triples.",
-        made="Generate N museums of some 100,000 triples each, and their ontology.",
-        about="The data resemble Claros: objects, their production and places in the CIDOC vocabulary."
-        " Places form large groups in which all are related to each other.",
-        closing="museum",
-        ontology="museum.ttl",
-        part="museum",
+        "Make museums of some 100,000 triples.",
+        "Generate N museums of some 100,000 triples each, and their ontology.",
+        "The data resemble Claros: objects, their production and places in the CIDOC vocabulary. Places form"
+        " large groups in which all are related to each other.",
+        suffix="ttl",
     ),
     "dag": Kind(
-        summary="Make random acyclic graphs of 100,000 edges.",
-        made="Generate N random acyclic graphs of 10,000 nodes and 100,000 edges of a transitive property.",
-        about="The closure of one graph has 22 million facts.",
-        closing="dag",
-        ontology="dag.nt",
-        part="dag",
+        "Make random acyclic graphs of 100,000 edges.",
+        "Generate N random acyclic graphs of 10,000 nodes and 100,000 edges of a transitive property.",
+        "The closure of one graph has 22 million facts.",
     ),
     "rand": Kind(
-        summary="Make random graphs of 1,000 nodes.",
-        made="Generate N random graphs of 1,000 nodes and some 10,000 edges of a transitive property.",
-        about="Every pair of nodes is an edge with a probability of 1 %.",
-        closing="rand",
-        ontology="rand.nt",
-        part="rand",
+        "Make random graphs of 1,000 nodes.",
+        "Generate N random graphs of 1,000 nodes and some 10,000 edges of a transitive property.",
+        "Every pair of nodes is an edge with a probability of 1 %.",
     ),
     "rmat": Kind(
-        summary="Make power-law graphs of 1,000 nodes.",
-        made="Generate N random graphs of 1,000 nodes and 10,000 edges, whose degrees follow a power law.",
-        about="The edges of a transitive property are drawn from a recursive matrix (R-MAT).",
-        closing="rmat",
-        ontology="rmat.nt",
-        part="rmat",
+        "Make power-law graphs of 1,000 nodes.",
+        "Generate N random graphs of 1,000 nodes and 10,000 edges, whose degrees follow a power law.",
+        "The edges of a transitive property are drawn from a recursive matrix (R-MAT).",
     ),
 }
 """Name of the command -> kind of data, for the keys of ``corollary.generators.GENERATORS``."""

@@ -24,7 +24,7 @@ from corollary.columns.pairs import (
     sorted_unique,
     union,
 )
-from corollary.columns.relation import EMPTY, Relation
+from corollary.columns.relation import EMPTY, PATHS, Relation
 from corollary.kernels.announcing import announce
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
@@ -90,6 +90,11 @@ class CompressedRelation(Relation):
     def closed_by(self) -> str:
         """As ``Relation.closed_by``."""
         return self._closure.closed_by
+
+    @property
+    def is_known_transitive(self) -> bool:
+        """As ``Relation.is_known_transitive``."""
+        return self.closed_by == PATHS and not self.overlay
 
     @property
     def overlay(self) -> int:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-import numpy as np
-
-from corollary.columns.pairs import Pairs, ascending, union
+from corollary.columns.pairs import Pairs, gathered, union
 from corollary.columns.relation import Relation
 from corollary.columns.triples import TripleIndex
 from corollary.kernels.sorted import Keys, Mask
@@ -44,13 +42,13 @@ class Delta(TripleIndex):
     @staticmethod
     def gathered(candidates: Candidates) -> Delta:
         """The set of the candidates: sorted, without duplicates."""
-        return Delta({predicate: _joined(parts) for predicate, parts in candidates.items() if parts})
+        return Delta({predicate: gathered(parts) for predicate, parts in candidates.items() if parts})
 
     @staticmethod
     def among(candidates: Candidates, facts: TripleIndex) -> Delta:
         """The candidates that are in ``facts``. Predicates without facts there are not sorted."""
         parts = {p: parts for p, parts in candidates.items() if len(facts.relation(p))}
-        return Delta({p: facts.relation(p).common(_joined(keys)) for p, keys in parts.items()})
+        return Delta({p: facts.relation(p).common(gathered(keys)) for p, keys in parts.items()})
 
     def items(self) -> Iterator[tuple[int, Keys]]:
         """Every predicate with its keys, sorted and unique."""
@@ -140,10 +138,6 @@ def _pick(relation: Relation, kept: Mask, predicate: int, into: dict[int, Relati
     keys = relation.pairs().keys[kept]
     if keys.size:
         into[predicate] = relation if keys.size == len(relation) else Relation(Pairs(keys))
-
-
-def _joined(parts: list[Keys]) -> Keys:
-    return ascending(np.concatenate(parts) if len(parts) > 1 else parts[0])
 
 
 NOTHING = Delta({})

@@ -11,26 +11,38 @@ of every ``Pairs`` are. Their results are sorted and unique too.
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import cache, partial
+from functools import cache, partial, reduce
 from timeit import repeat
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.columns.tuning import MAX_KEYS_FOR_NP_SORT, SLOW_SECONDS_PER_KEY
+from corollary.columns.tuning import (
+    KEYS_PER_STEP,
+    MAX_ARRAYS_MERGED,
+    MAX_KEYS_FOR_NP_SORT,
+    MIN_KEYS_MERGED,
+    SLOW_SECONDS_PER_KEY,
+)
 from corollary.kernels.compiled import go_on
 from corollary.kernels.interrupts import undisturbed
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.kernels.sorted import compose as compose_kernel
 from corollary.kernels.sorted import contains as contains_kernel
+from corollary.kernels.sorted import difference as difference_kernel
 from corollary.kernels.sorted import expand as expand_kernel
 from corollary.kernels.sorted import follow as follow_kernel
 from corollary.kernels.sorted import locate as locate_kernel
 from corollary.kernels.sorted import union as union_kernel
 from corollary.kernels.sorting import sort_by_digits
-from corollary.kernels.tuning import MAX_ROWS_UNRESERVED, MIN_ELEMENTS_FOR_THREAD, MIN_ELEMENTS_TO_COMPILE
+from corollary.kernels.tuning import (
+    MAX_RATIO_MERGED,
+    MAX_ROWS_UNRESERVED,
+    MIN_ELEMENTS_FOR_THREAD,
+    MIN_ELEMENTS_TO_COMPILE,
+)
 
 HALF = np.uint64(32)
 LOW_HALF = np.uint64(0xFFFFFFFF)
@@ -66,8 +78,12 @@ def swap(keys: Keys) -> Keys:
     """The inverse of every pair, in the order of ``keys``. The result is not sorted."""
     if keys.size > MAX_ROWS_UNRESERVED:
         reserve(2 * keys.nbytes)
-    by_object = keys >> HALF
-    by_object |= keys << HALF
+    by_object = np.empty_like(keys)
+    for start in range(0, keys.size, KEYS_PER_STEP):
+        part = keys[start : start + KEYS_PER_STEP]
+        swapped = by_object[start : start + KEYS_PER_STEP]
+        np.left_shift(part, HALF, out=swapped)
+        swapped |= part >> HALF
     return by_object
 
 
@@ -191,10 +207,17 @@ def contains(keys: Keys, probes: Keys, added: Keys = NO_KEYS, removed: Keys = NO
 
 
 def difference(left: Keys, right: Keys) -> Keys:
-    """The keys in ``left`` that are not in ``right``."""
+    """The keys in ``left`` that are not in ``right``. Precondition: both sorted and unique."""
     if not right.size or not left.size:
         return left
-    return left[~contains(right, left)]
+    if left.size < MIN_KEYS_MERGED or max(left.size, right.size) > MAX_RATIO_MERGED * min(
+        left.size, right.size
+    ):
+        return left[~contains(right, left)]
+    reserve(left.nbytes)
+    kept: Keys = np.empty_like(left)
+    kept.resize(difference_kernel(left, right, kept), refcheck=False)
+    return kept
 
 
 def intersection(left: Keys, right: Keys) -> Keys:
@@ -214,8 +237,20 @@ def union(left: Keys, right: Keys) -> Keys:
         reserve(left.nbytes + right.nbytes)
     merged: Keys = np.empty(left.size + right.size, np.uint64)
     size = union_kernel(left, right, merged)
-    merged.resize(size, refcheck=False)  # nobody else has it; large arrays shrink in place
+    merged.resize(size, refcheck=False)  # no view of ``merged`` exists; its memory shrinks in place
     return merged
+
+
+def gathered(parts: list[Keys]) -> Keys:
+    """All keys, sorted and unique. Precondition: there are parts, which may have any order and duplicates.
+
+    Cost: one merge for each part, if they are few, long and sorted; else that of sorting.
+    """
+    if len(parts) == 1:
+        return ascending(parts[0])
+    if len(parts) > MAX_ARRAYS_MERGED or sum(part.size for part in parts) <= MAX_KEYS_FOR_NP_SORT:
+        return distinct_of_sorted(sort_keys(np.concatenate(parts)))
+    return reduce(union, sorted(map(ascending, parts), key=len))
 
 
 def join(keys: Keys, probes: Column) -> tuple[Rows, Column]:

@@ -77,6 +77,11 @@ class Relation:
         """``PATHS`` or ``COPIES``, if the relation is compressed; else the empty text."""
         return ""
 
+    @property
+    def is_known_transitive(self) -> bool:
+        """Whether the relation is compressed and transitive. A listed relation is not tested."""
+        return False
+
     def plus(self, keys: Keys) -> Relation:
         """The union with facts, some of which may be present. Precondition: ``keys`` sorted and unique."""
         base, added, removed = self._parts

@@ -8,7 +8,6 @@ them, and maintained with every later change.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
-from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +16,15 @@ from corollary.columns.pairs import (
     NO_KEYS,
     Integer,
     Pairs,
-    ascending,
+    difference,
     distinct,
     firsts,
+    gathered,
     pack,
     seconds,
-    sort_keys,
-    union,
 )
 from corollary.columns.relation import EMPTY, FIRST_LITERAL_KEY, Relation
-from corollary.columns.tuning import MAX_ARRAYS_MERGED, MAX_IDS_IN_TABLE
+from corollary.columns.tuning import MAX_IDS_IN_TABLE
 from corollary.kernels.sorted import Column, Keys
 from corollary.terms.dictionary import KIND_SHIFT, Kind
 
@@ -119,7 +117,7 @@ class TripleIndex:
 
     def add_new(self, predicate: int, candidates: list[Keys]) -> Pairs:
         """Add the new facts among candidates, in any order and with duplicates. Returns the new facts."""
-        new = Pairs(_unknown(_joined(candidates), self.relation(predicate)))
+        new = Pairs(_unknown(gathered(candidates), self.relation(predicate)))
         self.add(predicate, new)
         return new
 
@@ -289,18 +287,11 @@ def _beside(terms: Column, predicate: int) -> Keys:
     return pack(terms, np.full(terms.size, predicate, np.uint32))
 
 
-def _joined(parts: list[Keys]) -> Keys:
-    """All keys: sorted and unique for at most ``MAX_ARRAYS_MERGED`` parts, else concatenated as they are."""
-    if len(parts) > MAX_ARRAYS_MERGED:
-        return np.concatenate(parts)
-    return reduce(union, sorted(map(ascending, parts), key=len))
-
-
 def _unknown(keys: Keys, known: Relation) -> Keys:
-    """The keys that are not ``known``, sorted and unique. The array ``keys`` may be overwritten."""
-    if not (keys[1:] > keys[:-1]).all():
-        keys = sort_keys(keys)
-    fresh = ~known.contains(keys)
-    if keys.size:
-        fresh[1:] &= keys[1:] != keys[:-1]
-    return keys if fresh.all() else keys[fresh]
+    """The keys that are not ``known``. Precondition: sorted and unique. So is the result."""
+    if known.is_compressed:
+        return keys[~known.contains(keys)]
+    base, added, removed = known.parts
+    if len(added) or len(removed):
+        return keys[~known.contains(keys)]
+    return difference(keys, base.keys)

@@ -121,16 +121,17 @@ def precedence_of(
     values = [(p, v) for v in virtual for p in predicates - virtual]
     for name, ends in ((LINKS, links), (VALUES, values)):
         by_module[name] = [np.array([source << 32 | target for source, target in ends], np.uint64)]
-    levels, recursive, alone = _levelled(
-        {module: distinct(np.concatenate(parts)) for module, parts in by_module.items()}, closing
+    return _levelled(
+        {module: distinct(np.concatenate(parts)) for module, parts in by_module.items()},
+        closing,
+        {predicate: frozenset(names) for predicate, names in derived_by.items()},
     )
-    return Precedence(levels, recursive, alone, {p: frozenset(names) for p, names in derived_by.items()})
 
 
 def _levelled(
-    by_module: Mapping[str, Keys], closing: Collection[str]
-) -> tuple[dict[int, int], dict[int, frozenset[str]], frozenset[int]]:
-    """``levels``, ``recursive`` and ``alone`` by the edges of each module, as packed pairs."""
+    by_module: Mapping[str, Keys], closing: Collection[str], derived_by: Mapping[int, frozenset[str]]
+) -> Precedence:
+    """The precedence by the edges of each module, as packed pairs."""
     edges = [
         (module, source, target)
         for module, keys in by_module.items()
@@ -159,10 +160,11 @@ def _levelled(
     for module, source, target in edges:
         if groups[source] == groups[target]:
             inner.setdefault(groups[source], set()).add(module)
-    return (
+    return Precedence(
         {node: levels[component] for node, component in component_of.items()},
         {node: frozenset(inner[group]) for node, group in groups.items() if group in inner},
         frozenset(node for node, component in component_of.items() if sizes[component] == 1),
+        derived_by,
     )
 
 

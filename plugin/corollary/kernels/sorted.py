@@ -1,4 +1,4 @@
-"""Kernels over sorted arrays: search, join, membership, union.
+"""Kernels over sorted arrays: search, join, membership, union, difference.
 
 *Keys* are packed pairs (``uint64``, first << 32 | second), sorted and unique. Probes may be in any order.
 Each probe is found by galloping search from the previous hit, at a cost logarithmic in the distance. For two
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.kernels.compiled import Flag, kernel
-from corollary.kernels.tuning import ENTRIES_SCANNED_PER_SORTED_KEY, FIRST_STEP_DIVISOR
+from corollary.kernels.tuning import ENTRIES_SCANNED_PER_SORTED_KEY, FIRST_STEP_DIVISOR, MAX_RATIO_MERGED
 
 Keys = NDArray[np.uint64]
 Column = NDArray[np.uint32]
@@ -181,9 +181,17 @@ def contains(base: Keys, added: Keys, removed: Keys, probes: Keys, found: Mask) 
         if size == 0:
             continue
         position = 0
+        start = 0
         last = np.uint64(0)
+        if part == 0 and size <= MAX_RATIO_MERGED * probes.size and probes.size <= MAX_RATIO_MERGED * size:
+            while start < probes.size and position < size and probes[start] >= last:
+                last = probes[start]
+                key = keys[position]
+                found[start] = key == last
+                start += 1 if key >= last else 0
+                position += 1 if key < last else 0
         stride = 1 + size // (FIRST_STEP_DIVISOR * probes.size + 1)
-        for row in range(probes.size):
+        for row in range(start, probes.size):
             if part > 0 and found[row] != (part == 1):
                 continue
             target = probes[row]
@@ -224,6 +232,14 @@ def union(left: Keys, right: Keys, merged: Keys) -> int:
     i = 0
     j = 0
     at = 0
+    if left.size <= MAX_RATIO_MERGED * right.size and right.size <= MAX_RATIO_MERGED * left.size:
+        while i < left.size and j < right.size:
+            a = left[i]
+            b = right[j]
+            merged[at] = a if a < b else b
+            i += 1 if a <= b else 0
+            j += 1 if b <= a else 0
+            at += 1
     while i < left.size and j < right.size:
         if left[i] < right[j]:
             merged[at] = left[i]
@@ -243,5 +259,29 @@ def union(left: Keys, right: Keys, merged: Keys) -> int:
     while j < right.size:
         merged[at] = right[j]
         j += 1
+        at += 1
+    return at
+
+
+@kernel
+def difference(left: Keys, right: Keys, kept: Keys) -> int:
+    """Write the keys of ``left`` that are not in ``right`` to ``kept``. Returns their number.
+
+    Precondition: both are sorted and unique; ``kept`` has the length of ``left``. Cost: one merge, without
+    data-dependent branches.
+    """
+    i = 0
+    j = 0
+    at = 0
+    while i < left.size and j < right.size:
+        a = left[i]
+        b = right[j]
+        kept[at] = a
+        at += 1 if a < b else 0
+        i += 1 if a <= b else 0
+        j += 1 if b <= a else 0
+    while i < left.size:
+        kept[at] = left[i]
+        i += 1
         at += 1
     return at

@@ -38,3 +38,8 @@ ENTRIES_SCANNED_PER_SORTED_KEY = 8
 
 FIRST_STEP_DIVISOR = 4
 """The first step of a galloping search is 1/FIRST_STEP_DIVISOR of the mean distance between probes."""
+
+MAX_RATIO_MERGED = 8
+"""Ratio of the sizes of two sorted arrays up to which they are merged element by element, without branches
+that depend on the data: 4 ns an element instead of 10. With a higher ratio the processor predicts such
+branches well, and whole stretches of the longer array are skipped."""

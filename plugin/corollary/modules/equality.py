@@ -53,7 +53,7 @@ from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
 from corollary.program.compile import CompiledRule, is_virtual
 from corollary.program.compiled_program import CompiledProgram
-from corollary.program.shapes import closed_predicate, replaced_end, symmetric_predicate
+from corollary.program.shapes import replaced_end
 
 
 class Equality(Module):
@@ -78,9 +78,7 @@ class Equality(Module):
     def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
         """The offered rules that replace terms by Q, if other rules make Q symmetric and transitive."""
         ends = [(rule, rules.recognised(replaced_end, rule)) for rule in offered]
-        symmetric = {rules.recognised(symmetric_predicate, rule) for rule in rules.rules}
-        closed = {rules.recognised(closed_predicate, rule) for rule in rules.rules}
-        same = min({end[0] for _, end in ends if end is not None} & symmetric & closed, default=None)
+        same = min({end[0] for _, end in ends if end is not None} & rules.equalities, default=None)
         return [rule for rule, end in ends if end is not None and end[0] == same]
 
     @classmethod
@@ -106,9 +104,8 @@ class Equality(Module):
 
     def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
         """Remove rules. Returns all conclusions of their instances over ``facts``."""
-        for rule in self.rules:
-            if rule.number in numbers:
-                self._refuse_loss(facts.predicates(), facts)
+        if any(rule.number in numbers for rule in self.rules):
+            self._refuse_loss(facts.predicates(), facts)
         derived = self._one_step.remove_rules(numbers, facts)
         self.rules = [rule for rule in self.rules if rule.number not in numbers]
         self._places = {end[1] for end in map(replaced_end, self.rules) if end is not None}

@@ -48,6 +48,7 @@ from corollary.modules.guards import Guards
 from corollary.modules.module import Module, NewModules
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
+from corollary.modules.tuning import MIN_FACTS_TO_MIRROR
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import InclusionShape, inclusion_shape
@@ -284,10 +285,16 @@ class Inclusion(Module):
         """
         if not len(included):
             return
+        mirrors = _mirrors(included, facts)
         for source in facts.all_predicates():
             relation = facts.relation(source)
+            mirror = mirrors.get(source)
             for kind, inverse in ((included.properties, False), (included.inverses, True)):
                 for target in kind.seconds_of(source):
+                    if inverse and mirror is not None:
+                        if target != mirror and not included.properties.has(mirror << 32 | target):
+                            candidates.setdefault(target, []).append(facts.relation(mirror).pairs().keys)
+                        continue
                     keys = None
                     if relation.is_compressed and whole is not None:
                         keys = _composed(relation, whole.relation(source), whole.relation(target))
@@ -306,6 +313,26 @@ class Inclusion(Module):
                     candidates.setdefault(self._rdf_type, []).append(types)
         types = follow(facts.relation(self._rdf_type).pairs().by_object, included.classes.keys)
         candidates.setdefault(self._rdf_type, []).append(types)
+
+
+def _mirrors(included: Inclusions, facts: TripleIndex) -> dict[int, int]:
+    """Predicates with many facts, each with one whose facts are the same with subject and object exchanged.
+
+    To copy the inverses of the first is to copy the second: r and its inverse, closed under transitivity.
+    """
+    found: dict[int, int] = {}
+    for source in facts.all_predicates():
+        relation = facts.relation(source)
+        if len(relation) < MIN_FACTS_TO_MIRROR or relation.is_compressed or source in found:
+            continue
+        for other in included.inverses.seconds_of(source):
+            inverse = facts.relation(other)
+            if len(inverse) != len(relation) or inverse.is_compressed:
+                continue
+            if np.array_equal(relation.pairs().by_object, inverse.pairs().keys):
+                found[source], found[other] = other, source
+                break
+    return found
 
 
 def _composed(recent: Relation, source: Relation, target: Relation) -> Keys | None:

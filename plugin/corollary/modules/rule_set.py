@@ -9,7 +9,13 @@ from typing import Any, TypeVar
 from corollary.modules.guards import Guards
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
-from corollary.program.shapes import closed_predicate, copied_predicates, loopless_predicate, replaced_end
+from corollary.program.shapes import (
+    closed_predicate,
+    copied_predicates,
+    loopless_predicate,
+    replaced_end,
+    symmetric_predicate,
+)
 
 Recognised = TypeVar("Recognised")
 
@@ -40,9 +46,18 @@ class RuleSet:
         return predicate not in self._listed and not self.program.has_strata
 
     @cached_property
+    def equalities(self) -> frozenset[int]:
+        """The relations by which rules replace terms, and which other rules make symmetric and transitive."""
+        ends = (self.recognised(replaced_end, rule) for rule in self.rules)
+        symmetric = {self.recognised(symmetric_predicate, rule) for rule in self.rules}
+        closed = {self.recognised(closed_predicate, rule) for rule in self.rules}
+        return frozenset({end[0] for end in ends if end is not None} & symmetric & closed)
+
+    @cached_property
     def _listed(self) -> frozenset[int]:
         """rdf:type and all guards; but guards of replacement are equal terms, few of which are predicates."""
-        replacing = {r.number for r in self.rules if self.recognised(replaced_end, r) is not None}
+        ends = {rule.number: self.recognised(replaced_end, rule) for rule in self.rules}
+        replacing = {number for number, end in ends.items() if end is not None and end[0] in self.equalities}
         rules = (rule for rule in self.program.rules if rule.number not in replacing)
         return frozenset({self.rdf_type, *(rule.atoms[i].p for rule in rules for i in rule.guards)})
 

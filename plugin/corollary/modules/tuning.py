@@ -12,3 +12,6 @@ MAX_WITNESSES = 8
 
 MAX_TERMS_ONE_BY_ONE = 4
 """Literals that are looked up one by one. A kernel call for many takes as long as some five look-ups."""
+
+MIN_FACTS_TO_MIRROR = 1 << 12
+"""Facts of a predicate from which on it is compared with its inverse. Fewer are copied in less time."""

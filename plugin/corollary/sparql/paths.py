@@ -15,7 +15,6 @@ import numpy as np
 from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, Path, SequencePath
 from rdflib.term import Node, URIRef
 
-from corollary.closure.compressed_relation import CompressedRelation
 from corollary.closure.reachability import close_keys
 from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import (
@@ -29,7 +28,6 @@ from corollary.columns.pairs import (
     swap,
     union,
 )
-from corollary.columns.relation import PATHS
 from corollary.execute.batches import Batch
 from corollary.execute.batches import join as join_atom
 from corollary.kernels.limits import check
@@ -167,6 +165,4 @@ class PathJoin:
         """Whether the path repeats a relation that is known to be transitive."""
         if isinstance(path.path, Path):
             return False
-        relation = self._index.relation(self._id_of(path.path))
-        is_whole = isinstance(relation, CompressedRelation) and not relation.overlay
-        return is_whole and relation.closed_by == PATHS
+        return self._index.relation(self._id_of(path.path)).is_known_transitive
