@@ -302,16 +302,14 @@ class Transaction:
     ) -> None:
         """Raise ``CannotFollow`` if compressed facts may follow by other modules than that which named them.
 
-        I without the facts deleted so far has all premises that there may be. Where candidates are decided
-        in order, facts that other modules derive are proved before, unless they are candidates too.
+        I without the facts deleted so far has all premises that there may be.
         """
         order = self._engine.precedence(self._work.before)
         for predicate in compressed.all_predicates():
             lost = compressed.only(predicate.__eq__)
             names = order.modules_deriving(predicate)
             for number, module in enumerate(self._modules):
-                own = named.get(number, NOTHING).relation(predicate)
-                if own.is_compressed or (is_ordered and len(own)):
+                if named.get(number, NOTHING).relation(predicate).is_compressed:
                     names.discard(module.name)
                 elif is_ordered and module.name in names and module.takes_compressed:
                     names.discard(module.name)
