@@ -73,6 +73,19 @@ def equal(nodes: int) -> Facts:
     return Facts(dictionary, columns)
 
 
+def owners(nodes: int) -> Facts:
+    """Nodes with a common value of an inverse functional property."""
+    dictionary = TermDictionary()
+    rdf_type, mailbox, box, key = map(
+        dictionary.encode,
+        (RDF_TYPE_TEXT, f"<{PREFIX}mailbox>", f"<{PREFIX}box>", f"<{OWL}InverseFunctionalProperty>"),
+    )
+    ids = np.array([dictionary.encode(f"<{PREFIX}node{i}>") for i in range(nodes)], np.uint32)
+    predicates = np.append(np.full(nodes, mailbox, np.uint32), np.uint32(rdf_type))
+    objects = np.append(np.full(nodes, box, np.uint32), np.uint32(key))
+    return Facts(dictionary, (np.append(ids, np.uint32(mailbox)), predicates, objects))
+
+
 def compressed(
     settings: Settings, shape: str, program: Program, made: Callable[[int], Facts], nodes: int
 ) -> Results:
@@ -110,6 +123,7 @@ def run(settings: Settings) -> Results:
         compressed(settings, "chain", parse_program(RULE), chain, 100_000),
         compressed(settings, "clique", parse_program(RULE + SYMMETRIC), chain, 10_000),
         compressed(settings, "clique of equal individuals", load_profile("owl2rl"), equal, 10_000),
+        compressed(settings, "mailbox with owners", load_profile("owl2rl"), owners, 10_000),
     ]
     measured = [measurement for part in parts for measurement in part.measurements]
     return Results(measured, [demand for part in parts for demand in part.demands])

@@ -14,13 +14,14 @@ from corollary.closure.cliques import Cliques
 from corollary.columns.pairs import (
     Pairs,
     contains,
+    difference,
     distinct_of_sorted,
     firsts,
     join,
     pack,
     seconds,
 )
-from corollary.columns.relation import COPIES
+from corollary.columns.relation import COPIES, Relation
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 
@@ -96,3 +97,11 @@ class CopyIndex:
         sources = self.sources()
         rows, objects = self.after(sources)
         return pack(sources[rows], objects)
+
+
+def facts_with_copies(relation: Relation) -> Keys:
+    """The facts of a relation, or some of them that have the others as copies. Sorted."""
+    missing = relation.missing()
+    if relation.closed_by != COPIES or missing.is_compressed:
+        return relation.pairs().keys
+    return difference(relation.generators(), missing.pairs().keys)  # a missing fact had no copies

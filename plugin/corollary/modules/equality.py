@@ -29,7 +29,7 @@ import numpy as np
 
 from corollary.closure.cliques import NO_CLIQUES, Cliques
 from corollary.closure.compressed_relation import CompressedRelation
-from corollary.closure.copy_index import CopyIndex
+from corollary.closure.copy_index import CopyIndex, facts_with_copies
 from corollary.closure.tuning import MIN_COPIES_PER_FACT, MIN_PAIRS_COMPRESSED
 from corollary.columns import Candidates, Relation, TripleIndex
 from corollary.columns.pairs import (
@@ -37,7 +37,6 @@ from corollary.columns.pairs import (
     NO_PAIRS,
     Pairs,
     among,
-    difference,
     distinct,
     firsts,
     pack,
@@ -200,7 +199,7 @@ class Equality(Module):
     def _with_terms(self, relation: Relation, terms: Column) -> Keys:
         """The facts of a relation with some terms (ascending) at places where terms are replaced."""
         if relation.closed_by == COPIES:
-            return self._read(relation)
+            return facts_with_copies(relation)
         parts = []
         if 0 in self._places:
             rows, objects = relation.objects_of(terms)
@@ -229,7 +228,7 @@ class Equality(Module):
         others = self._equal_predicates(predicate, cliques)
         if not (len(subjects) or len(objects) or others):
             return
-        keys = self._read(changed.relation(predicate))
+        keys = facts_with_copies(changed.relation(predicate))
         copies = [keys]
         near = keys[subjects.have(firsts(keys)) | objects.have(seconds(keys))]
         if near.size:
@@ -251,15 +250,8 @@ class Equality(Module):
         if is_small or not self._may_compress(predicate) or not self._places >= {0, 2}:
             return None
         whole = self._whole_cliques(facts.relation(self._same))
-        index = CopyIndex.of(self._read(before), *self._ends(predicate, whole))
+        index = CopyIndex.of(facts_with_copies(before), *self._ends(predicate, whole))
         return CompressedRelation(index) if len(index) >= MIN_COPIES_PER_FACT * index.edges.size else None
-
-    def _read(self, relation: Relation) -> Keys:
-        """The facts of a relation, or some of them that have the others as copies."""
-        missing = relation.missing()
-        if relation.closed_by != COPIES or missing.is_compressed:
-            return relation.pairs().keys
-        return difference(relation.generators(), missing.pairs().keys)  # a missing fact had no copies
 
     def _ends(self, predicate: int, cliques: Cliques) -> tuple[Cliques, Cliques]:
         """The cliques by which subjects and objects of facts of a predicate are replaced."""
@@ -281,7 +273,7 @@ class Equality(Module):
         predicates = recent.predicates()
         terms = [np.array(predicates, np.uint32)]
         for predicate in predicates:
-            keys = self._read(recent.relation(predicate))
+            keys = facts_with_copies(recent.relation(predicate))
             terms += [firsts(keys), seconds(keys)]
         return Cliques.of_terms(same, distinct(np.concatenate(terms)))
 
@@ -297,7 +289,7 @@ class Equality(Module):
             subjects, objects = self._ends(predicate, cliques)
             if not (len(subjects) or len(objects)):
                 continue
-            keys = self._read(recent.relation(predicate))
+            keys = facts_with_copies(recent.relation(predicate))
             if (subjects.have(firsts(keys)) | objects.have(seconds(keys))).any():
                 yield predicate
 

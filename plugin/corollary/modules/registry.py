@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from corollary.modules.datatypes import Datatypes
 from corollary.modules.equality import Equality
+from corollary.modules.functional import Functional
 from corollary.modules.inclusion import Inclusion
 from corollary.modules.linear import Linear
 from corollary.modules.list_rules import ListRules
@@ -18,6 +19,7 @@ MODULES: tuple[type[Module], ...] = (
     ListRules,
     Transitive,
     Equality,
+    Functional,
     SchemaRules,
     Inclusion,
     Linear,

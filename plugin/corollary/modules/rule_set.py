@@ -46,12 +46,17 @@ class RuleSet:
         return predicate not in self._listed and not self.program.has_strata
 
     @cached_property
-    def equalities(self) -> frozenset[int]:
-        """The relations by which rules replace terms, and which other rules make symmetric and transitive."""
-        ends = (self.recognised(replaced_end, rule) for rule in self.rules)
+    def equivalences(self) -> frozenset[int]:
+        """The constant relations that rules make symmetric and transitive."""
         symmetric = {self.recognised(symmetric_predicate, rule) for rule in self.rules}
         closed = {self.recognised(closed_predicate, rule) for rule in self.rules}
-        return frozenset({end[0] for end in ends if end is not None} & symmetric & closed)
+        return frozenset({predicate for predicate in symmetric & closed if predicate is not None})
+
+    @cached_property
+    def equalities(self) -> frozenset[int]:
+        """The equivalences by which rules replace terms."""
+        ends = (self.recognised(replaced_end, rule) for rule in self.rules)
+        return self.equivalences & {end[0] for end in ends if end is not None}
 
     @cached_property
     def _listed(self) -> frozenset[int]:

@@ -15,3 +15,7 @@ MAX_TERMS_ONE_BY_ONE = 4
 
 MIN_FACTS_TO_MIRROR = 1 << 12
 """Facts of a predicate from which on it is compared with its inverse. Fewer are copied in less time."""
+
+MAX_EQUATED_AT_ONCE = 1 << 20
+"""Pairs of terms with a common value that are listed when a fact goes, if their equality is not listed. With
+more, starting over takes less time and memory: n terms have n² pairs, and n links."""

@@ -7,6 +7,7 @@
 | *replacement* by Q | ``[?y, ?p, ?o] :- Q[?x, ?y], [?x, ?p, ?o]``, or the same at another place |
 | *inclusion* | one data atom; its terms, also inverted, or one of them, go to a class or property |
 | *linear* over E | ``T[?x, ?z] :- T[?x, ?y], E[?y, ?z]`` or ``T[?x, ?z] :- E[?x, ?y], T[?y, ?z]`` |
+| *common value* | ``Q[?y, ?z] :- R[?x, ?y], R[?x, ?z]`` or ``Q[?y, ?z] :- R[?y, ?x], R[?z, ?x]`` |
 """
 
 from __future__ import annotations
@@ -156,3 +157,46 @@ def copied_predicates(rule: CompiledRule) -> tuple[int, int] | None:
     (atom,), (head,) = rule.atoms, rule.heads
     is_copy = atom == Atom(head.s, atom.p, head.o) and len(atom.variables) == 2
     return (atom.p, head.p) if is_copy and min(atom.p, head.p) >= 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class CommonValueShape:
+    """A rule that equates terms: those that the property ``predicate`` (an id, or a guarded variable) relates
+    to a common subject, or object if ``is_inverse``. ``is_irreflexive``: no term with itself.
+    """
+
+    equality: int
+    predicate: int
+    is_inverse: bool
+    is_irreflexive: bool
+
+
+def common_value_shape(rule: CompiledRule, rdf_type: int) -> CommonValueShape | None:
+    """The shape of a rule that equates terms with a common value by a constant relation, or None."""
+    if len(rule.heads) != 1 or len(rule.data) != 2 or rule.along is not None or not rule.is_monotone:
+        return None
+    head, (first, second) = rule.heads[0], (rule.atoms[i] for i in rule.data)
+    p, guarded = first.p, rule.guarded
+    is_settled = p in guarded or (p >= 0 and p != rdf_type and not is_virtual(p))
+    if head.p < 0 or head.p == rdf_type or is_virtual(head.p) or second.p != p or not is_settled:
+        return None
+    is_inverse = first.o == second.o
+    value, ends = (first.o, {first.s, second.s}) if is_inverse else (first.s, {first.o, second.o})
+    if not is_inverse and second.s != value:
+        return None
+    free = {value, *ends}
+    if ends != {head.s, head.o} or len(free) < 3 or max(free) >= 0 or free & guarded:
+        return None
+    if rule.conditions and not _are_different_terms(rule):
+        return None
+    return CommonValueShape(head.p, p, is_inverse, bool(rule.conditions))
+
+
+def _are_different_terms(rule: CompiledRule) -> bool:
+    """Whether the only condition of a rule is ``!sameTerm`` of the terms of its head."""
+    if len(rule.conditions) != 1:
+        return False
+    element, head = rule.conditions[0].element, rule.source.heads[0]
+    ends = {(head.subject, head.object), (head.object, head.subject)}
+    tests = {Call("!", (Call("sameterm", pair),)) for pair in ends}
+    return isinstance(element, Filter) and element.expression in tests

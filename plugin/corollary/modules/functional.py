@@ -1,0 +1,176 @@
+"""The module of functional properties: terms that have a value in common are equal.
+
+The module takes rules of the form
+
+    [?y, Q, ?z] :- [?x, ?p, ?y], [?x, ?p, ?z], FILTER(!sameTerm(?y, ?z))
+
+or with the common term as object, with guards for ?p, with or without the filter (``prp-fp``, ``prp-ifp``),
+where other rules make the constant relation Q symmetric and transitive. n terms with a common value have n²
+instances. To close Q, n of these are enough: those that link the least of the terms to the others.
+
+    [b, p, c], [b, p, d], [b, p, e]: the module derives [c, Q, d] and [c, Q, e], and the closure [d, Q, e]
+
+Of facts that were deleted, all instances count, as semi-naive evaluation finds them: where the least term
+goes, the others are still equal.
+
+Invariant: after a turn, the closure of Q has the conclusions of all instances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+import numpy as np
+
+from corollary.closure.copy_index import facts_with_copies
+from corollary.columns import Candidates, Pairs, Relation, TripleIndex
+from corollary.columns.pairs import among, distinct, firsts, pack, seconds
+from corollary.execute.context import ExecutionContext
+from corollary.execute.run_plan import family_rows
+from corollary.kernels.sorted import Keys
+from corollary.modules.guards import Guards
+from corollary.modules.module import NewModules
+from corollary.modules.rule_set import RuleSet
+from corollary.modules.semi_naive import SemiNaive
+from corollary.modules.tuning import MAX_EQUATED_AT_ONCE
+from corollary.program.compile import CompiledRule
+from corollary.program.compiled_program import CompiledProgram
+from corollary.program.shapes import (
+    CommonValueShape,
+    closed_predicate,
+    common_value_shape,
+    symmetric_predicate,
+)
+
+
+class Functional(SemiNaive):
+    """The module of all rules that equate terms with a common value."""
+
+    name = "functional"
+    why = "terms with a common value are equal: each is linked to one of them, the closure does the rest"
+    turn = 65
+    is_optional = True
+    keeps_state = True
+
+    def __init__(self, context: ExecutionContext, rdf_type: int) -> None:
+        super().__init__(self.name, context)
+        self._rdf_type = rdf_type
+        self._guards = Guards(rdf_type)
+        self._shapes: dict[int, CommonValueShape] = {}  # by the number of the rule, as the next
+        self._sources: dict[int, set[int]] = {}  # the predicates that a rule reads, by its guards
+
+    @classmethod
+    def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
+        """The offered rules that equate terms by a relation which rules make symmetric and transitive."""
+        for rule in offered:
+            shape = rules.recognised(common_value_shape, rule, rules.rdf_type)
+            if shape is not None and shape.equality in rules.equivalences:
+                yield rule
+
+    @classmethod
+    def minds(cls, rule: CompiledRule, rules: RuleSet) -> bool:
+        """Whether the rule makes a relation symmetric or transitive."""
+        shapes = (symmetric_predicate, closed_predicate)
+        return any(rules.recognised(shape, rule) is not None for shape in shapes)
+
+    @classmethod
+    def make(cls, program: CompiledProgram, context: ExecutionContext) -> Functional:
+        """A module without rules."""
+        return cls(context, program.rdf_type)
+
+    def add_rule(self, rule: CompiledRule, positions: Collection[int] | None = None) -> None:
+        """Add a rule. The next ``add`` applies the rule to all facts."""
+        super().add_rule(rule, positions)
+        shape = common_value_shape(rule, self._rdf_type)
+        assert shape is not None
+        self._shapes[rule.number] = shape
+        self._guards.add(rule)
+
+    def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
+        """Remove rules. Returns all conclusions of their instances; starts over if these are not listed."""
+        for rule in self.rules:
+            if rule.number in numbers and facts.relation(self._shapes[rule.number].equality).is_compressed:
+                raise NewModules("equalities, too many to list, lose a rule")
+        lost = super().remove_rules(numbers, facts)
+        self._sources = {n: found for n, found in self._sources.items() if n not in numbers}
+        self._shapes = {n: shape for n, shape in self._shapes.items() if n not in numbers}
+        self._guards = Guards(self._rdf_type)
+        for rule in self.rules:
+            self._guards.add(rule)
+        return lost
+
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
+        """Links from the least term with a value to all terms with the value, if a recent fact has it."""
+        candidates: Candidates = {}
+        started, self._unstarted = {rule.number for rule in self._unstarted}, []
+        are_new = self._guards.are_among(recent)
+        for rule in self.rules:
+            known = self._sources.get(rule.number, set())
+            if are_new or rule.number in started:
+                self._sources[rule.number] = self._predicates(rule, facts)
+            for predicate in self._sources[rule.number]:
+                is_whole = rule.number in started or predicate not in known
+                changed = facts.relation(predicate) if is_whole else recent.relation(predicate)
+                if len(changed):
+                    shape = self._shapes[rule.number]
+                    links = _links(shape, facts.relation(predicate), changed)
+                    candidates.setdefault(shape.equality, []).append(links)
+        return candidates
+
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
+        """The conclusions of all instances over ``facts`` with a deleted premise.
+
+        Starts over if these are many, and not listed.
+        """
+        for rule in self.rules:
+            if facts.relation(self._shapes[rule.number].equality).is_compressed:
+                self._refuse_many(rule, facts, deleted)
+        return super().overdelete(facts, deleted, proved)
+
+    def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
+        """Look the properties up again if guards were deleted."""
+        if self._guards.are_among(deleted):
+            for number, known in self._sources.items():
+                rule = next(rule for rule in self.rules if rule.number == number)
+                known &= self._predicates(rule, facts)
+
+    def _predicates(self, rule: CompiledRule, facts: TripleIndex) -> set[int]:
+        """The predicates that a rule reads, by its guards among ``facts``."""
+        rows = family_rows(rule, facts, self._context)
+        predicate = self._shapes[rule.number].predicate
+        return set(distinct(rows.column(predicate)).tolist()) if rows.size else set()
+
+    def _refuse_many(self, rule: CompiledRule, facts: TripleIndex, deleted: TripleIndex) -> None:
+        """Raise ``NewModules`` if a rule has many instances over ``facts`` with a deleted premise."""
+        shape, guards_go, equated = self._shapes[rule.number], self._guards.are_among(deleted), 0
+        for predicate in self._sources[rule.number]:
+            relation, gone = facts.relation(predicate), deleted.relation(predicate)
+            gone = relation if guards_go else gone
+            if not len(gone):
+                continue
+            if relation.is_compressed:
+                raise NewModules("values of equal terms, too many to list, go")
+            values = seconds(gone.keys()) if shape.is_inverse else firsts(gone.keys())
+            sizes = relation.object_counts(values) if shape.is_inverse else relation.subject_counts(values)
+            equated += int(sizes.sum())
+        if equated > MAX_EQUATED_AT_ONCE:
+            raise NewModules("equalities, too many to list, may be lost")
+
+
+def _links(shape: CommonValueShape, relation: Relation, changed: Relation) -> Keys:
+    """A pair (least, term) for all terms that have a value of a ``changed`` fact in a relation."""
+    whole = facts_with_copies(relation)
+    if shape.is_inverse:
+        whole = Pairs(whole).by_object if relation.is_compressed else relation.pairs().by_object
+    if len(changed) < len(relation):
+        values = changed.object_terms() if shape.is_inverse else changed.subject_terms()
+        if relation.is_compressed:
+            whole = whole[among(firsts(whole), values)]
+        else:
+            whole = (relation.inverse() if shape.is_inverse else relation).starting(values)
+    values, terms = firsts(whole), seconds(whole)
+    starts = np.flatnonzero(np.append(True, values[1:] != values[:-1])) if values.size else values[:0]
+    least = np.repeat(terms[starts], np.diff(np.append(starts, terms.size)))
+    if shape.is_irreflexive:
+        least, terms = least[least != terms], terms[least != terms]
+    return pack(least, terms)
