@@ -205,13 +205,11 @@ def extend(element: BodyElement, facts: Facts, binding: Binding, shared: set[Var
                     yield extended
         case Chain(list=head, start=start, end=end):
             for items, bound in lists_of(head, facts, binding):
-                # The empty chain is no path at all.
-                if items:
-                    between = [Variable(f"#{i}") for i in range(1, len(items))]
-                    nodes = [start, *between, end]
-                    steps = tuple(map(Triple, nodes, items, nodes[1:]))
-                    for extended in solve(steps, facts, bound, shared):
-                        yield {key: value for key, value in extended.items() if key not in between}
+                terms = substitute(start, bound), substitute(end, bound)
+                for pair in ends_of_paths(items, facts):
+                    extended = unify(terms, pair, bound)
+                    if extended is not None:
+                        yield extended
         case Pair(list=head, first=first, second=second):
             for items, bound in lists_of(head, facts, binding):
                 for one, other in permutations(items, 2):
@@ -220,12 +218,15 @@ def extend(element: BodyElement, facts: Facts, binding: Binding, shared: set[Var
                         yield extended
         case Each(item=item, list=head, atoms=atoms):
             for items, bound in lists_of(head, facts, binding):
-                unrolled = tuple(
-                    rename(atom, item, constant, shared, str(i))
-                    for i, constant in enumerate(items)
-                    for atom in atoms
-                )
-                yield from solve(unrolled, facts, bound, shared)
+                bindings = [bound]
+                for i, constant in enumerate(
+                    items
+                ):  # own variables are forgotten: their values do not matter
+                    own = tuple(rename(atom, item, constant, shared, str(i)) for atom in atoms)
+                    found = (extended for known in bindings for extended in solve(own, facts, known, shared))
+                    kept = ({n: v for n, v in row.items() if not n.name.endswith(f"#{i}")} for row in found)
+                    bindings = list({frozenset(row.items()): row for row in kept}.values())
+                yield from bindings
         case Not(atoms=atoms):
             if not any(True for _ in solve(atoms, facts, binding, shared)):
                 yield binding
@@ -245,6 +246,14 @@ def extend(element: BodyElement, facts: Facts, binding: Binding, shared: set[Var
                 extended = unify(tuple(substitute(key, binding) for key in row), tuple(row.values()), binding)
                 if extended is not None:
                     yield extended
+
+
+def ends_of_paths(items: tuple[Constant, ...], facts: Facts) -> set[tuple[Constant, Constant]]:
+    """The ends of all paths with these properties, one after the other. The empty chain is no path at all."""
+    pairs = {(s, o) for s, p, o in facts.all if p in items[:1]}
+    for following in items[1:]:
+        pairs = {(start, end) for start, node in pairs for end in facts.objects(node, following)}
+    return pairs
 
 
 def lists_of(head: Term, facts: Facts, binding: Binding) -> Iterator[tuple[tuple[Constant, ...], Binding]]:
