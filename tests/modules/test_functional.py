@@ -112,6 +112,18 @@ def test_rules_come_and_go(drawn: st.DataObject, history: list[frozenset[Fact]],
         assert_exact(history, programs)
 
 
+def test_a_rule_comes_while_a_fact_goes() -> None:
+    """The rule has not been applied yet when its premises are deleted."""
+    p, q, same_as = IRI("urn:p"), IRI("urn:q"), IRI(SAME)
+    a, b, c, d = (IRI(f"urn:{name}") for name in "abcd")
+    facts: frozenset[Fact] = frozenset({(a, same_as, b), (a, p, c), (a, p, d), (c, q, a), (d, q, a)})
+    programs = [Program((*CLIQUES, *more)) for more in (FUNCTIONAL[1:2], FUNCTIONAL[:2])]
+    with pytest.MonkeyPatch.context() as patch:
+        compress_all(patch)
+        for fact in facts:
+            assert_exact([facts, facts - {fact}], programs)
+
+
 between: st.SearchStrategy[Fact] = st.tuples(terms, properties, terms)
 owl_facts: st.SearchStrategy[Fact] = st.one_of(
     between,

@@ -143,7 +143,8 @@ class Functional(SemiNaive):
     def _refuse_many(self, rule: CompiledRule, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Raise ``NewModules`` if a rule has many instances over ``facts`` with a deleted premise."""
         shape, guards_go, equated = self._shapes[rule.number], self._guards.are_among(deleted), 0
-        for predicate in self._sources[rule.number]:
+        sources = self._sources.get(rule.number)
+        for predicate in self._predicates(rule, facts) if sources is None else sources:  # None: not applied
             relation, gone = facts.relation(predicate), deleted.relation(predicate)
             gone = relation if guards_go else gone
             if not len(gone):
