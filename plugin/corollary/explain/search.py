@@ -46,6 +46,9 @@ RULE = 1 << 20
 
 Choice = dict[Fact, Way]
 
+Open = tuple[Way, list[Fact]]
+"""A way, and its premises that are not explicit."""
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -85,10 +88,12 @@ class Search:
         self._effort = effort
         self._ways = Ways(result, effort.most, goal, 0 if effort.eager else MAX_DETOURS, further)
         self._explicit = result.explicit
-        self._graph: dict[Fact, list[Way]] = {} if ways_to_false is None else {FALSE: ways_to_false}
+        self._graph: dict[Fact, list[Open]] = {}
         self._given: dict[Fact, bool] = {goal: False}
         self._necessary = {goal}
-        self._note_given(premise for way in ways_to_false or () for premise in way.premises)
+        if ways_to_false is not None:
+            self._note_given(premise for way in ways_to_false for premise in way.premises)
+            self._graph[FALSE] = self._opened(ways_to_false)
         self._looked_at = 0
         self._budget = effort.budget
 
@@ -145,28 +150,44 @@ class Search:
         """
         eager = self._effort.eager
         while facts and self._looked_at <= self._budget:
-            now = facts[:MAX_FACTS_EXPANDED_AT_ONCE] if eager else facts
-            following = dict.fromkeys(facts[len(now) :])
+            now = facts[: self._width()]
+            waiting = facts[len(now) :]
+            following: dict[Fact, None] = {}
+            spent = self._ways.cost
             necessary: dict[Fact, None] = {}
             found = self._ways.to(now)
             self._note_given(p for ways in found.values() for way in ways for p in way.premises)
-            graph, given, longest = self._graph, self._given, 0
+            graph, longest = self._graph, 0
             for fact, ways in found.items():
-                graph[fact] = kept = [way for way in ways if self._goal not in way.premises]
+                graph[fact] = kept = self._opened(way for way in ways if self._goal not in way.premises)
                 self._looked_at += len(kept) + 1
-                wanting = [[p for p in way.premises if p not in graph and not given[p]] for way in kept]
+                wanting = [[p for p in inferred if p not in graph] for _, inferred in kept]
                 if len(kept) == 1 and fact in self._necessary:
                     necessary |= dict.fromkeys(wanting[0])
                 for wanted in wanting if eager else sorted(wanting, key=len)[:1]:
                     following |= dict.fromkeys(wanted)
-                longest = max(longest, *(len(way.premises) for way in kept), 0)
+                longest = max(longest, *(len(inferred) for _, inferred in kept), 0)
+            self._looked_at += self._ways.cost - spent
             self._budget = max(self._budget, self._effort.budget + BUDGET_PER_PREMISE * longest)
             self._necessary |= necessary.keys()
-            facts = [fact for fact in following if fact not in self._graph and fact not in necessary]
+            known = {*waiting, *necessary}
+            added = [fact for fact in following if fact not in graph and fact not in known]
             if not eager:
-                facts = facts[:further]
-                further -= len(facts)
-            facts += [fact for fact in necessary if fact not in self._graph]
+                added = added[:further]
+                further -= len(added)
+            waiting = [fact for fact in waiting if fact not in necessary] + added
+            facts = waiting + [fact for fact in necessary if fact not in graph]
+
+    def _width(self) -> int:
+        """The facts to expand at once: as the budget allows, at the cost of a fact so far."""
+        most = MAX_FACTS_EXPANDED_AT_ONCE if self._effort.eager else self._budget
+        left = self._budget - self._looked_at
+        return max(1, min(most, left * len(self._graph) // self._looked_at)) if self._looked_at else 1
+
+    def _opened(self, ways: Iterable[Way]) -> list[Open]:
+        """Ways with their premises that are not explicit."""
+        given = self._given
+        return [(way, [premise for premise in way.premises if not given[premise]]) for way in ways]
 
     def _note_given(self, facts: Iterable[Fact]) -> None:
         """Look up which facts are explicit, all facts of a predicate at once."""
@@ -190,7 +211,6 @@ class Search:
         If ``is_final``, facts that were not expanded count as not provable.
         """
         numbers = count()
-        given = self._given
         queue: list[tuple[int, int, Fact, Way | None]] = []
         users: dict[Fact, list[list[int]]] = {}
         ways: list[tuple[Fact, Way]] = []
@@ -202,14 +222,12 @@ class Search:
                 if not is_final:
                     heappush(queue, (RULE + 1, next(numbers), fact, None))
                 continue
-            if fact in settled:
-                known = [settled[fact]]
+            only = settled.get(fact)
             excluded = barred.get(fact, frozenset())
-            for way in known:
-                if way in excluded:
+            for way, wanting in known:
+                if way in excluded or (only is not None and way is not only):
                     continue
                 weight = RULE if isinstance(way.reason, Application) else 0
-                wanting = [premise for premise in way.premises if not given[premise]]
                 if not wanting:
                     heappush(queue, (weight, next(numbers), fact, way))
                     continue

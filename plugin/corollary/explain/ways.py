@@ -27,7 +27,14 @@ from corollary.explain.list_ways import LongListWays
 from corollary.explain.path_edges import Weighed, least_weights
 from corollary.explain.path_proofs import Paths, Weights
 from corollary.explain.proof import FALSE, Application, Fact, Group, Meaning, Reading
-from corollary.explain.tuning import MAX_MATCHES_SHOWN, MAX_NODES_OF_DERIVED_EDGES, NODES_PER_SEARCH
+from corollary.explain.tuning import (
+    MAX_INSTANCES,
+    MAX_MATCHES_SHOWN,
+    MAX_NODES_OF_DERIVED_EDGES,
+    NODES_PER_INSTANCE,
+    NODES_PER_SEARCH,
+    ROWS_PER_INSTANCE,
+)
 from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.language import Constant, Rule, Term, Variable, parse_constant, substitute
 from corollary.language.variables import substitute_element
@@ -55,7 +62,7 @@ MEANING = Way(Meaning(), ())
 class Ways:
     """Finds ways in one materialisation: up to ``most`` instances of a rule for a fact, and shortest paths.
 
-    If ``most`` is None: all instances, and transitivity rules on pairs of edges. ``goal``, ``detours`` and
+    If ``most`` is None: MAX_INSTANCES, and transitivity rules on pairs of edges. ``goal``, ``detours`` and
     ``further`` as in ``Paths``.
     """
 
@@ -75,6 +82,11 @@ class Ways:
         self._paths = Paths(
             result.index, result.explicit, self._weights, self._leaving, goal, detours, further
         )
+
+    @property
+    def cost(self) -> int:
+        """The rows that rules were joined to, and the nodes on searches of paths, so far: in instances."""
+        return self._context.rows // ROWS_PER_INSTANCE + self._paths.reached // NODES_PER_INSTANCE
 
     def to(self, facts: Collection[Fact]) -> dict[Fact, list[Way]]:
         """All ways to each of some facts. Precondition: the facts hold."""
@@ -255,7 +267,7 @@ class Ways:
         if batch.size:
             heads = tuple(map(batch.column, backward.head.terms))
             weights = self._inferred(backward.rule.atoms, batch)
-            chosen = batch.take(_least(heads, weights, self._most))
+            chosen = batch.take(_least(heads, weights, MAX_INSTANCES if self._most is None else self._most))
             for fact, way in zip(_facts(backward.head, chosen), self._ways_of(backward, chosen), strict=True):
                 found[fact].append(way)
 
@@ -338,12 +350,12 @@ class Ways:
         return {Variable(name): constant for name, constant in constants.items()}
 
 
-def _least(heads: tuple[Column, ...], weights: Counts, most: int | None) -> Rows:
-    """The rows with the least weights, up to ``most`` for each head; all rows if ``most`` is None."""
+def _least(heads: tuple[Column, ...], weights: Counts, most: int) -> Rows:
+    """The rows with the least weights, up to ``most`` for each head."""
     varying = [column for column in heads if not _is_constant(column)]
     keys: list[Column | Counts] = [weights, *varying]
     order: Rows = np.lexsort(keys)
-    if most is None or order.size <= most:
+    if order.size <= most:
         return order
     if not varying:
         return order[:most]
