@@ -54,11 +54,13 @@ Open = tuple[Way, list[Fact]]
 class Effort:
     """Limits of a search: ``most`` instances of one rule for one fact (None: all), and ``budget`` in all.
 
+    ``cost`` limits the instances, and what it takes to find them, counted in instances (``Ways.cost``).
     ``eager``: expand the whole graph before choosing.
     """
 
     most: int | None
     budget: int
+    cost: int
     eager: bool
 
 
@@ -95,7 +97,7 @@ class Search:
             self._note_given(premise for way in ways_to_false for premise in way.premises)
             self._graph[FALSE] = self._opened(ways_to_false)
         self._looked_at = 0
-        self._budget = effort.budget
+        self._longest = 0
 
     def proofs(self) -> Iterator[Proof]:
         """Proofs that do not use the goal as a premise, the shortest first."""
@@ -120,9 +122,10 @@ class Search:
                     settled[fact] = way
 
     def _solve(self, settled: Mapping[Fact, Way], barred: Mapping[Fact, frozenset[Way]]) -> Solution | None:
-        """The cheapest choice under the conditions; None if there is none, or the budget is spent.
+        """The cheapest choice under the conditions; None if there is none.
 
-        If eager, and the budget is spent: the cheapest choice in the part of the graph that was expanded.
+        If a limit is exceeded: the cheapest choice in the part of the graph that was expanded. For further
+        proofs, if not eager: None.
         """
         while True:
             found = self._cheapest(settled, barred)
@@ -132,9 +135,9 @@ class Search:
             needed = [fact for fact in _reached(self._goal, choice) if self._is_unknown(fact)]
             if not needed:
                 return Solution(cost, choice, settled, barred)
-            self.is_complete = self.is_complete and self._looked_at <= self._budget
+            self.is_complete = self.is_complete and not self._is_spent()
             if not self.is_complete:
-                if not self._effort.eager:
+                if barred and not self._effort.eager:
                     return None
                 found = self._cheapest(settled, barred, is_final=True)
                 return None if found is None else Solution(*found, settled, barred)
@@ -149,15 +152,14 @@ class Search:
         eager, expand the premises of all ways, until nothing is unknown or the budget is spent.
         """
         eager = self._effort.eager
-        while facts and self._looked_at <= self._budget:
+        while facts and not self._is_spent():
             now = facts[: self._width()]
             waiting = facts[len(now) :]
             following: dict[Fact, None] = {}
-            spent = self._ways.cost
             necessary: dict[Fact, None] = {}
             found = self._ways.to(now)
             self._note_given(p for ways in found.values() for way in ways for p in way.premises)
-            graph, longest = self._graph, 0
+            graph = self._graph
             for fact, ways in found.items():
                 graph[fact] = kept = self._opened(way for way in ways if self._goal not in way.premises)
                 self._looked_at += len(kept) + 1
@@ -166,9 +168,7 @@ class Search:
                     necessary |= dict.fromkeys(wanting[0])
                 for wanted in wanting if eager else sorted(wanting, key=len)[:1]:
                     following |= dict.fromkeys(wanted)
-                longest = max(longest, *(len(inferred) for _, inferred in kept), 0)
-            self._looked_at += self._ways.cost - spent
-            self._budget = max(self._budget, self._effort.budget + BUDGET_PER_PREMISE * longest)
+                self._longest = max(self._longest, *(len(inferred) for _, inferred in kept), 0)
             self._necessary |= necessary.keys()
             known = {*waiting, *necessary}
             added = [fact for fact in following if fact not in graph and fact not in known]
@@ -179,10 +179,22 @@ class Search:
             facts = waiting + [fact for fact in necessary if fact not in graph]
 
     def _width(self) -> int:
-        """The facts to expand at once: as the budget allows, at the cost of a fact so far."""
-        most = MAX_FACTS_EXPANDED_AT_ONCE if self._effort.eager else self._budget
-        left = self._budget - self._looked_at
-        return max(1, min(most, left * len(self._graph) // self._looked_at)) if self._looked_at else 1
+        """The facts to expand at once: as many as the limits allow, at the cost of a fact so far."""
+        cost, left = self._cost(), self._left()
+        fitting = left * len(self._graph) // cost if cost else 1
+        return max(1, min(fitting, MAX_FACTS_EXPANDED_AT_ONCE if self._effort.eager else left))
+
+    def _cost(self) -> int:
+        return self._looked_at + self._ways.cost
+
+    def _left(self) -> int:
+        """What is left of the limit of the cost."""
+        return self._effort.cost + BUDGET_PER_PREMISE * self._longest - self._cost()
+
+    def _is_spent(self) -> bool:
+        """Whether a limit is exceeded."""
+        budget = self._effort.budget + BUDGET_PER_PREMISE * self._longest
+        return self._looked_at > budget or self._left() < 0
 
     def _opened(self, ways: Iterable[Way]) -> list[Open]:
         """Ways with their premises that are not explicit."""

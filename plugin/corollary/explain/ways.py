@@ -7,7 +7,7 @@ lower bounds on their costs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, repeat
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.columns import Relation, TripleIndex
-from corollary.columns.pairs import Pairs, among, distinct, pack
+from corollary.columns.pairs import Pairs, among, distinct, firsts, pack, seconds
 from corollary.evaluate import Materialisation
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
@@ -35,7 +35,7 @@ from corollary.explain.tuning import (
     NODES_PER_SEARCH,
     ROWS_PER_INSTANCE,
 )
-from corollary.kernels.sorted import Column, Keys, Rows
+from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.language import Constant, Rule, Term, Variable, parse_constant, substitute
 from corollary.language.variables import substitute_element
 from corollary.modules.list_rules import long_list_rule
@@ -262,12 +262,19 @@ class Ways:
             yield fact, Application(rule, bindings, is_path=True)
 
     def _take(self, backward: Backward, wanted: TripleIndex, found: dict[Fact, list[Way]]) -> None:
-        """Add the ways by one rule to wanted facts to ``found``: those with the fewest inferred premises."""
+        """Add the ways by one rule to wanted facts to ``found``: those with the fewest inferred premises.
+
+        Of those with as many, the ones with the fewest distant premises.
+        """
         batch = backward.run(self._context, wanted, self._index)
         if batch.size:
             heads = tuple(map(batch.column, backward.head.terms))
-            weights = self._inferred(backward.rule.atoms, batch)
-            chosen = batch.take(_least(heads, weights, MAX_INSTANCES if self._most is None else self._most))
+            atoms = backward.rule.atoms
+            most = MAX_INSTANCES if self._most is None else self._most
+            weights = self._inferred(atoms, batch)
+            if batch.size > most:
+                weights = weights * np.uint16(len(atoms) + 1) + self._distant(atoms, batch)
+            chosen = batch.take(_least(heads, weights, most))
             for fact, way in zip(_facts(backward.head, chosen), self._ways_of(backward, chosen), strict=True):
                 found[fact].append(way)
 
@@ -291,6 +298,23 @@ class Ways:
 
     def _inferred(self, atoms: Iterable[Atom], batch: Batch) -> Counts:
         """The inferred facts that match atoms, for each row. A fact that matches two atoms counts twice."""
+        return self._counted(atoms, batch, lambda stated, keys: ~stated.contains(keys))
+
+    def _distant(self, atoms: Iterable[Atom], batch: Batch) -> Counts:
+        """As ``_inferred`` for facts both of whose ends are ends of no explicit fact of the predicate.
+
+        A copy (a, b) of an explicit fact (c, d) of equal terms needs two rules, (a, d) and (c, b) need one.
+        """
+
+        def is_distant(stated: Relation, keys: Keys) -> Mask:
+            first, last = stated.subject_counts(firsts(keys)), stated.object_counts(seconds(keys))
+            found: Mask = (first == 0) & (last == 0)
+            return found
+
+        return self._counted(atoms, batch, is_distant)
+
+    def _counted(self, atoms: Iterable[Atom], batch: Batch, are: Callable[[Relation, Keys], Mask]) -> Counts:
+        """For each row, how many facts that match atoms are as ``are`` says of explicit facts and keys."""
         count = np.zeros(batch.size, np.uint16)
         for atom in atoms:
             if is_virtual(atom.p):
@@ -298,11 +322,11 @@ class Ways:
             keys = pack(batch.column(atom.s), batch.column(atom.o))
             predicates = batch.column(atom.p)
             if _is_constant(predicates):
-                count += ~self._explicit.relation(int(predicates[0])).contains(keys)
+                count += are(self._explicit.relation(int(predicates[0])), keys)
                 continue
             for predicate in distinct(predicates).tolist():
                 rows = predicates == predicate
-                count[rows] += ~self._explicit.relation(predicate).contains(keys[rows])
+                count[rows] += are(self._explicit.relation(predicate), keys[rows])
         return count
 
     def _aggregated(self, backward: Backward, fact: Fact) -> Iterator[Way]:
