@@ -83,6 +83,12 @@ class ClosureIndex(ABC):
         rows = self._rows_of(terms)
         return np.repeat(np.arange(terms.size), counts), self._values(rows[rows >= 0], size)
 
+    def groups_of(self, terms: Column) -> Keys:
+        """As ``FactIndex.groups_of``: the members of a strong component."""
+        rows = self._rows_of(terms)
+        numbers: Keys = np.where(rows < 0, terms, rows + (1 << 32)).astype(np.uint64)
+        return numbers
+
     def sources(self) -> Column:
         """The nodes that begin a pair, ascending."""
         return self.nodes[self.sizes[self.rows] > 0]

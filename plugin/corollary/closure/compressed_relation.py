@@ -30,6 +30,8 @@ from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.terms.dictionary import FIRST_LITERAL
 
+OWN_GROUP = np.uint64(1 << 63)
+
 
 class FactIndex(Protocol):
     """Facts that are closed under some rules, and follow by these from ``edges``: read without being listed.
@@ -60,6 +62,9 @@ class FactIndex(Protocol):
 
     def after(self, terms: Column) -> tuple[Rows, Column]:
         """All (row, object) such that (terms[row], object) is a fact, as two columns. Not sorted."""
+
+    def groups_of(self, terms: Column) -> Keys:
+        """A number for each subject. Subjects with the same number have the same objects. Below 1 << 63."""
 
     def sources(self) -> Column:
         """The subjects, ascending."""
@@ -234,6 +239,12 @@ class CompressedRelation(Relation):
         """As ``Relation.object_counts``."""
         less, more = self._without.object_counts(objects), self._beside.object_counts(objects)
         return self._closure.inverse.counts(objects) - less + more
+
+    def groups_of(self, subjects: Column) -> Keys:
+        """As ``Relation.groups_of``."""
+        numbers = self._closure.groups_of(subjects)
+        is_own = (self._without.subject_counts(subjects) > 0) | (self._beside.subject_counts(subjects) > 0)
+        return np.where(is_own, subjects.astype(np.uint64) | OWN_GROUP, numbers)
 
     def objects(self, subject: int) -> list[int]:
         """As ``Relation.objects``."""

@@ -87,6 +87,10 @@ class CopyIndex:
         more, objects = self._objects.members(least)
         return rows[more], objects
 
+    def groups_of(self, terms: Column) -> Keys:
+        """As ``FactIndex.groups_of``: the members of a clique."""
+        return self._subjects.least(terms).astype(np.uint64)
+
     def sources(self) -> Column:
         """The subjects, ascending."""
         sources: Column = np.sort(self._subjects.members(distinct_of_sorted(firsts(self.edges)))[1])

@@ -243,6 +243,10 @@ class Relation:
         key = subject << 32 | value
         return (base.has(key) and not removed.has(key)) or added.has(key)
 
+    def groups_of(self, subjects: Column) -> Keys:
+        """A number for each subject. Subjects with the same number have the same objects."""
+        return subjects.astype(np.uint64)
+
     def has_subject(self, subject: int) -> bool:
         """Whether any fact has the subject."""
         base, added, removed = self._parts

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from corollary.columns import TripleIndex
+from corollary.evaluate.constraint_bindings import bindings
 from corollary.evaluate.tuning import MAX_CLASHES_LISTED
 from corollary.execute.batches import Batch
+from corollary.execute.context import ExecutionContext
+from corollary.execute.run_plan import run
 from corollary.kernels.sorted import Rows
 from corollary.language import Pair, Rule, Term, Variable, constant_text, variables
+from corollary.plan.steps import Age, Plan
 from corollary.program.compile import CompiledRule, is_virtual
 from corollary.terms.dictionary import TermDictionary
 
@@ -47,18 +52,23 @@ class Inconsistency:
 
 
 def clashes(
-    rule: CompiledRule, written: Rule, batch: Batch, dictionary: TermDictionary
+    rule: CompiledRule, plan: Plan, facts: TripleIndex, written: Rule, context: ExecutionContext
 ) -> tuple[list[Inconsistency], int]:
-    """The first MAX_CLASHES_LISTED clashes among the bindings of a constraint's body, and the number of all.
+    """The first MAX_CLASHES_LISTED clashes that a plan for a constraint's body finds, and the number of all.
 
     ``written`` is the rule with its list patterns. Bindings with the same set of facts and pairs, such as
     ``?x, ?y`` swapped in a symmetric body, are one clash; if not all are listed, the number counts bindings.
     Clashes are sorted by their texts, so that the order does not depend on ids.
     """
+    dictionary = context.dictionary
     named = {variable.name for variable in variables(written)}
     hidden = {-1 - number for number, name in enumerate(rule.names) if name not in named}
     if hidden:
+        batch = run(plan, {Age.ALL: facts}, rule, context)
         batch = batch.take(_first_of_each(batch, [v for v in batch.columns if v not in hidden]))
+        count = batch.size
+    else:
+        batch, count = bindings(rule, plan, facts, context, 2 * MAX_CLASHES_LISTED)
     shown = batch.take(np.arange(min(batch.size, 2 * MAX_CLASHES_LISTED)))
     columns = {variable: column.tolist() for variable, column in shown.columns.items()}
 
@@ -84,8 +94,8 @@ def clashes(
         if key not in found or text < found[key][0]:
             found[key] = text, clash
     listed = [clash for _, clash in sorted(found.values(), key=lambda each: each[0])]
-    is_all = shown.size == batch.size and len(listed) <= MAX_CLASHES_LISTED
-    return listed[:MAX_CLASHES_LISTED], len(listed) if is_all else batch.size
+    is_all = shown.size == count and len(listed) <= MAX_CLASHES_LISTED
+    return listed[:MAX_CLASHES_LISTED], len(listed) if is_all else count
 
 
 def _first_of_each(batch: Batch, wanted: list[int]) -> Rows:

@@ -19,14 +19,13 @@ from corollary.evaluate.inconsistency import Inconsistency, clashes
 from corollary.evaluate.pairs_of_items import constraint_plan
 from corollary.evaluate.suspension import Suspended, suspended_rules
 from corollary.execute.context import ExecutionContext
-from corollary.execute.run_plan import run, sizes
+from corollary.execute.run_plan import sizes
 from corollary.kernels.limits import limited_by_default
 from corollary.language import Program, Rule
 from corollary.modules import registry
 from corollary.modules.module import ModuleRejectsRule
 from corollary.modules.semi_naive import viable
 from corollary.plan.explain import Explanation, explain
-from corollary.plan.steps import Age
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.components import Components, Prefixes, components
 from corollary.program.instances import instances
@@ -102,8 +101,7 @@ class Materialisation:
         for rule in self.compiled.rules:
             if not rule.heads and viable(rule, self.index):
                 plan = constraint_plan(rule, self.index, self._context)
-                batch = run(plan, {Age.ALL: self.index}, rule, self._context)
-                listed, number = clashes(rule, self.compiled.written(rule), batch, self.dictionary)
+                listed, number = clashes(rule, plan, self.index, self.compiled.written(rule), self._context)
                 found += listed
                 count += number
         return tuple(found), count

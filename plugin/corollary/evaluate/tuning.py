@@ -13,6 +13,9 @@ this many facts for each fact that may be lost. Otherwise a deletion strategy fo
 MAX_CLASHES_LISTED = 1000
 """Clashes of one constraint that are listed. Further ones are only counted."""
 
+ROWS_PER_CHUNK = 1 << 20
+"""Facts of a compressed relation that a constraint is joined with at once: some tens of megabytes."""
+
 MIN_PAIRS_BY_DATA = 1 << 16
 """Pairs of items. A constraint with PAIR over lists with more pairs than this, and than there are facts, is
 joined from item to item by data. Joining the pairs takes 0.1 µs for each."""

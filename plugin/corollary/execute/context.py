@@ -1,7 +1,7 @@
 """The run-time state of plans. Rules and plans are immutable; any number of contexts may use them.
 
-Invariant: apart from ``readings``, a context holds caches only. Dropping an entry costs time and changes no
-result.
+Invariant: apart from ``readings`` and ``rows``, a context holds caches only. Dropping an entry costs time and
+changes no result.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ class ExecutionContext:
         self.dictionary = dictionary
         self.readings: dict[int, tuple[int, ...]] = {}
         """The cells of each reading of an RDF list, in their order. The list module writes it."""
+        self.rows = 0
+        """The rows that the steps of plans have made."""
         self._answers: WeakKeyDictionary[Condition, Answers] = WeakKeyDictionary()
         self._groups: WeakKeyDictionary[Grouping, LastGroups] = WeakKeyDictionary()
 

@@ -72,6 +72,7 @@ def run(
             batch = anti_join(batch, step.negation, facts[Age.ALL])
         else:
             batch = _join_groups(batch, step.grouping, facts[Age.ALL], rule, context)
+        context.rows += batch.size
         if not batch.size:
             break
     return batch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -12,10 +12,15 @@ from corollary.explain import dot, html, json_format, text
 from corollary.explain.explained import Explained, Status
 from corollary.explain.proof import FALSE, Fact, Proof
 from corollary.explain.search import Effort, Search
+from corollary.explain.tuning import MAX_INSTANCES, MAX_INSTANCES_IF_EXPLICIT
 from corollary.explain.ways import Way, Ways
 from corollary.program.components import Prefixes
 
-EFFORTS = (Effort(100, 3_000, False), Effort(10, 100_000, True), Effort(None, 100_000, True))
+EFFORTS = (
+    Effort(100, 3_000, 30_000, False),
+    Effort(10, MAX_INSTANCES, MAX_INSTANCES, True),
+    Effort(None, MAX_INSTANCES, MAX_INSTANCES, True),
+)
 """Tried in this order until one finds a proof."""
 
 
@@ -55,7 +60,8 @@ def explain(
     is_complete = True
     if result.index.relation(p).has(s, o):
         status = Status.EXPLICIT if result.explicit.relation(p).has(s, o) else Status.INFERRED
-        proofs, is_complete = _proofs(result, fact, limit)
+        most = MAX_INSTANCES_IF_EXPLICIT if status == Status.EXPLICIT else MAX_INSTANCES
+        proofs, is_complete = _proofs(result, fact, limit, most=most)
     decode = result.dictionary.decode
     texts = decode(s), decode(p), decode(o)
     unknown = _unknown(result.index, fact) if status == Status.ABSENT else []
@@ -79,18 +85,33 @@ def explain_inconsistency(
 
 
 def _proofs(
-    result: Materialisation, fact: Fact, limit: int, ways_to_false: list[Way] | None = None
+    result: Materialisation,
+    fact: Fact,
+    limit: int,
+    ways_to_false: list[Way] | None = None,
+    most: int = MAX_INSTANCES,
 ) -> tuple[tuple[Proof, ...], bool]:
     """Proofs of a fact that holds. Without proofs, the other result is whether there are none for certain.
+
+    The cost of each effort is limited to ``most`` instances. If the first one has a proof, but not for
+    certain a shortest, the second one may have a shorter one.
 
     The search counts the rules of a fact used twice twice. ``Proof.size`` counts them once: so the proofs are
     sorted again.
     """
-    for effort in EFFORTS:
+    proofs: tuple[Proof, ...] = ()
+    for tried in EFFORTS:
+        effort = replace(tried, cost=min(tried.cost, most))
         search = Search(fact, result, effort, ways_to_false, limit > 1)
-        proofs = tuple(islice(search.proofs(), limit))
+        found = search.proofs()
+        first = tuple(islice(found, 1))
+        is_last = bool(proofs) or effort.eager or search.is_complete
+        if first and (not proofs or first[0].size < proofs[0].size):
+            proofs = *first, *islice(found, limit - 1)
         if proofs:
-            break
+            if is_last:
+                break
+            most = MAX_INSTANCES_IF_EXPLICIT
     return tuple(sorted(proofs, key=lambda proof: proof.size)), search.is_complete
 
 

@@ -26,6 +26,22 @@ Edges = Callable[[int], list[Edge]]
 """The edges from a node, as pairs (node, weight)."""
 
 
+class Searched:
+    """Edges that all searches read without one fact, and sets of nodes that none of these edges leaves."""
+
+    def __init__(self, edges: Edges) -> None:
+        self.edges = edges
+        self._parts: list[set[int]] = []
+
+    def separates(self, start: int, end: int) -> bool:
+        """Whether a search before has shown that no path leads from one node to the other."""
+        return any(start in part and end not in part for part in self._parts)
+
+    def note(self, part: set[int]) -> None:
+        """Note the nodes that a search without result has reached. Precondition: no edge leaves them."""
+        self._parts.append(part)
+
+
 class LazyEdges:
     """The edges between some nodes, found when the first node is asked for, with those of other nodes.
 

@@ -14,14 +14,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from heapq import heappop, heappush
-from itertools import islice, pairwise
+from itertools import count, islice, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corollary.columns import Pairs, Relation, TripleIndex
 from corollary.columns.pairs import NO_KEYS, among, distinct, firsts, pack, seconds, sorted_unique
-from corollary.explain.path_edges import HOP, Edge, Edges, LazyEdges, Weighed, add_edges, least_weights
+from corollary.explain.path_edges import (
+    HOP,
+    Edge,
+    Edges,
+    LazyEdges,
+    Searched,
+    Weighed,
+    add_edges,
+    least_weights,
+)
 from corollary.explain.proof import Fact
 from corollary.explain.tuning import (
     MAX_EDGES_CACHED,
@@ -45,6 +54,7 @@ class Paths:
     ``leaving(predicate, nodes, data)`` gives the facts from some nodes (ascending) that are explicit, or that
     one rule derives from ``data``. For each shortest path, up to ``detours`` alternatives are searched; if
     all its edges are explicit, or many nodes are between its ends, only with ``further``, for further proofs.
+    ``reached`` counts the nodes that all searches have reached.
     """
 
     def __init__(
@@ -64,7 +74,9 @@ class Paths:
         self._goal = goal
         self._detours = detours
         self._further = further
-        self._edges: dict[tuple[str, int, bytes], Edges] = {}
+        self.reached = 0
+        self._edges: dict[tuple[str, int, bytes], Searched] = {}
+        self._levels: dict[tuple[int, bytes], tuple[list[Searched], Iterator[Edges]]] = {}
         self._derived: dict[int, list[Keys]] = {}
 
     def sizes(self, predicate: int, keys: Keys) -> NDArray[np.int64]:
@@ -107,31 +119,60 @@ class Paths:
         near = self._near(predicate, nodes)
         found = list(self._paths(fact, near, self._further or nodes.size <= MAX_NODES_FOR_DETOURS))
         if found and is_long:
-            return found, all(other != end for other, _ in near(start))
+            return found, all(other != end for other, _ in near.edges(start))
         if nodes.size > MAX_NODES_FOR_ALL_EDGES:
             found = self._over_far_edges(fact, nodes)
             return found, bool(found)
         others = self._paths(fact, self._all(predicate, nodes), True)
         return found + [path for path in others if path not in found], False
 
-    def _paths(self, fact: Fact, edges: Edges, with_detours: bool) -> Iterator[list[int]]:
+    def _paths(self, fact: Fact, searched: Searched, with_detours: bool) -> Iterator[list[int]]:
         """The shortest path, then the shortest paths that avoid one of its first ``detours`` edges."""
         start, predicate, end = fact
         barred = {(start, end)}
         if predicate == self._goal[1]:
             barred.add((self._goal[0], self._goal[2]))
-        shortest = _shortest(start, end, edges, barred)
+        if searched.separates(start, end):
+            return
+        shortest, reached = self._shortest(start, end, searched.edges, barred)
         if shortest is None:
+            if fact == self._goal or all(other != end for other, _ in searched.edges(start)):
+                searched.note(reached | {start})
             return
         yield shortest
         reported = [shortest]
         for avoided in islice(pairwise(shortest), self._detours if with_detours else 0):
-            path = _shortest(start, end, edges, barred | {avoided})
+            path, _ = self._shortest(start, end, searched.edges, barred | {avoided})
             if path is not None and path not in reported:
                 reported.append(path)
                 yield path
 
-    def _stated(self, predicate: int, nodes: Column) -> Edges:
+    def _shortest(
+        self, start: int, end: int, edges: Edges, barred: Collection[Edge]
+    ) -> tuple[list[int] | None, set[int]]:
+        """The nodes of a shortest path (Dijkstra) without the barred edges, and all nodes reached."""
+        before: dict[int, int] = {}
+        queue = [(0, start, start)]
+        while queue:
+            total, node, previous = heappop(queue)
+            if node in before:
+                continue
+            if total:
+                before[node] = previous
+                if node == end:
+                    break
+            for other, weight in edges(node):
+                if other not in before and (node, other) not in barred:
+                    heappush(queue, (total + weight, other, node))
+        self.reached += len(before)
+        if end not in before:
+            return None, set(before)
+        nodes = [end, before[end]]
+        while nodes[-1] != start:
+            nodes.append(before[nodes[-1]])
+        return nodes[::-1], set(before)
+
+    def _stated(self, predicate: int, nodes: Column) -> Searched:
         """The explicit edges between nodes."""
         relation = self._explicit.relation(predicate)
 
@@ -141,7 +182,7 @@ class Paths:
 
         return self._cached("stated", predicate, nodes, lambda: LazyEdges(nodes, leaving))
 
-    def _near(self, predicate: int, nodes: Column) -> Edges:
+    def _near(self, predicate: int, nodes: Column) -> Searched:
         """The explicit and the near edges between nodes."""
 
         def leaving(some: Column) -> Weighed:
@@ -151,7 +192,7 @@ class Paths:
 
         return self._cached("near", predicate, nodes, lambda: LazyEdges(nodes, leaving))
 
-    def _all(self, predicate: int, nodes: Column) -> Edges:
+    def _all(self, predicate: int, nodes: Column) -> Searched:
         """The edges between nodes that not only the closure derives."""
 
         def made() -> Edges:
@@ -164,22 +205,36 @@ class Paths:
 
         return self._cached("all", predicate, nodes, made)
 
-    def _cached(self, kind: str, predicate: int, nodes: Column, make: Callable[[], Edges]) -> Edges:
+    def _cached(self, kind: str, predicate: int, nodes: Column, make: Callable[[], Edges]) -> Searched:
         """The edges between nodes from the cache, or made: the pairs of a clique share them."""
         key = kind, predicate, nodes.tobytes()
         edges = self._edges.get(key)
         if edges is None:
             if len(self._edges) >= MAX_EDGES_CACHED:
                 self._edges.clear()
-            edges = self._edges[key] = make()
+            edges = self._edges[key] = Searched(make())
         return edges
 
     def _over_far_edges(self, fact: Fact, nodes: Column) -> list[list[int]]:
-        """The shortest paths over the far edges of the first level that has any path.
+        """The shortest paths over the far edges of the first level that has any path."""
+        key = fact[1], nodes.tobytes()
+        if key not in self._levels:
+            if len(self._levels) >= MAX_EDGES_CACHED:
+                self._levels.clear()
+            self._levels[key] = [], self._far(fact[1], nodes)
+        known, further = self._levels[key]
+        for level in count():
+            if level == len(known):
+                edges = next(further, None)
+                if edges is None:
+                    break
+                known.append(Searched(edges))
+            if found := list(self._paths(fact, known[level], self._further)):
+                return found
+        return []
 
-        Without one, a compressed closure still has a path over its generators.
-        """
-        _, predicate, _ = fact
+    def _far(self, predicate: int, nodes: Column) -> Iterator[Edges]:
+        """The far edges between nodes, level by level; at last the generators of a compressed closure."""
         relations, large = self._at(nodes)
         known, weights = NO_KEYS, np.empty(0, np.int64)
         for _ in range(MAX_FAR_LEVELS):
@@ -193,15 +248,13 @@ class Paths:
             weights = np.concatenate((weights, more[new]))
             known, weights = least_weights(np.concatenate((known, keys[new])), weights)
             self._derived.setdefault(predicate, []).append(known)
-            if found := list(self._paths(fact, _edges(nodes, known, weights), self._further)):
-                return found
+            yield _edges(nodes, known, weights)
         relation = self._index.relation(predicate)
-        if not relation.is_compressed:
-            return []
-        keys = relation.common(relation.generators())
-        keys = keys[among(firsts(keys), nodes) & among(seconds(keys), nodes)]
-        self._derived.setdefault(predicate, []).append(keys)
-        return list(self._paths(fact, _edges(nodes, keys, np.ones(keys.size, np.int64)), self._further))
+        if relation.is_compressed:
+            keys = relation.common(relation.generators())
+            keys = keys[among(firsts(keys), nodes) & among(seconds(keys), nodes)]
+            self._derived.setdefault(predicate, []).append(keys)
+            yield _edges(nodes, keys, np.ones(keys.size, np.int64))
 
     def _at(self, nodes: Column) -> tuple[dict[int, Relation], set[int]]:
         """The relations as far as they are read for far edges, and the *large* ones.
@@ -243,26 +296,3 @@ def _edges(nodes: Column, keys: Keys, weights: NDArray[np.int64]) -> Edges:
     after: dict[int, list[Edge]] = {node: [] for node in nodes.tolist()}
     add_edges(after, nodes, keys, weights)
     return after.__getitem__
-
-
-def _shortest(start: int, end: int, edges: Edges, barred: Collection[Edge]) -> list[int] | None:
-    """The nodes of a shortest path (Dijkstra) without the barred edges."""
-    before: dict[int, int] = {}
-    queue = [(0, start, start)]
-    while queue:
-        total, node, previous = heappop(queue)
-        if node in before:
-            continue
-        if total:
-            before[node] = previous
-            if node == end:
-                break
-        for other, weight in edges(node):
-            if other not in before and (node, other) not in barred:
-                heappush(queue, (total + weight, other, node))
-    if end not in before:
-        return None
-    nodes = [end, before[end]]
-    while nodes[-1] != start:
-        nodes.append(before[nodes[-1]])
-    return nodes[::-1]

@@ -46,16 +46,21 @@ RULE = 1 << 20
 
 Choice = dict[Fact, Way]
 
+Open = tuple[Way, list[Fact]]
+"""A way, and its premises that are not explicit."""
+
 
 @dataclass(frozen=True)
 class Effort:
     """Limits of a search: ``most`` instances of one rule for one fact (None: all), and ``budget`` in all.
 
+    ``cost`` limits the instances, and what it takes to find them, counted in instances (``Ways.cost``).
     ``eager``: expand the whole graph before choosing.
     """
 
     most: int | None
     budget: int
+    cost: int
     eager: bool
 
 
@@ -85,12 +90,14 @@ class Search:
         self._effort = effort
         self._ways = Ways(result, effort.most, goal, 0 if effort.eager else MAX_DETOURS, further)
         self._explicit = result.explicit
-        self._graph: dict[Fact, list[Way]] = {} if ways_to_false is None else {FALSE: ways_to_false}
+        self._graph: dict[Fact, list[Open]] = {}
         self._given: dict[Fact, bool] = {goal: False}
         self._necessary = {goal}
-        self._note_given(premise for way in ways_to_false or () for premise in way.premises)
+        if ways_to_false is not None:
+            self._note_given(premise for way in ways_to_false for premise in way.premises)
+            self._graph[FALSE] = self._opened(ways_to_false)
         self._looked_at = 0
-        self._budget = effort.budget
+        self._longest = 0
 
     def proofs(self) -> Iterator[Proof]:
         """Proofs that do not use the goal as a premise, the shortest first."""
@@ -115,9 +122,10 @@ class Search:
                     settled[fact] = way
 
     def _solve(self, settled: Mapping[Fact, Way], barred: Mapping[Fact, frozenset[Way]]) -> Solution | None:
-        """The cheapest choice under the conditions; None if there is none, or the budget is spent.
+        """The cheapest choice under the conditions; None if there is none.
 
-        If eager, and the budget is spent: the cheapest choice in the part of the graph that was expanded.
+        If a limit is exceeded: the cheapest choice in the part of the graph that was expanded. For further
+        proofs, if not eager: None.
         """
         while True:
             found = self._cheapest(settled, barred)
@@ -127,9 +135,9 @@ class Search:
             needed = [fact for fact in _reached(self._goal, choice) if self._is_unknown(fact)]
             if not needed:
                 return Solution(cost, choice, settled, barred)
-            self.is_complete = self.is_complete and self._looked_at <= self._budget
+            self.is_complete = self.is_complete and not self._is_spent()
             if not self.is_complete:
-                if not self._effort.eager:
+                if barred and not self._effort.eager:
                     return None
                 found = self._cheapest(settled, barred, is_final=True)
                 return None if found is None else Solution(*found, settled, barred)
@@ -144,29 +152,54 @@ class Search:
         eager, expand the premises of all ways, until nothing is unknown or the budget is spent.
         """
         eager = self._effort.eager
-        while facts and self._looked_at <= self._budget:
-            now = facts[:MAX_FACTS_EXPANDED_AT_ONCE] if eager else facts
-            following = dict.fromkeys(facts[len(now) :])
+        while facts and not self._is_spent():
+            now = facts[: self._width()]
+            waiting = facts[len(now) :]
+            following: dict[Fact, None] = {}
             necessary: dict[Fact, None] = {}
             found = self._ways.to(now)
             self._note_given(p for ways in found.values() for way in ways for p in way.premises)
-            graph, given, longest = self._graph, self._given, 0
+            graph = self._graph
             for fact, ways in found.items():
-                graph[fact] = kept = [way for way in ways if self._goal not in way.premises]
+                graph[fact] = kept = self._opened(way for way in ways if self._goal not in way.premises)
                 self._looked_at += len(kept) + 1
-                wanting = [[p for p in way.premises if p not in graph and not given[p]] for way in kept]
+                wanting = [[p for p in inferred if p not in graph] for _, inferred in kept]
                 if len(kept) == 1 and fact in self._necessary:
                     necessary |= dict.fromkeys(wanting[0])
                 for wanted in wanting if eager else sorted(wanting, key=len)[:1]:
                     following |= dict.fromkeys(wanted)
-                longest = max(longest, *(len(way.premises) for way in kept), 0)
-            self._budget = max(self._budget, self._effort.budget + BUDGET_PER_PREMISE * longest)
+                self._longest = max(self._longest, *(len(inferred) for _, inferred in kept), 0)
             self._necessary |= necessary.keys()
-            facts = [fact for fact in following if fact not in self._graph and fact not in necessary]
+            known = {*waiting, *necessary}
+            added = [fact for fact in following if fact not in graph and fact not in known]
             if not eager:
-                facts = facts[:further]
-                further -= len(facts)
-            facts += [fact for fact in necessary if fact not in self._graph]
+                added = added[:further]
+                further -= len(added)
+            waiting = [fact for fact in waiting if fact not in necessary] + added
+            facts = waiting + [fact for fact in necessary if fact not in graph]
+
+    def _width(self) -> int:
+        """The facts to expand at once: as many as the limits allow, at the cost of a fact so far."""
+        cost, left = self._cost(), self._left()
+        fitting = left * len(self._graph) // cost if cost else 1
+        return max(1, min(fitting, MAX_FACTS_EXPANDED_AT_ONCE if self._effort.eager else left))
+
+    def _cost(self) -> int:
+        return self._looked_at + self._ways.cost
+
+    def _left(self) -> int:
+        """What is left of the limit of the cost."""
+        return self._effort.cost + BUDGET_PER_PREMISE * self._longest - self._cost()
+
+    def _is_spent(self) -> bool:
+        """Whether a limit is exceeded."""
+        budget = self._effort.budget + BUDGET_PER_PREMISE * self._longest
+        return self._looked_at > budget or self._left() < 0
+
+    def _opened(self, ways: Iterable[Way]) -> list[Open]:
+        """Ways with their premises that are not explicit."""
+        given = self._given
+        return [(way, [premise for premise in way.premises if not given[premise]]) for way in ways]
 
     def _note_given(self, facts: Iterable[Fact]) -> None:
         """Look up which facts are explicit, all facts of a predicate at once."""
@@ -190,7 +223,6 @@ class Search:
         If ``is_final``, facts that were not expanded count as not provable.
         """
         numbers = count()
-        given = self._given
         queue: list[tuple[int, int, Fact, Way | None]] = []
         users: dict[Fact, list[list[int]]] = {}
         ways: list[tuple[Fact, Way]] = []
@@ -202,14 +234,12 @@ class Search:
                 if not is_final:
                     heappush(queue, (RULE + 1, next(numbers), fact, None))
                 continue
-            if fact in settled:
-                known = [settled[fact]]
+            only = settled.get(fact)
             excluded = barred.get(fact, frozenset())
-            for way in known:
-                if way in excluded:
+            for way, wanting in known:
+                if way in excluded or (only is not None and way is not only):
                     continue
                 weight = RULE if isinstance(way.reason, Application) else 0
-                wanting = [premise for premise in way.premises if not given[premise]]
                 if not wanting:
                     heappush(queue, (weight, next(numbers), fact, way))
                     continue

@@ -7,7 +7,7 @@ lower bounds on their costs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, repeat
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.columns import Relation, TripleIndex
-from corollary.columns.pairs import Pairs, among, distinct, pack
+from corollary.columns.pairs import Pairs, among, distinct, firsts, pack, seconds
 from corollary.evaluate import Materialisation
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
@@ -27,8 +27,15 @@ from corollary.explain.list_ways import LongListWays
 from corollary.explain.path_edges import Weighed, least_weights
 from corollary.explain.path_proofs import Paths, Weights
 from corollary.explain.proof import FALSE, Application, Fact, Group, Meaning, Reading
-from corollary.explain.tuning import MAX_MATCHES_SHOWN, MAX_NODES_OF_DERIVED_EDGES, NODES_PER_SEARCH
-from corollary.kernels.sorted import Column, Keys, Rows
+from corollary.explain.tuning import (
+    MAX_INSTANCES,
+    MAX_MATCHES_SHOWN,
+    MAX_NODES_OF_DERIVED_EDGES,
+    NODES_PER_INSTANCE,
+    NODES_PER_SEARCH,
+    ROWS_PER_INSTANCE,
+)
+from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.language import Constant, Rule, Term, Variable, parse_constant, substitute
 from corollary.language.variables import substitute_element
 from corollary.modules.list_rules import long_list_rule
@@ -55,7 +62,7 @@ MEANING = Way(Meaning(), ())
 class Ways:
     """Finds ways in one materialisation: up to ``most`` instances of a rule for a fact, and shortest paths.
 
-    If ``most`` is None: all instances, and transitivity rules on pairs of edges. ``goal``, ``detours`` and
+    If ``most`` is None: MAX_INSTANCES, and transitivity rules on pairs of edges. ``goal``, ``detours`` and
     ``further`` as in ``Paths``.
     """
 
@@ -75,6 +82,11 @@ class Ways:
         self._paths = Paths(
             result.index, result.explicit, self._weights, self._leaving, goal, detours, further
         )
+
+    @property
+    def cost(self) -> int:
+        """The rows that rules were joined to, and the nodes on searches of paths, so far: in instances."""
+        return self._context.rows // ROWS_PER_INSTANCE + self._paths.reached // NODES_PER_INSTANCE
 
     def to(self, facts: Collection[Fact]) -> dict[Fact, list[Way]]:
         """All ways to each of some facts. Precondition: the facts hold."""
@@ -250,12 +262,19 @@ class Ways:
             yield fact, Application(rule, bindings, is_path=True)
 
     def _take(self, backward: Backward, wanted: TripleIndex, found: dict[Fact, list[Way]]) -> None:
-        """Add the ways by one rule to wanted facts to ``found``: those with the fewest inferred premises."""
+        """Add the ways by one rule to wanted facts to ``found``: those with the fewest inferred premises.
+
+        Of those with as many, the ones with the fewest distant premises.
+        """
         batch = backward.run(self._context, wanted, self._index)
         if batch.size:
             heads = tuple(map(batch.column, backward.head.terms))
-            weights = self._inferred(backward.rule.atoms, batch)
-            chosen = batch.take(_least(heads, weights, self._most))
+            atoms = backward.rule.atoms
+            most = MAX_INSTANCES if self._most is None else self._most
+            weights = self._inferred(atoms, batch)
+            if batch.size > most:
+                weights = weights * np.uint16(len(atoms) + 1) + self._distant(atoms, batch)
+            chosen = batch.take(_least(heads, weights, most))
             for fact, way in zip(_facts(backward.head, chosen), self._ways_of(backward, chosen), strict=True):
                 found[fact].append(way)
 
@@ -279,6 +298,23 @@ class Ways:
 
     def _inferred(self, atoms: Iterable[Atom], batch: Batch) -> Counts:
         """The inferred facts that match atoms, for each row. A fact that matches two atoms counts twice."""
+        return self._counted(atoms, batch, lambda stated, keys: ~stated.contains(keys))
+
+    def _distant(self, atoms: Iterable[Atom], batch: Batch) -> Counts:
+        """As ``_inferred`` for facts both of whose ends are ends of no explicit fact of the predicate.
+
+        A copy (a, b) of an explicit fact (c, d) of equal terms needs two rules, (a, d) and (c, b) need one.
+        """
+
+        def is_distant(stated: Relation, keys: Keys) -> Mask:
+            first, last = stated.subject_counts(firsts(keys)), stated.object_counts(seconds(keys))
+            found: Mask = (first == 0) & (last == 0)
+            return found
+
+        return self._counted(atoms, batch, is_distant)
+
+    def _counted(self, atoms: Iterable[Atom], batch: Batch, are: Callable[[Relation, Keys], Mask]) -> Counts:
+        """For each row, how many facts that match atoms are as ``are`` says of explicit facts and keys."""
         count = np.zeros(batch.size, np.uint16)
         for atom in atoms:
             if is_virtual(atom.p):
@@ -286,11 +322,11 @@ class Ways:
             keys = pack(batch.column(atom.s), batch.column(atom.o))
             predicates = batch.column(atom.p)
             if _is_constant(predicates):
-                count += ~self._explicit.relation(int(predicates[0])).contains(keys)
+                count += are(self._explicit.relation(int(predicates[0])), keys)
                 continue
             for predicate in distinct(predicates).tolist():
                 rows = predicates == predicate
-                count[rows] += ~self._explicit.relation(predicate).contains(keys[rows])
+                count[rows] += are(self._explicit.relation(predicate), keys[rows])
         return count
 
     def _aggregated(self, backward: Backward, fact: Fact) -> Iterator[Way]:
@@ -338,12 +374,12 @@ class Ways:
         return {Variable(name): constant for name, constant in constants.items()}
 
 
-def _least(heads: tuple[Column, ...], weights: Counts, most: int | None) -> Rows:
-    """The rows with the least weights, up to ``most`` for each head; all rows if ``most`` is None."""
+def _least(heads: tuple[Column, ...], weights: Counts, most: int) -> Rows:
+    """The rows with the least weights, up to ``most`` for each head."""
     varying = [column for column in heads if not _is_constant(column)]
     keys: list[Column | Counts] = [weights, *varying]
     order: Rows = np.lexsort(keys)
-    if most is None or order.size <= most:
+    if order.size <= most:
         return order
     if not varying:
         return order[:most]
