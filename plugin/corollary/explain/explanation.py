@@ -10,7 +10,7 @@ from corollary.columns import TripleIndex
 from corollary.evaluate import Inconsistency, Materialisation
 from corollary.explain import dot, html, json_format, text
 from corollary.explain.explained import Explained, Status
-from corollary.explain.proof import FALSE, Fact, Proof
+from corollary.explain.proof import FALSE, Application, Fact, Proof
 from corollary.explain.search import Effort, Search
 from corollary.explain.tuning import MAX_INSTANCES, MAX_INSTANCES_IF_EXPLICIT
 from corollary.explain.ways import Way, Ways
@@ -99,20 +99,34 @@ def _proofs(
     The search counts the rules of a fact used twice twice. ``Proof.size`` counts them once: so the proofs are
     sorted again.
     """
-    proofs: tuple[Proof, ...] = ()
+    proofs: dict[object, Proof] = {}
     for tried in EFFORTS:
         effort = replace(tried, cost=min(tried.cost, most))
         search = Search(fact, result, effort, ways_to_false, limit > 1)
         found = search.proofs()
         first = tuple(islice(found, 1))
         is_last = bool(proofs) or effort.eager or search.is_complete
-        if first and (not proofs or first[0].size < proofs[0].size):
-            proofs = *first, *islice(found, limit - 1)
+        for proof in (*first, *islice(found, limit - 1)):
+            proofs.setdefault(_key(proof), proof)
         if proofs:
             if is_last:
                 break
-            most = MAX_INSTANCES_IF_EXPLICIT
-    return tuple(sorted(proofs, key=lambda proof: proof.size)), search.is_complete
+            if limit == 1:
+                most = min(most, MAX_INSTANCES_IF_EXPLICIT)
+    return tuple(sorted(proofs.values(), key=lambda proof: proof.size)[:limit]), search.is_complete
+
+
+def _key(proof: Proof) -> object:
+    """The same for proofs whose facts have the same premises by the same rules."""
+    facts = [step.fact for step in proof.steps]
+    return frozenset(
+        (
+            step.fact,
+            frozenset(facts[i] for i in step.premises),
+            step.reason.rule.number if isinstance(step.reason, Application) else -1,
+        )
+        for step in proof.steps
+    )
 
 
 def _explanation(

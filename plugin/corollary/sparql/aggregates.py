@@ -25,18 +25,25 @@ from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
 from corollary.sparql.solutions import first_of_each
 from corollary.sparql.tuning import TERMS_BETWEEN_CHECKS
 
+SET_AGGREGATES = frozenset(f"Aggregate_{name}" for name in ("Count", "Sample", "Min", "Max"))
+"""The aggregates that have the same result without duplicates, COUNT if it is DISTINCT."""
+
 KEY, ARGUMENT = Variable("__key"), Variable("__argument")
 
 
 def aggregate(
     part: CompValue,
     inner: Batch,
+    times: Rows | None,
     expressions: Expressions,
     terms: QueryTerms,
     numbers: dict[Node, int],
     exists: Exists,
 ) -> Batch:
-    """One row for every group of ``inner``. Without GROUP BY there is one group, even of no rows."""
+    """One row for every group of ``inner``. Without GROUP BY there is one group, even of no rows.
+
+    With ``times``, each row stands for that many solutions, which bind each variable that is counted.
+    """
     keys = part.p.expr
     if keys is None:
         size, groups = 1, np.zeros(inner.size, np.int64)
@@ -48,6 +55,11 @@ def aggregate(
         size = int(rows.size)
     result = Batch(size, {})
     for item in part.A:
+        if times is not None and item.name == "Aggregate_Count" and not item.distinct:
+            counts = np.zeros(size, np.int64)
+            np.add.at(counts, groups, times)
+            result.columns[numbers[item.res]] = _counts(counts, terms)
+            continue
         result.columns[numbers[item.res]] = _aggregate(item, inner, size, groups, expressions, terms, exists)
     return result
 

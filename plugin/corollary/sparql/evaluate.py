@@ -9,7 +9,8 @@ seed's columns, unless a subquery projects them away.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -18,15 +19,15 @@ import numpy as np
 from rdflib.paths import Path
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import QueryContext
-from rdflib.term import BNode, Literal, Node, Variable
+from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.columns import TripleIndex
 from corollary.columns.pairs import order_of
 from corollary.execute.batches import Batch
 from corollary.execute.filters import number_rows
 from corollary.kernels.limits import current
-from corollary.kernels.sorted import Column, Mask
-from corollary.sparql.aggregates import aggregate
+from corollary.kernels.sorted import Column, Mask, Rows
+from corollary.sparql.aggregates import SET_AGGREGATES, aggregate
 from corollary.sparql.dataset import QueryDataset
 from corollary.sparql.expressions import Expressions, conjuncts, has_exists, mentioned
 from corollary.sparql.paths import PathJoin
@@ -161,13 +162,24 @@ class Evaluator:
         need: int | None = None,
         early: Change = lambda batch: batch,
         finish: Change | None = None,
+        wanted: Collection[Variable] | None = None,
     ) -> Batch:
-        """A basic graph pattern joined with ``start``; ``early`` are the ``filters`` of ``PatternJoin``."""
+        """A basic graph pattern joined with ``start``; ``early`` are the ``filters`` of ``PatternJoin``.
+
+        With ``wanted``, the distinct values of these variables suffice.
+        """
         patterns = [Pattern(self._term(s), self._predicate(p), self._term(o)) for s, p, o in part.triples]
         id_of = self.terms.id_of
         paths = PathJoin(scope.index, self._dataset.source.nodes, id_of, self.numbers.fresh)
         given = frozenset(scope.seed.columns)
-        patterns_join = PatternJoin(scope.index, paths, given, id_of, early)
+        unwanted = frozenset[int]()
+        if wanted is not None:
+            ends = Counter(end for pattern in patterns for end in (pattern.s, pattern.o) if end < 0)
+            once = {end for end, times in ends.items() if times == 1}
+            others = {pattern.p for pattern in patterns if not isinstance(pattern.p, Path)}
+            asked = {self.numbers[variable] for variable in wanted}
+            unwanted = frozenset(once - others - asked - start.columns.keys())
+        patterns_join = PatternJoin(scope.index, paths, given, id_of, early, unwanted)
         batch = patterns_join.solve(start, patterns, need, finish)
         blank = {self.numbers[term] for triple in part.triples for term in triple if isinstance(term, BNode)}
         return Batch(batch.size, {v: c for v, c in batch.columns.items() if v not in blank})
@@ -332,8 +344,46 @@ class Evaluator:
         if count is not None:
             column = np.full(1, self.terms.id_of(Literal(count)), np.uint32)
             return Batch(1, {self.numbers[item.res]: column for item in part.A})
-        inner = self._solve(part.p, scope)
-        return aggregate(part, inner, self.expressions, self.terms, self.numbers, self._exists(scope))
+        inner, times = self._rows_to_group(part, scope)
+        return aggregate(part, inner, times, self.expressions, self.terms, self.numbers, self._exists(scope))
+
+    def _rows_to_group(self, part: CompValue, scope: Scope) -> tuple[Batch, Rows | None]:
+        """The solutions of an aggregate's pattern, or some columns of them, and how many each row stands for.
+
+        If all aggregates ignore duplicates, the distinct values of the variables asked for are enough. If a
+        single triple pattern is counted in groups by one end, this end is enough.
+        """
+        pattern, keys = part.p.p, part.p.expr or []
+        counts = [item for item in part.A if item.name == "Aggregate_Count" and not item.distinct]
+        others = [item for item in part.A if item not in counts]
+        arguments = [*keys, *(item.vars for item in others)]
+        are_sets = all(item.name in SET_AGGREGATES and item.vars != "*" for item in others)
+        if pattern.name != "BGP" or not are_sets or has_exists(arguments):
+            return self._solve(part.p, scope), None
+        asked = mentioned(arguments)
+        if not counts:
+            return self._basic(pattern, scope, scope.seed, wanted=asked), None
+        end = self._counted_end(pattern, counts, asked) if not scope.seed.columns else None
+        if end is None:
+            return self._solve(part.p, scope), None
+        inner = self._basic(pattern, scope, scope.seed, wanted=asked)
+        s, p, _ = pattern.triples[0]
+        relation = scope.index.relation(self.terms.id_of(p))
+        times = relation.subject_counts if end == s else relation.object_counts
+        return inner, times(inner.columns[self.numbers[end]]) if inner.size else None
+
+    @staticmethod
+    def _counted_end(pattern: CompValue, counts: list[CompValue], asked: set[Variable]) -> Node | None:
+        """The only end asked for of a single triple pattern with two variables as ends, if it is counted."""
+        if len(pattern.triples) != 1:
+            return None
+        s, p, o = pattern.triples[0]
+        ends = [end for end in (s, o) if isinstance(end, Variable | BNode)]
+        if len({*ends}) != 2 or not isinstance(p, URIRef):
+            return None
+        kept = [end for end in ends if end in asked]
+        is_counted = all(item.vars == "*" or item.vars in ends for item in counts)
+        return kept[0] if len(kept) == 1 and is_counted else None
 
     def _count(self, part: CompValue, scope: Scope) -> int | None:
         """The number of solutions of one triple pattern, if nothing else is asked for; none is listed."""
@@ -375,7 +425,12 @@ class Evaluator:
         return projected(self._solve(part.p, scope, need), [self.numbers[v] for v in part.PV])
 
     def _distinct(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
-        batch = self._solve(part.p, scope)
+        inner = part.p
+        if inner.name == "Project" and inner.p.name == "BGP":
+            found = self._basic(inner.p, scope, scope.seed, wanted=inner.PV)
+            batch = projected(found, [self.numbers[v] for v in inner.PV])
+        else:
+            batch = self._solve(inner, scope)
         return distinct(batch) if batch.size > 1 else batch
 
     def _reduced(self, part: CompValue, scope: Scope, need: int | None) -> Batch:

@@ -49,7 +49,8 @@ class PatternJoin:
     """Joins of patterns over one index.
 
     ``filters`` is applied to the rows before a Cartesian product with an unconnected pattern. It must keep
-    rows for which it still lacks bindings.
+    rows for which it still lacks bindings. ``unwanted``: variables of one pattern each whose values are not
+    asked for. They may be left unbound, and rows that differ in them only may be one.
     """
 
     index: TripleIndex
@@ -57,6 +58,7 @@ class PatternJoin:
     given: frozenset[int]
     id_of: Callable[[Any], int]
     filters: Change
+    unwanted: frozenset[int] = frozenset()
 
     def solve(self, start: Batch, patterns: list[Pattern], need: int | None, finish: Change | None) -> Batch:
         """All rows of ``start`` joined with all patterns, after ``finish``; with ``need``, the first ones.
@@ -107,7 +109,8 @@ class PatternJoin:
         """
         s, p, o = pattern.s, pattern.p, pattern.o
         size = max(1, size)
-        if batch.size <= size or not isinstance(p, int) or p < 0 or batch.knows(s) == batch.knows(o):
+        is_counted = isinstance(p, int) and p >= 0 and not self._has_end(pattern)
+        if batch.size <= size or not is_counted or batch.knows(s) == batch.knows(o):
             yield from ((start, min(start + size, batch.size)) for start in range(0, batch.size, size))
             return
         relation = self.index.relation(p)
@@ -136,6 +139,9 @@ class PatternJoin:
     def _extended(self, batch: Batch, pattern: Pattern, limit: int) -> Iterator[Batch]:
         """The rows joined with a pattern; if that is a scan, in parts of about ``limit`` rows."""
         s, p, o = pattern.s, pattern.p, pattern.o
+        if self._has_end(pattern):
+            yield self._with_end(batch, pattern)
+            return
         if batch.columns or batch.size > 1 or isinstance(p, Path) or s >= 0 or o >= 0 or len({s, p, o}) < 3:
             yield self._extend(batch, pattern)
             return
@@ -152,6 +158,38 @@ class PatternJoin:
         if parts:
             yield stacked(parts)
 
+    def _has_end(self, pattern: Pattern) -> bool:
+        """Whether at most one end of a pattern with a constant predicate is asked for."""
+        ends = {pattern.s, pattern.o}
+        is_free = self.given.isdisjoint(ends) and not self.unwanted.isdisjoint(ends)
+        return is_free and isinstance(pattern.p, int) and pattern.p >= 0
+
+    def _with_end(self, batch: Batch, pattern: Pattern) -> Batch:
+        """The rows joined with one end of a relation, or with none. Lists no facts."""
+        relation = self.index.relation(pattern.p)
+        if {pattern.s, pattern.o} <= self.unwanted:
+            return batch if len(relation) else Batch.none()
+        is_subject = pattern.o in self.unwanted
+        end = pattern.s if is_subject else pattern.o
+        if batch.knows(end):
+            counts = relation.subject_counts if is_subject else relation.object_counts
+            return batch.take(counts(batch.column(end)) > 0)
+        terms = relation.subject_terms() if is_subject else relation.object_terms()
+        reserve(4 * batch.size * terms.size * (1 + len(batch.columns)))
+        joined = batch.take(np.repeat(np.arange(batch.size), terms.size))
+        joined.columns[end] = np.tile(terms, batch.size)
+        return joined
+
+    def _end_growth(self, batch: Batch, pattern: Pattern) -> float:
+        """As ``_growth`` for a pattern that ``_has_end``."""
+        relation = self.index.relation(pattern.p)
+        if not len(relation):
+            return 0
+        if all(end in self.unwanted or batch.knows(end) for end in (pattern.s, pattern.o)):
+            return 0.5
+        terms = relation.subject_terms() if pattern.o in self.unwanted else relation.object_terms()
+        return int(terms.size)
+
     def _extend(self, batch: Batch, pattern: Pattern) -> Batch:
         return self.paths.extend(batch, pattern.s, pattern.p, pattern.o, self.given)
 
@@ -164,6 +202,8 @@ class PatternJoin:
     def _growth(self, batch: Batch, pattern: Pattern) -> float:
         """The expected number of result rows for each row of the batch."""
         s, p, o = pattern.s, pattern.p, pattern.o
+        if self._has_end(pattern):
+            return self._end_growth(batch, pattern)
         if isinstance(p, Path):
             return self._path_growth(batch, s, p, o)
         knows_s, knows_o = batch.knows(s), batch.knows(o)
