@@ -273,7 +273,9 @@ class Ways:
             most = MAX_INSTANCES if self._most is None else self._most
             weights = self._inferred(atoms, batch)
             if batch.size > most:
-                weights = weights * np.uint16(len(atoms) + 1) + self._distant(atoms, batch)
+                rows = np.flatnonzero(weights)
+                weights *= np.uint16(len(atoms) + 1)
+                weights[rows] += self._distant(atoms, batch.take(rows))
             chosen = batch.take(_least(heads, weights, most))
             for fact, way in zip(_facts(backward.head, chosen), self._ways_of(backward, chosen), strict=True):
                 found[fact].append(way)
