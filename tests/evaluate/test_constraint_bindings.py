@@ -50,6 +50,11 @@ def found(result: Materialisation) -> tuple[set[str], int]:
     return {clash.text(result.dictionary) for clash in result.inconsistencies}, result.inconsistency_count
 
 
+def sets(texts: set[str]) -> set[frozenset[str]]:
+    """Each clash as the set of its rule and facts: their order depends on which bindings were looked at."""
+    return {frozenset(text.replace(": ", ", ", 1).split(", ")) for text in texts}
+
+
 def assert_same(facts: frozenset[Fact], program: Program) -> None:
     """The clashes found, and their number; the number, and some of the clashes, if not all are listed."""
     listed = found(run(facts, program))
@@ -62,7 +67,7 @@ def assert_same(facts: frozenset[Fact], program: Program) -> None:
         assert found(run(facts, program)) == listed
         patch.setattr(inconsistency, "MAX_CLASHES_LISTED", 2)
         some_of_them, number = found(run(facts, program))
-        assert some_of_them <= listed[0] and number == count
+        assert sets(some_of_them) <= sets(listed[0]) and number == count
 
 
 @some.thorough(200)

@@ -53,7 +53,7 @@ ROWS_PER_INSTANCE = 128
 """Rows of joins that count as one instance: an instance takes 10 µs, a row some 80 ns."""
 
 NODES_PER_INSTANCE = 4
-"""Nodes reached by searches of paths that count as one instance: a node takes 1 to 3 µs."""
+"""Nodes reached by searches of paths that count as one instance: a node takes some 2.5 µs."""
 
 MAX_INSTANCES = 100_000
 """The budget of a search, and the instances of one rule for one fact in the last one: 1 to 3 s."""

@@ -272,8 +272,10 @@ class Ways:
             atoms = backward.rule.atoms
             most = MAX_INSTANCES if self._most is None else self._most
             weights = self._inferred(atoms, batch)
-            if batch.size > most:
-                weights = weights * np.uint16(len(atoms) + 1) + self._distant(atoms, batch)
+            rows = np.flatnonzero(weights)
+            if batch.size > most > batch.size - rows.size:  # else there are enough with explicit premises
+                weights *= np.uint16(len(atoms) + 1)
+                weights[rows] += self._distant(atoms, batch.take(rows))
             chosen = batch.take(_least(heads, weights, most))
             for fact, way in zip(_facts(backward.head, chosen), self._ways_of(backward, chosen), strict=True):
                 found[fact].append(way)
