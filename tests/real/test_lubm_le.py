@@ -38,8 +38,7 @@ def test_one_closure_is_transitive_and_two_are_symmetric_too(closed: Materialisa
 
 def test_rules_with_one_atom_are_inclusions(closed: Materialisation) -> None:
     modules = {assignment.module for assignment in closed.engine.assignments}
-    assert modules == {"transitive closure", "inclusion", "rules"}
+    assert modules == {"transitive closure", "inclusion", "functional", "rules"}
     for assignment in closed.engine.assignments:
-        assert (assignment.module == "rules") == (len(assignment.rule.atoms) > 1) or (
-            assignment.module == "transitive closure"
-        )
+        has_one_atom = len(assignment.rule.atoms) == 1
+        assert has_one_atom == (assignment.module == "inclusion") or assignment.module == "transitive closure"
