@@ -29,6 +29,10 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Error numbers of a failed write."""
 
 
+RESERVE = 1 << 20
+"""Bytes that are freed before an error is reported: memory may have run out."""
+
+
 class Mistake(click.ClickException):
     """An error that the user can correct, reported as one message."""
 
@@ -45,11 +49,13 @@ class Commands(click.Group):
         """Run the command that the arguments name, and exit."""
         spare_addresses()
         _mend_streams()
+        reserve = bytearray(RESERVE)
         try:
             code = super().main(*args, **(settings | {"standalone_mode": False})) or 0
             for stream in filter(None, (sys.stdout, sys.stderr)):
                 stream.flush()
         except BaseException as error:
+            reserve.clear()
             code = _reported(error)
         sys.exit(code)
 
