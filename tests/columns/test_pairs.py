@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.columns.drawn import Pair, column, ids, packed, pairs, sets_of_pairs, sorted_keys, unpacked
@@ -39,6 +40,19 @@ def assert_is(found: Pairs, expected: set[Pair] | frozenset[Pair]) -> None:
     assert len(found) == len(expected)
     assert found.distinct_firsts().tolist() == sorted({first for first, _ in expected})
     assert found.distinct_seconds().tolist() == sorted({second for _, second in expected})
+
+
+@quick
+@given(sets_of_pairs, ids)
+def test_distinct_seconds_of_many(drawn: frozenset[Pair], shift: int) -> None:
+    """Close together they are marked in a table, else the inverse pairs are sorted."""
+    near = {(first, second % 8 + shift // 2) for first, second in drawn}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("corollary.columns.pairs.MIN_KEYS_MERGED", 1)
+        for expected in (drawn, near):
+            found = Pairs(sorted_keys(expected)).distinct_seconds()
+            assert found.dtype == np.uint32
+            assert found.tolist() == sorted({second for _, second in expected})
 
 
 @quick

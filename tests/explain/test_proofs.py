@@ -18,7 +18,7 @@ from corollary.language import Program, UnstratifiableError, parse_program
 from corollary.maintain import maintain
 from corollary.profiles import load_profile
 
-thorough = some.thorough(100)
+thorough = some.thorough(60)
 
 PROOFS = 3
 
@@ -101,7 +101,7 @@ ontologies = ontology.ontologies(
 
 
 @pytest.mark.parametrize("profile", ["rdfs", "owl2rl"])
-@some.thorough(40)
+@some.thorough(25)
 @given(ontologies)
 def test_profiles(profile: str, facts: frozenset[Fact]) -> None:
     assert_explained(run(facts, load_profile(profile)))

@@ -107,7 +107,7 @@ def write_lists(lists: Sequence[set[int]], members: Sequence[Sequence[int]], ids
 def write_bits(
     rows: Sequence[set[int]], row_of: Sequence[int], firsts: Sequence[int], seconds: Sequence[int]
 ) -> list[int]:
-    """All pairs, whether known or not."""
+    """All pairs."""
     return [
         first * HALF + seconds[place]
         for first, row in zip(firsts, row_of, strict=True)

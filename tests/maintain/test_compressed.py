@@ -40,38 +40,38 @@ def compressing(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-@thorough(200)
+@thorough(100)
 @given(histories(kinds.fact_sets), kinds.positive_programs)
 def test_modules_feed_each_other(history: History, program: Program) -> None:
     assert_exact(history, program)
 
 
-@thorough(60)
+@thorough(30)
 @given(histories(kinds.fact_sets), kinds.programs_with_not.filter(is_stratified))
 def test_modules_and_negation(history: History, program: Program) -> None:
     assert_exact(history, program)
 
 
-@thorough(100)
+@thorough(50)
 @given(histories_of_rules(kinds.fact_sets, kinds.positive_programs))
 def test_rules_come_and_go(drawn: tuple[History, list[Program]]) -> None:
     assert_exact(*drawn)
 
 
-@thorough(150)
+@thorough(75)
 @given(histories(test_equality.fact_sets), test_equality.programs)
 def test_copies_come_and_go(history: History, program: Program) -> None:
     assert_exact(history, program)
 
 
-@thorough(100)
+@thorough(50)
 @given(st.data(), histories(test_equality.fact_sets))
 def test_rules_of_copies_come_and_go(data: st.DataObject, history: History) -> None:
     assert_exact(history, [data.draw(test_equality.partial) for _ in history])
 
 
 @pytest.mark.parametrize("rules", ["rdfs-plus", "owl2rl"])
-@thorough(30)
+@thorough(20)
 @given(histories(ontologies))
 def test_ontologies(rules: str, history: History) -> None:
     assert_exact(history, load_profile(rules), same_visible)

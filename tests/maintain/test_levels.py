@@ -68,7 +68,7 @@ fact_sets: st.SearchStrategy[frozenset[Fact]] = st.frozensets(
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@thorough(60)
+@thorough(40)
 @given(histories(fact_sets))
 def test_closed_relations(name: str, history: History) -> None:
     assert_exact(history, parse_program(kinds.PREFIX + PROGRAMS[name]))
@@ -100,7 +100,7 @@ ontologies = ontology.ontologies(
 
 
 @pytest.mark.parametrize("profile", ["rdfs", "owl2rl"])
-@thorough(40)
+@thorough(25)
 @given(history=histories(ontologies))
 def test_schema_that_few_facts_prove(always_tried: None, profile: str, history: History) -> None:
     assert_exact(history, load_profile(profile), same_visible)

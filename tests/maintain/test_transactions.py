@@ -26,7 +26,7 @@ from tests.strategies import EXAMPLE, thorough
 
 from corollary.columns import pairs, relation
 from corollary.language import IRI, Program, UnstratifiableError, parse_program
-from corollary.modules import inclusion
+from corollary.modules import inclusion, transitive
 from corollary.profiles import load_profile
 
 LEAST = 10_000
@@ -41,6 +41,7 @@ def as_if_large() -> Iterator[None]:
         patch.setattr(relation, "MIN_BASE_PER_OVERLAY", 1)
         patch.setattr(pairs, "MIN_KEYS_MERGED", 1)
         patch.setattr(inclusion, "MIN_FACTS_TO_MIRROR", 1)
+        patch.setattr(transitive, "MIN_FACTS_TO_MIRROR", 1)
         yield
 
 

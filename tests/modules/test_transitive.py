@@ -5,14 +5,17 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engine import Fact
+from tests.engine import Fact, run
 from tests.kernels import twins
 from tests.maintain.histories import assert_exact
 from tests.modules.driver import closed_by_joins, closed_by_modules
 from tests.strategies import EXAMPLE, individuals, properties
 
+from corollary.closure import maintained, reachability
 from corollary.closure.tuning import MAX_EDGES_BY_PRODUCT as FEW_EDGES
+from corollary.kernels.sorted import Keys
 from corollary.language import IRI, OWL, RDF_TYPE, Program, parse_program
+from corollary.modules import transitive
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import closed_predicate
 from corollary.terms.dictionary import TermDictionary
@@ -100,6 +103,36 @@ def test_a_guard_may_rest_on_what_a_rule_that_goes_has_closed() -> None:
     a, b, q = (IRI(EXAMPLE + name) for name in "abq")
     facts = frozenset({(a, q, b), (b, q, a)})
     assert_exact([facts] * 4, [whole, rest, whole, rest])
+
+
+BOTH_WAYS = """
+    [?x, :p, ?z] :- [?x, :p, ?y], [?y, :p, ?z] . [?x, :q, ?z] :- [?x, :q, ?y], [?y, :q, ?z] .
+    [?y, :q, ?x] :- [?x, :p, ?y] . [?y, :p, ?x] :- [?x, :q, ?y] . [?x, :p, ?y] :- [?x, :r, ?y] .
+"""
+
+
+@thorough
+@given(st.lists(st.frozensets(edges, max_size=12), min_size=1, max_size=4))
+def test_the_inverse_of_what_is_closed_is_closed(history: list[frozenset[Fact]]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transitive, "MIN_FACTS_TO_MIRROR", 1)
+        assert_exact(history, parse_program(PREFIX + BOTH_WAYS))
+
+
+def test_of_two_inverse_relations_one_is_closed() -> None:
+    chain = frozenset((IRI(f"{EXAMPLE}{n}"), IRI(EXAMPLE + "r"), IRI(f"{EXAMPLE}{n + 1}")) for n in range(99))
+    closed = []
+
+    def listed(graph: reachability.Graph) -> Keys:
+        closed.append(graph)
+        return reachability.listed(graph)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transitive, "MIN_FACTS_TO_MIRROR", 1)
+        patch.setattr(maintained, "listed", listed)
+        found = run(chain, parse_program(PREFIX + BOTH_WAYS))
+    assert len(closed) == 1
+    assert len(found.index) == 99 + 2 * (100 * 99 // 2)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ subjects and blank nodes may be predicates; ``visible`` leaves out what RDF does
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from itertools import permutations
 
@@ -48,6 +48,7 @@ Relations = Mapping[str, Callable[[set[Literal]], Pairs]]
 """For each builtin over literals: from the literals used in facts to the pairs that hold."""
 
 FIRST, REST, NIL = IRI(RDF + "first"), IRI(RDF + "rest"), IRI(RDF + "nil")
+NO_FACTS: Set[Fact] = frozenset()
 ANYTHING = Triple(Variable("s"), Variable("p"), Variable("o"))
 
 
@@ -72,14 +73,18 @@ class Facts:
     def match(self, atom: Triple, binding: Binding) -> Iterator[Binding]:
         """Every way to extend ``binding`` so that the atom is a fact."""
         terms = tuple(substitute(term, binding) for term in atom.terms)
-        candidates = self.all
-        for place, term in enumerate(terms):
-            if not isinstance(term, Variable):
-                candidates = min(candidates, self._with.get((place, term), set()), key=len)
-        for fact in candidates:
+        for fact in self.with_constants(terms):
             extended = unify(terms, fact, binding)
             if extended is not None:
                 yield extended
+
+    def with_constants(self, terms: tuple[Term, ...]) -> Set[Fact]:
+        """Facts that have one of the terms' constants in its place; all facts, if there is none."""
+        found: Set[Fact] = self.all
+        for place, term in enumerate(terms):
+            if not isinstance(term, Variable):
+                found = min(found, self._with.get((place, term), NO_FACTS), key=len)
+        return found
 
     def objects(self, subject: Constant, predicate: Constant) -> list[Constant]:
         return [fact[2] for fact in self._with.get((0, subject), set()) if fact[1] == predicate]
@@ -158,6 +163,8 @@ def apply(rule: Rule, facts: Facts) -> Iterator[Fact]:
 
 def solutions(rule: Rule, facts: Facts) -> Iterator[Binding]:
     """Every binding of the rule's variables that makes its body hold."""
+    if any(isinstance(part, Triple) and not facts.with_constants(part.terms) for part in rule.body):
+        return
     uses = Counter(name for part in (*rule.heads, *rule.body) for name in variables_of(part))
     shared = {variable for variable, count in uses.items() if count > 1}
     yield from solve(rule.body, facts, {}, shared)
@@ -170,7 +177,7 @@ def solve(
     if not body:
         yield binding
         return
-    position = min(range(len(body)), key=lambda i: urgency(body[i], binding))
+    position = min(range(len(body)), key=lambda i: urgency(body[i], binding)) if len(body) > 1 else 0
     rest = body[:position] + body[position + 1 :]
     for extended in extend(body[position], facts, binding, shared):
         yield from solve(rest, facts, extended, shared)
@@ -348,13 +355,22 @@ def strata(rules: list[Rule]) -> list[list[Rule]]:
     A rule stands no lower than those that feed its positive atoms, and higher than those that feed
     its negated ones. If that never settles, some negation depends on itself: ValueError.
     """
-    feeds = [
-        (source, target, strict)
+    if not any(strict for rule in rules for _, strict in dependencies(rule.body)):
+        return [rules]
+    derived: defaultdict[Node, list[int]] = defaultdict(list)
+    for source, rule in enumerate(rules):
+        for head in rule.heads:
+            derived[_node(head)].append(source)
+    read = {
+        (target, _node(atom), strict)
         for target, rule in enumerate(rules)
         for atom, strict in dependencies(rule.body)
-        for source, other in enumerate(rules)
-        if any(overlaps(head, atom) for head in other.heads)
-    ]
+    }
+    fed = {
+        node: [source for head in derived if overlaps(head, node) for source in derived[head]]
+        for _, node, _ in read
+    }
+    feeds = [(source, target, strict) for target, node, strict in read for source in fed[node]]
     layer = [0] * len(rules)
     for _ in range(len(rules) + 1):
         before = list(layer)
@@ -392,14 +408,16 @@ def dependencies(body: Iterable[BodyElement], strict: bool = False) -> Iterator[
 LIST_ATOMS = tuple(Triple(Variable("s"), predicate, Variable("o")) for predicate in (FIRST, REST))
 
 
-def overlaps(head: Triple, atom: Triple) -> bool:
-    """Whether the head might make facts of the atom's predicate, or of its class if that is rdf:type."""
-    return all(
-        isinstance(a, Variable) or isinstance(b, Variable) or a == b
-        for a, b in zip(_node(head), _node(atom), strict=False)
-    )
+Node = tuple[Constant | None, ...]
+"""A predicate, and the class if that is rdf:type; None for a variable."""
 
 
-def _node(atom: Triple) -> tuple[Term, ...]:
+def overlaps(head: Node, atom: Node) -> bool:
+    """Whether a head might make facts of an atom's predicate, or of its class if that is rdf:type."""
+    return all(a is None or b is None or a == b for a, b in zip(head, atom, strict=False))
+
+
+def _node(atom: Triple) -> Node:
     """Where the atom stands in the dependency graph."""
-    return (atom.predicate, atom.object) if atom.predicate == RDF_TYPE else (atom.predicate,)
+    terms = (atom.predicate, atom.object) if atom.predicate == RDF_TYPE else (atom.predicate,)
+    return tuple(None if isinstance(term, Variable) else term for term in terms)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.spark.conftest import SETTINGS
 from tests.spark.data import read_texts, texts
 from tests.strategies import MORE_EXAMPLES
 
@@ -41,13 +42,13 @@ def test_universities_are_the_same(spark: SparkSession, tmp_path: Path) -> None:
 DELAYS = (0.7, 0.1, 0.3, 1.2, 1.6, 2.1)
 """Seconds after which a process is killed, which is in the middle of one load after the other."""
 
-LOADS = """
+LOADS = f"""
 import sys
 from corollary.loaders.spark import load, session
 
-spark = session("local[2]", "1g", {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"})
+spark = session("local[2]", "1g", {SETTINGS})
 for n in range(100):
-    load(spark, [sys.argv[1]], f"{sys.argv[2]}/set-{n % 2}", files=2)  # from the third on over an older one
+    load(spark, [sys.argv[1]], f"{{sys.argv[2]}}/set-{{n % 2}}", files=2)  # from the third on over another
     print(n, flush=True)
 """
 
@@ -90,8 +91,8 @@ def test_commands(tmp_path: Path) -> None:
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [str(Path(sys.executable).with_name("corollary")), *arguments]
-        settings = ("spark.ui.enabled=false", "spark.sql.shuffle.partitions=2")
-        where = ["--master", "local[2]", *(part for setting in settings for part in ("--conf", setting))]
+        settings = (part for setting in SETTINGS.items() for part in ("--conf", "=".join(setting)))
+        where = ["--master", "local[2]", *settings]
         return subprocess.run([*command, *where], cwd=tmp_path, capture_output=True, text=True, check=False)
 
     (tmp_path / "a.nt").write_text(

@@ -12,7 +12,7 @@ from corollary.closure.closure_index import ClosureIndex
 from corollary.closure.reachability import Graph
 from corollary.closure.strong_components import Nodes, words_for
 from corollary.closure.tuning import MAX_WORDS_PER_EDGE, MIN_PAIRS_COMPRESSED, MIN_PAIRS_PER_WORD
-from corollary.columns.pairs import NO_KEYS, seconds
+from corollary.columns.pairs import seconds
 from corollary.kernels.graph import Bits, write_bits
 from corollary.kernels.sorted import Column, Mask
 
@@ -47,5 +47,5 @@ class BitIndex(ClosureIndex):
     def _values(self, rows: Nodes, size: int) -> Column:
         keys = np.empty(size, np.uint64)
         firsts = np.arange(rows.size, dtype=np.uint64)
-        write_bits(self._bits.reshape(-1), rows, firsts, self.nodes.astype(np.uint64), NO_KEYS, keys)
+        write_bits(self._bits.reshape(-1), rows, firsts, self.nodes.astype(np.uint64), keys)
         return seconds(keys)

@@ -268,6 +268,11 @@ class CompressedRelation(Relation):
         """As ``Relation.has_object``."""
         return bool(self.object_counts(np.array([value], np.uint32))[0])
 
+    @property
+    def has_literals(self) -> bool:
+        """True: it is not looked up."""
+        return True
+
     def legal_count(self) -> int:
         """As ``Relation.legal_count``."""
         if self._legal < 0:

@@ -81,17 +81,18 @@ class MaintainedClosure:
         return Paths(self.edges, None if self._edges is None else self.external, self.symmetric)
 
     def close(self, *, inverse: bool = False) -> Keys:
-        """R, sorted; facts of S may be missing. With ``inverse``, pairs (z, x) instead of (x, z).
+        """R, sorted. Where E is not S, facts of S may be missing.
+
+        With ``inverse``, pairs (z, x) instead of (x, z).
 
         Cost: that of ``close_keys``.
         """
-        external = self.external.pairs().keys
         if self._edges is None:
-            return listed(self._graph(), external) if external.size else external
+            return listed(self._graph()) if len(self.external) else NO_KEYS
         paths, rest = NO_KEYS, self.external
         if self.external.contains(self._edges.pairs().keys).all():
             edges = (self._edges.inverse() if inverse else self._edges).pairs().keys
-            paths, rest = close_keys(edges, edges), rest.minus(self._edges.pairs().keys)
+            paths, rest = close_keys(edges), rest.minus(self._edges.pairs().keys)
         others = Paths(self._edges, rest).starting(rest.pairs().distinct_firsts())
         return union(paths, sort_keys(swap(others), by_first=True) if inverse else others)
 
@@ -105,7 +106,7 @@ class MaintainedClosure:
             return NO_KEYS
         is_short = known.closed_by == PATHS and not len(known.missing())
         graph = self._graph(known.generators() if is_short else None)
-        return compressed(graph) or listed(graph, self.external.pairs().keys)
+        return compressed(graph) or listed(graph)
 
     def _graph(self, edges: Keys | None = None) -> Graph:
         """The graph of edges; of the external facts, if there are none (E = S)."""

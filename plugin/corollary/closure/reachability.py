@@ -75,23 +75,20 @@ class Graph:
         return sorted_unique(np.concatenate((pack(first, members), pack(members, first), between)))
 
 
-def close_keys(edges: Keys, known: Keys = NO_KEYS) -> Keys:
-    """The transitive closure of a relation given as packed pairs, sorted and unique.
-
-    Edges that are ``known`` (sorted) are left out.
-    """
-    return listed(Graph.of(edges), known) if edges.size else edges
+def close_keys(edges: Keys) -> Keys:
+    """The transitive closure of a relation given as packed pairs, sorted and unique."""
+    return listed(Graph.of(edges)) if edges.size else edges
 
 
-def listed(graph: Graph, known: Keys = NO_KEYS) -> Keys:
+def listed(graph: Graph) -> Keys:
     """As ``close_keys``. Precondition: there are edges."""
     edges, nodes, components = graph.edges, graph.nodes, graph.components
     words = components.cyclic.size * words_for(nodes.size)
     if words > MAX_WORDS_PER_EDGE * edges.size:
         paths = components.lists(nodes.astype(np.uint64), PAIRS_PER_WORD * words)
         if paths is not None:
-            return difference(sort_keys(paths), known)
-    return _written(components.bits(), components.of_node, nodes, nodes, known)
+            return sort_keys(paths)
+    return _written(components.bits(), components.of_node, nodes, nodes)
 
 
 def close_graph(size: int, sources: Nodes, targets: Nodes) -> tuple[Column, Column]:
@@ -306,12 +303,12 @@ def _ranked(column: Column) -> tuple[Column, Nodes]:
     return column[fresh], np.cumsum(fresh) - 1
 
 
-def _written(rows: Bits, row_of: Nodes, sources: Column, nodes: Column, known: Keys = NO_KEYS) -> Keys:
-    """For every source the nodes whose bits are set in its row, as packed pairs, sorted; no known ones."""
+def _written(rows: Bits, row_of: Nodes, sources: Column, nodes: Column) -> Keys:
+    """For every source the nodes whose bits are set in its row, as packed pairs, sorted."""
     counts = np.bitwise_count(rows.view(np.uint64)).sum(axis=1, dtype=np.int64)
-    size = int(counts[row_of].sum()) - known.size
+    size = int(counts[row_of].sum())
     reserve(8 * size)
     keys = np.empty(size, np.uint64)
     firsts_of_rows, seconds_of_bits = sources.astype(np.uint64), nodes.astype(np.uint64)
-    write_bits(rows.reshape(-1), row_of, firsts_of_rows, seconds_of_bits, known, keys)
+    write_bits(rows.reshape(-1), row_of, firsts_of_rows, seconds_of_bits, keys)
     return keys

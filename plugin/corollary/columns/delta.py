@@ -65,12 +65,16 @@ class Delta(TripleIndex):
             return self
         return _shared({p: relation for p, relation in self._relations.items() if is_wanted(p)})
 
+    def all_predicates(self) -> list[int]:
+        """The predicates: all have facts."""
+        return list(self._relations)
+
     def fact_count(self) -> int:
         """The number of facts, including virtual relations."""
         return sum(map(len, self._relations.values()))
 
     def __len__(self) -> int:
-        return self.fact_count()
+        return sum(map(len, self._relations.values()))
 
     def __bool__(self) -> bool:
         return bool(self._relations)
@@ -98,8 +102,8 @@ class Delta(TripleIndex):
             return self
         found: dict[int, Relation] = {}
         for predicate, relation in self._relations.items():
-            known = other.relation(predicate)
-            if not len(known):
+            known = other._relations.get(predicate)
+            if known is None or not len(known):
                 found[predicate] = relation
             elif relation.is_compressed:
                 if len(left := relation.less(known)):

@@ -224,7 +224,7 @@ def intersection(left: Keys, right: Keys) -> Keys:
     """The keys in both ``left`` and ``right``."""
     if left.size > right.size:
         left, right = right, left
-    return left[contains(right, left)]
+    return left[contains(right, left)] if left.size else left
 
 
 def union(left: Keys, right: Keys) -> Keys:
@@ -387,7 +387,9 @@ class Pairs:
     def distinct_seconds(self) -> Column:
         """The distinct second halves, ascending. Cached."""
         if self._distinct_by_object is None:
-            self._distinct_by_object = distinct_of_sorted(firsts(self.by_object))
+            is_known = self._by_object is not None or self.keys.size < MIN_KEYS_MERGED
+            found = None if is_known else _marked(seconds(self.keys))
+            self._distinct_by_object = distinct_of_sorted(firsts(self.by_object)) if found is None else found
         return self._distinct_by_object
 
     def has(self, key: int) -> bool:
@@ -432,20 +434,35 @@ class Pairs:
 
     def plus(self, other: Pairs) -> Pairs:
         """The union. A cached inverse order is merged too, if ``other`` is small: at most 1/4 of this set."""
-        if not len(other):
+        if not other.keys.size:
             return self
-        if not len(self):
+        if not self.keys.size:
             return other
-        few = 4 * len(other) <= len(self)
-        by_object = union(self.by_object, other.by_object) if self.has_by_object and few else None
+        few = 4 * other.keys.size <= self.keys.size
+        by_object = union(self._by_object, other.by_object) if self._by_object is not None and few else None
         return Pairs(union(self.keys, other.keys), by_object)
 
     def minus(self, other: Pairs) -> Pairs:
         """The difference. A cached inverse order is updated too."""
-        if not len(other) or not len(self):
+        if not other.keys.size or not self.keys.size:
             return self
-        by_object = difference(self.by_object, other.by_object) if self.has_by_object else None
+        mine = self._by_object
+        by_object = None if mine is None else difference(mine, other.by_object)
         return Pairs(difference(self.keys, other.keys), by_object)
+
+
+def _marked(column: Column) -> Column | None:
+    """The distinct values of a column, ascending, by a table with one entry for each value between the least
+    and the greatest. None if that has more entries than the column. Cost: less than that of sorting.
+    """
+    least, greatest = int(column.min()), int(column.max())
+    if greatest - least >= column.size:
+        return None
+    table = np.zeros(greatest - least + 1, np.bool_)
+    table[column - np.uint32(least)] = True
+    found = np.flatnonzero(table).astype(np.uint32)
+    found += np.uint32(least)
+    return found
 
 
 def _beside(view: memoryview, half: int) -> list[int]:

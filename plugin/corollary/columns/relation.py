@@ -94,10 +94,10 @@ class Relation:
     def plus_new(self, new: Pairs) -> Relation:
         """As ``plus``. Precondition: no fact of ``new`` is present."""
         base, added, removed = self._parts
-        if not len(new):
+        if not new.keys.size:
             return self
-        returning = Pairs(intersection(new.keys, removed.keys))
-        if len(returning):
+        if removed.keys.size:
+            returning = Pairs(intersection(new.keys, removed.keys))
             removed, new = removed.minus(returning), new.minus(returning)
         return Relation(base, added.plus(new), removed)
 
@@ -164,7 +164,7 @@ class Relation:
     def pairs(self) -> Pairs:
         """All facts as one set of pairs. Folds the overlay, and keeps the result as the new base."""
         base, added, removed = self._parts
-        if len(added) or len(removed):
+        if added.keys.size or removed.keys.size:
             base = base.minus(removed).plus(added)
             self._parts = (base, NO_PAIRS, NO_PAIRS)  # the same value, folded
         return base
@@ -256,6 +256,11 @@ class Relation:
         """Whether any fact has the object."""
         base, added, removed = self._parts
         return base.count_second(value) > removed.count_second(value) or added.count_second(value) > 0
+
+    @property
+    def has_literals(self) -> bool:
+        """Whether objects may be literals. False only if none is."""
+        return any(part.keys.size and int(part.by_object[-1]) >= FIRST_LITERAL_KEY for part in self._parts)
 
     def legal_count(self) -> int:
         """The number of facts whose subject is no literal: the length of a prefix of the sorted facts."""

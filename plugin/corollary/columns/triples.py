@@ -40,6 +40,7 @@ class TripleIndex:
     def __init__(self, relations: dict[int, Relation] | None = None) -> None:
         self._relations: dict[int, Relation] = {} if relations is None else relations
         self._fact_count: int | None = None if relations else 0  # None: counted on demand
+        self._legal_count: int | None = None  # counted on demand
         self._by_subject: Relation | None = None
         self._by_object: Relation | None = None
 
@@ -52,7 +53,8 @@ class TripleIndex:
     def snapshot(self) -> TripleIndex:
         """A copy that later changes do not affect. Cost: O(predicates), no facts are copied."""
         copy = TripleIndex()
-        copy._relations, copy._fact_count = dict(self._relations), self._fact_count
+        copy._relations = dict(self._relations)
+        copy._fact_count, copy._legal_count = self._fact_count, self._legal_count
         copy._by_subject, copy._by_object = self._by_subject, self._by_object
         return copy
 
@@ -79,6 +81,11 @@ class TripleIndex:
     def relation(self, predicate: int) -> Relation:
         """The relation of a predicate, which may be empty."""
         return self._relations.get(predicate, EMPTY)
+
+    def relations_of(self, predicates: Iterable[int]) -> dict[int, Relation]:
+        """The relations of the given predicates, without those that never had facts in this index."""
+        relations = self._relations
+        return {predicate: relations[predicate] for predicate in predicates if predicate in relations}
 
     def others(self, known: Mapping[int, Relation]) -> dict[int, Relation]:
         """The relations of the ``known`` predicates that are other objects than the known ones."""
@@ -117,8 +124,12 @@ class TripleIndex:
 
     def add_new(self, predicate: int, candidates: list[Keys]) -> Pairs:
         """Add the new facts among candidates, in any order and with duplicates. Returns the new facts."""
-        new = Pairs(_unknown(gathered(candidates), self.relation(predicate)))
-        self.add(predicate, new)
+        known, keys = self.relation(predicate), gathered(candidates)
+        new = Pairs(_unknown(keys, known))
+        if new.keys.size > len(known) == keys.size - new.keys.size:  # no known fact is missing
+            self.replace(predicate, Relation(Pairs(keys)), Relation(new))
+        else:
+            self.add(predicate, new)
         return new
 
     def add_all(self, new: TripleIndex) -> None:
@@ -132,9 +143,10 @@ class TripleIndex:
 
     def replace(self, predicate: int, relation: Relation, new: Relation) -> None:
         """Replace the relation of a predicate by one that has the ``new`` facts too."""
-        self._relations[predicate] = relation
         if predicate >= FIRST_VIRTUAL:
+            self._relations[predicate] = relation
             return
+        self._exchange(predicate, relation)
         if self._fact_count is not None:
             self._fact_count += len(new)
         if self._by_subject is not None:
@@ -154,9 +166,10 @@ class TripleIndex:
             relation = before.less(removed)
         else:
             relation = before.minus_present(removed.pairs().keys)
-        self._relations[predicate] = relation
         if predicate >= FIRST_VIRTUAL:
+            self._relations[predicate] = relation
             return
+        self._exchange(predicate, relation)
         if self._fact_count is not None:
             self._fact_count -= len(before) - len(relation)
         if self._by_subject is not None:
@@ -168,14 +181,26 @@ class TripleIndex:
             left = ends[relation.object_counts(ends) == 0]
             self._by_object = self._by_object.minus(_beside(left, predicate))
 
-    def share(self, predicate: int, other: TripleIndex) -> None:
-        """Replace the facts of a predicate by those of another index.
+    def _exchange(self, predicate: int, relation: Relation) -> None:
+        """Put a relation in the place of another one, and count its legal facts instead."""
+        if self._legal_count is not None:
+            self._legal_count -= self.legal_count(predicate)
+        self._relations[predicate] = relation
+        if self._legal_count is not None:
+            self._legal_count += self.legal_count(predicate)
+
+    def share(self, predicates: Iterable[int], other: TripleIndex) -> None:
+        """Replace the facts of some predicates by those of another index.
 
         Precondition: directories of this index are not used as lists of facts: they may have more predicates
         afterwards, and lack some facts that are not in the other index.
         """
-        self._relations[predicate] = other.relation(predicate)
-        self._fact_count = None
+        known = other._relations
+        shared = {predicate: known.get(predicate, EMPTY) for predicate in predicates}
+        if not shared:
+            return
+        self._relations.update(shared)
+        self._fact_count = self._legal_count = None
         self._by_subject, self._by_object = other._by_subject, other._by_object
 
     def predicates_of_subjects(self) -> Relation:
@@ -209,7 +234,9 @@ class TripleIndex:
 
     def __len__(self) -> int:
         """The number of facts that RDF allows."""
-        return sum(self.legal_count(predicate) for predicate in self._relations)
+        if self._legal_count is None:
+            self._legal_count = sum(self.legal_count(predicate) for predicate in self._relations)
+        return self._legal_count
 
     def legal_count(self, predicate: int) -> int:
         """The number of legal facts of a predicate: the predicate is an IRI, the subject no literal."""

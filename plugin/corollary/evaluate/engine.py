@@ -116,10 +116,7 @@ class Engine:
     @property
     def cells(self) -> Mapping[int, tuple[int, ...]]:
         """The cells that each reading of a list visits."""
-        found: dict[int, tuple[int, ...]] = {}
-        for module in self._modules.modules:
-            found |= module.cells
-        return found
+        return dict(self.context.readings)
 
     def add(self, facts: Candidates) -> None:
         """Add facts, and run to the fixpoint the monotone rules and all strata of the engine."""

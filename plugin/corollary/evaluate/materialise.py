@@ -58,6 +58,7 @@ class Materialisation:
 
     def followed_by(self, explicit: TripleIndex, strata: Strata) -> Materialisation:
         """The materialisation at which the engine is now, with other explicit facts and strata."""
+        len(self.engine.fixpoint.index)  # counted here once, then followed by every change
         return _result(explicit, self.engine, strata)
 
     @cached_property

@@ -184,8 +184,7 @@ class Ways:
         assert form.along is not None
         lists = (*form.guards, atoms[form.along.cell], atoms[form.along.first])
         found = data.snapshot()
-        for predicate in {atom.p for atom in lists}:
-            found.share(predicate, self._index)
+        found.share({atom.p for atom in lists}, self._index)
         return found
 
     def _along_lists(

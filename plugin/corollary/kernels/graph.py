@@ -285,27 +285,21 @@ def reachable_bits(
 
 
 @kernel
-def write_bits(rows: Bits, row_of: Nodes, firsts: Keys, seconds: Keys, known: Keys, keys: Keys) -> int:
+def write_bits(rows: Bits, row_of: Nodes, firsts: Keys, seconds: Keys, keys: Keys) -> int:
     """Bit rows as packed pairs: for every i, ``firsts[i]`` with ``seconds[j]`` for each set bit j.
     The row of i is ``row_of[i]``. Rows are as in ``reachable_bits``, with one bit for each of ``seconds``,
-    padded to 64-bit words. Pairs of ``known`` are left out.
-    Precondition: ``known`` is a subset of the pairs, in the same order; ``keys`` has room for the others.
-    Fills ``keys``. Returns the number of pairs written.
+    padded to 64-bit words.
+    Precondition: ``keys`` has room for the pairs. Fills ``keys``. Returns the number of pairs written.
     """
     width = ((seconds.size + 63) >> 6) << 3
     shift = np.uint64(32)
     at = 0
-    skipped = 0
     for i in range(firsts.size):
         first = firsts[i] << shift
         row = row_of[i] * width
         for position in range(width):
             byte = np.int64(rows[row + position])
             for k in range(ONES[byte]):
-                key = first | seconds[8 * position + PLACES[8 * byte + k]]
-                if skipped < known.size and known[skipped] == key:
-                    skipped += 1
-                else:
-                    keys[at] = key
-                    at += 1
+                keys[at] = first | seconds[8 * position + PLACES[8 * byte + k]]
+                at += 1
     return at

@@ -104,11 +104,15 @@ class Layers:
             return heights.get(CLASS + atom.o, self._other_class)
         return heights.get(atom.p, self._other_property)
 
-    def is_data(self, predicate: int) -> bool:
-        """Whether no facts of a predicate are of a stratum's layer."""
-        if predicate == self._rdf_type:
-            return not self._classes.size and self._other_class == DATA
-        return self._properties.get(predicate, self._other_property) == DATA
+    def data_among(self, predicates: list[int]) -> list[int]:
+        """The predicates of which no facts are of a stratum's layer."""
+        if not self.strata.heights:
+            return predicates
+        types_are_data = not self._classes.size and self._other_class == DATA
+        of, other = self._properties, self._other_property
+        return [
+            p for p in predicates if (types_are_data if p == self._rdf_type else of.get(p, other) == DATA)
+        ]
 
     def whole(self, layer: int) -> list[Atom]:
         """Atoms that match all facts of the last stratum's layer.

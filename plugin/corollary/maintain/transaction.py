@@ -173,7 +173,8 @@ class Transaction:
             journal = self._engine.fixpoint.journal or {}
             noted = {predicate: len(parts) for predicate, parts in journal.items()}
             stratum.overdelete()
-        self._delete(layer, stratum)
+        if self._work.has_candidates(layer) or self._pending:
+            self._work.clock.within(self._delete, layer, stratum)
         if layer == SCHEMA:
             return
         with self._report.timed(stage, "insert") as line:
@@ -194,8 +195,6 @@ class Transaction:
         least level), and the modules overdelete by the deleted facts. ``named`` has the candidates that each
         module overdeleted, by its number.
         """
-        if not self._work.has_candidates(layer) and not self._pending:
-            return
         stage, strategy = self._layers.name(layer), self._strategy.on_layer(self._work, layer)
         universe = self._index.snapshot()
         universe.add_all(Delta.of(self._work.deleted) - universe)
@@ -220,8 +219,7 @@ class Transaction:
                 recent = self._pending.pop(number)
                 with self._report.timed(stage, module.name):
                     facts = self._work.before if module in self._engine.strata else universe
-                    within = self._work.clock.within
-                    found = Delta.gathered(within(module.overdelete, facts, recent, strategy.proved))
+                    found = Delta.gathered(module.overdelete(facts, recent, strategy.proved))
                     if module.compressed:
                         if not strategy.takes_compressed:
                             raise CannotFollow("a closure too large to list loses facts")
@@ -251,7 +249,7 @@ class Transaction:
         with self._report.timed(stage, PROOFS if named else EXPLICIT) as line:
             compressed = candidates.only(lambda predicate: candidates.relation(predicate).is_compressed)
             listed = candidates - compressed
-            unproved = self._work.clock.within(strategy.unproved, listed) if listed else NOTHING
+            unproved = strategy.unproved(listed) if listed else NOTHING
             if named:  # the first candidates of a layer are known to be in I
                 unproved &= self._index
             if compressed:

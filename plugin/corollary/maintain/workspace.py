@@ -104,8 +104,7 @@ class Workspace:
         proved.add_all(axioms - proved)
         proved.add_all(self.concluded.get(layer, NOTHING) - proved)
         if with_schema and layer == DATA:
-            for predicate in schema.predicates:
-                proved.share(predicate, self.index)
+            proved.share(schema.predicates, self.index)
             proved.add_all(schema.of(self.index) - proved)
         return proved
 

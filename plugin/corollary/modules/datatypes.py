@@ -109,6 +109,7 @@ class Datatypes(Module):
         self._dictionary = dictionary
         self._interest = interest
         self._is_asked = True
+        self._named = {name: dictionary.encode(name) for name in RELATIONS}
         self._rdf_type = dictionary.encode(f"<{RDF_TYPE.value}>")
         self._predicates = {p for p in predicates if p < FIRST_VIRTUAL}
         self._same_as = dictionary.encode(f"<{OWL}sameAs>")
@@ -195,7 +196,7 @@ class Datatypes(Module):
                 self._derive_datatypes(self._used, shown - self._shown, found)
                 self._shown |= shown
         self._derive_equated(facts, found)
-        return {self._dictionary.encode(name): keys for name, keys in found.items()}
+        return {self._named[name]: keys for name, keys in found.items()}
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """The virtual facts about literals in deleted facts.
@@ -203,7 +204,7 @@ class Datatypes(Module):
         VALUE also for all literals, of the datatypes that deleted facts show and ``proved`` does not. All
         virtual facts if the module is wide, or if a deleted fact is of owl:sameAs.
         """
-        predicates = map(self._dictionary.encode, RELATIONS)
+        predicates = self._named.values()
         relations = {p: facts.relation(p) for p in predicates if len(facts.relation(p))}
         if not relations:
             return {}
@@ -216,7 +217,7 @@ class Datatypes(Module):
             derived[predicate] = [pack(literals[rows], others)]
             rows, others = relation.subjects_of(literals)
             derived[predicate].append(pack(others, literals[rows]))
-        value = self._dictionary.encode("VALUE")
+        value = self._named["VALUE"]
         if value in relations:
             hidden = self._not_shown(map(self._id, self._shown_datatypes(deleted)), proved)
             rows, others = relations[value].subjects_of(hidden)
@@ -225,7 +226,7 @@ class Datatypes(Module):
 
     def witnesses(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """Some facts that show the datatypes of literals among the candidates, if no proved fact does."""
-        value, found = self._dictionary.encode("VALUE"), Candidates()
+        value, found = self._named["VALUE"], Candidates()
         types = candidates.relation(self._rdf_type)
         of_literals = types.pairs().keys[types.legal_count() :]
         names = distinct(seconds(np.concatenate((of_literals, candidates.keys(value)))))
@@ -243,7 +244,7 @@ class Datatypes(Module):
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """The wanted facts about literals in ``facts``: of recent literals only, unless more is shown."""
-        relations = {self._dictionary.encode(name) for name in RELATIONS} & {*wanted.all_predicates()}
+        relations = {*self._named.values()} & {*wanted.all_predicates()}
         if not relations:
             return {}
         shown = {self._id(datatype) for datatype in self._shown_datatypes(recent)} - self._in_rules
@@ -259,8 +260,7 @@ class Datatypes(Module):
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The candidates whose literals occur in ``facts``, and whose datatypes ``facts`` show."""
         found: Candidates = {}
-        for name in RELATIONS:
-            predicate = self._dictionary.encode(name)
+        for name, predicate in self._named.items():
             relation = candidates.relation(predicate)
             if not len(relation):
                 continue
@@ -282,25 +282,27 @@ class Datatypes(Module):
 
         Also the facts that may show the candidates' datatypes, unless ``proved`` shows them.
         """
-        derived = [candidates.relation(self._dictionary.encode(name)) for name in RELATIONS]
+        derived = [candidates.relation(predicate) for predicate in self._named.values()]
         keys = np.concatenate([relation.pairs().keys for relation in derived])
         if not keys.size:
             return {}
         ends = np.concatenate((firsts(keys), seconds(keys)))
         if self._looks_at_all(facts):
             more = [self._rdf_type, *_literals(facts)]
-            ends = distinct(np.concatenate((ends, np.array(more, np.uint32))))
+            names = ends = distinct(np.concatenate((ends, np.array(more, np.uint32))))
         else:
-            names = distinct(seconds(derived[RELATIONS.index("VALUE")].keys()))
-            hidden = self._not_shown(names.tolist(), proved)
-            ends = distinct(np.concatenate((ends[ends >= FIRST_LITERAL], hidden)))
+            datatypes = distinct(seconds(derived[RELATIONS.index("VALUE")].keys()))
+            names = self._not_shown(datatypes.tolist(), proved)
+            ends = distinct(np.concatenate((ends[ends >= FIRST_LITERAL], names)))
         read: Candidates = {}
         for predicate in facts.predicates():
             relation = facts.relation(predicate)
-            rows, others = relation.objects_of(ends)
-            read[predicate] = [pack(ends[rows], others)]
-            rows, others = relation.subjects_of(ends)
-            read[predicate].append(pack(others, ends[rows]))
+            ones = ends if relation.legal_count() < len(relation) else names
+            rows, others = relation.objects_of(ones)
+            read[predicate] = [pack(ones[rows], others)]
+            ones = ends if relation.has_literals else names
+            rows, others = relation.subjects_of(ones)
+            read[predicate].append(pack(others, ones[rows]))
         read[self._member] = [facts.keys(self._member)]
         return read
 
@@ -513,9 +515,10 @@ def _occur(terms: Column, facts: TripleIndex) -> Mask:
         return np.array(
             [any(r.has_object(t) or r.has_subject(t) for r in relations) for t in terms.tolist()], np.bool_
         )
-    found = np.zeros(terms.size, np.bool_)
-    for relation in relations:
-        found |= relation.object_counts(terms) > 0
-        if relation.legal_count() < len(relation):
-            found |= relation.subject_counts(terms) > 0
-    return found
+    left = distinct(terms)
+    for relation in sorted(relations, key=len, reverse=True):
+        if left.size and relation.has_literals:
+            left = left[relation.object_counts(left) == 0]
+        if left.size and relation.legal_count() < len(relation):
+            left = left[relation.subject_counts(left) == 0]
+    return ~among(terms, left)

@@ -70,7 +70,7 @@ class Guards:
 
     def of(self, facts: TripleIndex) -> Delta:
         """All guards among the facts."""
-        found = {p: facts.relation(p) for p in self.predicates}
+        found = facts.relations_of(self.predicates)
         types = facts.relation(self._rdf_type)
         if self.has_any_class:
             found[self._rdf_type] = types

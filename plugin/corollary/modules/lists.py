@@ -133,11 +133,6 @@ class Lists(Module):
         """The rules over lists of any length, unrolled for the lengths that occur."""
         return program.unroll(self.lengths)
 
-    @property
-    def cells(self) -> Mapping[int, tuple[int, ...]]:
-        """The cells of each reading."""
-        return self._cells
-
     def reads(self, predicate: int) -> bool:
         """Whether facts of the predicate are cells of lists, or lead to lists."""
         return predicate in self.sources

@@ -179,11 +179,6 @@ class Module(Protocol):
         """The predicates that the module closes because facts, and not rules alone, say so."""
         return frozenset()
 
-    @property
-    def cells(self) -> Mapping[int, tuple[int, ...]]:
-        """The cells of each reading of an RDF list, for a module that reads lists."""
-        return {}
-
     # What it derives
 
     @property

@@ -277,12 +277,14 @@ class SemiNaive(Module):
         self, triggers: Iterable[Trigger], ages: Mapping[Age, TripleIndex], *, whole: bool = False
     ) -> Iterator[tuple[Trigger, Batch]]:
         """The non-empty results of the triggers' delta plans: head variables, or all if ``whole``."""
-        known, recent = ages[Age.ALL].known_predicates, Recent(ages[Age.RECENT])
+        known = ages[Age.ALL].known_predicates
+        triggers = [trigger for trigger in triggers if trigger.predicates <= known]  # cheap: few are left
+        if not triggers:
+            return
+        recent = Recent(ages[Age.RECENT])
         self._entrances.begin(ages[Age.ALL])
         compressed = {p for p, relation in ages[Age.RECENT].relations() if relation.is_compressed}
         for trigger in triggers:
-            if not trigger.predicates <= known:  # cheap, and True for many
-                continue
             if not self._entrances.may_match(trigger.entrance, ages[Age.ALL], recent):
                 continue
             if not trigger.is_viable(ages):

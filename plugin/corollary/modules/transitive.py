@@ -30,7 +30,7 @@ import numpy as np
 
 from corollary.closure.maintained import MaintainedClosure
 from corollary.columns import Candidates, Relation, TripleIndex
-from corollary.columns.pairs import Pairs, firsts, seconds, union
+from corollary.columns.pairs import Pairs, firsts, seconds, sort_keys, swap, union
 from corollary.columns.relation import EMPTY
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
@@ -41,6 +41,7 @@ from corollary.modules.guards import Guards
 from corollary.modules.module import Module, ModuleRejectsRule, NewModules
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
+from corollary.modules.tuning import MIN_FACTS_TO_MIRROR
 from corollary.program.compile import Atom, CompiledRule
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import closed_predicate, loopless_predicate, symmetric_predicate
@@ -202,13 +203,14 @@ class Transitive(Module):
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """The closures' facts that need a recent one."""
         candidates: Candidates = {}
+        listed: dict[int, Keys] = {}
         known = self._closures.keys() - self._unclosed
         if self._waiting or self._guards.are_among(recent):
             self._waiting = False
             for predicate in self._rows(facts):
                 if predicate not in known:
                     self._open(predicate, facts, recent)
-                    self._close(predicate, candidates)
+                    self._close(predicate, candidates, listed)
             self._unclosed.clear()
         for predicate in known:
             new, closure = recent.keys(predicate), self._closures[predicate]
@@ -217,7 +219,7 @@ class Transitive(Module):
                 self._note(predicate)
                 paths = closure.extend(new, new, facts.relation(predicate))
                 if paths is None:
-                    self._close(predicate, candidates, facts.relation(predicate))
+                    self._close(predicate, candidates, listed, facts.relation(predicate))
                 else:
                     candidates[predicate] = [self._derived(predicate, paths)]
         return candidates
@@ -319,21 +321,39 @@ class Transitive(Module):
         self._closures[predicate] = MaintainedClosure(external, symmetric=predicate in self._symmetric)
         self._refuse_literals(predicate, external.pairs().keys)
 
-    def _close(self, predicate: int, candidates: Candidates, known: Relation = EMPTY) -> None:
+    def _close(
+        self, predicate: int, candidates: Candidates, listed: dict[int, Keys], known: Relation = EMPTY
+    ) -> None:
         """Add all that follows from the external facts of a predicate, or note the compressed relation.
 
-        ``known`` are facts of the closure, all external ones among them.
+        ``known`` are facts of the closure, all external ones among them. ``listed`` has the closures that
+        were listed in this turn.
         """
         self._note(predicate)
         closure = self._closures[predicate]
-        if predicate in self._loopless or not self._may_compress(predicate):
-            candidates[predicate] = [self._derived(predicate, closure.close())]
-            return
-        found = closure.closed(known)
+        found: Relation | Keys | None = self._inverse(predicate, listed)
+        if found is None:
+            is_listed = predicate in self._loopless or not self._may_compress(predicate)
+            found = closure.close() if is_listed else closure.closed(known)
         if isinstance(found, Relation):
             self.compressed = {**self.compressed, predicate: found}
         else:
-            candidates[predicate] = [found]
+            candidates[predicate] = [self._derived(predicate, found)]
+            listed[predicate] = found
+
+    def _inverse(self, predicate: int, listed: Mapping[int, Keys]) -> Keys | None:
+        """The inverse of a listed closure, if the predicate's external facts are the inverse of its own.
+
+        To sort it takes a fraction of the time of closing: r and its inverse, both transitive.
+        """
+        external = self._closures[predicate].external
+        for other in listed if len(external) >= MIN_FACTS_TO_MIRROR else ():
+            theirs = self._closures[other].external
+            if len(theirs) != len(external) or not self._symmetric.isdisjoint((predicate, other)):
+                continue
+            if np.array_equal(theirs.pairs().by_object, external.pairs().keys):
+                return sort_keys(swap(listed[other]), by_first=True)
+        return None
 
     def _lose(self, predicate: int, facts: TripleIndex, proved: TripleIndex) -> None:
         """Note what a compressed relation loses if only its proved facts stay, and what these lead to.

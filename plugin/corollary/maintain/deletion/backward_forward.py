@@ -111,10 +111,9 @@ class BackwardForwardLayer:
 
     def _settle(self, order: Precedence, level: int) -> None:
         """Prove all facts of lower levels."""
-        for predicate in [p for p in self._open if order.level(p) < level]:
-            self._open.remove(predicate)
-            if self._work.layers.is_data(predicate):
-                self.proved.share(predicate, self._work.index)
+        lower = [predicate for predicate in self._open if order.levels.get(predicate, -1) < level]
+        self._open.difference_update(lower)
+        self.proved.share(self._work.layers.data_among(lower), self._work.index)
 
     def _closing(self, order: Precedence, predicate: int) -> Module | None:
         """The module that closes a predicate alone and knows its external facts, if there is one."""
@@ -139,7 +138,8 @@ class BackwardForwardLayer:
                 module.settle(predicate, before.common(self.proved.keys(predicate)), NO_KEYS)
                 external = module.external(predicate)
                 assert external is not None
-            self.proved.share(predicate, TripleIndex({predicate: external.minus(wanted.keys(predicate))}))
+            remaining = TripleIndex({predicate: external.minus(wanted.keys(predicate))})
+            self.proved.share((predicate,), remaining)
         given = (wanted & request.explicit) | (wanted & engine.axioms)
         self.proved.add_all(given)
         left = self._after_one_step(wanted - given, [m for m in self._modules if m is not module])

@@ -75,15 +75,15 @@ class Prover:
         proved, and of its own the ``feedback``, and propagates them. If these are more than the checked
         facts, the module rederives the checked facts instead.
         """
-        news = [NOTHING for _ in self._modules]
+        news: list[Delta | None] = [None] * len(self._modules)
         asked = 0
         is_all = len(frontier) == len(checked)
         while checked:
-            number = next((n for n, returned in enumerate(news) if returned or n >= asked), None)
+            number = next((n for n, returned in enumerate(news) if n >= asked or returned), None)
             if number is None:
                 break
             check()
-            module, returned, news[number] = self._modules[number], news[number], NOTHING
+            module, returned, news[number] = self._modules[number], news[number] or NOTHING, None
             if number >= asked:
                 asked += 1
                 found = Delta.gathered(module.rederive(frontier, self.proved))
@@ -102,5 +102,7 @@ class Prover:
                 if other not in inner:
                     continue
                 part = found.only(other.reads)
-                news[number] |= feedback(other, part) if other is module else part
+                part = feedback(other, part) if other is module else part
+                if part:
+                    news[number] = (news[number] or NOTHING) | part
         return frontier, checked
