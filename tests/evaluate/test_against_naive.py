@@ -115,7 +115,7 @@ def test_negation(facts: frozenset[Fact], program: Program) -> None:
     assert_same(facts, program)
 
 
-@thorough
+@brief
 @given(some.programs(some.rules_with_not()))
 def test_negation_that_depends_on_itself_is_refused(program: Program) -> None:
     """If rules name all their predicates and classes, no facts are needed to see it."""

@@ -21,7 +21,7 @@ DECLARATIONS: frozenset[Fact] = frozenset(
     | {(property_, RDF_TYPE, ontology.owl("ObjectProperty")) for property_ in some.PROPERTIES}
 )
 
-thorough = some.thorough(100)
+thorough = some.thorough(60)
 
 
 def assert_agreement(facts: frozenset[Fact]) -> None:
