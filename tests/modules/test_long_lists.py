@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
@@ -30,7 +31,7 @@ from tests.program.test_instances import assert_instances_do_the_same
 
 from corollary.evaluate import Materialisation, materialise
 from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, limited
-from corollary.language import BlankNode, Program, Rule, UnstratifiableError
+from corollary.language import IRI, BlankNode, Program, Rule, UnstratifiableError
 from corollary.profiles import load_profile
 from corollary.program import compiled_program
 from corollary.terms.dictionary import TermDictionary
@@ -150,6 +151,21 @@ def test_maintained(items: int, history: History, program: Program) -> None:
 def test_rules_over_long_lists_come_and_go(items: int, history: tuple[History, list[Program]]) -> None:
     with long_from(items):
         assert_exact(*history)
+
+
+@pytest.mark.parametrize("items", [1, 9])
+@pytest.mark.parametrize("kept", [0, 1])
+def test_one_of_two_equal_rules_goes(items: int, kept: int) -> None:
+    """In its form for long lists, and unrolled."""
+    (rule,) = kinds.rule_set(frozenset({RULES[1]}))
+    rules = [rule, replace(rule)]
+    a, b, c = (IRI(some.EXAMPLE + name) for name in "abc")
+    p = IRI(some.EXAMPLE + "p")
+    chain = ontology.with_list(p, ontology.owl("propertyChainAxiom"), [p, p])("")
+    facts = frozenset({*chain, (a, p, b), (b, p, c)})
+    programs = [Program(tuple(rules)), Program((rules[kept],)), Program(())]
+    with long_from(items):
+        assert_exact([facts] * 3, programs)
 
 
 @pytest.mark.parametrize("profile", ["owl2rl", "rdfs-plus", "owl2rl-full"])

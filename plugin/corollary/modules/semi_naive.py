@@ -23,34 +23,46 @@ from corollary.program.compile import Atom, CompiledRule
 from corollary.program.compiled_program import CompiledProgram
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Trigger:
-    """A body atom that is matched with recent facts; ``needs`` are the other atoms that must have a match."""
+    """A body atom that is matched with recent facts. ``predicates`` are those of the other atoms.
+
+    A rule has many triggers, and most are never viable: what only those need is computed at the first use.
+    """
 
     rule: CompiledRule
     position: int
-    needs: list[Atom] = field(init=False)
     predicates: frozenset[int] = field(init=False)
-    entrance: Entrance = field(init=False)
+    _needs: list[Atom] | None = field(default=None, init=False)
+    _entrance: Entrance | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "needs", needs(self.rule, self.position))
-        object.__setattr__(self, "predicates", frozenset(atom.p for atom in self.needs))
-        object.__setattr__(self, "entrance", Entrance(self.rule, self.rule.atoms[self.position]))
+        others = (atom for position, atom in enumerate(self.rule.atoms) if position != self.position)
+        self.predicates = frozenset([atom.p for atom in others if atom.p >= 0])
+
+    @property
+    def entrance(self) -> Entrance:
+        """Where recent facts enter the rule's family."""
+        if self._entrance is None:
+            self._entrance = Entrance(self.rule, self.rule.atoms[self.position])
+        return self._entrance
 
     def is_viable(self, ages: Mapping[Age, TripleIndex]) -> bool:
         """As ``viable``, except that the trigger's own atom reads the recent facts."""
         atom, recent = self.rule.atoms[self.position], ages[Age.RECENT]
         if not recent.has_match(atom.s, atom.p, atom.o):
             return False
-        return all(ages[Age.ALL].has_match(atom.s, atom.p, atom.o) for atom in self.needs)
+        if self._needs is None:
+            self._needs = needs(self.rule, self.position)
+        return all(ages[Age.ALL].has_match(atom.s, atom.p, atom.o) for atom in self._needs)
 
 
 class SemiNaive(Module):
     """Evaluates rules by delta plans, one for every positive body atom.
 
-    ``_heads`` has rules with one head as the last body atom. ``_blocking`` has negated atoms, each with two
-    triggers that match it: for the rule without its negations, and with them.
+    ``_heads`` has rules with one head as the last body atom, but for those in ``_forward``: they come there
+    when facts are first removed. ``_blocking`` has negated atoms, each with two triggers that match it: for
+    the rule without its negations, and with them.
     """
 
     why = "negation or aggregates: after all that they depend on"
@@ -72,6 +84,7 @@ class SemiNaive(Module):
         self._open_triggers: list[Trigger] = []
         self._heads: dict[int, list[Trigger]] = {}
         self._open_heads: list[Trigger] = []
+        self._forward: list[CompiledRule] = []
         self._blocking: list[tuple[Atom, Trigger, Trigger]] = []
         self._unstarted: list[CompiledRule] = []
         self._entrances = Entrances(context)
@@ -88,10 +101,7 @@ class SemiNaive(Module):
             if positions is None or position in positions:
                 triggers = self._open_triggers if atom.p < 0 else self._triggers.setdefault(atom.p, [])
                 triggers.append(Trigger(rule, position))
-        for head in rule.heads:
-            triggers = self._open_heads if head.p < 0 else self._heads.setdefault(head.p, [])
-            backward = replace(rule, atoms=(*rule.atoms, head), heads=(head,))
-            triggers.append(Trigger(backward, len(rule.atoms)))
+        self._forward.append(rule)
         for negation in rule.negations:
             for atom in negation.atoms:
                 apart = _apart(atom, negation.shared, len(rule.names))
@@ -113,6 +123,7 @@ class SemiNaive(Module):
             return
         self.rules = [rule for rule in self.rules if rule.number not in numbers]
         self._unstarted = [rule for rule in self._unstarted if rule.number not in numbers]
+        self._forward = [rule for rule in self._forward if rule.number not in numbers]
         for triggers in (self._triggers, self._heads):
             for predicate in list(triggers):
                 triggers[predicate] = [t for t in triggers[predicate] if t.rule.number not in numbers]
@@ -258,6 +269,12 @@ class SemiNaive(Module):
     def _backward(
         self, candidates: TripleIndex, facts: TripleIndex, *, whole: bool = False
     ) -> Iterator[tuple[Trigger, Batch]]:
+        for rule in self._forward:
+            for head in rule.heads:
+                heads = self._open_heads if head.p < 0 else self._heads.setdefault(head.p, [])
+                backward = replace(rule, atoms=(*rule.atoms, head), heads=(head,))
+                heads.append(Trigger(backward, len(rule.atoms)))
+        self._forward = []
         ages = {Age.ALL: facts, Age.RECENT: candidates, Age.OLD: facts}
         triggers = [t for predicate in candidates.all_predicates() for t in self._heads.get(predicate, ())]
         return self._run([*triggers, *self._open_heads], ages, whole=whole)
@@ -360,6 +377,9 @@ def needs(rule: CompiledRule, but: int | None = None) -> list[Atom]:
 
 def viable(rule: CompiledRule, facts: TripleIndex) -> bool:
     """Whether all ``needs`` of a rule have a match. If not, the rule concludes nothing."""
+    known = facts.known_predicates
+    if not all(predicate < 0 or predicate in known for predicate in rule.needs):  # cheap
+        return False
     return all(facts.has_match(atom.s, atom.p, atom.o) for atom in needs(rule))
 
 

@@ -47,7 +47,7 @@ class Atom:
     variables: frozenset[int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variables", frozenset(term for term in self.terms if term < 0))
+        object.__setattr__(self, "variables", frozenset([t for t in (self.s, self.p, self.o) if t < 0]))
 
     @property
     def terms(self) -> tuple[int, int, int]:

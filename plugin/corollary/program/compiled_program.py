@@ -156,14 +156,17 @@ class CompiledProgram:
         return frozenset(self._lengths)
 
     def unroll(self, lengths: Iterable[int]) -> list[CompiledRule]:
-        """Compile the list templates for new lengths. Returns the new rules, which ``rules`` has, too."""
+        """Compile the list templates for new lengths. Returns the new rules, which ``rules`` has, too.
+
+        Templates are told apart by identity: of two equal ones, ``changed`` may remove either.
+        """
         new: list[CompiledRule] = []
-        known = {(rule, self._form(rule, length)) for rule in self._templates for length in self._lengths}
+        known = {(id(rule), self._form(rule, length)) for rule in self._templates for length in self._lengths}
         for length in sorted(set(lengths) - self._lengths):
             for rule in self._templates if length else ():
                 form = self._form(rule, length)
-                if (rule, form) not in known:
-                    known.add((rule, form))
+                if (id(rule), form) not in known:
+                    known.add((id(rule), form))
                     new.append(self._of_form(rule, form))
         self._lengths |= set(lengths)
         self.rules += new

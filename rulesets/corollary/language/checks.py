@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from weakref import WeakValueDictionary
 
 from corollary.language.errors import Diagnostic, RuleError, Span, UnsafeRuleError
 from corollary.language.functions import AGGREGATES, FUNCTIONS, MANY, OPERATORS
@@ -38,11 +39,17 @@ Complaint = tuple[str, str, str]
 """An error: the message, the word of the rule text that the caret points to ("" for none), the remedy."""
 
 
+_CHECKED: WeakValueDictionary[int, Program] = WeakValueDictionary()
+"""Programs without errors, by identity: a program is compiled for every store that has it."""
+
+
 def check(program: Program) -> None:
     """Refuse a program that is unsafe or malformed. The exception carries all diagnostics of the program.
 
     Raises ``UnsafeRuleError`` if any rule is unsafe, else ``RuleError`` if any rule is malformed.
     """
+    if _CHECKED.get(id(program)) is program:
+        return
     diagnostics: dict[Diagnostic, None] = {}
     is_unsafe = False
     for rule in program:
@@ -53,6 +60,7 @@ def check(program: Program) -> None:
     if diagnostics:
         error = UnsafeRuleError if is_unsafe else RuleError
         raise error(tuple(diagnostics))
+    _CHECKED[id(program)] = program
 
 
 def _diagnostic(rule: Rule, complaint: Complaint) -> Diagnostic:

@@ -214,7 +214,7 @@ class Rule:
         return replace(self, name=name)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Program:
     """Rules in the order written. Equality and hash ignore ``prefixes`` (for printing) and ``name``."""
 
