@@ -19,9 +19,9 @@ TRIPLE = "TE"
 SAME = OWL + "sameAs"
 
 
-def program_of(text: str) -> Program:
-    """Parse a program in VLog's syntax."""
-    lines = [f"PREFIX : <{PREFIX}>"]
+def program_of(text: str, prefix: str = PREFIX) -> Program:
+    """Parse a program in VLog's syntax. Names are in the namespace ``prefix``."""
+    lines = [f"PREFIX : <{prefix}>"]
     lines += [ATOM.sub(_atom, line) + " ." for line in text.splitlines() if line.strip()]
     return parse_program("\n".join(lines))
 

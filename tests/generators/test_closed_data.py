@@ -16,7 +16,7 @@ from corollary.generators import GENERATORS, categories, generate, museum, rando
 from corollary.language import Program
 from corollary.profiles import load_profile
 
-KINDS = ("categories", "museum", "dag", "rand", "rmat")
+KINDS = ("categories", "museum", "dag", "rand", "rmat", "cspa", "csda")
 SKOS = "http://www.w3.org/2004/02/skos/core#"
 
 

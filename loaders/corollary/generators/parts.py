@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from corollary.generators import categories, encyclopaedia, museum, random_graphs, university
+from corollary.generators import categories, encyclopaedia, museum, program_graphs, random_graphs, university
 from corollary.language.errors import InputError
 from corollary.loaders.reading import Progress
 from corollary.loaders.writing import replacing
@@ -48,6 +48,8 @@ GENERATORS = {
     "dag": Generator("dag.nt", random_graphs.ontology, "dag", random_graphs.dag),
     "rand": Generator("rand.nt", random_graphs.ontology, "rand", random_graphs.rand),
     "rmat": Generator("rmat.nt", random_graphs.ontology, "rmat", random_graphs.rmat),
+    "cspa": Generator("cspa.nt", program_graphs.pointer_ontology, "cspa", program_graphs.cspa),
+    "csda": Generator("csda.nt", program_graphs.flow_ontology, "csda", program_graphs.csda),
 }
 """Name -> kind of data."""
 

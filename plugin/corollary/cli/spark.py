@@ -192,8 +192,8 @@ def spark_generate(
 ) -> None:
     """Generate N parts of up to 100,000 triples each, and their ontology, in the new folder OUTPUT.
 
-    KIND is university, encyclopaedia, categories, museum, dag, rand or rmat. The parts and their ontology are
-    those of `corollary generate`, with several parts per file.
+    KIND is university, encyclopaedia, categories, museum, dag, rand, rmat, cspa or csda. The parts and
+    their ontology are those of `corollary generate`, with several parts per file.
 
     \b
     Example:
