@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from benchmarks.engine import Facts
 from numpy.typing import NDArray
 
-from corollary.generators import generate
 from corollary.generators.program_graphs import VOCABULARY
 from corollary.terms.dictionary import TermDictionary
 
@@ -55,12 +53,6 @@ def _rows(folder: Path, table: str) -> Table:
         plain.read_bytes() if plain.exists() else gzip.decompress((folder / f"{table}.csv.gz").read_bytes())
     )
     return np.array(content.split(b"\n", 1)[1].split(), np.int64).reshape(-1, 2)
-
-
-def generated(kind: str, parts: int) -> Facts:
-    """The facts of some generated parts, without their ontology."""
-    with TemporaryDirectory() as folder:
-        return Facts.of_files(generate(parts, folder, kind)[1:])
 
 
 def facts_of(tables: dict[str, Table], prefix: str = VOCABULARY) -> Facts:

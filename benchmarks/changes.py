@@ -19,18 +19,16 @@ from corollary.columns.pairs import pack
 from corollary.columns.triples import grouped
 from corollary.evaluate import Materialisation, materialise
 from corollary.language import Program
-from corollary.maintain import AUTOMATIC, maintain
+from corollary.maintain import AUTOMATIC, STRATEGIES, maintain
 
 REMOVE, ADD = "remove", "add back"
 
 BACKWARD_FORWARD, DRED, START_OVER = "backward/forward", "dred", "starting over"
 
-METHODS = {
-    AUTOMATIC: ENGINE,
-    BACKWARD_FORWARD: f"{ENGINE}, backward/forward",
-    DRED: f"{ENGINE}, DRed",
-    START_OVER: f"{ENGINE}, starting over",
-}
+TITLES = {DRED: "DRed"}
+"""The names of strategies in the tables, where they differ from those in the registry."""
+
+METHODS = {AUTOMATIC: ENGINE} | {name: f"{ENGINE}, {TITLES.get(name, name)}" for name in STRATEGIES}
 """The names of the strategies in the tables."""
 
 

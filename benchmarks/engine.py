@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from benchmarks.measure import Outcome, Task
@@ -12,6 +13,7 @@ from benchmarks.measure import Outcome, Task
 from corollary.columns import Columns, TripleIndex
 from corollary.columns.pairs import pack
 from corollary.evaluate import Materialisation, materialise
+from corollary.generators import generate
 from corollary.kernels.sorted import Keys
 from corollary.language import Program
 from corollary.loaders import read
@@ -36,6 +38,13 @@ class Facts:
         """The triples of some RDF files."""
         dictionary = TermDictionary()
         return Facts(dictionary, read(paths, dictionary))
+
+    @staticmethod
+    def generated(kind: str, parts: int, *, ontology: bool = False) -> Facts:
+        """Some parts of a kind of synthetic data, with or without the ontology."""
+        with TemporaryDirectory() as folder:
+            paths = generate(parts, folder, kind)
+            return Facts.of_files(paths if ontology else paths[1:])
 
     def index(self) -> TripleIndex:
         """A new index; its facts are in one order only, because the second order is computed lazily."""

@@ -10,11 +10,12 @@ Invariant: the preparation of a task (reading and building its input) is never p
 from __future__ import annotations
 
 import gc
+import resource
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 ENOUGH_SECONDS = 10.0
@@ -59,7 +60,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """The times of all runs of a task, and the outcome of the last."""
+    """The times of all runs of a task, and the outcome of the last. ``cpu``: the CPU time of each run."""
 
     workload: str
     size: str
@@ -68,6 +69,7 @@ class Measurement:
     seconds: tuple[float, ...]
     facts: int | None = None
     stages: Mapping[str, float] = field(default_factory=dict)
+    cpu: tuple[float, ...] = ()
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -135,6 +137,7 @@ def measure(workload: str, tasks: Sequence[Task], repeat: int) -> list[Measureme
         if task.warm_up:
             task.run(task.prepare())
     times: list[list[float]] = [[] for _ in tasks]
+    cpu: list[list[float]] = [[] for _ in tasks]
     outcomes = [Outcome() for _ in tasks]
     for _ in range(repeat):
         for position, task in enumerate(tasks):
@@ -142,13 +145,27 @@ def measure(workload: str, tasks: Sequence[Task], repeat: int) -> list[Measureme
                 continue
             prepared = task.prepare()
             gc.collect()
-            started = perf_counter()
+            started, cpu_before = perf_counter(), cpu_seconds()
             outcomes[position] = task.run(prepared)
             times[position].append(perf_counter() - started)
+            cpu[position].append(cpu_seconds() - cpu_before)
             del prepared
     return [
         Measurement(
-            workload, task.size, task.engine, task.what, tuple(seconds), outcome.facts, outcome.stages
+            workload,
+            task.size,
+            task.engine,
+            task.what,
+            tuple(seconds),
+            outcome.facts,
+            outcome.stages,
+            tuple(used),
         )
-        for task, seconds, outcome in zip(tasks, times, outcomes, strict=True)
+        for task, seconds, outcome, used in zip(tasks, times, outcomes, cpu, strict=True)
     ]
+
+
+def cpu_seconds() -> float:
+    """The CPU time of all threads of this process, and of its processes that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return process_time() + children.ru_utime + children.ru_stime

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from benchmarks.changes import REMOVE, Track, drawn
 from benchmarks.engine import Facts, build_task, reason_task, sort_task
@@ -21,7 +20,6 @@ from benchmarks.rule_counts import RuleCounts, rule_counts
 from benchmarks.vlog import over_triples, without_equality
 from benchmarks.workloads.modular import SEMI_NAIVE, Case, closing_demands, semi_naive_task
 
-from corollary.generators import generate
 from corollary.generators.random_graphs import ABOVE
 from corollary.language import Program, parse_program
 from corollary.profiles import load_profile
@@ -73,15 +71,15 @@ def cases(settings: Settings) -> Iterator[tuple[Case, Published | None]]:
     closure, parts = parse_program(CLOSURE), 1 if settings.small else PARTS
     large = not settings.small
     for kind in ("rand", "rmat"):
-        yield Case(kind, closure, _generated(kind, 1), large), None
+        yield Case(kind, closure, Facts.generated(kind, 1), large), None
     name = f"categories ({parts})"
-    yield Case(name, load_profile("skos"), _generated("categories", parts), large), DBPEDIA_SKOS
+    yield Case(name, load_profile("skos"), Facts.generated("categories", parts), large), DBPEDIA_SKOS
     if settings.corpus is None:
         # Not by semi-naive evaluation: it does not evaluate the property chain, which is a list.
-        facts = _generated("museum", parts, ontology=True)
+        facts = Facts.generated("museum", parts, ontology=True)
         yield Case(f"museum ({parts})", load_profile("owl2rl"), facts), None
         return
-    program, facts = claros_le(settings.corpus), _generated("museum", parts)
+    program, facts = claros_le(settings.corpus), Facts.generated("museum", parts)
     for rules in (without_equality(program), program):
         yield Case(f"museum ({parts}), {len(rules):,} rules", rules, facts, large), CLAROS_LE
 
@@ -89,13 +87,6 @@ def cases(settings: Settings) -> Iterator[tuple[Case, Published | None]]:
 def claros_le(corpus: Path) -> Program:
     """The rules of Claros-LE over triples."""
     return over_triples((corpus / "programs" / "Claros_LE.dlog").read_text())
-
-
-def _generated(kind: str, parts: int, *, ontology: bool = False) -> Facts:
-    """The facts of some parts of a kind, with or without those of the ontology."""
-    with TemporaryDirectory() as folder:
-        paths = generate(parts, folder, kind)
-        return Facts.of_files(paths if ontology else paths[1:])
 
 
 def _run_case(case: Case, published: Published | None, settings: Settings, results: Results) -> None:

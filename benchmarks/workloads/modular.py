@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from benchmarks import graphs
 from benchmarks.changes import DRED, METHODS, REMOVE, Track, drawn
 from benchmarks.engine import BUILD, ENGINE, REASON, SORT, Facts, build_task, reason_task, sort_task
 from benchmarks.measure import Demand, Measurement, Outcome, Results, Settings, Task, measure
 from benchmarks.vlog import program_of
-from benchmarks.workloads import lubm, transitive
+from benchmarks.workloads import transitive
 
 from corollary.columns import TripleIndex
 from corollary.evaluate import materialise
@@ -85,9 +86,7 @@ def run(settings: Settings) -> Results:
 def cases(settings: Settings) -> Iterator[Case]:
     """The programs with their facts: small ones for semi-naive evaluation, and large ones."""
     if settings.corpus is not None:
-        text = (settings.corpus / "programs" / "LUBM_LE.dlog").read_text()
-        with lubm.files(None, 1 if settings.small else 10) as (_, (_, *data)):
-            yield Case("LUBM-LE", program_of(in_our_terms(text)), Facts.of_files(data), semi_naive=True)
+        yield lubm_le(settings.corpus, 1 if settings.small else 10)
     above, categories, places = map(parse_program, (transitive.RULE, graphs.CATEGORIES, graphs.PLACES))
     scale = 10 if settings.small else 1
     small_graph = transitive.generate(500 // scale, 5_000 // scale)
@@ -100,6 +99,13 @@ def cases(settings: Settings) -> Iterator[Case]:
         yield Case(DAG, above, transitive.generate(10_000, 100_000))
         yield Case("categories", categories, graphs.categories([*[2_000] * 3, *[20] * 38_000]))
         yield Case("cliques", places, graphs.cliques([1500, 1000, *[300] * 10, *[20] * 300, *[3] * 3000]))
+
+
+def lubm_le(corpus: Path, universities: int) -> Case:
+    """The rules of LUBM-LE, and generated universities."""
+    text = (corpus / "programs" / "LUBM_LE.dlog").read_text()
+    facts = Facts.generated("university", universities)
+    return Case("LUBM-LE", program_of(in_our_terms(text)), facts, semi_naive=True)
 
 
 def in_our_terms(text: str) -> str:

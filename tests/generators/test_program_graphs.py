@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.analysis import CSDA, CSPA, Table, facts_of, generated, of_corpus, tables_of
+from benchmarks.analysis import CSDA, CSPA, Table, facts_of, of_corpus, tables_of
 from benchmarks.engine import Facts
 from benchmarks.vlog import program_of
 from tests.generators.shapes_of_graphs import pairs, reachable
 
+from corollary.columns import TripleIndex
 from corollary.generators import program_graphs
 from corollary.generators.program_graphs import VOCABULARY, Piece, branches, group, joins, nulls, path, stores
 
@@ -33,8 +34,8 @@ def counts(kind: str, facts: Facts) -> dict[str, int]:
     }
 
 
-def predicates(index: object) -> list[int]:
-    return np.unique(index.columns()[1]).tolist()  # type: ignore[attr-defined]
+def predicates(index: TripleIndex) -> list[int]:
+    return [int(predicate) for predicate in np.unique(index.columns()[1])]
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def test_parts_grow_as_real_programs_do(kind: str, corpus: Path) -> None:
     """The facts of each property for each explicit edge: within 10 % of the published graphs."""
     published = json.loads((corpus / "program-analysis" / "COUNTS.json").read_text())[f"{kind}100k"]
     real = {f"{name[0].lower()}{name[1:]}": number for name, number in published.items()}
-    made = counts(kind, generated(kind, 1))
+    made = counts(kind, Facts.generated(kind, 1))
     first = FIRST[kind]
     for name in real.keys() - {"dereference", "arc"}:
         share = made[name] / made[first]
