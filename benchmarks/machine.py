@@ -20,7 +20,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 KEEPING = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "1000000000000", "MALLOC_TOP_PAD_": "268435456"}
 """Settings of glibc to keep freed memory. Other C libraries ignore them."""
 
-PACKAGES = ("corollary", "numpy", "numba", "pyoxigraph", "rdflib", "reasonable", "owlrl")
+PACKAGES = ("corollary", "numpy", "numba", "pyoxigraph", "rdflib", "reasonable", "owlrl", "clingo", "duckdb")
 
 
 def keep_memory() -> None:

@@ -71,13 +71,17 @@ class Entry:
         return fields
 
 
+def _silent(_: str) -> None:
+    """Show nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """How much is measured. ``full``: the sizes of the papers. ``say`` shows what is being measured."""
 
     settings: Settings
     full: bool = False
-    say: Callable[[str], None] = lambda _: None
+    say: Callable[[str], None] = _silent
 
     def size(self, small: int, usual: int, full: int) -> int:
         """The size for this scope."""

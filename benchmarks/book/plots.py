@@ -70,18 +70,22 @@ def _settings(theme: Theme) -> dict[str, Any]:
 def drawn(plot: Mapping[str, Any], theme: Theme) -> Any:
     """The figure of matplotlib."""
     from matplotlib import pyplot
+    from matplotlib.ticker import FormatStrFormatter, LogLocator
 
     if plot["kind"] == "graph":
         return _graph(plot, theme)
     figure, axes = pyplot.subplots(figsize=(WIDTH, HEIGHT), layout="constrained")
-    {"bars": _bars, "lines": _lines}[plot["kind"]](axes, plot["series"], theme)
-    axes.set_title(plot["title"], loc="left", fontsize=10, fontweight="bold")
-    axes.set_xlabel(plot["x"])
-    axes.set_ylabel(plot["y"])
     if plot["log_x"]:
         axes.set_xscale("log")
     if plot["log_y"]:
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(FormatStrFormatter("%g"))
+    {"bars": _bars, "lines": _lines}[plot["kind"]](axes, plot["series"], theme)
+    axes.set_title(plot["title"], loc="left", fontsize=10, fontweight="bold")
+    axes.set_xlabel(plot["x"])
+    axes.set_ylabel(plot["y"])
+    axes.minorticks_off()
     axes.grid(axis="y", linewidth=0.6)
     axes.set_axisbelow(True)
     for side in ("top", "right"):
@@ -145,7 +149,7 @@ def _graph(plot: Mapping[str, Any], theme: Theme) -> Any:
         )
     for node, place in places.items():
         is_given, is_recursive = node in graph["given"], node in graph["recursive"]
-        color = theme.series[1] if is_recursive else theme.grid if is_given else theme.series[0]
+        color = theme.series[1] if is_recursive else theme.series[5] if is_given else theme.series[0]
         box = {
             "boxstyle": "round,pad=0.35",
             "facecolor": theme.background,

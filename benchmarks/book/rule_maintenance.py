@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
+
 import numpy as np
 from benchmarks import turbines
 from benchmarks.book.entry import (
@@ -162,14 +165,23 @@ def _bytes(pairs: Pairs) -> int:
     return pairs.keys.nbytes * (2 if pairs.has_by_object else 1)
 
 
+@cache
+def _changed(name: str, group: tuple[str, ...], scope: Scope) -> Case:
+    return rules.case(data(scope, name), turbines.RULE_SETS[name], group, name, scope.settings)
+
+
+def changed(scope: Scope, name: str) -> Iterator[tuple[tuple[str, ...], Case]]:
+    """Groups of rules, added and removed. Two entries show one measurement: additions and removals."""
+    for group in rules.GROUPS[name]:
+        scope.say(", ".join(group))
+        yield group, _changed(name, group, Scope(scope.settings, scope.full))
+
+
 def rule_changes(scope: Scope, what: int) -> Entry:
     """Figures 7 and 8: rules of rule set 2 added (0) or removed (1)."""
-    facts = data(scope, "RS2")
     rows: list[list[Cell]] = []
     measurements: list[Measurement] = []
-    for group in rules.GROUPS["RS2"]:
-        scope.say(", ".join(group))
-        found = rules.case(facts, turbines.RULE_SET_2, group, "RS2", scope.settings)
+    for group, found in changed(scope, "RS2"):
         measurements += [found.followed[what], found.scratch[what]]
         rows.append([", ".join(group), *_times(found, what)])
     gains = [_number(row[3]) for row in rows]
@@ -216,12 +228,10 @@ def _number(cell: Cell) -> float:
 
 def negation(scope: Scope, what: int) -> Entry:
     """Tables 2 and 3: rules of rule set 3 added (0) or removed (1)."""
-    facts = data(scope, "RS3")
     rows: list[list[Cell]] = []
     measurements: list[Measurement] = []
     verb = ("add", "remove")[what]
-    for (rule,) in rules.GROUPS["RS3"]:
-        found = rules.case(facts, turbines.RULE_SET_3, (rule,), "RS3", scope.settings)
+    for (rule,), found in changed(scope, "RS3"):
         measurements += [found.followed[what], found.scratch[what]]
         scratch, incremental = PUBLISHED_RS3[verb, rule]
         ours = _times(found, what)

@@ -58,7 +58,7 @@ def run(settings: Settings) -> Results:
     """Every case is closed and changed; large cases by semi-naive evaluation, too."""
     results = Results()
     for case, published in cases(settings):
-        _run_case(case, published, settings, results)
+        run_case(NAME, case, published, settings, results)
     if settings.corpus is None:
         results.notes.append(
             f"{NAME}: museums are closed under owl2rl, the rules of Claros-LE are in the corpus"
@@ -89,8 +89,10 @@ def claros_le(corpus: Path) -> Program:
     return over_triples((corpus / "programs" / "Claros_LE.dlog").read_text())
 
 
-def _run_case(case: Case, published: Published | None, settings: Settings, results: Results) -> None:
-    """Add the measurements, demands and notes of one case to the results."""
+def run_case(
+    workload: str, case: Case, published: Published | None, settings: Settings, results: Results
+) -> None:
+    """Add the measurements, demands and notes of one case to the results of a workload."""
     closed = case.facts.close(case.program).index
     tasks = [
         reason_task(case.facts, case.name, case.program),
@@ -105,9 +107,9 @@ def _run_case(case: Case, published: Published | None, settings: Settings, resul
     changes = drawn(case.facts.columns, few, settings.repeat + 1)
     track = Track(case.facts, case.program, changes)
     tasks += track.tasks(case.name, f"{few:,}")
-    measured = measure(NAME, tasks, settings.repeat)
+    measured = measure(workload, tasks, settings.repeat)
     results.measurements += measured
-    results.demands += closing_demands(NAME, case.name, measured, MOST_OVER_SORT, MOST_OVER_MATERIALISING)
+    results.demands += closing_demands(workload, case.name, measured, MOST_OVER_SORT, MOST_OVER_MATERIALISING)
     if published is None:
         results.notes.append(f"{case.name}: {growth:.2f} facts for each explicit fact.")
     else:
