@@ -105,6 +105,8 @@ def _section(paper: Paper, place: str, entry: Mapping[str, Any]) -> Iterator[str
             yield f"| {' | '.join(cells)} |"
     for note in entry["notes"]:
         yield f"\n{note}"
+    if entry["measured"]["small"]:
+        yield "\nThese are results of `--small`: tiny sizes, whose times mean little."
 
 
 def _picture(plot: Mapping[str, Any]) -> Iterator[str]:

