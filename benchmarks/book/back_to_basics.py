@@ -155,15 +155,8 @@ def figure_4(scope: Scope) -> Entry:
             if engine in found and engine != ENGINE:
                 rows.append([problem.name, engine, seconds(found[engine]), None, None, None])
         scope.say(f"{problem.name}: changes")
-        first = next(iter(problem.tables))
-        followed = follow(
-            problem.facts,
-            problem.program,
-            rows_with(problem.facts, [VOCABULARY + first]),
-            1,
-            problem.name,
-            scope.settings.repeat,
-        )
+        changing = rows_with(problem.facts, [VOCABULARY + next(iter(problem.tables))])
+        followed = follow(problem.facts, problem.program, changing, 1, problem.name, scope.settings.repeat)
         measurements += followed.measurements
         for engine, remove in followed.remove.items():
             add = followed.add.get(engine)
@@ -184,22 +177,15 @@ def figure_4(scope: Scope) -> Entry:
             " `null`. *textbook, naive* is given up after 12 s (a dash); the strategies below `corollary`"
             " follow the same changes. DuckDB has no mutual recursion in one query, and is left out of CSPA.",
         ],
-        plots=[
-            Plot(
-                "program-analyses",
-                "CSPA and CSDA: materialisation",
-                "bars",
-                [
-                    Series(engine, names, times)
-                    for engine, times in series.items()
-                    if any(time is not None for time in times)
-                ],
-                y="seconds",
-                log_y=True,
-            )
-        ],
+        plots=[_analyses_plot(names, series)],
         measurements=measurements,
     )
+
+
+def _analyses_plot(names: list[str], times: dict[str, list[float | None]]) -> Plot:
+    series = [Series(engine, names, ys) for engine, ys in times.items() if any(y is not None for y in ys)]
+    title = "CSPA and CSDA: materialisation"
+    return Plot("program-analyses", title, "bars", series, y="seconds", log_y=True)
 
 
 def _affordable(problem: Problem) -> tuple[str, ...]:
