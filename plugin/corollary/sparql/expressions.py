@@ -28,7 +28,7 @@ from corollary.expressions.operators import ExpressionError
 from corollary.expressions.regular_expressions import compiled
 from corollary.kernels.limits import check, reserve_text
 from corollary.kernels.sorted import Column, Mask, Rows
-from corollary.sparql.conditions import Conditions
+from corollary.sparql.column_conditions import Conditions
 from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
 from corollary.sparql.tuning import ROWS_DECODED_AT_ONCE
 

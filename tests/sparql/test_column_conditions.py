@@ -13,7 +13,7 @@ from rdflib import RDFS, XSD, BNode, Graph, Literal, URIRef
 from rdflib.term import Node
 from tests.strategies import examples
 
-from corollary.sparql import conditions
+from corollary.sparql import column_conditions as conditions
 from corollary.sparql.term_texts import TermTexts
 from corollary.store import CorollaryStore
 
