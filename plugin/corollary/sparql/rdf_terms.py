@@ -9,7 +9,7 @@ translated back to the same objects.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
@@ -74,11 +74,15 @@ class Terms(dict[int, Node]):
 
     def id_of(self, term: Node) -> int:
         """The id of a term; an unknown term gets a new id. Raises TypeError if ``term`` is no RDF term."""
-        text = _text(term)
-        term_id = self.dictionary.encode(text)
-        if not isinstance(term, URIRef | BNode):
-            self.setdefault(term_id, term)  # decoding then returns this object
-        return term_id
+        return self.ids_of((term,))[0]
+
+    def ids_of(self, terms: Sequence[Node]) -> list[int]:
+        """The ids of terms, as ``id_of`` gives them."""
+        ids = self.dictionary.encode_all(map(_text, terms))
+        for term_id, term in zip(ids, terms, strict=True):
+            if not isinstance(term, URIRef | BNode):
+                self.setdefault(term_id, term)  # decoding then returns this object
+        return ids
 
     def revive(self, formula: Callable[[Node], Graph]) -> None:
         """Restore the objects of N3 variables and formulas, after the dictionary was read from a folder."""

@@ -126,6 +126,11 @@ class TermDictionary:
         term_id = self.find(text)
         return alone(self._growing, self._enter, text, looked_through) if term_id is None else term_id
 
+    def encode_all(self, texts: Iterable[str]) -> list[int]:
+        """The ids of terms; see ``encode``."""
+        known = self._ids
+        return [known[text] if text in known else self.encode(text) for text in texts]
+
     def _tabled(self, text: str) -> int:
         """The number of terms in the table for the kind of this term; 0 without a table."""
         kind = kind_of_text(text)
