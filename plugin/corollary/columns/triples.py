@@ -119,6 +119,14 @@ class TripleIndex:
             return relation.has(subject, value) if value >= 0 else relation.has_subject(subject)
         return value < 0 or relation.has_object(value)
 
+    def few_terms(self, most: int) -> set[int] | None:
+        """The subjects and objects of all facts, also of virtual relations; None if there are more facts."""
+        relations = self._relations.values()
+        if sum([len(relation) for relation in relations]) > most:
+            return None
+        keys = [key for relation in relations for key in relation.pairs().keys.tolist()]
+        return {key >> 32 for key in keys} | {key & 0xFFFFFFFF for key in keys}
+
     def meets(self, predicates: Set[int], predicate: int, objects: Column | None) -> bool:
         """Whether there is a fact of some predicates, or of one more with some objects.
 

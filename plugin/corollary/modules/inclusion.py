@@ -285,7 +285,7 @@ class Inclusion(Module):
         """
         if not len(included):
             return
-        mirrors = _mirrors(included, facts)
+        mirrors = _mirrors(included, facts) if included.inverses.keys.size else {}
         for source in facts.all_predicates():
             relation = facts.relation(source)
             mirror = mirrors.get(source)

@@ -78,7 +78,7 @@ class Terms(dict[int, Node]):
 
     def ids_of(self, terms: Sequence[Node]) -> list[int]:
         """The ids of terms, as ``id_of`` gives them."""
-        ids = self.dictionary.encode_all(map(_text, terms))
+        ids = self.dictionary.encode_all([_text(term) for term in terms])
         for term_id, term in zip(ids, terms, strict=True):
             if not isinstance(term, URIRef | BNode):
                 self.setdefault(term_id, term)  # decoding then returns this object

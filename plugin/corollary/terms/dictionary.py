@@ -11,7 +11,7 @@ needs no conversion, and two terms are equal iff their texts are equal.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from threading import RLock
 from typing import Any
@@ -126,8 +126,8 @@ class TermDictionary:
         term_id = self.find(text)
         return alone(self._growing, self._enter, text, looked_through) if term_id is None else term_id
 
-    def encode_all(self, texts: Iterable[str]) -> list[int]:
-        """The ids of terms; see ``encode``."""
+    def encode_all(self, texts: Sequence[str]) -> list[int]:
+        """The ids of terms: see ``encode``."""
         known = self._ids
         return [known[text] if text in known else self.encode(text) for text in texts]
 
