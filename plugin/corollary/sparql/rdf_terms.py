@@ -24,6 +24,8 @@ EXPLICIT = URIRef("urn:x-corollary:explicit")
 INFERRED = URIRef("urn:x-corollary:inferred")
 """The virtual graphs with the explicit, or the inferred, facts of all graphs."""
 
+_NAMES = URIRef, BNode
+
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@(\S+)|\^\^<(.*)>)?', re.DOTALL)
 
 
@@ -74,14 +76,17 @@ class Terms(dict[int, Node]):
 
     def id_of(self, term: Node) -> int:
         """The id of a term; an unknown term gets a new id. Raises TypeError if ``term`` is no RDF term."""
-        return self.ids_of((term,))[0]
+        term_id = self.dictionary.encode(_text(term))
+        if not isinstance(term, _NAMES):
+            self.setdefault(term_id, term)  # decoding then returns this object
+        return term_id
 
     def ids_of(self, terms: Sequence[Node]) -> list[int]:
-        """The ids of terms, as ``id_of`` gives them."""
+        """The ids of terms, as ``id_of`` gives them, in less time."""
         ids = self.dictionary.encode_all([_text(term) for term in terms])
-        for term_id, term in zip(ids, terms, strict=True):
-            if not isinstance(term, URIRef | BNode):
-                self.setdefault(term_id, term)  # decoding then returns this object
+        for place, term in enumerate(terms):
+            if not isinstance(term, _NAMES):
+                self.setdefault(ids[place], term)
         return ids
 
     def revive(self, formula: Callable[[Node], Graph]) -> None:
