@@ -19,3 +19,7 @@ ROWS_PER_CHUNK = 1 << 20
 MIN_PAIRS_BY_DATA = 1 << 16
 """Pairs of items. A constraint with PAIR over lists with more pairs than this, and than there are facts, is
 joined from item to item by data. Joining the pairs takes 0.1 µs for each."""
+
+MAX_FACTS_ROUTED = 8
+"""New facts of a predicate whose objects are compared with those that modules read, in 1 µs for each module.
+More facts go to all modules that read the predicate."""
