@@ -96,6 +96,8 @@ def drawn(plot: Mapping[str, Any], theme: Theme) -> Any:
 
 
 def _lines(axes: Any, series: list[Mapping[str, Any]], theme: Theme) -> None:
+    from matplotlib.ticker import StrMethodFormatter
+
     for number, line in enumerate(series):
         color = theme.series[number % len(theme.series)]
         ys = [float("nan") if y is None else y for y in line["ys"]]
@@ -107,6 +109,8 @@ def _lines(axes: Any, series: list[Mapping[str, Any]], theme: Theme) -> None:
             markersize=4,
             linewidth=1.4,
         )
+    if not isinstance(series[0]["xs"][0], str):
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     if axes.get_yscale() != "log":
         axes.set_ylim(bottom=0)
 
@@ -120,9 +124,7 @@ def _bars(axes: Any, series: list[Mapping[str, Any]], theme: Theme) -> None:
         color = theme.series[number % len(theme.series)]
         axes.bar([p for p, _ in known], [y for _, y in known], 0.92 * width, color=color, label=bars["label"])
     is_long = sum(len(name) for name in names) > 60
-    axes.set_xticks(
-        range(len(names)), names, rotation=35 if is_long else 0, ha="right" if is_long else "center"
-    )
+    axes.set_xticks(range(len(names)), names, rotation=90 if is_long else 0)
 
 
 def _graph(plot: Mapping[str, Any], theme: Theme) -> Any:
