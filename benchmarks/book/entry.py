@@ -66,8 +66,10 @@ class Entry:
     measurements: Sequence[Measurement] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """All fields; of a measurement its key, and the seconds of all runs."""
-        fields: dict[str, Any] = asdict(self) | {"measurements": [_brief(m) for m in self.measurements]}
+        """All fields; of a measurement its key, and the seconds of all runs. Numbers are rounded."""
+        rows = [[_rounded(c) if isinstance(c, float) else c for c in row] for row in self.rows]
+        briefs = [_brief(m) for m in self.measurements]
+        fields: dict[str, Any] = asdict(self) | {"rows": rows, "measurements": briefs}
         return fields
 
 

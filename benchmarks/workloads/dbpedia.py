@@ -104,4 +104,5 @@ def vocabulary(program: Program) -> tuple[list[str], list[str]]:
 
 def by_popularity(count: int, number: int, random: np.random.Generator) -> NDArray[np.int64]:
     """``number`` ranks below ``count``, log-uniform: rank n has a share of about 1 / n."""
-    return np.minimum(np.exp(random.random(number) * np.log(count + 1)) - 1, count - 1).astype(np.int64)
+    ranks: NDArray[np.int64] = (np.exp(random.random(number) * np.log(count + 1)) - 1).astype(np.int64)
+    return np.minimum(ranks, count - 1)

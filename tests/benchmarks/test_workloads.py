@@ -69,7 +69,7 @@ def test_one_command_runs_workloads_and_writes_json(tmp_path: Path) -> None:
         *("transitive", "hierarchy", "lists", "real", "queries"),
         *(
             pytest.param(name, marks=pytest.mark.slow)
-            for name in ("first-use", "store", "explain", "bulk", "literature")
+            for name in ("first-use", "store", "explain", "bulk", "literature", "dbpedia")
         ),
     ],
 )
