@@ -124,7 +124,8 @@ def _bars(axes: Any, series: list[Mapping[str, Any]], theme: Theme) -> None:
         color = theme.series[number % len(theme.series)]
         axes.bar([p for p, _ in known], [y for _, y in known], 0.92 * width, color=color, label=bars["label"])
     is_long = sum(len(name) for name in names) > 60
-    axes.set_xticks(range(len(names)), names, rotation=90 if is_long else 0)
+    shown = names if is_long else [name.replace(", ", ",\n") for name in names]
+    axes.set_xticks(range(len(names)), shown, rotation=90 if is_long else 0)
 
 
 def _graph(plot: Mapping[str, Any], theme: Theme) -> Any:
