@@ -34,6 +34,7 @@ from corollary.program.compile import CompiledRule, Tables, is_virtual
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.dependencies import live_edges, row_of
 from corollary.program.edges import Edge
+from corollary.program.recursion import ordering_edges
 from corollary.program.stratify import Strata, cycle_texts, negative_cycles, verb
 from corollary.terms.dictionary import TermDictionary
 
@@ -80,7 +81,7 @@ def suspended_rules(
     """The rules that ``strata`` suspends, with their cycles over these facts."""
     if not strata.suspended:
         return ()
-    cycles = negative_cycles(live_edges(compiled, facts, tables))
+    cycles = negative_cycles(ordering_edges(live_edges(compiled, facts, tables)))
     found = []
     for rule in compiled.rules:
         if rule.number in strata.suspended:
