@@ -169,8 +169,8 @@ class LeastValues(Module):
             for term in distinct(terms).tolist():
                 if self.numbers.rank_of(term, is_step=is_step) == rank:
                     row = int(np.flatnonzero(terms == term)[0])
-                    edge = int(edges.sources[row]), int(edges.groups[row]), term
-                    self._witness = edge if is_step else (int(seeds[row]),)
+                    ends = (edges.sources, edges.groups, edges.steps) if is_step else (seeds,)
+                    self._witness = tuple(int(column[row]) for column in ends)
                     return
 
     # From nothing

@@ -1,0 +1,185 @@
+"""Aggregates in recursion: least values from nothing and through histories, compared with Bellman and Ford."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tests.engine import Fact, facts_of, run
+from tests.maintain.histories import History, assert_exact, follow, histories
+from tests.oracles import least_values, naive
+from tests.strategies import EXAMPLE, sets_of, thorough
+
+from corollary.columns import relation
+from corollary.kernels.limits import LimitExceeded
+from corollary.language import IRI, RDF_TYPE, XSD, Constant, Literal, Program, Rule, parse_program
+from corollary.maintain import AUTOMATIC
+from corollary.modules import least_values as following
+from corollary.modules import recursive_aggregate
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_limits() -> Iterator[None]:
+    """Let small relations keep an overlay, and small changes be followed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(relation, "MIN_BASE_PER_OVERLAY", 1)
+        yield
+
+
+PREFIX = f"PREFIX : <{EXAMPLE}>\n"
+
+
+def named(name: str) -> IRI:
+    return IRI(EXAMPLE + name)
+
+
+def number(text: str, datatype: str = "integer") -> Literal:
+    return Literal(text, XSD + datatype)
+
+
+SHORTEST = """[?y, :distance, ?d] :- AGGREGATE(
+    [?e, :from, ?x], [?e, :to, ?y], [?e, :length, ?w], [?x, :distance, ?v] ON ?y BIND min(?v + ?w) AS ?d) ."""
+WIDEST = """[?y, :rank, ?d] :- AGGREGATE(
+    [?x, :next, ?y], [?x, :rank, ?v] ON ?y BIND max(?v) AS ?d) ."""
+HOPS = """[?y, :cost, ?d] :- AGGREGATE(
+    [?x, :next, ?y], [?x, :cost, ?v], BIND(?v + 1 AS ?s) ON ?y BIND min(?s) AS ?d) ."""
+LOWER = (
+    "[?x, :distance, 0] :- :Source[?x] .",
+    "[?x, :distance, ?v] :- [?x, :start, ?v] .",
+    "[?x, :next, ?y] :- [?e, :from, ?x], [?e, :to, ?y], NOT :Closed[?e] .",
+    "[?x, :rank, ?n] :- AGGREGATE([?x, :next, ?y] ON ?x BIND count(?y) AS ?n) .",
+)
+BETWEEN = ("[?x, :cost, ?d] :- [?x, :distance, ?d], NOT :Closed[?x] .",)
+"""Seeds of the third aggregate."""
+
+UPPER = (
+    ":Near[?x] :- [?x, :cost, ?d], FILTER(?d < 3) .",
+    "[?x, :far, ?y] :- [?x, :distance, ?d], [?y, :rank, ?r], NOT [?y, :cost, ?d] .",
+    "[?n, :reached, ?d] :- AGGREGATE([?x, :distance, ?d] ON ?d BIND count(?x) AS ?n) .",
+)
+
+
+def parsed(*rules: str) -> Program:
+    return parse_program(PREFIX + "\n".join(rules))
+
+
+STAGES = (LOWER, SHORTEST, WIDEST, BETWEEN, HOPS, UPPER)
+"""In the order of evaluation: rules for the naive evaluator, or one recursive aggregate."""
+
+ALL = parsed(*LOWER, SHORTEST, WIDEST, *BETWEEN, HOPS, *UPPER).rules
+WITHOUT_DOUBLES = UPPER[0]
+"""The naive evaluator compares no doubles."""
+
+ORIGIN = {
+    rule: stage
+    for stage, texts in enumerate(STAGES)
+    for rule in parsed(*((texts,) if isinstance(texts, str) else texts))
+}
+
+
+def program_over(numbers: tuple[Constant, ...]) -> Program:
+    """All rules that may be compared with the naive evaluator over such numbers."""
+    rules = parsed(WITHOUT_DOUBLES).rules
+    return Program(tuple(rule for rule in ALL if numbers is INTEGERS or rule not in rules))
+
+
+def objects(facts: set[Fact], predicate: str) -> dict[Constant, list[Constant]]:
+    found: dict[Constant, list[Constant]] = {}
+    for s, p, o in facts:
+        if p == named(predicate):
+            found.setdefault(s, []).append(o)
+    return found
+
+
+def edges_of(facts: set[Fact], stage: int) -> list[tuple[Constant, Constant, Constant]]:
+    """The edges of the recursive aggregate of a stage."""
+    if STAGES[stage] == SHORTEST:
+        sources, targets, lengths = (objects(facts, name) for name in ("from", "to", "length"))
+        return [
+            edge for e in sources for edge in product(sources[e], targets.get(e, ()), lengths.get(e, ()))
+        ]
+    step = number("0" if STAGES[stage] == WIDEST else "1")
+    return [(x, y, step) for x, found in objects(facts, "next").items() for y in found]
+
+
+def expected(facts: frozenset[Fact], program: Program) -> set[Fact]:
+    """What holds, stage by stage."""
+    known = set(facts)
+    for stage, texts in enumerate(STAGES):
+        rules = [rule for rule in program if ORIGIN[rule] == stage]
+        if not isinstance(texts, str):
+            known = naive.closure(known, Program(tuple(rules)))[0]
+        elif rules:
+            predicate = rules[0].heads[0].predicate
+            assert isinstance(predicate, IRI)
+            is_max = texts == WIDEST
+            known |= least_values.derived(known, predicate, edges_of(known, stage), is_max=is_max)
+    return known
+
+
+NODES = tuple(map(named, "abcde"))
+EDGES = tuple(named(f"e{n}") for n in range(8))
+INTEGERS = tuple(number(str(n)) for n in (0, 0, 1, 1, 2, 3, 7))
+MIXED = (
+    *INTEGERS,
+    number("01"),
+    number("0.5", "decimal"),
+    number("1.0", "decimal"),
+    number("2.5E0", "double"),
+    number("0.1E0", "double"),
+    number("1", "float"),
+    number("NaN", "double"),
+    number("INF", "double"),
+    number("-INF", "float"),
+    Literal("one"),
+    number("true", "boolean"),
+    named("a"),
+)
+
+
+def triples(subjects: tuple[IRI, ...], predicate: str, values: tuple[Constant, ...]) -> st.SearchStrategy[Fact]:
+    return st.tuples(st.sampled_from(subjects), st.just(named(predicate)), st.sampled_from(values))
+
+
+def networks(numbers: tuple[Constant, ...]) -> st.SearchStrategy[frozenset[Fact]]:
+    """Edges, with one or more ends and lengths each, and seeds."""
+    ends = st.one_of(
+        triples(EDGES, "from", NODES), triples(EDGES, "to", NODES), triples(EDGES, "length", numbers)
+    )
+    whole = st.tuples(
+        st.sampled_from(EDGES), st.sampled_from(NODES), st.sampled_from(NODES), st.sampled_from(numbers)
+    ).map(lambda e: [(e[0], named("from"), e[1]), (e[0], named("to"), e[2]), (e[0], named("length"), e[3])])
+    seeds = st.one_of(
+        triples(NODES, "distance", numbers),
+        triples(NODES, "start", numbers),
+        triples(NODES, "next", NODES),
+        triples(NODES, "rank", numbers),
+        st.tuples(st.sampled_from(NODES), st.just(RDF_TYPE), st.just(named("Source"))),
+        st.tuples(st.sampled_from((*EDGES, *NODES)), st.just(RDF_TYPE), st.just(named("Closed"))),
+    )
+    lists = st.lists(whole, max_size=8)
+    return st.tuples(lists, sets_of(seeds, 8), st.frozensets(ends, max_size=4)).map(
+        lambda parts: frozenset(fact for edge in parts[0] for fact in edge) | parts[1] | parts[2]
+    )
+
+
+@pytest.mark.parametrize("numbers", [INTEGERS, MIXED], ids=["integers", "mixed"])
+@thorough(150)
+@given(data=st.data())
+def test_least_values_from_nothing(numbers: tuple[Constant, ...], data: st.DataObject) -> None:
+    facts, program = data.draw(networks(numbers)), program_over(numbers)
+    result = run(facts, program)
+    assert facts_of(result.index.columns(legal=False), result.dictionary) == expected(facts, program)
+    assert not result.suspended
+
+
+@pytest.mark.parametrize("numbers", [INTEGERS, MIXED], ids=["integers", "mixed"])
+@thorough(120)
+@given(data=st.data())
+def test_facts_come_and_go(numbers: tuple[Constant, ...], data: st.DataObject) -> None:
+    history = data.draw(histories(networks(numbers)))
+    program = program_over(numbers)
+    assert_exact(history, program, wanted=[expected(facts, program) for facts in history])
