@@ -183,3 +183,80 @@ def test_facts_come_and_go(numbers: tuple[Constant, ...], data: st.DataObject) -
     history = data.draw(histories(networks(numbers)))
     program = program_over(numbers)
     assert_exact(history, program, wanted=[expected(facts, program) for facts in history])
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> tuple[History, list[Program]]:
+    """Facts change a little; of all rules but a few, one or two go and come at a time."""
+    history = draw(histories(networks(INTEGERS)))
+    numbers = st.sampled_from(range(len(ALL)))
+    lacking = draw(st.frozensets(numbers, max_size=len(ALL) // 2))
+    programs = []
+    for _ in history:
+        programs.append(Program(tuple(rule for i, rule in enumerate(ALL) if i not in lacking)))
+        lacking ^= draw(st.frozensets(numbers, max_size=2))
+    return history, programs
+
+
+@thorough(100)
+@given(changes())
+def test_rules_come_and_go(both: tuple[History, list[Program]]) -> None:
+    history, programs = both
+    states = zip(history, programs, strict=True)
+    assert_exact(history, programs, wanted=[expected(facts, program) for facts, program in states])
+
+
+@thorough(60)
+@given(histories(networks(MIXED)), st.integers(0, 12))
+def test_a_change_may_give_up_at_any_edge(history: History, most: int) -> None:
+    program = program_over(MIXED)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(following, "MIN_EDGES_FOLLOWED", most)
+        assert_exact(history, program, wanted=[expected(facts, program) for facts in history])
+
+
+FALLING = (*INTEGERS, number("-1"), number("-3"), number("-0.5", "decimal"))
+
+
+def forward(facts: frozenset[Fact]) -> frozenset[Fact]:
+    """Without the edges that lead back: no cycles are left."""
+    places = {node: place for place, node in enumerate(NODES)}
+    starts, ends = objects(set(facts), "from"), objects(set(facts), "to")
+    back = {
+        e for e in starts for x, y in product(starts[e], ends.get(e, ())) if places[x] >= places[y]
+    }
+    return frozenset(fact for fact in facts if fact[0] not in back)
+
+
+@thorough(100)
+@given(networks(FALLING))
+def test_values_that_fall_without_end(facts: frozenset[Fact]) -> None:
+    program = parsed(SHORTEST, *LOWER[:2])
+    known = naive.closure(facts, parsed(*LOWER[:2]))[0]
+    try:
+        wanted = known | least_values.derived(known, named("distance"), edges_of(known, 1))
+    except least_values.Endless:
+        with pytest.raises(LimitExceeded, match="fall without end.*:distance|fall without end.*distance") as caught:
+            run(facts, program)
+        assert caught.value.limit == "terms"
+    else:
+        result = run(facts, program)
+        assert facts_of(result.index.columns(), result.dictionary) == naive.visible(wanted)
+
+
+@thorough(80)
+@given(histories(networks(FALLING).map(forward)))
+def test_negative_steps_through_histories(history: History) -> None:
+    program = program_over(FALLING)
+    history = [forward(facts) for facts in history]
+    assert_exact(history, program, wanted=[expected(facts, program) for facts in history])
+
+
+HUGE = (number("0"), number("1"), number(str(2**53)), number(str(10**30)), number("0." + "1" * 40, "decimal"))
+
+
+@thorough(60)
+@given(histories(networks(HUGE)))
+def test_numbers_beyond_floats(history: History) -> None:
+    program = program_over(HUGE)
+    assert_exact(history, program, wanted=[expected(facts, program) for facts in history])

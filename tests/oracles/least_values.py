@@ -7,7 +7,7 @@ matched is not tested here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import inf, isfinite, isnan
 
@@ -43,7 +43,8 @@ def write(rank: int, value: Value) -> Literal:
     exact = Fraction(value)
     if rank == 0:
         return literal_of(Number(Rank.INTEGER, int(exact)))
-    return literal_of(Number(Rank.DECIMAL, Decimal(exact.numerator) / Decimal(exact.denominator)))
+    with localcontext(prec=200):
+        return literal_of(Number(Rank.DECIMAL, Decimal(exact.numerator) / Decimal(exact.denominator)))
 
 
 def derived(

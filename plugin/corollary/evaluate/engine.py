@@ -340,7 +340,8 @@ class Engine:
             {rule.number for module in (plain, *recursive) for rule in module.rules}
             for plain, recursive in zip(self.strata, self.recursive, strict=True)
         ]
-        if present == list(map(set, strata.rules)):
+        is_served = all(module.rules for recursive in self.recursive for module in recursive)
+        if is_served and present == list(map(set, strata.rules)):
             return
         by_number = {rule.number: rule for rule in self.compiled.rules}
         started = {rule.number for module in self.strata for rule in module.rules} - {
