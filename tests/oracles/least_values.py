@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from math import inf, isfinite, isnan
+from math import inf, isfinite
 
 from corollary.expressions.operators import Number, Rank, literal_of
 from corollary.language.model import IRI, XSD, Constant, Literal
@@ -57,11 +57,18 @@ def derived(
 ) -> set[Fact]:
     """The derived facts, from all facts of the predicate as seeds, and edges (source, group, step)."""
     worst = -inf if is_max else inf
-    seeds = [(s, number) for s, p, o in facts if p == predicate and (number := read(o)) is not None]
-    seeds = [(s, (rank, v)) for s, (rank, v) in seeds if not (isnan(v) if rank == 2 else False) and v != worst]
-    steps = [(x, y, number) for x, y, w in edges if (number := read(w)) is not None]
-    steps = [(x, y, (rank, w)) for x, y, (rank, w) in steps if rank < 2 or isfinite(w)]
-    rank = max((number[0] for *_, number in (*seeds, *steps)), default=0)
+    seeds = [
+        (s, number)
+        for s, p, o in facts
+        if p == predicate and (number := read(o)) is not None and number[1] == number[1] != worst
+    ]
+    steps = [
+        (x, y, number)
+        for x, y, w in edges
+        if (number := read(w)) is not None and (number[0] < 2 or isfinite(number[1]))
+    ]
+    ranks = [number[0] for _, number in seeds] + [number[0] for _, _, number in steps]
+    rank = max(ranks, default=0)
 
     def common(value: Value) -> Value:
         return float(value) if rank == 2 else value
@@ -84,6 +91,8 @@ def derived(
                     values[y], changed = total, True
         if not changed:
             return {
-                (node, predicate, write(rank, value)) for node, value in values.items() if best.get(node) != value
+                (node, predicate, write(rank, value))
+                for node, value in values.items()
+                if best.get(node) != value
             }
     raise Endless

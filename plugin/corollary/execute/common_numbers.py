@@ -20,6 +20,7 @@ from corollary.expressions.operators import (
     Number,
     Rank,
     Real,
+    add,
     find_number,
     literal_of,
     negate,
@@ -68,9 +69,17 @@ class CommonNumbers:
             self._steps[term] = self._promoted(term, is_step=True, turns=self._turns_step)
         return self._steps[term]
 
-    def steps(self, terms: Iterable[int]) -> list[Real | None]:
-        """The steps of some terms."""
-        return list(map(self.step, terms))
+    def within_rank(self, term: int, *, is_step: bool) -> bool:
+        """Whether a term takes part, and needs no higher rank."""
+        rank = self.rank_of(term, is_step=is_step)
+        return rank is not None and rank <= self.rank
+
+    def sum(self, value: int, step: int) -> Real | None:
+        """The key of the sum of two terms; None if one takes no part or needs a higher rank."""
+        if not (self.within_rank(value, is_step=False) and self.within_rank(step, is_step=True)):
+            return None
+        key, further = self.key(value), self.step(step)
+        return None if key is None or further is None else add(key, further)
 
     def term(self, key: Real) -> int:
         """The id of the canonical literal of a key's number. A computed zero has no sign."""

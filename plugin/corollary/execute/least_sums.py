@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from corollary.closure.strong_components import compressed
-from corollary.columns.pairs import distinct
+from corollary.columns.pairs import numbered
 from corollary.expressions.operators import Real, add
 from corollary.kernels.compiled import go_on
 from corollary.kernels.least_sums import Lengths, Nodes, relax, settle
 from corollary.kernels.limits import check, reserve
-from corollary.kernels.sorted import Column, Rows
+from corollary.kernels.sorted import Column
 
 
 class EndlessDescent(Exception):
@@ -32,23 +32,18 @@ def least_sums(
     Precondition: steps are finite. Raises ``EndlessDescent`` after more rounds than there are nodes.
     """
     reserve(64 * sources.size)
-    nodes = distinct(np.concatenate((sources, targets, seeded)))
-    starts, ends, at = (np.searchsorted(nodes, column) for column in (sources, targets, seeded))
-    offsets, order = _rows(nodes.size, starts)
+    nodes, places = numbered(np.concatenate((sources, targets, seeded)))
+    starts, ends, at = np.split(places, (sources.size, 2 * sources.size))
+    offsets, order = compressed(nodes.size, starts, np.arange(starts.size))
     best = np.full(nodes.size, np.inf)
     np.minimum.at(best, at, seeds)
     values = best.copy()
-    graph = offsets, ends[order].astype(np.int64), steps[order]
+    graph = offsets, ends[order], steps[order]
     if not steps.size or steps.min() >= 0:
         settle(go_on(), *graph, values)
     else:
         _relax_all(*graph, values)
     return nodes, values, best
-
-
-def _rows(size: int, sources: Rows) -> tuple[Nodes, Rows]:
-    """Offsets of compressed sparse rows, and the order of the edges."""
-    return compressed(size, sources, np.arange(sources.size))
 
 
 def _relax_all(offsets: Nodes, targets: Nodes, steps: Lengths, values: Lengths) -> None:

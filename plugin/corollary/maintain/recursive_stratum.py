@@ -36,9 +36,8 @@ class LeastValuesChange:
         candidates = work.dequeue_candidates(self._layer)
         own = candidates.only(lambda p: p == predicate)
         work.enqueue_candidates(candidates - own, self._layer)
-        with work.report.timed(work.layers.name(self._layer), self._module.name) as line:
+        with work.report.timed(work.layers.name(self._layer), self._module.name):
             lost, self._gained = self._changed(own.keys(predicate))
-            line.inserted += int(self._gained.size)
         work.enqueue_candidates(Delta({predicate: lost}), self._layer)
 
     def insert(self) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from corollary.columns import Candidates, Pairs, TripleIndex
-from corollary.columns.pairs import NO_KEYS, distinct, firsts, pack, seconds, sort_keys
+from corollary.columns.pairs import NO_KEYS, distinct, firsts, numbered, pack, seconds, sort_keys
 from corollary.execute.batches import Batch, concatenate, join
 from corollary.execute.common_numbers import CommonNumbers, fractional_digits, scaled
 from corollary.execute.context import ExecutionContext
@@ -243,11 +243,10 @@ class Mapped:
 
 def _mapped(terms: Column, key_of: Callable[[int], Real | None]) -> tuple[list[Real], Mapped]:
     """The keys of the distinct terms that have one, and which row has which."""
-    ids = distinct(terms)
+    ids, places = numbered(terms)
     given = [key_of(term) for term in ids.tolist()]
     keys = [key for key in given if key is not None]
     number = np.cumsum([key is not None for key in given], dtype=np.int64) - 1
-    places = np.searchsorted(ids, terms).astype(np.int64)
     if len(keys) == len(given):
         return keys, Mapped(np.arange(terms.size), places)
     rows = np.flatnonzero(np.array([key is not None for key in given], np.bool_)[places])

@@ -51,9 +51,17 @@ def recursive_aggregate(rule: CompiledRule) -> RecursiveAggregate | None:
 
 
 def objection(rule: CompiledRule) -> str:
-    """Why a rule that aggregates over its own predicate has no least fixpoint here; "" for other rules."""
+    """Why a rule that aggregates over its own predicate, and is on a negative cycle, is refused.
+
+    "" for other rules.
+    """
     found = _recognised(rule) if reads_itself(rule) else ""
-    return found if isinstance(found, str) else ""
+    if isinstance(found, str):
+        return found
+    return (
+        "other rules that derive its predicate, and its other atoms, may not depend on its conclusions; "
+        "two such rules for one predicate become one, over a predicate for all their edges"
+    )
 
 
 def reads_itself(rule: CompiledRule) -> bool:
