@@ -33,6 +33,7 @@ from benchmarks.workloads import (
     lubm,
     maintenance,
     modular,
+    paths,
     queries,
     real,
     rules,
@@ -47,6 +48,7 @@ WORKLOADS: dict[str, ModuleType] = {
     for module in (
         lubm,
         transitive,
+        paths,
         hierarchy,
         lists,
         real,
