@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import product
+from collections.abc import Callable, Iterator
+from itertools import count, product
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rdflib import Graph, URIRef
+from rdflib.util import from_n3
 from tests.engine import Fact, facts_of, run
 from tests.maintain.histories import History, assert_exact, histories
 from tests.oracles import least_values, naive
@@ -15,8 +18,10 @@ from tests.strategies import EXAMPLE, sets_of, thorough
 
 from corollary.columns import relation
 from corollary.kernels.limits import LimitExceeded
-from corollary.language import IRI, RDF_TYPE, XSD, Constant, Literal, Program, parse_program
+from corollary.language import IRI, RDF_TYPE, XSD, Constant, Literal, Program, constant_text, parse_program
 from corollary.modules import least_values as following
+from corollary.modules import recursive_aggregate
+from corollary.store import CorollaryStore
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -262,3 +267,131 @@ HUGE: tuple[Constant, ...] = (
 def test_numbers_beyond_floats(history: History) -> None:
     program = program_over(HUGE)
     assert_exact(history, program, wanted=[expected(facts, program) for facts in history])
+
+
+def roads(*edges: tuple[str, str, str]) -> set[Fact]:
+    """Edges between nodes, with their lengths."""
+    return {
+        (named(f"{x}{y}{w}"), named(name), term)
+        for x, y, w in edges
+        for name, term in (("from", named(x)), ("to", named(y)), ("length", number(w)))
+    }
+
+
+START: Fact = (named("a"), RDF_TYPE, named("Source"))
+ROUND = roads(("a", "b", "0"), ("b", "c", "0"), ("c", "b", "0"), ("c", "a", "0"), ("c", "c", "0"))
+DIAMOND = roads(("a", "b", "1"), ("a", "c", "1"), ("b", "d", "1"), ("c", "d", "1"), ("d", "e", "1"))
+LOOSE = roads(("x", "y", "1"), ("y", "x", "0"))
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        pytest.param([{START}, set(), {START}], id="a seed goes, and a cycle of length 0 has no other"),
+        pytest.param([{START} | ROUND, ROUND, ROUND | {START}], id="a cycle of length 0 supports nothing"),
+        pytest.param(
+            [{START} | ROUND, {START} | ROUND - roads(("a", "b", "0")), {START} | ROUND],
+            id="cut from its seed",
+        ),
+        pytest.param(
+            [
+                {START} | DIAMOND,
+                {START} | DIAMOND - roads(("a", "b", "1")),
+                {START} | DIAMOND - roads(("a", "b", "1"), ("c", "d", "1")),
+                {START} | DIAMOND,
+            ],
+            id="equal by two paths",
+        ),
+        pytest.param([{START} | LOOSE, {START} | LOOSE | roads(("a", "x", "2")), LOOSE], id="an island"),
+        pytest.param(
+            [
+                {START, (named("b"), named("distance"), number("1"))} | DIAMOND,
+                {START} | DIAMOND,
+                {START, (named("b"), named("distance"), number("01"))} | DIAMOND,
+                {START, (named("b"), named("distance"), number("0"))} | DIAMOND,
+                {(named("b"), named("distance"), number("1"))} | DIAMOND,
+            ],
+            id="explicit and derived",
+        ),
+        pytest.param(
+            [
+                {START} | DIAMOND,
+                {START} | DIAMOND | {(named("ab1"), named("length"), number("0.5", "double"))},
+                {START} | DIAMOND,
+                {START} | DIAMOND | {(named("ab1"), named("length"), number("NaN", "double"))},
+            ],
+            id="a double comes and goes",
+        ),
+    ],
+)
+def test_cases(steps: list[set[Fact]]) -> None:
+    program = parsed(SHORTEST, *LOWER[:2])
+    history = [frozenset(facts) for facts in steps]
+    for again in (history, history[::-1]):
+        assert_exact(again, program, wanted=[expected(facts, program) for facts in again])
+
+
+def test_the_rule_goes_and_comes_back() -> None:
+    whole, without = parsed(SHORTEST, *LOWER[:2]), parsed(*LOWER[:2])
+    facts = frozenset({START} | DIAMOND)
+    programs = [whole, without, whole, parsed(SHORTEST), whole]
+    assert_exact([facts] * 5, programs, wanted=[expected(facts, program) for program in programs])
+
+
+def from_constant(term: Constant) -> Any:
+    """The term in rdflib."""
+    return from_n3(constant_text(term))
+
+
+def test_a_read_ends_at_a_negative_cycle_and_goes_on_without() -> None:
+    graph = Graph(CorollaryStore(rules=parsed(SHORTEST, *LOWER[:2])))
+    distance, length = URIRef(EXAMPLE + "distance"), URIRef(EXAMPLE + "length")
+    for fact in {START} | DIAMOND | roads(("d", "b", "-2")):
+        graph.add(tuple(map(from_constant, fact)))
+    for _ in range(2):
+        with pytest.raises(LimitExceeded, match="fall without end along a cycle"):
+            len(graph)
+    wrong = URIRef(EXAMPLE + "db-2")
+    graph.set((wrong, length, from_constant(number("-1"))))
+    assert graph.value(URIRef(EXAMPLE + "e"), distance) == from_constant(number("3"))
+    graph.set((wrong, length, from_constant(number("-3"))))
+    with pytest.raises(LimitExceeded, match="fall without end along a cycle"):
+        len(graph)
+    graph.remove((wrong, length, None))
+    assert graph.value(URIRef(EXAMPLE + "e"), distance) == from_constant(number("3"))
+
+
+def test_an_interrupted_change_is_followed_again() -> None:
+    graph = Graph(CorollaryStore(rules=parsed(SHORTEST, *LOWER[:2])))
+    for fact in {START} | DIAMOND:
+        graph.add(tuple(map(from_constant, fact)))
+    assert len(graph) == 21
+    interruptions = 0
+    for place in range(1, 40):
+        graph.remove((URIRef(EXAMPLE + ("ab1" if place % 2 else "ac1")), None, None))
+        with pytest.MonkeyPatch.context() as patch:
+            interrupt_at(place % 8, patch)
+            try:
+                len(graph)
+            except KeyboardInterrupt:
+                interruptions += 1
+        d = graph.value(URIRef(EXAMPLE + "d"), URIRef(EXAMPLE + "distance"))
+        assert d == from_constant(number("2"))
+        for fact in DIAMOND:
+            graph.add(tuple(map(from_constant, fact)))
+        assert len(graph) == 21
+    assert interruptions > 20
+
+
+def interrupt_at(place: int, patch: pytest.MonkeyPatch) -> None:
+    """Raise KeyboardInterrupt at the given call of ``LeastValues.edges``, or of its changes."""
+    calls = count(1)
+    for owner, name in ((recursive_aggregate.LeastValues, "edges"), (following.ValueChange, "_look_up")):
+        real = getattr(owner, name)
+
+        def interrupted(*args: Any, real: Callable[..., Any] = real) -> Any:
+            if next(calls) == place:
+                raise KeyboardInterrupt
+            return real(*args)
+
+        patch.setattr(owner, name, interrupted)

@@ -55,8 +55,8 @@ class Module(Protocol):
     facts and, except for ``rederive``, facts that the caller did not ask about. No method changes its
     arguments. ``add``, ``overdelete``, ``commit_deletions`` and the methods about rules change the module.
 
-    Only semi-naive evaluation handles negation and aggregates, one stratum at a time: the paper's datasets
-    for negated atoms and its function Diff (definition 5) are ``SemiNaive.deleted_by_negation``,
+    Only ``SemiNaive`` and ``LeastValues`` handle negation and aggregates, one stratum at a time: the paper's
+    datasets for negated atoms and its function Diff (definition 5) are ``SemiNaive.deleted_by_negation``,
     ``inserted_by_negation`` and ``grouped``.
 
     To add a module: a class with these members in a file of its own, and a line in ``modules.registry``.
