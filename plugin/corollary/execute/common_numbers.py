@@ -21,12 +21,12 @@ from corollary.expressions.operators import (
     Rank,
     Real,
     add,
-    find_number,
     literal_of,
     negate,
+    number_of,
     promote,
 )
-from corollary.language import constant_text, parse_constant
+from corollary.language import constant_text
 from corollary.terms.dictionary import TermDictionary
 
 
@@ -93,7 +93,8 @@ class CommonNumbers:
 
     def _number(self, term: int) -> Number | None:
         if term not in self._numbers:
-            self._numbers[term] = find_number(parse_constant(self._dictionary.decode(term)))
+            lexical, _, datatype = self._dictionary.decode(term).rpartition('"^^<')
+            self._numbers[term] = number_of(lexical[1:], datatype[:-1])  # no number needs an escape
         return self._numbers[term]
 
     def _takes_part(self, value: Real, *, is_step: bool) -> bool:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from corollary.language import XSD, Bind, Call, Expression, Literal, Variable, variables
+from corollary.language import RDF_TYPE, XSD, Bind, Call, Expression, Literal, Variable, variables
 from corollary.program.compile import Atom, CompiledRule, Condition, Grouping, is_virtual
 from corollary.program.edges import SEEDS, Edge
 
@@ -65,8 +65,13 @@ def objection(rule: CompiledRule) -> str:
 
 
 def reads_itself(rule: CompiledRule) -> bool:
-    """Whether an aggregate reads a predicate that the rule derives."""
-    return any(atom.p in rule.derives for grouping in rule.groupings for atom in grouping.atoms)
+    """Whether an aggregate has an atom with the predicate of a head that may match what the head derives."""
+    inside = [atom for grouping in rule.groupings for atom in grouping.atoms]
+    return any(
+        atom.p == head.p and (atom.o == head.o or min(atom.o, head.o) < 0)
+        for atom in inside
+        for head in rule.heads
+    )
 
 
 def _recognised(rule: CompiledRule) -> RecursiveAggregate | str:
@@ -82,8 +87,8 @@ def _recognised(rule: CompiledRule) -> RecursiveAggregate | str:
     if rule.atoms or rule.conditions or rule.negations:
         return "all atoms and filters of a rule that reads its own conclusions stand inside AGGREGATE"
     head, own = rule.heads[0], [atom for atom in grouping.atoms if atom.p == rule.heads[0].p]
-    if head.p < 0 or is_virtual(head.p) or len(own) != 1:
-        return "the aggregate may read its own conclusions in one atom, with a constant predicate"
+    if head.p < 0 or is_virtual(head.p) or rule.source.heads[0].predicate == RDF_TYPE or len(own) != 1:
+        return "the rule may read its conclusions in one atom, with a constant predicate other than rdf:type"
     edges = tuple(atom for atom in grouping.atoms if atom is not own[0])
     if grouping.group != (head.s,) or grouping.targets != (head.o,) or head.s == head.o:
         return "the head is [group, predicate, result], with the group variable after ON"
