@@ -4,7 +4,7 @@ Facts of the predicate are of two kinds. *Seeds* are explicit, or derived by oth
 most one fact is *derived*: (y, V(y)), unless a seed of y has that value. Seeds are complete before the module
 takes its turn, because the strata order it so.
 
-V is computed from nothing on arrays (``execute.least_sums``), and followed through a change by
+V is computed from nothing on arrays (``execute.sums_along_paths``), and followed through a change by
 ``modules.least_values``. The module keeps no values: V(y) is the least value of y's facts.
 """
 
@@ -21,8 +21,8 @@ from corollary.execute.batches import Batch, concatenate, join
 from corollary.execute.common_numbers import CommonNumbers, fractional_digits, scaled
 from corollary.execute.context import ExecutionContext
 from corollary.execute.filters import values
-from corollary.execute.least_sums import EndlessDescent, exact_least_sums, least_sums
 from corollary.execute.run_plan import inner_matches
+from corollary.execute.sums_along_paths import EndlessDescent, exact_least_sums, least_sums
 from corollary.expressions.operators import EXACT, Rank, Real
 from corollary.kernels.least_sums import Lengths
 from corollary.kernels.limits import LimitExceeded, at
@@ -69,7 +69,7 @@ class LeastValues(Module):
         self.may_fall = False  # whether a step was ever negative
         self.size = 0  # edges, when V was last computed from nothing
         self._context = context
-        self._waiting = True
+        self.is_waiting = True
         self._witness: tuple[int, ...] = ()  # an edge or a seed that needs the rank of the numbers
         self._others = [_without(shape.edges, position) for position in range(len(shape.edges.atoms))]
 
@@ -90,7 +90,7 @@ class LeastValues(Module):
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """The first turn: all facts of the predicate are seeds."""
-        if not self._waiting:
+        if not self.is_waiting:
             return {}
         return {self.shape.predicate: [self.evaluate(facts, facts.keys(self.shape.predicate))]}
 
@@ -178,7 +178,7 @@ class LeastValues(Module):
     def evaluate(self, facts: TripleIndex, seeds: Keys) -> Keys:
         """The derived facts, packed and sorted, from all edges over ``facts`` and all seeds."""
         at(self.rules[0])
-        self._waiting = False
+        self.is_waiting = False
         edges = self.edges(facts)
         self._take_rank(edges, seeds)
         self.size = len(edges)
