@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterable
 from decimal import Decimal
 
+from corollary.execute.tuning import MAX_ANSWERS_CACHED
 from corollary.expressions.operators import (
     EXACT,
     Number,
@@ -48,6 +49,12 @@ class CommonNumbers:
         if rank != self.rank:
             self.rank = rank
             for cache in (self._values, self._steps, self._terms):
+                cache.clear()
+
+    def trim(self) -> None:
+        """Drop caches that have grown large."""
+        if len(self._numbers) > MAX_ANSWERS_CACHED or len(self._terms) > MAX_ANSWERS_CACHED:
+            for cache in (self._numbers, self._values, self._steps, self._terms):
                 cache.clear()
 
     def rank_of(self, term: int, *, is_step: bool) -> Rank | None:

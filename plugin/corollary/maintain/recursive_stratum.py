@@ -61,7 +61,7 @@ class LeastValuesChange:
         new = module.changed_edges(work.index, inserted)
         lost_seeds = np.setdiff1d(candidates, self._seeds(candidates), assume_unique=True)
         new_seeds = inserted.keys(predicate)
-        if module.may_change_rank(lost, new, lost_seeds, new_seeds):
+        if not module.may_follow(lost, new, lost_seeds, new_seeds):
             return self._from_nothing()
         try:
             change = ValueChange(module, work.before, work.index, self._seeds)

@@ -64,6 +64,7 @@ class ValueChange:
         ``lost`` edges may have been replaced by equal ones. ``lost_seeds`` are in I and no seeds any more.
         Raises ``TooManyEdges``.
         """
+        self._numbers.trim()
         self._lost = set(lost_seeds.tolist())
         self._affect(self._suspects(lost, lost_seeds))
         self._improve(self._restart(new, new_seeds))

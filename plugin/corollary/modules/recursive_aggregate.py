@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from corollary.expressions.operators import EXACT, Rank, Real
 from corollary.kernels.least_sums import Lengths
 from corollary.kernels.limits import LimitExceeded, at
 from corollary.kernels.sorted import Column, Keys, Rows
+from corollary.language import CorollaryError, Diagnostic, Span
 from corollary.modules.module import Module
 from corollary.modules.tuning import MAX_EXACT_FLOAT
 from corollary.program.compile import CompiledRule, Grouping
@@ -44,6 +46,20 @@ class Edges:
 
     def __len__(self) -> int:
         return int(self.steps.size)
+
+
+class NoLeastValue(LimitExceeded):
+    """The values of a recursive aggregate fall, or rise, without end: no limit would be enough."""
+
+    def __init__(self, label: str, sense: str, where: str, span: Span | None) -> None:
+        message = f"{label}: the values {sense} without end along a cycle of edges"
+        remedy = "change or remove one of these edges, or the rule"
+        CorollaryError.__init__(self, Diagnostic(message, span, remedy))
+        self.limit, self.value, self.where = "terms", inf, where
+        self._arguments = label, sense, where, span
+
+    def __reduce__(self) -> tuple[type[NoLeastValue], tuple[str, str, str, Span | None]]:  # type: ignore[override]
+        return NoLeastValue, self._arguments
 
 
 class LeastValues(Module):
@@ -149,8 +165,19 @@ class LeastValues(Module):
         ranks += [self.numbers.rank_of(term, is_step=False) for term in distinct(seconds(seeds)).tolist()]
         return max((rank for rank in ranks if rank is not None), default=Rank.INTEGER)
 
-    def may_change_rank(self, lost: Edges, new: Edges, lost_seeds: Keys, new_seeds: Keys) -> bool:
-        """Whether a change may be of the rank: by a higher one, or by the loss of the witness."""
+    def may_follow(self, lost: Edges, new: Edges, lost_seeds: Keys, new_seeds: Keys) -> bool:
+        """Whether values can be followed through a change; else they are computed from nothing.
+
+        They cannot if the rank may change, by a higher one or the loss of the witness. They cannot if doubles
+        may fall: rounding may end a descent that is given up when it begins from nothing.
+        """
+        if self._may_change_rank(lost, new, lost_seeds, new_seeds):
+            return False
+        steps = map(self.numbers.step, distinct(new.steps).tolist())
+        self.may_fall |= any(step is not None and step < 0 for step in steps)
+        return not (self.may_fall and self.numbers.rank == Rank.DOUBLE)
+
+    def _may_change_rank(self, lost: Edges, new: Edges, lost_seeds: Keys, new_seeds: Keys) -> bool:
         if self.needs_rank(new, new_seeds) > self.numbers.rank:
             return True
         if len(self._witness) == 3:
@@ -185,9 +212,10 @@ class LeastValues(Module):
         try:
             return self._derived(edges, seeds)
         except EndlessDescent:
-            sense = "rise" if self.shape.is_max else "fall"
-            message = f"the values of a recursive aggregate {sense} without end along a cycle of its edges"
-            raise LimitExceeded("terms", self.size, str(self.rules[0]), message) from None
+            rule, sense = self.rules[0], "rise" if self.shape.is_max else "fall"
+            raise NoLeastValue(rule.label, sense, str(rule), rule.source.span) from None
+        finally:
+            self.numbers.trim()
 
     def _derived(self, edges: Edges, seeds: Keys) -> Keys:
         steps, has_step = _mapped(edges.steps, self.numbers.step)
