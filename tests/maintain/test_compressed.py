@@ -70,11 +70,22 @@ def test_rules_of_copies_come_and_go(data: st.DataObject, history: History) -> N
     assert_exact(history, [data.draw(test_equality.partial) for _ in history])
 
 
+@thorough(50)
+@given(histories(kinds.fact_sets), kinds.positive_programs)
+def test_closures_are_listed_by_intervals(history: History, program: Program) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        compress_all(patch, "lists")
+        assert_exact(history, program)
+
+
 @pytest.mark.parametrize("rules", ["rdfs-plus", "owl2rl"])
 @thorough(20)
-@given(histories(ontologies))
-def test_ontologies(rules: str, history: History) -> None:
-    assert_exact(history, load_profile(rules), same_visible)
+@given(histories(ontologies), st.booleans())
+def test_ontologies(rules: str, history: History, is_listed: bool) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        if is_listed:
+            compress_all(patch, "lists")
+        assert_exact(history, load_profile(rules), same_visible)
 
 
 PROVED_ELSEWHERE = written(

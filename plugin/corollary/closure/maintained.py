@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary.closure.compressed_relation import CompressedRelation, compressed
+from corollary.closure.compressed_relation import closure_of
 from corollary.closure.reachability import Graph, Part, Paths, close_keys, listed
 from corollary.closure.tuning import MAX_EDGES_BY_PRODUCT, MIN_EDGES_PER_JOINED, MIN_FACTS_PER_NEW_FACT
 from corollary.columns import Relation
@@ -96,17 +96,16 @@ class MaintainedClosure:
         others = Paths(self._edges, rest).starting(rest.pairs().distinct_firsts())
         return union(paths, sort_keys(swap(others), by_first=True) if inverse else others)
 
-    def closed(self, known: Relation = EMPTY) -> CompressedRelation | Keys:
-        """R compressed (E = S); as ``close`` if a list is as small.
+    def closed(self, known: Relation = EMPTY) -> Relation:
+        """R (E = S): compressed, unless a list is as small.
 
         ``known`` are facts of R, all of S among them. If they are compressed, the cost is that of their
         generators.
         """
         if not len(self.external):
-            return NO_KEYS
+            return EMPTY
         is_short = known.closed_by == PATHS and not len(known.missing())
-        graph = self._graph(known.generators() if is_short else None)
-        return compressed(graph) or listed(graph)
+        return closure_of(self._graph(known.generators() if is_short else None))
 
     def _graph(self, edges: Keys | None = None) -> Graph:
         """The graph of edges; of the external facts, if there are none (E = S)."""
