@@ -24,6 +24,7 @@ def compress_all(patch: pytest.MonkeyPatch, index: Kept = "intervals") -> None:
     patch.setattr(interval_index, "MIN_PAIRS_PER_INTERVAL", 0)
     patch.setattr(interval_index, "MAX_INTERVALS_PER_EDGE", 0 if index == "bits" else 1000)
     patch.setattr(interval_index, "INTERVALS_MERGED_PER_EDGE", 1_000_000)
+    patch.setattr(interval_index, "MAX_WORDS_PER_EDGE", 0)
     if index == "lists":
         patch.setattr(bit_index, "MIN_PAIRS_PER_WORD", 1 << 40)
         patch.setattr(interval_index, "MIN_PAIRS_PER_INTERVAL", 1 << 40)

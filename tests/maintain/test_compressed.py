@@ -19,9 +19,9 @@ from tests.maintain.histories import (
 )
 from tests.maintain.test_transactions import CLIQUES, ontologies, written
 from tests.modules import kinds, test_equality
-from tests.strategies import thorough
+from tests.strategies import EXAMPLE, thorough
 
-from corollary.language import Program
+from corollary.language import IRI, Program, parse_program
 from corollary.maintain.deletion import FALLBACK
 from corollary.maintain.deletion.backward_forward import BackwardForward
 from corollary.profiles import load_profile
@@ -227,6 +227,29 @@ PATH = "a p b, b p c, c p d"
 ANOTHER = "[?x, :p, ?z] :- [?x, :w, ?y], [?y, :w, ?z] ."
 COPYING = "[?x, :p, ?y] :- [?x, :q, ?y] ."
 DERIVED = "loses facts that other rules derive too"
+
+
+SYMMETRIC = "[?y, :p, ?x] :- [?x, :p, ?y] ."
+INVERSE = """
+    [?x, :q, ?z] :- [?x, :q, ?y], [?y, :q, ?z] .
+    [?y, :q, ?x] :- [?x, :p, ?y] . [?y, :p, ?x] :- [?x, :q, ?y] .
+"""
+some_edges = st.frozensets(
+    st.tuples(
+        *(
+            st.sampled_from([IRI(EXAMPLE + name) for name in names])
+            for names in ("abcdef", "ppppqw", "abcdef")
+        )
+    ),
+    max_size=14,
+)
+
+
+@thorough(150)
+@given(histories(some_edges), st.lists(st.sampled_from((SYMMETRIC, INVERSE, ANOTHER, COPYING)), max_size=2))
+def test_edges_come_and_go(history: History, more: list[str]) -> None:
+    """Explicit edges that follow too, are removed, and follow still or no more."""
+    assert_exact(history, parse_program(kinds.PREFIX + "".join((CLOSED, *more))))
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,14 @@ import numpy as np
 
 from corollary.closure.closure_index import ClosureIndex
 from corollary.closure.reachability import Graph
-from corollary.closure.strong_components import Components, Nodes
+from corollary.closure.strong_components import Components, Nodes, words_for
 from corollary.closure.tuning import (
     INTERVALS_MERGED_PER_EDGE,
     MAX_INTERVALS_PER_EDGE,
+    MAX_WORDS_PER_EDGE,
     MIN_PAIRS_COMPRESSED,
     MIN_PAIRS_PER_INTERVAL,
+    WORDS_PER_INTERVAL,
 )
 from corollary.columns.pairs import Pairs
 from corollary.kernels.compiled import go_on
@@ -56,10 +58,14 @@ class IntervalIndex(ClosureIndex):
     @classmethod
     def of(cls, graph: Graph) -> IntervalIndex | None:
         """The index of a graph; None if there are few pairs, or more intervals than are worth merging."""
-        size = graph.nodes.size + graph.edges.size
+        size, parts = graph.nodes.size + graph.edges.size, graph.components
         if graph.nodes.size**2 < MIN_PAIRS_COMPRESSED:
             return None
-        found = _merged(graph.components, MAX_INTERVALS_PER_EDGE * size, INTERVALS_MERGED_PER_EDGE * size)
+        most = INTERVALS_MERGED_PER_EDGE * size
+        words = parts.cyclic.size * words_for(graph.nodes.size)
+        if words <= MAX_WORDS_PER_EDGE * graph.edges.size:  # bits take less time than so many intervals
+            most = min(most, parts.cyclic.size + words // WORDS_PER_INTERVAL)
+        found = _merged(parts, MAX_INTERVALS_PER_EDGE * size, most)
         index = None if found is None else cls(graph, *found)
         return index if index is not None and len(index) >= MIN_PAIRS_COMPRESSED else None
 

@@ -116,7 +116,8 @@ class MaintainedClosure:
         """What follows from new external facts and new edges (left out where E = S), maybe without these.
 
         ``closed`` is R with the new facts. Returns None if ``close`` is faster: if R is compressed, or more
-        than one in MIN_FACTS_PER_NEW_FACT of all external facts and edges is new.
+        than one in MIN_FACTS_PER_NEW_FACT of all external facts and edges is new. A few new edges are joined
+        with what reaches them and what they reach, if these pairs are fewer than the external facts.
         """
         self.external = self.external.plus(new)
         new, self.restored = union(new, self.restored), NO_KEYS
@@ -127,7 +128,7 @@ class MaintainedClosure:
             known = len(self.external) + len(self._edges)
         if closed.is_compressed:
             return None
-        if self._edges is None and new.size <= MAX_EDGES_BY_PRODUCT:
+        if self._edges is None and new.size <= MAX_EDGES_BY_PRODUCT and _joined(new, closed) <= known:
             return _by_product(new, closed, symmetric=self.symmetric)
         if MIN_FACTS_PER_NEW_FACT * max(new.size, new_edges.size) > known:
             return None
@@ -225,6 +226,12 @@ class MaintainedClosure:
         """What the sources of all paths over some edges reach; E = S."""
         ends = np.concatenate((firsts(edges), seconds(edges))) if self.symmetric else firsts(edges)
         return Part.of(self.paths, self.paths.sources_of(distinct(ends)))
+
+
+def _joined(edges: Keys, closed: Relation) -> int:
+    """The number of pairs of what reaches edges and what they reach, edge by edge."""
+    before, after = closed.object_counts(firsts(edges)) + 1, closed.subject_counts(seconds(edges)) + 1
+    return int((before * after).sum())
 
 
 def _by_product(edges: Keys, closed: Relation, *, symmetric: bool) -> Keys:

@@ -75,7 +75,8 @@ class Transitive(Module):
         self._rdf_type = rdf_type
         self._closures: dict[int, MaintainedClosure] = {}
         self.relations: Mapping[int, Relation] = {}
-        self._losing: dict[int, tuple[Keys, Relation]] = {}  # of compressed relations: proved facts, closure
+        self._anew: dict[int, tuple[Keys, Relation]] = {}  # compressed relations: facts, and their closure
+        self._losing: dict[int, tuple[Keys, Relation]] = {}  # the same, of those that lose facts
         self._may_compress: Callable[[int], bool] = lambda predicate: False
         self._unclosed: set[int] = set()  # closed anew in the next turn; until then as before a rule came
         self._certain: set[int] = set()  # of these, all facts in ``external`` are external
@@ -278,7 +279,12 @@ class Transitive(Module):
         derived: Candidates = {}
         for predicate, wanted in self._closed_among(candidates):
             edges = facts.relation(predicate)
-            found = self._closures[predicate].rederive(wanted, edges, edges)
+            if predicate in self._anew and predicate in self._certain and not edges.is_compressed:
+                found = self._closed_anew(predicate, edges.pairs().keys).common(
+                    wanted
+                )  # as ``_lose`` needs it
+            else:
+                found = self._closures[predicate].rederive(wanted, edges, edges)
             derived[predicate] = [self._derived(predicate, found)]
         return derived
 
@@ -365,16 +371,26 @@ class Transitive(Module):
         Raises ``NewModules`` if further facts lost their proofs after an earlier call.
         """
         before = facts.relation(predicate)
-        staying = before.common(proved.keys(predicate))
+        is_certain = predicate in self._certain  # then ``settle`` has received all proved external facts
+        staying = (self._closures[predicate].external if is_certain else before).common(
+            proved.keys(predicate)
+        )
         if predicate in self._losing:
             if not np.array_equal(self._losing[predicate][0], staying):
                 raise NewModules("a closure too large to list loses facts step by step")
             return
-        symmetric, external = self._closures[predicate].symmetric, Relation(Pairs(staying))
-        after = MaintainedClosure(external, symmetric=symmetric).closed()
+        after = self._closed_anew(predicate, staying)
         self._losing[predicate] = staying, after
-        self._certain.discard(predicate)
         self.relations = {**self.relations, predicate: before.beyond(after)}
+
+    def _closed_anew(self, predicate: int, edges: Keys) -> Relation:
+        """The closure of some facts (sorted) of a compressed relation, which is kept until others come."""
+        known = self._anew.get(predicate)
+        if known is None or not np.array_equal(known[0], edges):
+            symmetric = self._closures[predicate].symmetric
+            known = edges, MaintainedClosure(Relation(Pairs(edges)), symmetric=symmetric).closed()
+            self._anew[predicate] = known
+        return known[1]
 
     def _note(self, predicate: int) -> None:
         """Note what is at work."""
