@@ -125,7 +125,9 @@ class Fixpoint:
 
         Few facts are not added if the module reads none of their objects.
         """
-        whole: Relation | None = None  # of a large result, the new facts are told apart if a module reads them
+        whole: Relation | None = (
+            None  # of a large result, the new facts are told apart if a module reads them
+        )
         are_few = len(new) <= MAX_FACTS_ROUTED
         objects = {key & 0xFFFFFFFF for key in new.keys.tolist()} if are_few else set()
         for position, read in self._readers(predicate):
