@@ -221,11 +221,11 @@ class Transaction:
                 with self._report.timed(stage, module.name):
                     facts = self._work.before if module in self._engine.strata else universe
                     found = Delta.gathered(module.overdelete(facts, recent, strategy.proved))
-                    if module.compressed:
+                    if module.relations:
                         if not strategy.takes_compressed:
                             raise CannotFollow("a closure too large to list loses facts")
-                        found |= Delta.of_relations(module.compressed)
-                        module.compressed = {}
+                        found |= Delta.of_relations(module.relations)
+                        module.relations = {}
                     for known in (deleted, self._work.deleted, *staying):
                         found -= known
                     found = self._work.enqueue_candidates(found, layer)

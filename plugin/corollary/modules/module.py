@@ -98,12 +98,15 @@ class Module(Protocol):
     takes_compressed: ClassVar[bool] = False
     """Whether ``rederive`` lists no compressed candidates."""
 
-    compressed: Mapping[int, Relation] = {}
-    """The part of the last answer of ``add`` or ``overdelete`` that is compressed, until the caller takes it.
+    receives_again: ClassVar[bool] = False
+    """Whether ``add`` may receive facts that it received before, because it keeps none."""
 
-    After ``add``, a relation is all facts of its predicate; after ``overdelete``, the facts that go, unless
-    another module derives facts of the predicate. They are no schema facts, and closed under the own rules:
-    the module does not receive them.
+    relations: Mapping[int, Relation] = {}
+    """The part of the last answer of ``add`` or ``overdelete`` that is relations, until the caller takes it.
+
+    After ``add``, a relation is all facts of its predicate, compressed or listed. After ``overdelete``, it is
+    compressed: the facts that go, unless another module derives facts of the predicate. They are no schema
+    facts, and closed under the own rules: the module does not receive them.
     """
 
     is_waiting: bool = False
