@@ -221,7 +221,7 @@ def test_what_is_no_sparql_and_deep_besides_does_not_end_the_process(tmp_path: P
     file = tmp_path / "query.rq"
     file.write_text(f"SELECT * {{ ?s ?p ?o FILTER({'!' * DEEP}?o) }}")
     code, said = process("query", FAMILY, "-f", file)
-    assert (code, said.splitlines()[0]) == (2, f"corollary: {file}:1:21: this is no SPARQL")
+    assert (code, said.splitlines()[0]) == (2, f"corollary: {file}:1:29: expected an expression, found '!'")
 
 
 @pytest.mark.parametrize(
