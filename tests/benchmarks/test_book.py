@@ -25,7 +25,7 @@ from benchmarks.book.engines import (
 from benchmarks.book.entry import Entry, Scope, chosen, name_of
 from benchmarks.book.page import lines
 from benchmarks.book.plots import write_plot
-from benchmarks.book.textbook import OutOfTime, evaluate, rules_of
+from benchmarks.book.textbook import OutOfTime, Rows, evaluate, rules_of
 from benchmarks.engine import ENGINE
 from benchmarks.measure import Settings
 from benchmarks.papers import PAPERS
@@ -90,7 +90,7 @@ CLOSED = {(a, b) for a in (1, 2, 3) for b in (1, 2, 3)} | {(4, 5)}
 
 @pytest.mark.parametrize(("semi_naive", "indexed"), [(True, True), (False, True), (True, False)])
 def test_the_textbook_closes_a_graph(semi_naive: bool, indexed: bool) -> None:
-    rows = {"above": {(int(a), int(b)) for a, b in EDGES["above"]}}
+    rows: dict[str, Rows] = {"above": {(int(a), int(b)) for a, b in EDGES["above"]}}
     found = evaluate(rules_of(problems.LINEAR), rows, semi_naive=semi_naive, indexed=indexed)
     assert found["path"] == CLOSED
 
@@ -103,7 +103,7 @@ def test_the_textbook_reads_constants_and_repeated_variables() -> None:
 
 
 def test_the_textbook_gives_up() -> None:
-    rows = {"above": {(number, number + 1) for number in range(50)}}
+    rows: dict[str, Rows] = {"above": {(number, number + 1) for number in range(50)}}
     with pytest.raises(OutOfTime):
         evaluate(rules_of(problems.LINEAR), rows, seconds=-1)
 
