@@ -53,6 +53,10 @@ class Precedence:
         """The level of a predicate, -1 if it is in no edge."""
         return self.levels.get(predicate, -1)
 
+    def precedes(self, predicate: int, other: int) -> bool:
+        """Whether all facts of a predicate are decided before any fact of another one is."""
+        return self.level(predicate) < self.level(other)
+
     def modules_deriving(self, predicate: int) -> set[str]:
         """The names of the modules that may derive facts of a predicate."""
         return {*self.derived_by.get(predicate, ()), *self.derived_by.get(ANY_DERIVED, ())}
