@@ -44,7 +44,7 @@ LEAST_INSTANCES = 100
 """Minimal number of instances of the class that gets a superclass; of such classes, the smallest is taken."""
 
 MOST_AXIOM_MS = 20.0
-LEAST_GAIN = 0.9  # as in ``rules``
+LEAST_GAIN = 1.0  # as in ``rules``
 MOST_GROWTH_WITH_STORE = 2.0
 
 

@@ -1,5 +1,8 @@
 """Changes under owl2rl on one and ten universities: single triples through the store, and shares of all data.
 
+The universities are LUBM's, if there is a corpus, and those of Corollary's generator, whose facts have more
+derivations each. Both have the same demands.
+
 Triples are drawn uniformly from the data; the ontology does not change. A single update is timed from ``add``
 or ``remove`` to the end of the first read after it, which includes all reasoning. Every update has another
 triple. ``reasonable`` and owlrl have no incremental maintenance, so they are timed from scratch.
@@ -31,14 +34,17 @@ TITLE = "changes under owl2rl: single triples through the store, 1 to 50 % of th
 
 UPDATES = 200
 PERCENT = (1, 5, 10, 50)
+FEW_PERCENT = PERCENT[:2]
+"""The shares of the further data sets."""
 
 MATERIALISE = METHODS[START_OVER]
 FROM_SCRATCH = "index and materialise"
 REMOVE_ONE, ADD_ONE = "remove one triple", "add one triple"
 
-MOST_MS = 2.0
+MOST_MS = 1.0
 MOST_GROWTH = 2.0
 LEAST_FASTER = 5.0
+LEAST_FASTER_REMOVING_MORE = 2.0
 MOST_REMOVAL_OVER_ADDITION = 2.0
 MOST_OVER_STARTING_OVER = 1.5
 
@@ -48,22 +54,26 @@ Triple = tuple[Node, Node, Node]
 def run(settings: Settings) -> Results:
     """Single updates on one and ten universities in turns, then shares of ten universities, and the peers."""
     numbers = (1,) if settings.small else (1, 10)
-    graphs: list[Updated] = []
-    batches: list[Measurement] = []
-    peers: list[Measurement] = []
-    for number in numbers:
-        with files(settings.corpus, number) as (size, paths):
-            graphs.append(Updated.of(size, paths, 5 if settings.small else UPDATES))
-            if number == numbers[-1]:
-                batches = measure_shares(size, paths, settings)
-            if settings.peers:
-                peers += measure_peers(size, paths, number, settings)
-    singles = single_updates(graphs)
-    return Results(
-        [*singles, *batches, *peers],
-        [] if settings.small else [*single_demands(singles), *share_demands(batches)],
-        [against(peer, singles) for peer in peers],
-    )
+    corpora = (None,) if settings.corpus is None else (settings.corpus, None)
+    results = Results()
+    for corpus in corpora:
+        is_first = corpus is corpora[0]
+        graphs: list[Updated] = []
+        batches: list[Measurement] = []
+        peers: list[Measurement] = []
+        for number in numbers:
+            with files(corpus, number) as (size, paths):
+                graphs.append(Updated.of(size, paths, 5 if settings.small else UPDATES))
+                if number == numbers[-1]:
+                    batches = measure_shares(size, paths, settings, PERCENT if is_first else FEW_PERCENT)
+                if settings.peers and is_first:
+                    peers += measure_peers(size, paths, number, settings)
+        singles = single_updates(graphs)
+        results.measurements += [*singles, *batches, *peers]
+        if not settings.small:
+            results.demands += [*single_demands(singles), *share_demands(batches)]
+        results.notes += [against(peer, singles) for peer in peers]
+    return results
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +124,21 @@ def single_updates(graphs: Sequence[Updated]) -> list[Measurement]:
     ]
 
 
-def measure_shares(size: str, paths: Sequence[Path], settings: Settings) -> list[Measurement]:
+def measure_shares(
+    size: str, paths: Sequence[Path], settings: Settings, percents: Sequence[int]
+) -> list[Measurement]:
     """Remove shares of the data, and add them back."""
     facts = Facts.of_files(paths)
     data = read(paths[1:], facts.dictionary)
     found: list[Measurement] = []
     scratch = Task(ENGINE, FROM_SCRATCH, lambda: None, lambda _: Outcome(len(facts.close().index)), size)
-    for percent in PERCENT:
+    for percent in percents:
         changes = drawn(data, data[0].size * percent // 100, settings.repeat + 1)
         tracks = (
             Track(facts, load_profile("owl2rl"), changes, strategy) for strategy in (AUTOMATIC, START_OVER)
         )
         tasks = [task for track in tracks for task in track.tasks(size, f"{percent} %")]
-        if percent == PERCENT[0]:
+        if percent == percents[0]:
             tasks.append(scratch)
         found += measure(NAME, tasks, settings.repeat)
     return found
@@ -164,27 +176,35 @@ def share_demands(measured: Sequence[Measurement]) -> list[Demand]:
 
     From scratch includes building the index of explicit facts. Starting over has this index already.
     """
+    size = measured[0].size
     seconds = {(m.engine, m.what): m.median for m in measured}
+    percents = [percent for percent in PERCENT if (ENGINE, f"{REMOVE} {percent} %") in seconds]
+    from_scratch = seconds[ENGINE, FROM_SCRATCH]
 
     def over(what: str) -> float:
         return seconds[ENGINE, what] / seconds[MATERIALISE, what]
 
+    def faster(what: str, than: str, others: float, least: float) -> Demand:
+        text = f"{size}: {what}: faster than {than}"
+        return Demand(NAME, text, others / seconds[ENGINE, what], least, at_least=True)
+
     removal, addition = f"{REMOVE} {PERCENT[0]} %", f"{ADD} {PERCENT[0]} %"
     demands = [
-        Demand(
-            NAME, f"{what}: faster than {than}", others / seconds[ENGINE, what], LEAST_FASTER, at_least=True
-        )
+        faster(what, than, others, LEAST_FASTER)
         for what in (removal, addition)
         for than, others in (
             ("starting over", seconds[MATERIALISE, what]),
-            ("from scratch", seconds[ENGINE, FROM_SCRATCH]),
+            ("from scratch", from_scratch),
         )
     ]
+    more = f"{REMOVE} {FEW_PERCENT[1]} %"
+    demands.append(faster(more, "from scratch", from_scratch, LEAST_FASTER_REMOVING_MORE))
     ratio = seconds[ENGINE, removal] / seconds[ENGINE, addition]
-    demands.append(Demand(NAME, f"{removal}, over adding them back", ratio, MOST_REMOVAL_OVER_ADDITION))
+    text = f"{size}: {removal}, over adding them back"
+    demands.append(Demand(NAME, text, ratio, MOST_REMOVAL_OVER_ADDITION))
     demands += [
-        Demand(NAME, f"{what}, over starting over", over(what), MOST_OVER_STARTING_OVER)
-        for percent in PERCENT
+        Demand(NAME, f"{size}: {what}, over starting over", over(what), MOST_OVER_STARTING_OVER)
+        for percent in percents
         for what in (f"{REMOVE} {percent} %", f"{ADD} {percent} %")
     ]
     return demands

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from corollary.kernels import compiled
+from corollary.kernels import compiled, limits
 from corollary.kernels.compiled import Kernel
 from corollary.kernels.tuning import MIN_ELEMENTS_TO_COMPILE
 from corollary.loaders import line_kernel
@@ -274,3 +274,27 @@ def test_an_interrupted_import_or_compilation_goes_on(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     environment.pop("NUMBA_DISABLE_JIT", None)
     subprocess.run([sys.executable, "-c", INTERRUPTED], check=True, env=environment, timeout=120)
+
+
+def test_compiling_does_not_count_towards_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A budget of estimated seconds stands still while a kernel is compiled, and runs on afterwards."""
+    now = [0.0]
+    monkeypatch.setattr(limits, "perf_counter", lambda: now[0])
+    started = limits.counted_clock()
+
+    def compile_for_long() -> None:
+        now[0] += 100
+        limits.check()
+
+    def work_and_compile(seconds: float) -> None:
+        limits.uncounted(compile_for_long)
+        limits.check()
+        now[0] += seconds
+        limits.check()
+
+    limits.limited_by_estimate(5, work_and_compile, 4.0)
+    assert limits.counted_clock() - started == 4
+    with pytest.raises(limits.LimitExceeded, match="more than 5 s"):
+        limits.limited_by_estimate(5, work_and_compile, 6.0)
+    with pytest.raises(limits.LimitExceeded, match="more than 50 s"):
+        limits.limited(limits.Limits(seconds=50), limits.Cancellation(), work_and_compile, 0.0)

@@ -58,6 +58,24 @@ PROGRAMS = {
         :D[?x] :- :C[?x], [?x, :p, ?y], :C[?y] .
         [?x, :s, ?y] :- :D[?x], [?x, :t, ?y] .
     """,
+    "types by ends of properties that include each other": """
+        [?y, :q, ?x] :- [?x, :p, ?y] .
+        [?y, :p, ?x] :- [?x, :q, ?y] .
+        [?x, :q, ?y] :- [?x, :r, ?y] .
+        :C[?x] :- [?x, :q, ?y] .
+        :D[?y] :- [?x, :q, ?y] .
+        :E[?x] :- :C[?x], :D[?x] .
+        [?x, :s, ?y] :- :E[?x], [?x, :t, ?y] .
+    """,
+    "types by ends of joins": """
+        [?x, :q, ?z] :- [?x, :p, ?y], [?y, :t, ?z] .
+        [?y, :q, ?x] :- [?x, :q, ?y] .
+        [?x, :s, ?y] :- [?x, :q, ?y] .
+        :C[?x] :- [?x, :q, ?y] .
+        :C[?y] :- [?x, :t, ?y] .
+        :D[?x] :- :C[?x], [?x, :s, ?y], :D[?y] .
+        :D[?x] :- [?x, :r, ?y] .
+    """,
 }
 
 names = st.sampled_from(["a", "b", "c", "d"]).map(lambda name: IRI(EXAMPLE + name))

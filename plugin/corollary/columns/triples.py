@@ -256,8 +256,8 @@ class TripleIndex:
         Precondition: directories of this index are not used as lists of facts: they may have more predicates
         afterwards, and lack some facts that are not in the other index.
         """
-        known = other._relations
-        shared = {predicate: known.get(predicate, EMPTY) for predicate in predicates}
+        known, mine = other._relations, self._relations
+        shared = {p: known.get(p, EMPTY) for p in predicates if p in known or p in mine}
         if not shared:
             return
         self._relations.update(shared)

@@ -24,7 +24,7 @@ from corollary.kernels.limits import limited_by_default
 from corollary.language import Program, Rule
 from corollary.modules import registry
 from corollary.modules.module import ModuleRejectsRule
-from corollary.modules.semi_naive import viable
+from corollary.modules.triggers import viable
 from corollary.plan.explain import Explanation, explain
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.components import Components, Prefixes, components

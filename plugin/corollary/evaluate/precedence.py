@@ -58,6 +58,10 @@ class Precedence:
         levels = {self.levels[predicate] for predicate in predicates if predicate in self.levels}
         return {p for p in self.recursive if p not in self.alone and self.levels[p] in levels}
 
+    def precedes(self, predicate: int, other: int) -> bool:
+        """Whether all facts of a predicate are decided before any fact of another one is."""
+        return self.level(predicate) < self.level(other)
+
     def modules_deriving(self, predicate: int) -> set[str]:
         """The names of the modules that may derive facts of a predicate."""
         return {*self.derived_by.get(predicate, ()), *self.derived_by.get(ANY_DERIVED, ())}

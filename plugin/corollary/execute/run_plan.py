@@ -33,13 +33,20 @@ def run_delta(
     rule: CompiledRule,
     context: ExecutionContext,
     wanted: Collection[int] = (),
+    probed: tuple[Batch, int] | None = None,
 ) -> Batch:
-    """All bindings with a recent fact for the plan's trigger. ``wanted`` is as in ``run``."""
+    """All bindings with a recent fact for the plan's trigger. ``wanted`` is as in ``run``.
+
+    ``probed``: the rows of the family's table that the recent facts may match, and the number of their
+    values, if known.
+    """
     if not plan.guard_probe:
         return run(plan.direct, facts, rule, context, wanted=wanted)
-    values = run(plan.guard_probe[:1], facts, rule, context)
-    rows = run(plan.guard_probe[1:], facts, rule, context, values)
-    if rows.size > MAX_GUARD_FANOUT * values.size:
+    if probed is None or not plan.probes_table:
+        values = run(plan.guard_probe[:1], facts, rule, context)
+        probed = run(plan.guard_probe[1:], facts, rule, context, values), values.size
+    rows, count = probed
+    if rows.size > MAX_GUARD_FANOUT * count:
         return run(plan.direct, facts, rule, context, wanted=wanted)
     return run(plan.body, facts, rule, context, rows, wanted)
 

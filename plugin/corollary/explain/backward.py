@@ -18,7 +18,7 @@ from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import run_delta, sizes
 from corollary.kernels.sorted import Column, Keys
-from corollary.modules.semi_naive import Trigger
+from corollary.modules.triggers import Trigger
 from corollary.plan.delta_plans import delta_plan
 from corollary.plan.steps import Age, DeltaPlan, Join, Plan
 from corollary.program.compile import Atom, CompiledRule, is_virtual

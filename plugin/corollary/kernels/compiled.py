@@ -3,7 +3,7 @@
 A kernel is a plain Python function over one-dimensional arrays. Python interprets the kernel until the
 total input over all calls exceeds ``MIN_ELEMENTS_TO_COMPILE``. Numba then compiles the kernel and caches the
 machine code on disk. A program that opens a graph of a hundred triples therefore neither compiles nor imports
-Numba.
+Numba. The time of compiling does not count where the time of work is estimated (``limits.uncounted``).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.kernels.interrupts import undisturbed
+from corollary.kernels.limits import uncounted
 from corollary.kernels.memory import refuse_without_room
 from corollary.kernels.tuning import (
     MIN_ELEMENTS_FOR_THREAD,
@@ -58,7 +59,7 @@ class Kernel(Generic[Parameters, Result]):
             self._seen += sum(argument.size for argument in args if isinstance(argument, np.ndarray))
             if self._seen <= MIN_ELEMENTS_TO_COMPILE:
                 return self.plain(*args, **kwargs)
-            undisturbed(partial(self._compile_for, args))
+            uncounted(partial(undisturbed, partial(self._compile_for, args)))
             assert self._compiled is not None
         if getattr(args[-1], "size", 0) <= self._most:
             return self._compiled(*args, **kwargs)

@@ -188,13 +188,21 @@ class Work:
 
     __slots__ = (
         "_before", "_begin", "_cancelled", "_computed", "_end", "_facts", "_next_look", "_step", "_terms",
-        "_unseen", "cancellation", "limits", "outer", "where",
+        "_unseen", "cancellation", "end_is_estimate", "limits", "outer", "where",
     )  # fmt: skip
 
-    def __init__(self, limits: Limits, cancellation: Cancellation, outer: Work | None = None) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        cancellation: Cancellation,
+        outer: Work | None = None,
+        *,
+        end_is_estimate: bool = False,
+    ) -> None:
         self.limits = limits
         self.cancellation = cancellation
         self.outer = outer
+        self.end_is_estimate = end_is_estimate
         self.where: object = ""
         self._cancelled = cancellation.count
         self._begin = now = perf_counter()
@@ -206,6 +214,16 @@ class Work:
         self._unseen = self._facts = 0
         self._terms = 0.0
         self._computed: list[tuple[float, float, int]] = []  # id ranges [start, stop) and their depth, sorted
+
+    def pause(self) -> float:
+        """Let no time run out. Returns the end of the time, for ``go_on``."""
+        end, self._end = self._end, inf
+        return end
+
+    def go_on(self, end: float) -> None:
+        """Undo ``pause``, with another end of the time."""
+        self._end = end
+        self._next_look = min(self._next_look, end)
 
     def remaining(self) -> float | None:
         """The seconds left, in this work and all enclosing ones; None without a limit."""
@@ -321,6 +339,45 @@ def limited(
     outer = _CURRENT.get()
     work = Work(limits, cancellation, None if outer is _NO_WORK else outer)
     return copy_context().run(_within, work, partial(function, *args))
+
+
+def limited_by_estimate(
+    seconds: float, function: Callable[[*Arguments], Result], *args: *Arguments
+) -> Result:
+    """As ``limited``, to the seconds of the ``counted_clock`` that the call is estimated to be worth."""
+    outer = _CURRENT.get()
+    limits = Limits(seconds=seconds, terms=None)
+    enclosing = None if outer is _NO_WORK else outer
+    work = Work(limits, Cancellation(), enclosing, end_is_estimate=True)
+    return copy_context().run(_within, work, partial(function, *args))
+
+
+def uncounted(function: Callable[[], Result]) -> Result:
+    """Call a function whose time says nothing about later calls. It does not count towards estimates."""
+    works, work = [], _CURRENT.get()
+    while True:
+        if work.end_is_estimate:
+            works.append((work, work.pause()))
+        if work.outer is None:
+            break
+        work = work.outer
+    started = perf_counter()
+    try:
+        return function()
+    finally:
+        seconds = perf_counter() - started
+        _UNCOUNTED[0] += seconds
+        for work, end in works:
+            work.go_on(end + seconds)
+
+
+_UNCOUNTED = [0.0]
+"""The seconds that uncounted calls have taken."""
+
+
+def counted_clock() -> float:
+    """A clock in seconds that stands still during ``uncounted`` calls, of any thread."""
+    return perf_counter() - _UNCOUNTED[0]
 
 
 def limited_by_default(function: Callable[[*Arguments], Result], *args: *Arguments) -> Result:

@@ -59,12 +59,12 @@ def learnt_seconds(request: Request, strategy: str) -> float:
     return removed * SECONDS_PER_REMOVED_FACT if known is None else known[1] * sqrt(removed / known[0])
 
 
-def learn(request: Request, report: Report) -> Measured:
-    """What is known of the strategies after a transaction by one of them."""
+def learn(request: Request, report: Report, seconds: float) -> Measured:
+    """What is known of the strategies after a transaction by one of them, which took ``seconds``."""
     known = dict(request.engine.measured)
-    is_slow = report.seconds > request.engine.seconds
+    is_slow = seconds > request.engine.seconds
     if report.removed >= (MIN_REMOVED_FACTS_IF_SLOW if is_slow else MIN_REMOVED_FACTS_TO_LEARN):
-        known[report.strategy] = (report.removed, report.seconds)
+        known[report.strategy] = (report.removed, seconds)
     return known
 
 

@@ -6,6 +6,7 @@ from time import perf_counter
 
 from corollary.columns import Delta, TripleIndex
 from corollary.evaluate import Materialisation
+from corollary.kernels.limits import counted_clock
 from corollary.language import Program
 from corollary.maintain.cost_model import AUTOMATIC, choose, learn, learn_from_recomputing
 from corollary.maintain.deletion import FALLBACK, STRATEGIES
@@ -35,7 +36,7 @@ def maintain(
     wanted = before.program if program is None else program
     request = Request(before, explicit, removed, added, wanted, strategy == AUTOMATIC)
     report = Report(strategy, len(removed), len(added))
-    started = perf_counter()
+    started, counted = perf_counter(), counted_clock()
     chosen, report.reason = choose(request, STRATEGIES, strategy, FALLBACK)
     report.strategy = chosen.name
     given_up: Exception | None = None
@@ -46,7 +47,7 @@ def maintain(
         result = FALLBACK.carry_out(request, report)
     report.seconds = perf_counter() - started
     if given_up is None and chosen is not FALLBACK:
-        result.engine.measured = learn(request, report)
+        result.engine.measured = learn(request, report, counted_clock() - counted)
     else:
         result.engine.measured = learn_from_recomputing(request, report.strategy, given_up)
         report.recomputed(FALLBACK.name, given_up)

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
-from time import perf_counter
 from typing import Protocol, TypeVar, TypeVarTuple
 
 from corollary.columns import Delta, TripleIndex
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
-from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, limited
+from corollary.kernels.limits import LimitExceeded, counted_clock, limited_by_estimate
 from corollary.language import Program
 from corollary.maintain.report import Report
 
@@ -76,20 +75,19 @@ class Budget:
 
 
 class Clock:
-    """The seconds that deletions may still take."""
+    """The seconds that deletions may still take. Compiling kernels does not count."""
 
     def __init__(self, seconds: float) -> None:
-        self._end = perf_counter() + seconds
+        self._end = counted_clock() + seconds
 
     def within(self, function: Callable[[*Arguments], Result], *args: *Arguments) -> Result:
         """Call the function. Raises ``TooMuch`` when the time is over, also from machine code."""
         if self._end == inf:
             return function(*args)
-        limits = Limits(seconds=max(0.0, self._end - perf_counter()), terms=None)
         try:
-            return limited(limits, Cancellation(), function, *args)
+            return limited_by_estimate(max(0.0, self._end - counted_clock()), function, *args)
         except LimitExceeded as error:
-            if error.limit == "seconds" and perf_counter() >= self._end:
+            if error.limit == "seconds" and counted_clock() >= self._end:
                 raise TooMuch(TOO_SLOW) from error
             raise
 

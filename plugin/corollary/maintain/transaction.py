@@ -31,7 +31,7 @@ from corollary.maintain.report import Report
 from corollary.maintain.strategy import Budget, CannotFollow, Request
 from corollary.maintain.stratum import LayerChange, changes_of_stratum
 from corollary.maintain.workspace import BACKWARD, LayerOrderViolated, Start, Workspace
-from corollary.modules.module import feedback
+from corollary.modules.module import Module, feedback
 from corollary.program.compiled_program import ProgramChange
 from corollary.program.stratify import Strata, refuse_static_cycles
 
@@ -200,9 +200,9 @@ class Transaction:
         universe = self._index.snapshot()
         universe.add_all(Delta.of(self._work.deleted) - universe)
         deleted = TripleIndex()
-        staying = [strategy.proved]
+        known = [deleted, self._work.deleted, strategy.proved]
         if layer == SCHEMA:
-            staying += [self._work.request.explicit, self._engine.axioms]
+            known += [self._work.request.explicit, self._engine.axioms]
         named: dict[int, Delta] = {}
         while True:
             candidates = self._work.dequeue_candidates(layer, strategy.order)
@@ -212,26 +212,62 @@ class Transaction:
                 self._apply_deletions(layer, now, candidates, strategy, deleted)
             if any(stratum.is_truncated for stratum in strata):
                 self._forget_pending()
-            if not self._pending and not self._work.has_candidates(layer):
-                break
             for number, module in enumerate(self._modules):
-                if number not in self._pending:
-                    continue
-                recent = self._pending.pop(number)
-                with self._report.timed(stage, module.name):
-                    facts = self._work.before if module in self._engine.strata else universe
-                    found = Delta.gathered(module.overdelete(facts, recent, strategy.proved))
-                    if module.relations:
-                        if not strategy.takes_compressed:
-                            raise CannotFollow("a closure too large to list loses facts")
-                        found |= Delta.of_relations(module.relations)
-                        module.relations = {}
-                    for known in (deleted, self._work.deleted, *staying):
-                        found -= known
-                    found = self._work.enqueue_candidates(found, layer)
-                    named[number] = named.get(number, NOTHING) | found
+                if number in self._pending:
+                    with self._report.timed(stage, module.name):
+                        facts = self._work.before if module in self._engine.strata else universe
+                        found = self._overdelete(module, facts, self._pending.pop(number), strategy)
+                        self._enqueue(found, number, layer, known, named)
+            if strategy.order is not None:
+                self._release(layer, strategy.order, known, named)
+            if not self._work.has_candidates(layer):
+                break
         if deleted.all_predicates():
             self._commit(layer, Delta.of(deleted), strategy)
+
+    def _overdelete(
+        self, module: Module, facts: TripleIndex, deleted: Delta, strategy: LayerDeletion
+    ) -> Delta:
+        """The facts that a module overdeletes."""
+        order = strategy.order
+        if order is None:
+            found = module.overdelete(facts, deleted, strategy.proved)
+        else:
+            found = module.overdelete_in_order(facts, deleted, strategy.proved, order.precedes)
+        overdeleted = Delta.gathered(found)
+        if module.relations:
+            if not strategy.takes_compressed:
+                raise CannotFollow("a closure too large to list loses facts")
+            overdeleted |= Delta.of_relations(module.relations)
+            module.relations = {}
+        return overdeleted
+
+    def _release(
+        self, layer: int, order: Precedence, known: Sequence[TripleIndex], named: dict[int, Delta]
+    ) -> None:
+        """Enqueue what modules held back of predicates below the least level of the candidates."""
+        least = self._work.least_level(layer, order)
+        for number, module in enumerate(self._modules):
+            if module.holds_back:
+                with self._report.timed(self._layers.name(layer), module.name):
+                    found = module.release(self._index, lambda predicate: order.level(predicate) < least)
+                    self._enqueue(Delta.gathered(found), number, layer, known, named)
+
+    def _enqueue(
+        self,
+        found: Delta,
+        number: int,
+        layer: int,
+        known: Sequence[TripleIndex],
+        named: dict[int, Delta],
+    ) -> None:
+        """Enqueue overdeleted facts that are not known to be deleted or to stay; note which module did it."""
+        for facts in known:
+            found -= facts
+        if not found:
+            return
+        found = self._work.enqueue_candidates(found, layer)
+        named[number] = named.get(number, NOTHING) | found
 
     def _apply_deletions(
         self,

@@ -21,7 +21,7 @@ ESTIMATES_ALLOWED = 1.5
 than recomputing."""
 
 MIN_BUDGET_SECONDS = 0.25
-"""Seconds that a strategy may take whatever recomputing takes: compiling a kernel may take as long."""
+"""Seconds that a strategy may take whatever recomputing takes: loading kernels may take as long."""
 
 SECONDS_PER_CHECK = 0.4e-6  # measured: proofs on LUBM-10
 """Seconds to check one fact in a proof."""

@@ -6,6 +6,7 @@ Invariant: ``index`` holds the facts of I that were not deleted so far, and thos
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from corollary.columns import NOTHING, Delta, TripleIndex
 from corollary.evaluate.engine import Engine
@@ -64,6 +65,11 @@ class Workspace:
     def has_candidates(self, layer: int) -> bool:
         """Whether a layer has candidates."""
         return bool(self._candidates.get(layer))
+
+    def least_level(self, layer: int, order: Precedence) -> float:
+        """The least level of a layer's candidates; infinite if there are none."""
+        candidates = self._candidates.get(layer, NOTHING)
+        return min(map(order.level, candidates.all_predicates()), default=inf)
 
     def enqueue_candidates(self, facts: Delta, layer: int | None) -> Delta:
         """Enqueue candidates by layer. Returns those of ``layer``, the present one.

@@ -318,7 +318,7 @@ class Datatypes(Module):
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Forget literals that no longer occur, and datatypes no longer shown: both may be new again."""
-        if self._is_wide or self._shown_datatypes(deleted):
+        if self._is_wide or {*map(self._id, self._shown_datatypes(deleted))} - self._in_rules:
             self._shown &= self._all_shown(facts)
             self._is_wide = self._looks_at_all(facts)
         if len(deleted.relation(self._same_as)):
@@ -423,10 +423,8 @@ class Datatypes(Module):
         for predicate in facts.known_predicates & set(self._telling) if known.size else ():
             relation = facts.relation(predicate)
             if len(relation):
-                rows, _ = relation.objects_of(known)
-                shown |= {ids[i] for i in distinct(known[rows]).tolist()}
-                rows, _ = relation.subjects_of(known)
-                shown |= {ids[i] for i in distinct(known[rows]).tolist()}
+                found = (relation.subject_counts(known) > 0) | (relation.object_counts(known) > 0)
+                shown |= {ids[i] for i in known[found].tolist()}
         return shown
 
     def _supported(self) -> dict[int, str]:

@@ -2,8 +2,8 @@
 
 A family (``program.compile``) has a table: one row for each binding of its guards. Recent facts match a data
 atom only if their predicate, or their class, is in the table's column of the atom's variable. Most changes
-touch few classes, and most families none of these. So the columns are kept, and a plan is run only if one has
-a predicate or class of the recent facts.
+touch few classes, and most families none of these. So the tables are kept, sorted by that column, and a plan
+starts from the rows that have a predicate or class of the recent facts.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from corollary.columns import Relation, TripleIndex
-from corollary.columns.pairs import among, distinct
+from corollary.columns.pairs import distinct_of_sorted, order_of, spans
+from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
-from corollary.kernels.sorted import Column
+from corollary.kernels.sorted import Column, Mask
 from corollary.modules.tuning import MAX_EXTENT_COMPARED
 from corollary.program.compile import Atom, CompiledRule
 
@@ -40,19 +41,37 @@ class Entrance:
 
 @dataclass(slots=True)
 class _Known:
-    """The column of an entrance, and the state of the guards for which it was computed.
+    """The table of an entrance's family, and the state of the guards for which it was computed.
 
-    ``version`` is the sum of the versions of the guards' relations when that state was last compared.
+    The ``rows`` ascend in the entrance's variable, whose values are in ``column``. ``few`` are its distinct
+    values if they are few. ``version`` is the sum of the versions of the guards' relations when that state
+    was last compared.
     """
 
     state: Sequence[object]
+    rows: Batch
     column: Column
-    few: frozenset[int]
+    few: frozenset[int] | None
     version: int
 
 
+@dataclass(frozen=True, slots=True)
+class Entering:
+    """The rows of a family's table that recent facts may match, and the number of their values."""
+
+    rows: Batch
+    values: int
+
+    def take(self, kept: Mask) -> Entering:
+        """Some of the rows."""
+        return self if kept.all() else Entering(self.rows.take(kept), self.values)
+
+
+NONE = Entering(Batch.none(), 0)
+
+
 class Entrances:
-    """The columns of entrances. The version of a relation counts how often it was another than before."""
+    """The tables of entrances. The version of a relation counts how often it was another than before."""
 
     def __init__(self, context: ExecutionContext) -> None:
         self._context = context
@@ -61,24 +80,29 @@ class Entrances:
         self._versions: dict[int, int] = {}
 
     def begin(self, facts: TripleIndex) -> None:
-        """Note the relations of the guards. Precondition of ``may_match`` for the same facts."""
+        """Note the relations of the guards. Precondition of ``entering`` for the same facts."""
         others = facts.others(self._relations)
         self._relations |= others
         for predicate in others:
             self._versions[predicate] += 1
 
-    def may_match(self, entrance: Entrance, facts: TripleIndex, recent: Recent) -> bool:
-        """Whether recent facts may match the entrance's atom."""
+    def entering(self, entrance: Entrance, facts: TripleIndex, recent: Recent) -> Entering | None:
+        """The rows by which recent facts may match the entrance's atom.
+
+        None if that is not known: no guard binds the atom, or too many subjects would be compared.
+        """
         variable, atom = entrance.variable, entrance.atom
-        if not variable:
-            return True
-        known = self._of(entrance, facts)
+        known = self._of(entrance, facts) if variable else None
         if known is None:
-            return True
+            return None
         values = recent.predicates if variable == atom.p else recent.classes(atom.p)
-        if known.column.size <= MAX_EXTENT_COMPARED and values.size <= MAX_EXTENT_COMPARED:
-            return not known.few.isdisjoint(values.tolist())
-        return bool(among(values, known.column).any())
+        few = known.few if values.size <= MAX_EXTENT_COMPARED else None
+        if few is not None and few.isdisjoint(values.tolist()):
+            return NONE
+        starts = np.searchsorted(known.column, values)
+        ends = np.searchsorted(known.column, values, side="right")
+        rows = spans(starts, ends)
+        return Entering(known.rows.take(rows), values.size) if rows.size else NONE
 
     def _of(self, entrance: Entrance, facts: TripleIndex) -> _Known | None:
         """What is known of an entrance, over these facts; None if too many subjects would be compared."""
@@ -94,15 +118,23 @@ class Entrances:
         if state is None:
             return None
         if known is None or not _same(known.state, state):
-            rows = family_rows(entrance.rule, facts, self._context)
-            column = distinct(rows.column(entrance.variable)) if rows.size else np.empty(0, np.uint32)
-            few = column if column.size <= MAX_EXTENT_COMPARED else column[:0]
-            known = self._known[entrance] = _Known(state, column, frozenset(few.tolist()), version)
+            known = self._known[entrance] = self._found(entrance, facts, state, version)
         known.version = version
         return known
 
+    def _found(self, entrance: Entrance, facts: TripleIndex, state: Sequence[object], version: int) -> _Known:
+        """The table of an entrance's family over these facts."""
+        rows = family_rows(entrance.rule, facts, self._context)
+        if not rows.size:
+            return _Known(state, rows, np.empty(0, np.uint32), frozenset(), version)
+        rows = rows.take(order_of(rows.column(entrance.variable)))
+        column = rows.column(entrance.variable)
+        values = distinct_of_sorted(column)
+        few = frozenset(values.tolist()) if values.size <= MAX_EXTENT_COMPARED else None
+        return _Known(state, rows, column, few, version)
+
     def forget(self, numbers: Collection[int]) -> None:
-        """Drop the columns of the rules with these numbers."""
+        """Drop the tables of the rules with these numbers."""
         self._known = {e: known for e, known in self._known.items() if e.rule.number not in numbers}
 
 

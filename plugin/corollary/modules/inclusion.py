@@ -14,7 +14,8 @@ arrays, once for each state of the schema, and applied to a new fact in one step
 guards are feedback.
 
 Invariant: ``_included`` is the closure of all rows of the own rules' families, and has been applied to every
-fact received, or present when an inclusion was added.
+fact received, or present when an inclusion was added. ``_held`` has the deleted facts whose types by domains
+and ranges are held back; at the end of a layer there are none.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from corollary.execute.inclusions import Inclusions, about_rdf_type, closed_incl
 from corollary.execute.run_plan import extend, family_rows
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.modules.guards import Guards
-from corollary.modules.module import Module, NewModules
+from corollary.modules.module import Module, NewModules, Precedes
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
 from corollary.modules.tuning import MIN_FACTS_TO_MIRROR
@@ -72,6 +73,7 @@ class Inclusion(Module):
         self._guards = Guards(rdf_type)
         self._by_guards = SemiNaive("inclusions by their guards", context)
         self._included = Inclusions()
+        self._held: dict[int, list[Relation]] = {}
         self.is_waiting = False
 
     @classmethod
@@ -146,15 +148,59 @@ class Inclusion(Module):
         the closure to the direct conclusions is enough, whether the further edges stay or not. Example:
         A ⊑ B ⊑ C and A[x]; without A ⊑ B, the join gives B[x], and the closure C[x].
         """
+        return self.overdelete_in_order(facts, deleted, proved, lambda predicate, other: False)
+
+    def overdelete_in_order(
+        self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex, precedes: Precedes
+    ) -> Candidates:
+        """As ``overdelete``. Types by domains and ranges are held back: most have other reasons."""
         candidates: Candidates = {}
         self._refuse_copies(deleted)
-        self._apply(self._included, deleted, candidates)
+        held = [p for p in deleted.all_predicates() if precedes(p, self._rdf_type)]
+        for predicate in held:
+            self._held.setdefault(predicate, []).append(deleted.relation(predicate))
+        self._apply(self._included, deleted, candidates, without_types=held)
         if self._guards.are_among(deleted):
             direct = self._by_guards.overdelete(facts, deleted, proved)
             extend(candidates, direct)
             included = {p: Relation(Pairs.of(np.concatenate(parts))) for p, parts in direct.items()}
             self._apply(self._included, TripleIndex(included), candidates)
         return candidates
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether there are deleted facts whose types by domains and ranges are held back."""
+        return bool(self._held)
+
+    def release(self, facts: TripleIndex, is_decided: Callable[[int], bool]) -> Candidates:
+        """The types by domains and ranges of terms that have lost all values of a property.
+
+        Properties that include each other have the same facts, domains and ranges: one of them is looked up.
+        """
+        ends: dict[tuple[int, bool], list[Column]] = {}
+        for source in [predicate for predicate in self._held if is_decided(predicate)]:
+            same, is_turned = self._least_equivalent(source)
+            for deleted in self._held.pop(source):
+                for inverse in (False, True):
+                    terms = deleted.object_terms() if inverse else deleted.subject_terms()
+                    ends.setdefault((same, inverse != is_turned), []).append(terms)
+        candidates: Candidates = {}
+        for (source, inverse), parts in ends.items():
+            kind = self._included.ranges if inverse else self._included.domains
+            if classes := kind.seconds_of(source):
+                relation, terms = facts.relation(source), distinct(np.concatenate(parts))
+                left = relation.object_counts(terms) if inverse else relation.subject_counts(terms)
+                types = _all_pairs(terms[left == 0], classes)
+                candidates.setdefault(self._rdf_type, []).append(types)
+        return candidates
+
+    def _least_equivalent(self, predicate: int) -> tuple[int, bool]:
+        """The least property that is included in this one, and includes it; whether as its inverse."""
+        found = [(predicate, False)]
+        for kind, is_inverse in ((self._included.properties, False), (self._included.inverses, True)):
+            others = kind.seconds_of(predicate)
+            found += [(other, is_inverse) for other in others if kind.has(other << 32 | predicate)]
+        return min(found)
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """Apply the closure to the recent facts. No recent fact is a guard."""
@@ -211,6 +257,7 @@ class Inclusion(Module):
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Remove the inclusions that deleted guards supported. New ones are applied later, by ``add``."""
+        assert not self._held
         if self._guards.are_among(deleted):
             lost = self._included.without(self._closure(facts))
             self._included = self._included.without(lost)
@@ -278,8 +325,9 @@ class Inclusion(Module):
         facts: TripleIndex,
         candidates: Candidates,
         whole: TripleIndex | None = None,
+        without_types: Collection[int] = (),
     ) -> None:
-        """Add the conclusions from all ``facts`` to the candidates.
+        """Add the conclusions from all ``facts`` to the candidates; of some predicates no types.
 
         Of a compressed source that is a whole closure only the generators are copied, if the target is closed
         in the same way: they lead to the other copies. All properties are closed under replacement of terms.
@@ -305,15 +353,19 @@ class Inclusion(Module):
                         pairs = relation.pairs()
                         keys = pairs.by_object if inverse else pairs.keys  # sorted: cheap to merge
                     candidates.setdefault(target, []).append(keys)
+            if source in without_types:
+                continue
             for kind, inverse in ((included.domains, False), (included.ranges, True)):
                 if classes := kind.seconds_of(source):
                     ends = relation.object_terms() if inverse else relation.subject_terms()
-                    types = pack(
-                        np.repeat(ends, len(classes)), np.tile(np.array(classes, np.uint32), ends.size)
-                    )
-                    candidates.setdefault(self._rdf_type, []).append(types)
+                    candidates.setdefault(self._rdf_type, []).append(_all_pairs(ends, classes))
         types = follow(facts.relation(self._rdf_type).pairs().by_object, included.classes.keys)
         candidates.setdefault(self._rdf_type, []).append(types)
+
+
+def _all_pairs(terms: Column, classes: Sequence[int]) -> Keys:
+    """All pairs of a term and a class."""
+    return pack(np.repeat(terms, len(classes)), np.tile(np.array(classes, np.uint32), terms.size))
 
 
 def _mirrors(included: Inclusions, facts: TripleIndex) -> dict[int, int]:

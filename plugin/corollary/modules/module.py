@@ -17,7 +17,7 @@ Words, for a module M:
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from typing import ClassVar, Protocol
 
 from corollary.columns import Candidates, Delta, Pairs, Relation, TripleIndex
@@ -39,6 +39,10 @@ class ModuleRejectsRule(Exception):
     def __init__(self, module: str, rules: frozenset[Rule], why: str) -> None:
         super().__init__(f"{module}: {why}")
         self.rules = rules
+
+
+Precedes = Callable[[int, int], bool]
+"""Whether all facts of a predicate are decided before any fact of another one is."""
 
 
 def feedback(module: Module, own: Delta) -> Delta:
@@ -244,6 +248,27 @@ class Module(Protocol):
         ``proved``, alone (the paper's lower bound) or with the other premises of the instance, may be left
         out. There is no upper bound: the caller proves every returned fact, or deletes and rederives it.
         """
+
+    def overdelete_in_order(
+        self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex, precedes: Precedes
+    ) -> Candidates:
+        """As ``overdelete``, in a layer that decides candidates in an order of their predicates.
+
+        The module may hold conclusions back, of premises that are decided before them.
+        """
+        return self.overdelete(facts, deleted, proved)
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether the module holds conclusions back, which ``release`` returns."""
+        return False
+
+    def release(self, facts: TripleIndex, is_decided: Callable[[int], bool]) -> Candidates:
+        """The conclusions that were held back of premises whose predicates are decided.
+
+        ``facts`` are those not deleted so far. Conclusions that follow from decided ones may be left out.
+        """
+        return {}
 
     def external(self, predicate: int) -> Relation | None:
         """For a predicate that the module closes: the facts that are external, with certainty.

@@ -7,54 +7,21 @@ old facts. So all facts = old + recent, whatever other modules did in between.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from corollary.columns import Candidates, Pairs, TripleIndex
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import emit, run, run_delta, sizes
-from corollary.modules.entrances import Entrance, Entrances, Recent
+from corollary.modules.entrances import Entrances, Recent
 from corollary.modules.groups import touched
 from corollary.modules.module import Module
 from corollary.modules.rule_set import RuleSet
+from corollary.modules.triggers import Trigger, Triggers, viable
 from corollary.plan.delta_plans import delta_plan, full_plan
 from corollary.plan.steps import Age, DeltaPlan
 from corollary.program.compile import Atom, CompiledRule
 from corollary.program.compiled_program import CompiledProgram
-
-
-@dataclass(slots=True, eq=False)
-class Trigger:
-    """A body atom that is matched with recent facts. ``predicates`` are those of the other atoms.
-
-    A rule has many triggers, and most are never viable: what only those need is computed at the first use.
-    """
-
-    rule: CompiledRule
-    position: int
-    predicates: frozenset[int] = field(init=False)
-    _needs: list[Atom] | None = field(default=None, init=False)
-    _entrance: Entrance | None = field(default=None, init=False)
-
-    def __post_init__(self) -> None:
-        others = (atom for position, atom in enumerate(self.rule.atoms) if position != self.position)
-        self.predicates = frozenset([atom.p for atom in others if atom.p >= 0])
-
-    @property
-    def entrance(self) -> Entrance:
-        """Where recent facts enter the rule's family."""
-        if self._entrance is None:
-            self._entrance = Entrance(self.rule, self.rule.atoms[self.position])
-        return self._entrance
-
-    def is_viable(self, ages: Mapping[Age, TripleIndex]) -> bool:
-        """As ``viable``, except that the trigger's own atom reads the recent facts."""
-        atom, recent = self.rule.atoms[self.position], ages[Age.RECENT]
-        if not recent.has_match(atom.s, atom.p, atom.o):
-            return False
-        if self._needs is None:
-            self._needs = needs(self.rule, self.position)
-        return all(ages[Age.ALL].has_match(atom.s, atom.p, atom.o) for atom in self._needs)
 
 
 class SemiNaive(Module):
@@ -80,15 +47,13 @@ class SemiNaive(Module):
         self.rules: list[CompiledRule] = []
         self._context = context
         self._old = TripleIndex()
-        self._triggers: dict[int, list[Trigger]] = {}
-        self._open_triggers: list[Trigger] = []
-        self._heads: dict[int, list[Trigger]] = {}
-        self._open_heads: list[Trigger] = []
+        self._triggers = Triggers()
+        self._heads = Triggers()
         self._forward: list[CompiledRule] = []
         self._blocking: list[tuple[Atom, Trigger, Trigger]] = []
         self._unstarted: list[CompiledRule] = []
         self._entrances = Entrances(context)
-        self._plans: dict[tuple[Trigger, bool], DeltaPlan] = {}  # made at the first use
+        self._plans: dict[tuple[Trigger, bool], DeltaPlan] = {}
 
     def add_rule(self, rule: CompiledRule, positions: Collection[int] | None = None) -> None:
         """Add a rule. The next ``add`` applies the rule to all facts.
@@ -98,10 +63,9 @@ class SemiNaive(Module):
         self.rules.append(rule)
         self._unstarted.append(rule)
         self.is_waiting = True
-        for position, atom in enumerate(rule.atoms):
+        for position in range(len(rule.atoms)):
             if positions is None or position in positions:
-                triggers = self._open_triggers if atom.p < 0 else self._triggers.setdefault(atom.p, [])
-                triggers.append(Trigger(rule, position))
+                self._triggers.add(Trigger(rule, position))
         self._forward.append(rule)
         for negation in rule.negations:
             for atom in negation.atoms:
@@ -126,13 +90,8 @@ class SemiNaive(Module):
         self._unstarted = [rule for rule in self._unstarted if rule.number not in numbers]
         self.is_waiting = bool(self._unstarted)
         self._forward = [rule for rule in self._forward if rule.number not in numbers]
-        for triggers in (self._triggers, self._heads):
-            for predicate in list(triggers):
-                triggers[predicate] = [t for t in triggers[predicate] if t.rule.number not in numbers]
-                if not triggers[predicate]:
-                    del triggers[predicate]
-        self._open_triggers = [t for t in self._open_triggers if t.rule.number not in numbers]
-        self._open_heads = [t for t in self._open_heads if t.rule.number not in numbers]
+        self._triggers.drop(numbers)
+        self._heads.drop(numbers)
         self._blocking = [entry for entry in self._blocking if entry[1].rule.number not in numbers]
         self._plans = {key: plan for key, plan in self._plans.items() if key[0].rule.number not in numbers}
         self._entrances.forget(numbers)
@@ -156,14 +115,11 @@ class SemiNaive(Module):
 
     def reads(self, predicate: int) -> bool:
         """Whether a body atom may match facts of the predicate."""
-        return predicate in self._triggers or bool(self._open_triggers)
+        return self._triggers.read(predicate)
 
     def objects_read(self, predicate: int) -> Set[int] | None:
         """The objects that the body atoms name, if all atoms of the predicate name one."""
-        if self._open_triggers:
-            return None
-        named = {t.rule.atoms[t.position].o for t in self._triggers.get(predicate, ())}
-        return None if min(named, default=-1) < 0 else named
+        return self._triggers.objects_read(predicate)
 
     def feedback(self, predicate: int, new: Pairs) -> Pairs:
         """All of ``new``: one round's conclusions may be premises in the next."""
@@ -178,7 +134,8 @@ class SemiNaive(Module):
         for rule in started:
             if viable(rule, facts):
                 self._conclude(rule, ages, candidates)
-        triggers = [trigger for trigger in self._triggered(recent) if id(trigger.rule) not in fresh]
+        live = self._triggers.live(recent, facts)
+        triggers = (trigger for trigger in live if id(trigger.rule) not in fresh)
         for trigger, batch in self._run(triggers, ages):
             emit(trigger.rule.heads, batch, candidates)
         self._old = facts.snapshot()
@@ -186,18 +143,15 @@ class SemiNaive(Module):
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """One round over proved facts, by the rules that may conclude a wanted fact."""
-        known = facts.known_predicates
-        leading = (
-            trigger
-            for trigger in self._triggered(recent)
-            if trigger.predicates <= known  # cheap, and False for most triggers
-            and any(wanted.has_match(head.s, head.p, head.o) for head in trigger.rule.heads)
-        )
-        return self._apply(leading, facts, recent)
+        live = self._triggers.live(recent, facts)
+        return self._apply((t for t in live if t.may_conclude(wanted)), facts, recent)
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
-        """The conclusions of all instances over ``facts`` with a deleted premise."""
-        return self._apply(self._triggered(deleted), facts, deleted)
+        """The conclusions of all instances over ``facts`` with a deleted premise.
+
+        The conclusions are among the facts.
+        """
+        return self._apply(self._triggers.live(deleted, facts, are_closed=True), facts, deleted)
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The candidates that are conclusions of instances over ``facts``.
@@ -211,9 +165,12 @@ class SemiNaive(Module):
         return derived
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
-        """The premises of all instances over ``facts`` whose conclusion is a candidate."""
+        """The premises of the instances over ``facts`` whose conclusion is a candidate.
+
+        Instances of which all premises are of predicates with only proved facts may be left out.
+        """
         read: Candidates = {}
-        for trigger, batch in self._backward(candidates, facts, whole=True):
+        for trigger, batch in self._backward(candidates, facts, beyond=proved):
             emit(trigger.rule.atoms[: trigger.position], batch, read)
         return read
 
@@ -271,17 +228,16 @@ class SemiNaive(Module):
         return candidates
 
     def _backward(
-        self, candidates: TripleIndex, facts: TripleIndex, *, whole: bool = False
+        self, candidates: TripleIndex, facts: TripleIndex, *, beyond: TripleIndex | None = None
     ) -> Iterator[tuple[Trigger, Batch]]:
+        """The results of the rules whose heads are matched with the candidates, as ``_run`` returns them."""
         for rule in self._forward:
             for head in rule.heads:
-                heads = self._open_heads if head.p < 0 else self._heads.setdefault(head.p, [])
                 backward = replace(rule, atoms=(*rule.atoms, head), heads=(head,))
-                heads.append(Trigger(backward, len(rule.atoms)))
+                self._heads.add(Trigger(backward, len(rule.atoms)))
         self._forward = []
         ages = {Age.ALL: facts, Age.RECENT: candidates, Age.OLD: facts}
-        triggers = [t for predicate in candidates.all_predicates() for t in self._heads.get(predicate, ())]
-        return self._run([*triggers, *self._open_heads], ages, whole=whole)
+        return self._run(self._heads.live(candidates, facts), ages, beyond=beyond)
 
     def _conclude(
         self,
@@ -295,36 +251,50 @@ class SemiNaive(Module):
         emit(rule.heads, run(plan, ages, rule, self._context, start, rule.concluded), candidates)
 
     def _run(
-        self, triggers: Iterable[Trigger], ages: Mapping[Age, TripleIndex], *, whole: bool = False
+        self,
+        triggers: Iterable[Trigger],
+        ages: Mapping[Age, TripleIndex],
+        *,
+        beyond: TripleIndex | None = None,
     ) -> Iterator[tuple[Trigger, Batch]]:
-        """The non-empty results of the triggers' delta plans: head variables, or all if ``whole``."""
-        known = ages[Age.ALL].known_predicates
-        triggers = [trigger for trigger in triggers if trigger.predicates <= known]  # cheap: few are left
+        """The non-empty results of the triggers' delta plans: the variables of the heads.
+
+        ``beyond``: all variables, and at least the bindings with a premise of a predicate that has more facts
+        than are in ``beyond``.
+        """
+        triggers = list(triggers)
         if not triggers:
             return
-        recent = Recent(ages[Age.RECENT])
+        recent, are_new = Recent(ages[Age.RECENT]), ages[Age.OLD] is not ages[Age.ALL]
         self._entrances.begin(ages[Age.ALL])
         for trigger in triggers:
-            if not self._entrances.may_match(trigger.entrance, ages[Age.ALL], recent):
+            entering = self._entrances.entering(trigger.entrance, ages[Age.ALL], recent)
+            if entering is not None and beyond is not None:
+                entering = entering.take(trigger.open_rows(entering.rows, ages[Age.ALL], beyond))
+            if entering is None:
+                may_match = trigger.is_viable(ages)
+            else:  # the guards have matches
+                may_match = entering.rows.size > 0 and trigger.is_among(ages[Age.RECENT])
+            if not may_match:
                 continue
-            if not trigger.is_viable(ages):
-                continue
-            read = trigger.rule.atoms[trigger.position].p
-            by_cost = read >= 0 and ages[Age.RECENT].relation(read).is_compressed
-            plan = self._plans.get((trigger, by_cost))
-            if plan is None:
-                size = sizes(ages[Age.ALL])
-                plan = delta_plan(trigger.rule, trigger.position, size, by_cost=by_cost)
-                self._plans[trigger, by_cost] = plan
-            wanted = () if whole else trigger.rule.concluded
-            batch = run_delta(plan, ages, trigger.rule, self._context, wanted)
+            plan = self._plan(trigger, ages)
+            wanted = () if beyond is not None else trigger.rule.concluded
+            probed = None
+            if entering is not None and not (are_new and trigger.has_guard_among(ages[Age.RECENT])):
+                probed = entering.rows, entering.values
+            batch = run_delta(plan, ages, trigger.rule, self._context, wanted, probed)
             if batch.size:
                 yield trigger, batch
 
-    def _triggered(self, recent: TripleIndex) -> Iterable[Trigger]:
-        for predicate in recent.all_predicates():
-            yield from self._triggers.get(predicate, ())
-        yield from self._open_triggers
+    def _plan(self, trigger: Trigger, ages: Mapping[Age, TripleIndex]) -> DeltaPlan:
+        """The trigger's delta plan, made at the first use."""
+        by_cost = trigger.atom.p >= 0 and ages[Age.RECENT].relation(trigger.atom.p).is_compressed
+        plan = self._plans.get((trigger, by_cost))
+        if plan is None:
+            size = sizes(ages[Age.ALL])
+            plan = delta_plan(trigger.rule, trigger.position, size, by_cost=by_cost)
+            self._plans[trigger, by_cost] = plan
+        return plan
 
 
 class SchemaRules(SemiNaive):
@@ -363,28 +333,6 @@ class OtherRules(SemiNaive):
     def make(cls, program: CompiledProgram, context: ExecutionContext) -> OtherRules:
         """A module without rules."""
         return cls(cls.name, context)
-
-
-def needs(rule: CompiledRule, but: int | None = None) -> list[Atom]:
-    """Atoms that must have a match if the rule concludes anything, without the body atom at ``but``.
-
-    Guards and ground atoms stay as they are; every other constant predicate becomes one atom with two
-    variables.
-    """
-    found: dict[Atom, None] = {}
-    for position, atom in enumerate(rule.atoms):
-        if position != but and atom.p >= 0:
-            is_whole = position in rule.guards or (atom.s >= 0 and atom.o >= 0)
-            found[atom if is_whole else Atom(-1, atom.p, -2)] = None
-    return list(found)
-
-
-def viable(rule: CompiledRule, facts: TripleIndex) -> bool:
-    """Whether all ``needs`` of a rule have a match. If not, the rule concludes nothing."""
-    known = facts.known_predicates
-    if not all(predicate < 0 or predicate in known for predicate in rule.needs):  # cheap
-        return False
-    return all(facts.has_match(atom.s, atom.p, atom.o) for atom in needs(rule))
 
 
 def _apart(atom: Atom, shared: Collection[int], count: int) -> Atom:

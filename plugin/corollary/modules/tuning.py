@@ -7,6 +7,10 @@ I before it, of the proved facts, and of I after it, each several times. Reading
 MAX_EXTENT_COMPARED = 64
 """Subjects of a guard's class that are compared before each use of a kept column. Beyond, plans are run."""
 
+MAX_PREDICATE_SETS_KEPT = 16
+"""Sets of predicates with facts for which the triggers that can match are kept. A removal has some five: I
+before and after it, and the proved facts of each level."""
+
 MAX_WITNESSES = 8
 """Facts that may show one datatype, and whose proofs are looked for first."""
 

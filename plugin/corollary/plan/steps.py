@@ -73,6 +73,15 @@ class DeltaPlan:
     body: Plan
     direct: Plan
 
+    @property
+    def probes_table(self) -> bool:
+        """Whether the probe selects rows of the family's table, and does nothing else."""
+        is_table = (
+            isinstance(step, Join | Distinct) or (isinstance(step, Select) and step.condition.target is None)
+            for step in self.guard_probe
+        )
+        return bool(self.guard_probe) and all(is_table)
+
 
 @dataclass(frozen=True, slots=True)
 class PlanContext:
