@@ -19,3 +19,6 @@ ROWS_PER_CHUNK = 1 << 20
 MIN_PAIRS_BY_DATA = 1 << 16
 """Pairs of items. A constraint with PAIR over lists with more pairs than this, and than there are facts, is
 joined from item to item by data. Joining the pairs takes 0.1 µs for each."""
+
+MAX_FACTS_JOINED = 1 << 17
+"""Changed facts whose rule instances are counted at a time, which bounds the rows of one join."""

@@ -180,6 +180,19 @@ class SemiNaive(Module):
         self._old = facts.snapshot()
         return candidates
 
+    def instances(
+        self, facts: TripleIndex, recent: TripleIndex, old: TripleIndex
+    ) -> Iterator[tuple[CompiledRule, Batch]]:
+        """The bindings of all variables with a recent premise, each once, by rule.
+
+        Precondition: ``recent`` ⊆ ``facts`` − ``old``. A premise that is neither is never left of a recent one:
+        calls for disjoint ``recent`` with the same ``old`` find each binding once if together they are
+        ``facts`` − ``old``.
+        """
+        ages = {Age.ALL: facts, Age.RECENT: recent, Age.OLD: old}
+        found = self._run(self._triggered(recent), ages, whole=True)
+        return ((trigger.rule, batch) for trigger, batch in found)
+
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """One round over proved facts, by the rules that may conclude a wanted fact."""
         known = facts.known_predicates
