@@ -32,7 +32,8 @@ def as_if_large() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(relation, "MIN_BASE_PER_OVERLAY", 1)
         patch.setattr(zsets, "MIN_BASE_PER_OVERLAY", 1)
-        patch.setattr(derivation_counts, "MAX_FACTS_JOINED", 2)
+        patch.setattr(derivation_counts, "FACTS_JOINED_AT_FIRST", 2)
+        patch.setattr(derivation_counts, "MAX_ROWS_JOINED", 4)
         yield
 
 
@@ -120,7 +121,9 @@ CYCLE = written(
 )
 """Facts of a cycle are born later, or never, when an edge goes."""
 
-MERGED = written(("a p b", COPIES), ("a p b", COPIES + BACK), ("a p b", BACK), ("", COPIES + BACK), ("a q b", ""))
+MERGED = written(
+    ("a p b", COPIES), ("a p b", COPIES + BACK), ("a p b", BACK), ("", COPIES + BACK), ("a q b", "")
+)
 """Two predicates become one component, and part again."""
 
 TWICE = written(
@@ -137,7 +140,10 @@ HEADS = written(
 
 OPEN = written(
     ("a p a, p p q", "[?x, ?y, ?z] :- [?x, ?z, ?z], [?z, ?y, ?x] ."),
-    ("a p a, p p p, p q p", "[?x, ?y, ?z] :- [?x, ?z, ?z], [?z, ?y, ?x] . [?x, ?p, ?y] :- [?p, :q, ?q], [?x, ?q, ?y] ."),
+    (
+        "a p a, p p p, p q p",
+        "[?x, ?y, ?z] :- [?x, ?z, ?z], [?z, ?y, ?x] . [?x, ?p, ?y] :- [?p, :q, ?q], [?x, ?q, ?y] .",
+    ),
     ("p p p, a p p", "[?x, ?p, ?y] :- [?p, :q, ?q], [?x, ?q, ?y] . [:a, :q, :a] ."),
     ("a p p", COPIES),
 )

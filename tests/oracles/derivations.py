@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from tests.oracles import naive
 
-from corollary.language.model import Constant, IRI, Program, Rule, Triple, Variable
+from corollary.language.model import Program, Rule, Term, Triple, Variable
 
 Fact = naive.Fact
 Weights = dict[Fact, dict[int, int]]
@@ -61,7 +61,7 @@ def derivations(rules: list[Rule], facts: set[Fact]) -> Counter[Fact]:
     return found
 
 
-def components(rules: list[Rule]) -> list[set[Constant] | None]:
+def components(rules: list[Rule]) -> list[set[Term] | None]:
     """The predicates that depend on each other, sources first; None for all, where a head may have any."""
     derived = {rule.heads[0].predicate for rule in rules}
     if any(isinstance(predicate, Variable) for predicate in derived):
@@ -72,9 +72,9 @@ def components(rules: list[Rule]) -> list[set[Constant] | None]:
     return [set(names) for names in dict.fromkeys(sets)]
 
 
-def reached_from(predicate: Constant, rules: list[Rule]) -> set[Constant]:
+def reached_from(predicate: Term, rules: list[Rule]) -> set[Term]:
     """The predicates that depend on one."""
-    found: set[Constant] = set()
+    found: set[Term] = set()
     frontier = [predicate]
     while frontier:
         source = frontier.pop()
@@ -87,6 +87,6 @@ def reached_from(predicate: Constant, rules: list[Rule]) -> set[Constant]:
     return found
 
 
-def depends(names: set[Constant], rules: list[Rule]) -> bool:
+def depends(names: set[Term], rules: list[Rule]) -> bool:
     """Whether predicates of a component depend on themselves."""
     return any(name in reached_from(name, rules) for name in names)

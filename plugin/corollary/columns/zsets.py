@@ -1,8 +1,8 @@
 """Z-sets of derivations on sorted columns: how many derivations a fact has in each round, and its birth.
 
 A *Z-set* maps elements to integers (Budiu, McSherry, Ryzhyk, Tannen, DBSP, VLDB 2023). Here an element is a
-fact of one predicate, packed as a key, with a round. Both classes are immutable: a sorted base, and an overlay
-of later changes, which is folded when it exceeds 1/MIN_BASE_PER_OVERLAY of the base.
+fact of one predicate, packed as a key, with a round. Both classes are immutable: a sorted base, and an
+overlay of later changes, which is folded when it exceeds 1/MIN_BASE_PER_OVERLAY of the base.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Counts:
 
 
 class Births:
-    """The round in which each fact is born: a base, and an overlay whose entries replace those of the base."""
+    """The round in which each fact is born: a base, and an overlay whose entries replace those of it."""
 
     __slots__ = ("_base", "_overlay")
 
@@ -115,9 +115,7 @@ def _sum(rows: CountRows, more: CountRows) -> CountRows:
     return keys, rounds, counts
 
 
-def _put(
-    known: tuple[Keys, Rounds], new: tuple[Keys, Rounds], *, keeps_absent: bool
-) -> tuple[Keys, Rounds]:
+def _put(known: tuple[Keys, Rounds], new: tuple[Keys, Rounds], *, keeps_absent: bool) -> tuple[Keys, Rounds]:
     """Both merged; ``new`` entries replace known ones."""
     room = known[0].size + new[0].size
     reserve(12 * room)

@@ -7,21 +7,21 @@ so is the change of derivations. The nested iteration of a recursive component b
 * The rules form *components*: predicates that depend on each other. A change goes through them in topological
   order; facts of lower components are final.
 * In a recursive component every fact has a *birth*. A given fact is born in round 0. An instance is active
-  from the greatest birth of its premises in the component on (0 if it has none), and it is a derivation of its
-  heads in the round after that. The birth of a fact is its least round with a derivation. So the derivations in
-  that round use only facts born before: none of them depends on the fact itself.
+  from the greatest birth of its premises in the component on (0 if it has none), and is a derivation of its
+  heads in the round after that. The birth of a fact is its least round with a derivation. So the derivations
+  in that round use only facts born before: none of them depends on the fact itself.
 * In other components all derivations are in round 0.
 
 ``_Settling`` follows a change through a component. The counts are always those that follow from ``births``.
 For each round r in which a count changed, ascending:
 
 1. Facts born in r without a derivation in r *leave*. Instances with such a premise are subtracted.
-2. Facts with a derivation in r that are born later, or never, *arrive*: they are born in r. Instances with such
-   a premise are added. (For those that were born later, step 1 has subtracted the former instances.)
+2. Facts with a derivation in r that are born later, or never, *arrive*: they are born in r. Instances with
+   such a premise are added. (For those that were born later, step 1 subtracts the former instances.)
 
 Instances of round r count in later rounds, so after step 2 all births up to r are final. A fact that left is
-looked at again in its next round with a derivation. Nothing is overdeleted and no proof is searched. Cost: the
-instances with a fact whose birth changes, three times at most, however many rounds there are.
+looked at again in its next round with a derivation. Nothing is overdeleted and no proof is searched. Cost:
+the instances with a fact whose birth changes, three times at most, however many rounds there are.
 
     q symmetric, [a, q, b] explicit: [a, q, b] has derivations in the rounds 0 and 2, [b, q, a] in round 1.
     Remove [a, q, b]: it leaves in round 0, so [b, q, a] loses round 1 and leaves, so [a, q, b] loses round 2.
@@ -33,13 +33,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from math import inf
 
 import numpy as np
 
 from corollary.columns import NOTHING, Candidates, Delta, Pairs, TripleIndex, grouped
 from corollary.columns.pairs import gathered, pack, sort_keys
 from corollary.columns.zsets import Births, Counts
-from corollary.evaluate.tuning import MAX_FACTS_JOINED
+from corollary.evaluate.tuning import FACTS_JOINED_AT_FIRST, MAX_ROWS_JOINED
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import emit, run, sizes
@@ -59,6 +60,10 @@ Names = frozenset[int] | None
 
 Rules = dict[int, CompiledRule]
 """Distinct rules by number."""
+
+
+class TooManyDerivations(Exception):
+    """More derivations would have to be counted, or subtracted, than the caller allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,20 +138,38 @@ class Component:
     def instances(self, facts: TripleIndex, recent: Delta) -> Iterator[tuple[CompiledRule, Batch]]:
         """The instances with a recent premise, each once. Precondition: ``recent`` ⊆ ``facts``."""
         recent = recent.only(self.reads)
-        if not recent:
-            return
-        old = facts.snapshot()
-        for predicate, keys in recent.items():
-            old.remove(predicate, keys)
-        for part in _parts(recent):
-            check()
-            yield from self._joins.instances(facts, part, old)
+        if recent:
+            old = facts.snapshot()
+            for predicate, keys in recent.items():
+                old.remove(predicate, keys)
+            yield from self._in_parts(self._joins, facts, recent, old)
 
-    def instances_of(self, rule: CompiledRule, facts: TripleIndex) -> Batch:
-        """All instances of a rule."""
+    def instances_of(self, rule: CompiledRule, facts: TripleIndex) -> Iterator[tuple[CompiledRule, Batch]]:
+        """All instances of a rule, from the facts of the atom that has fewest."""
         if not viable(rule, facts):
-            return Batch.none()
-        return run(full_plan(rule, sizes(facts)), {Age.ALL: facts}, rule, self.context)
+            return
+        sizes_of = sizes(facts)
+        named = [position for position, atom in enumerate(rule.atoms) if atom.p >= 0]
+        if not named:
+            yield rule, run(full_plan(rule, sizes_of), {Age.ALL: facts}, rule, self.context)
+            return
+        first = min(named, key=lambda position: sizes_of(rule.atoms[position]))
+        joins = SemiNaive("derivations", self.context)
+        joins.add_rule(rule, {first})
+        read = rule.atoms[first].p
+        yield from self._in_parts(joins, facts, Delta.of_relations({read: facts.relation(read)}), facts)
+
+    def _in_parts(
+        self, joins: SemiNaive, facts: TripleIndex, recent: Delta, old: TripleIndex
+    ) -> Iterator[tuple[CompiledRule, Batch]]:
+        """As ``SemiNaive.instances``, for so many recent facts at a time that joins have few rows at once."""
+        start, size = 0, FACTS_JOINED_AT_FIRST
+        while start < len(recent):
+            check()
+            rows = self.context.rows
+            yield from joins.instances(facts, _slice(recent, start, start + size), old)
+            rows = max(1, self.context.rows - rows)
+            start, size = start + size, max(1, size * MAX_ROWS_JOINED // rows)
 
     def rounds(self, rule: CompiledRule, batch: Batch) -> Rounds | int:
         """The round in which each instance is a derivation; one number if it is the same for all."""
@@ -192,9 +215,11 @@ class _Settling:
     ``facts`` are I: changed below the component, and in the component by ``run``.
     """
 
-    def __init__(self, component: Component, facts: TripleIndex) -> None:
+    def __init__(self, component: Component, facts: TripleIndex, most: float) -> None:
+        """Raises ``TooManyDerivations`` after ``most`` instances."""
         self._component = component
         self._facts = facts
+        self.left = most
         self.losing: set[int] = set()  # predicates of facts that lost derivations
         self._changes: dict[int, RoundChange] = {}
 
@@ -207,14 +232,16 @@ class _Settling:
         component = self._component
         known = component.rules
         for number in known.keys() - rules.keys():
-            self._credit(known[number], component.instances_of(known[number], before), -1)
+            for rule, batch in component.instances_of(known[number], before):
+                self._credit(rule, batch, -1)
         component.take({number: rule for number, rule in known.items() if number in rules})
         for rule, batch in component.instances(before, below.lost):
             self._credit(rule, batch, -1)
         for rule, batch in component.instances(self._facts, below.won):
             self._credit(rule, batch, +1)
         for number in rules.keys() - known.keys():
-            self._credit(rules[number], component.instances_of(rules[number], self._facts), +1)
+            for rule, batch in component.instances_of(rules[number], self._facts):
+                self._credit(rule, batch, +1)
         component.take(rules)
         first = self._at(0)
         for bag, facts in ((first.lost, given.lost), (first.won, given.won)):
@@ -285,12 +312,17 @@ class _Settling:
         """Count instances as derivations, or subtract them: all in one round, if that is known."""
         if not batch.size:
             return
+        self.left -= batch.size
+        if self.left < 0:
+            raise TooManyDerivations
         rounds = self._component.rounds(rule, batch) if round_ is None else round_
         if isinstance(rounds, int):
             parts: Iterable[tuple[int, Batch]] = [(rounds, batch)]
         else:
             rows = grouped(rounds.astype(np.uint32), np.arange(batch.size))
-            parts = ((number, batch if part.size == batch.size else batch.take(part)) for number, part in rows)
+            parts = (
+                (number, batch if part.size == batch.size else batch.take(part)) for number, part in rows
+            )
         for number, part in parts:
             change = self._at(number)
             emit(rule.heads, part, change.won if sign > 0 else change.lost)
@@ -322,15 +354,20 @@ class DerivationCounts:
         self._sources: dict[int, Rule] = {}  # by number
         self._equal: dict[Rule, _Equal] = {}
 
-    def change(self, rules: Iterable[CompiledRule], given: TripleIndex) -> set[int]:
+    def change(self, rules: Iterable[CompiledRule], given: TripleIndex, most: float = inf) -> set[int]:
         """Replace the rules and the given facts. Returns the predicates of facts that lost derivations.
+
+        Raises ``TooManyDerivations`` after ``most`` instances.
 
         Preconditions: the rules are monotone, and none is over long lists. A number is never given to another
         rule. The caller does not change ``given`` afterwards.
         """
-        if self._take(rules):
+        are_others = self._take(rules)
+        before, changed = self.facts.snapshot(), difference(self.given, given)
+        if not (are_others or changed.lost or changed.won):
+            return set()
+        if are_others:
             self._structure = _structure({equal.rule.number: equal.rule for equal in self._equal.values()})
-        before, changed = self.facts.snapshot(), _difference(self.given, given)
         known = {(component.names, component.is_recursive): component for component in self.components}
         components = [
             known.get((names, is_recursive))
@@ -343,19 +380,20 @@ class DerivationCounts:
         for predicate in self.facts.all_predicates():
             if any(component.owns(predicate) for component in new):
                 self.facts.remove_relation(predicate, self.facts.relation(predicate))
-        below, losing = _difference(before, self.facts, free), set(free)
+        below, losing = difference(before, self.facts, free), set(free)
         for component, (_, _, own) in zip(components, self._structure, strict=True):
             source = Change(won=Delta.of(given)) if component in new else changed
             ours = Change(source.lost.only(component.owns), source.won.only(component.owns))
             lower = Change() if component in new else below
-            settling = _Settling(component, self.facts)
+            settling = _Settling(component, self.facts, most)
             touched = settling.run(before, lower, ours, own)
+            most = settling.left
             losing |= settling.losing
             if component in new:
                 component.forget_plans()
                 touched |= {*filter(component.owns, before.all_predicates())}
                 losing |= touched
-            found = _difference(before, self.facts, touched)
+            found = difference(before, self.facts, touched)
             below = Change(below.lost | found.lost, below.won | found.won)
         return losing
 
@@ -424,8 +462,8 @@ def _structure(rules: Rules) -> list[tuple[Names, bool, Rules]]:
     ]
 
 
-def _difference(before: TripleIndex, after: TripleIndex, predicates: Iterable[int] | None = None) -> Change:
-    """The facts lost and won between two sets, of some predicates. Relations that share a base cost little."""
+def difference(before: TripleIndex, after: TripleIndex, predicates: Iterable[int] | None = None) -> Change:
+    """The facts lost and won between two sets, of some predicates. Cost: overlays, where bases are shared."""
     lost: dict[int, Keys] = {}
     won: dict[int, Keys] = {}
     if predicates is None:
@@ -435,16 +473,15 @@ def _difference(before: TripleIndex, after: TripleIndex, predicates: Iterable[in
     return Change(Delta(lost), Delta(won))
 
 
-def _parts(facts: Delta) -> Iterator[Delta]:
-    """The facts in parts of about ``MAX_FACTS_JOINED``."""
-    count = -(-len(facts) // MAX_FACTS_JOINED)
-    if count == 1:
-        yield facts
-        return
-    for part in range(count):
-        yield Delta(
-            {p: keys[part * keys.size // count : (part + 1) * keys.size // count] for p, keys in facts.items()}
-        )
+def _slice(facts: Delta, start: int, end: int) -> Delta:
+    """The facts at some positions, counted through all predicates."""
+    if start == 0 and end >= len(facts):
+        return facts
+    found: dict[int, Keys] = {}
+    for predicate, keys in facts.items():
+        found[predicate] = keys[max(0, start) : max(0, end)]
+        start, end = start - keys.size, end - keys.size
+    return Delta(found)
 
 
 def _counted(parts: list[Keys]) -> tuple[Keys, Rows]:

@@ -58,7 +58,7 @@ class Engine:
     ``schema_depends_on_data``: data leads to schema facts, so that a change of schema and data is followed in
     one layer. ``schema_depends_on_strata``: rules with negation or aggregates lead to schema facts.
     ``schema_proof`` is what is known of proofs of the schema from few facts (``maintain.final_schema``).
-    ``counts`` are the derivations of I, if the last transaction counted them (``maintain.deletion.counting``).
+    ``counts`` are the derivations of I, if the last transaction counted them.
     ``axioms`` are the facts that rules without body state. ``version`` counts the transactions.
     """
 

@@ -20,5 +20,8 @@ MIN_PAIRS_BY_DATA = 1 << 16
 """Pairs of items. A constraint with PAIR over lists with more pairs than this, and than there are facts, is
 joined from item to item by data. Joining the pairs takes 0.1 µs for each."""
 
-MAX_FACTS_JOINED = 1 << 17
-"""Changed facts whose rule instances are counted at a time, which bounds the rows of one join."""
+FACTS_JOINED_AT_FIRST = 1 << 12
+"""Changed facts whose rule instances are counted first. The number of further ones follows from the rows."""
+
+MAX_ROWS_JOINED = 1 << 23
+"""Rows of all joins for the changed facts that are counted at a time: some hundred megabytes."""

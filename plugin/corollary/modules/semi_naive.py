@@ -185,9 +185,8 @@ class SemiNaive(Module):
     ) -> Iterator[tuple[CompiledRule, Batch]]:
         """The bindings of all variables with a recent premise, each once, by rule.
 
-        Precondition: ``recent`` ⊆ ``facts`` − ``old``. A premise that is neither is never left of a recent one:
-        calls for disjoint ``recent`` with the same ``old`` find each binding once if together they are
-        ``facts`` − ``old``.
+        Premises before the recent one, in the order of the rule, are ``old``. So calls with disjoint sets of
+        recent facts find each binding once if ``old`` are the facts that are in none of these sets.
         """
         ages = {Age.ALL: facts, Age.RECENT: recent, Age.OLD: old}
         found = self._run(self._triggered(recent), ages, whole=True)

@@ -1,47 +1,48 @@
 """Counting: a candidate is deleted if it has no derivations left (``evaluate.derivation_counts``).
 
 The derivations of all facts are counted when the strategy is first used, and kept in ``Engine.counts``. The
-change of the counts shows which facts of I go, before the engine changes: no candidate is searched, and none is
-overdeleted. Then the transaction deletes these facts layer by layer, and the modules follow. Additions take
+counts after the change show which facts of I go, before the engine changes: none is overdeleted, and no proof
+is searched. Then the transaction deletes these facts layer by layer, and the modules follow. Additions take
 the way that they always take; the counts follow both.
 
 Counts are over plain rules. Beside these,
 
-* virtual relations (lists, values of literals) are given facts. Those that do not follow from E alone are left
-  out at first, and come back if they follow from what is left, until nothing more comes back: a virtual fact
-  and a fact that it derives do not keep each other.
+* virtual relations (lists, values of literals) are given facts. Those that do not follow from E and axioms
+  alone are left out at first, and come back if they follow from what is left, until nothing more comes back.
+  So a virtual fact and a fact that it derives do not keep each other.
 * DRed follows strata. A fact below them has derivations from facts below them only, which the counts have.
 
-Another strategy's transaction outdates the counts, and so does an interruption: they are taken from the engine
+Another strategy's transaction drops the counts. An interruption does so, too: they are taken from the engine
 first, and set again, as a whole, at the end. The next transaction under this strategy counts anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 
 from corollary.columns import NOTHING, Delta, TripleIndex
 from corollary.evaluate import Materialisation
-from corollary.evaluate.derivation_counts import DerivationCounts
+from corollary.evaluate.derivation_counts import DerivationCounts, TooManyDerivations, difference
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.precedence import Precedence
-from corollary.maintain.cost_model import learnt_seconds
+from corollary.maintain.cost_model import learnt_seconds, most_derivations
 from corollary.maintain.deletion.dred import DRedLayer
 from corollary.maintain.layers import DATA
 from corollary.maintain.report import Report
-from corollary.maintain.strategy import CannotFollow, Request
+from corollary.maintain.strategy import CannotFollow, Request, TooMuch
 from corollary.maintain.transaction import LayerDeletion, follow
 from corollary.maintain.workspace import Workspace
-from corollary.modules.module import Module
 from corollary.program.compile import CompiledRule, is_virtual
 
 
 @dataclass(frozen=True)
 class Counted:
-    """The ``facts`` below the strata after the transaction, those that are ``gone``, and what to tell modules.
+    """What the counts say about a transaction.
 
-    ``losing`` are the predicates of facts that lost derivations.
+    ``facts`` hold below the strata after it, ``gone`` are those that do not hold any more. ``losing`` are the
+    predicates of facts that lost derivations.
     """
 
     facts: TripleIndex
@@ -68,27 +69,23 @@ class Counting:
 
     def carry_out(self, request: Request, report: Report) -> Materialisation:
         """Count, delete what has no derivations left, and count what was added."""
-        engine = request.engine
-        known, engine.counts = engine.counts, None
+        try:
+            return self._carry_out(request, report)
+        except TooManyDerivations as error:
+            raise TooMuch("too many derivations would be counted") from error
+
+    def _carry_out(self, request: Request, report: Report) -> Materialisation:
+        engine, most = request.engine, most_derivations(request)
+        counts, engine.counts = engine.counts or DerivationCounts(engine.compiled.dictionary), None
         with report.timed("counts", "derivations") as line:
-            counts = known or DerivationCounts(engine.compiled.dictionary)
-            program = engine.compiled
-            if request.program != request.before.program:
-                program = program.changed(request.program).program
-            index = engine.fixpoint.index
-            before = index if known is None else counts.facts.snapshot()
-            virtual = _virtual_facts(index)
-            if virtual and (program.has_strata or engine.strata):
-                raise CannotFollow("what strata derive may have virtual facts, which are not counted")
-            rules = _counted(program.rules)
-            losing = _follow_deletions(counts, rules, request.explicit, virtual, _sources(engine))
-            losing |= set(index.all_predicates()) if known is None else set()
-            line.candidates = line.deleted = len(gone := _less(before, counts.facts) & index)
-        result = follow(request, report, Counting(Counted(counts.facts.snapshot(), gone, losing)))
+            counted = _follow_deletions(counts, request, most)
+            line.candidates = line.deleted = len(counted.gone)
+        result = follow(request, report, Counting(counted))
         with report.timed("counts", "derivations"):
-            given = _with_virtual(request.explicit, _virtual_facts(index))
-            counts.change(_counted(engine.compiled.rules), given)
-        engine.counts = counts
+            with suppress(CannotFollow, TooManyDerivations):  # then the next transaction counts anew
+                given = _with_virtual(request.explicit, _virtual_facts(engine))
+                counts.change(_counted(engine.compiled.rules), given, most)
+                engine.counts = counts
         return result
 
     def fitting(self, engine: Engine) -> Counting:
@@ -147,17 +144,19 @@ def _counted(rules: Collection[CompiledRule]) -> list[CompiledRule]:
     return [rule for rule in rules if rule.heads and rule.is_monotone]
 
 
-def _sources(engine: Engine) -> list[Module]:
-    """The modules that derive virtual relations: those without rules."""
-    return [module for module in engine.fixpoint.modules if not module.rules]
+def _virtual_facts(engine: Engine) -> Delta:
+    """The facts of virtual relations in I. Raises ``CannotFollow`` if facts are not listed, or beside strata.
 
-
-def _virtual_facts(index: TripleIndex) -> Delta:
-    """The facts of virtual relations. Raises ``CannotFollow`` if facts are not listed."""
+    A stratum may derive the facts that virtual facts follow from.
+    """
+    index = engine.fixpoint.index
     relations = index.relations_of(index.all_predicates())
     if any(relation.is_compressed for relation in relations.values()):
         raise CannotFollow("a closure too large to list is not counted")
-    return Delta.of_relations({p: relation for p, relation in relations.items() if is_virtual(p)})
+    virtual = Delta.of_relations({p: relation for p, relation in relations.items() if is_virtual(p)})
+    if virtual and engine.strata:
+        raise CannotFollow("what strata derive may have virtual facts, which are not counted")
+    return virtual
 
 
 def _with_virtual(explicit: TripleIndex, virtual: Delta) -> TripleIndex:
@@ -167,30 +166,30 @@ def _with_virtual(explicit: TripleIndex, virtual: Delta) -> TripleIndex:
     return given
 
 
-def _follow_deletions(
-    counts: DerivationCounts,
-    rules: list[CompiledRule],
-    explicit: TripleIndex,
-    virtual: Delta,
-    sources: list[Module],
-) -> set[int]:
-    """Count over E and the virtual facts of I that still follow, but for those that E adds.
+def _follow_deletions(counts: DerivationCounts, request: Request, most: float) -> Counted:
+    """Count over E after the transaction, and the virtual facts of I that still follow.
 
-    Returns the predicates of facts that lost derivations.
+    New virtual facts come later. Virtual facts that follow from E and the axioms alone stay at once.
     """
-    losing: set[int] = set()
-    left, staying, facts = virtual, NOTHING, explicit
+    engine, explicit = request.engine, request.explicit
+    index, program = engine.fixpoint.index, engine.compiled
+    known = bool(counts.components)
+    before = counts.facts.snapshot() if known else index
+    if request.program != request.before.program:
+        program = program.changed(request.program).program
+    rules, left, staying = _counted(program.rules), _virtual_facts(engine), NOTHING
+    facts = explicit
+    if left:
+        sources = [module for module in engine.fixpoint.modules if not module.rules]
+        facts = explicit.snapshot()
+        facts.add_all(Delta.of(engine.axioms if program is engine.compiled else NOTHING) - explicit)
+    losing = set() if known else set(index.all_predicates())
     while True:
         found = NOTHING
         for module in sources if left else ():
             found |= Delta.gathered(module.rederive(left, facts))
         if facts is counts.facts and not found:
-            return losing
+            break
         staying, left, facts = staying | found, left - found, counts.facts
-        losing |= counts.change(rules, _with_virtual(explicit, staying))
-
-
-def _less(before: TripleIndex, after: TripleIndex) -> Delta:
-    """The facts that are not there ``after``."""
-    relations = {p: before.relation(p).less(after.relation(p)) for p in before.all_predicates()}
-    return Delta.of_relations(relations)
+        losing |= counts.change(rules, _with_virtual(explicit, staying), most)
+    return Counted(counts.facts.snapshot(), difference(before, counts.facts).lost & index, losing)
