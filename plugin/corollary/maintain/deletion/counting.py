@@ -81,11 +81,11 @@ class Counting:
             counted = _follow_deletions(counts, request, most)
             line.candidates = line.deleted = len(counted.gone)
         result = follow(request, report, Counting(counted))
-        with report.timed("counts", "derivations"):
-            with suppress(CannotFollow, TooManyDerivations):  # then the next transaction counts anew
-                given = _with_virtual(request.explicit, _virtual_facts(engine))
-                counts.change(_counted(engine.compiled.rules), given, most)
-                engine.counts = counts
+        # after an exception the next transaction counts anew
+        with report.timed("counts", "derivations"), suppress(CannotFollow, TooManyDerivations):
+            given = _with_virtual(request.explicit, _virtual_facts(engine))
+            counts.change(_counted(engine.compiled.rules), given, most)
+            engine.counts = counts
         return result
 
     def fitting(self, engine: Engine) -> Counting:
