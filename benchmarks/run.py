@@ -24,6 +24,7 @@ from benchmarks.measure import Measurement, Outcome, Results, Settings, Task, me
 from benchmarks.report import print_results
 from benchmarks.workloads import (
     bulk,
+    counting,
     dynamic,
     explain,
     first_use,
@@ -55,6 +56,7 @@ WORKLOADS: dict[str, ModuleType] = {
         first_use,
         modular,
         literature,
+        counting,
         maintenance,
         bulk,
         explain,

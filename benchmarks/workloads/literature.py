@@ -73,15 +73,15 @@ def cases(settings: Settings) -> Iterator[tuple[Case, Published | None]]:
     closure, parts = parse_program(CLOSURE), 1 if settings.small else PARTS
     large = not settings.small
     for kind in ("rand", "rmat"):
-        yield Case(kind, closure, _generated(kind, 1), large), None
+        yield Case(kind, closure, generated(kind, 1), large), None
     name = f"categories ({parts})"
-    yield Case(name, load_profile("skos"), _generated("categories", parts), large), DBPEDIA_SKOS
+    yield Case(name, load_profile("skos"), generated("categories", parts), large), DBPEDIA_SKOS
     if settings.corpus is None:
         # Not by semi-naive evaluation: it does not evaluate the property chain, which is a list.
-        facts = _generated("museum", parts, ontology=True)
+        facts = generated("museum", parts, ontology=True)
         yield Case(f"museum ({parts})", load_profile("owl2rl"), facts), None
         return
-    program, facts = claros_le(settings.corpus), _generated("museum", parts)
+    program, facts = claros_le(settings.corpus), generated("museum", parts)
     for rules in (without_equality(program), program):
         yield Case(f"museum ({parts}), {len(rules):,} rules", rules, facts, large), CLAROS_LE
 
@@ -91,7 +91,7 @@ def claros_le(corpus: Path) -> Program:
     return over_triples((corpus / "programs" / "Claros_LE.dlog").read_text())
 
 
-def _generated(kind: str, parts: int, *, ontology: bool = False) -> Facts:
+def generated(kind: str, parts: int, *, ontology: bool = False) -> Facts:
     """The facts of some parts of a kind, with or without those of the ontology."""
     with TemporaryDirectory() as folder:
         paths = generate(parts, folder, kind)

@@ -397,6 +397,14 @@ class DerivationCounts:
             below = Change(below.lost | found.lost, below.won | found.won)
         return losing
 
+    def totals(self) -> tuple[int, int, int]:
+        """The number of derivations, the greatest round, and the bytes of counts and births."""
+        rows = [rows for c in self.components for rows in (counts.rows() for counts in c.counts.values())]
+        births = [rows for c in self.components for rows in (births.rows() for births in c.births.values())]
+        derivations = sum(int(counts.sum()) for _, _, counts in rows)
+        rounds = max((int(rounds.max()) for _, rounds, _ in rows if rounds.size), default=0)
+        return derivations, rounds, sum(column.nbytes for part in (*rows, *births) for column in part)
+
     def _free(
         self, changed: Change, given: TripleIndex, components: list[Component], new: set[Component]
     ) -> set[int]:
