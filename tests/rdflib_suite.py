@@ -42,6 +42,12 @@ KNOWN_EXCEPTIONS = {
     "failed test/test_issues/test_issue1160.py::test_named_graph_with_fragment": (
         "wants to see one of rdflib's classes read what FROM NAMED names: the store reads it itself"
     ),
+    "failed test/test_having.py::test_group_by": (
+        "asks for ?pWHERE (a space is missing), which is neither grouped nor aggregated: SPARQL forbids it"
+    ),
+    "failed test/test_issues/test_issue1873.py::test_sparql_error_explicit_bind": (
+        "binds a variable that is bound already, which SPARQL forbids"
+    ),
     "xfailed test/test_parsers/test_swap_n3.py::test_cases": "numbers its tests in the order of a set",
     **dict.fromkeys(
         (

@@ -6,11 +6,19 @@ some installations only; an import against the direction makes the rule language
 
 import ast
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 
 import pytest
+from rdflib import RDF, RDFS, Graph, Namespace, URIRef
+
+EX = Namespace("http://example.org/")
+
+MOST_SWITCHES = 134
+"""Calls from one folder to another, in a read after one addition that has one consequence."""
 
 PROJECT = Path(__file__).parents[1]
 ROOTS = ("rulesets", "plugin", "loaders")
@@ -199,3 +207,31 @@ def test_spark_names_no_module(path: Path) -> None:
     """It asks the registry of modules, by their protocol."""
     used = {name for name in imports(ast.parse(path.read_text())) if name.startswith("corollary.modules")}
     assert used <= {"corollary.modules.module", "corollary.modules.registry"}
+
+
+def test_a_read_after_one_addition_calls_few_functions_of_other_folders() -> None:
+    """What belongs together is in one folder: a change does not go to and fro between them."""
+    graph = Graph(store="Corollary")
+    graph.add((EX.C0, RDFS.subClassOf, EX.C1))
+    switches = [_switches(graph, EX[f"x{number}"]) for number in range(6)]
+    assert switches[-1] <= MOST_SWITCHES
+
+
+def _switches(graph: Graph, subject: URIRef) -> int:
+    """The calls, from one folder of the project to another, of one addition and the read after it."""
+    found = 0
+
+    def profile(frame: FrameType, event: str, _: object) -> None:
+        nonlocal found
+        if event == "call" and frame.f_back is not None:
+            called, caller = (str(each.f_globals.get("__package__")) for each in (frame, frame.f_back))
+            found += called != caller and called.startswith("corollary.") and caller.startswith("corollary.")
+
+    sys.setprofile(profile)
+    try:
+        graph.add((subject, RDF.type, EX.C0))
+        size = len(graph)
+    finally:
+        sys.setprofile(None)
+    assert size > 1
+    return found

@@ -54,7 +54,6 @@ class Copying(Module):
 
     def __init__(self) -> None:
         self.rules: list[CompiledRule] = []
-        self._is_started = True
 
     @classmethod
     def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
@@ -66,16 +65,12 @@ class Copying(Module):
 
     def add_rule(self, rule: CompiledRule) -> None:
         self.rules.append(rule)
-        self._is_started = False
+        self.is_waiting = True
 
     def remove_rules(self, numbers: Iterable[int], facts: TripleIndex) -> Candidates:
         lost = self._copies(facts)
         self.rules = [rule for rule in self.rules if rule.number not in set(numbers)]
         return lost
-
-    @property
-    def is_waiting(self) -> bool:
-        return not self._is_started
 
     def reads(self, predicate: int) -> bool:
         return any(rule.atoms[0].p == predicate for rule in self.rules)
@@ -84,7 +79,7 @@ class Copying(Module):
         return NO_PAIRS
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
-        source, self._is_started = recent if self._is_started else facts, True
+        source, self.is_waiting = facts if self.is_waiting else recent, False
         return self._copies(source)
 
     def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:

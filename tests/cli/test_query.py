@@ -197,13 +197,13 @@ def test_query_files_and_standard_input(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "place", "words"),
     [
-        ("SELECT ?x\n{ ?x a }", "query:2:9: this is no SPARQL", "mend the query"),
-        ("SELECT * { ?x ?p ?y", "query:1:20: the query ends too early", "close what is open"),
-        ("SELEC ?x { ?x ?p ?y }", "query:1:1: this is no SPARQL query", "begin with SELECT"),
-        ("INSERT DATA { :a :b :c }", "query:1:1: this is an update", "only asks"),
+        ("SELECT ?x\n{ ?x a }", "query:2:8: expected a term, found '}'", ""),
+        ("SELECT * { ?x ?p ?y", "query:1:20: expected '}'", "the text ends here"),
+        ("SELEC ?x { ?x ?p ?y }", "query:1:1: expected SELECT, ASK, CONSTRUCT or DESCRIBE", ""),
+        ("INSERT DATA { :a :b :c }", "query:1:1: this is an update", "Graph.update"),
         (
             "SELECT * {\n ?x foo:bar ?y }",
-            "query:2:5: the prefix foo: is declared neither",
+            "query:2:5: the prefix foo: is not declared",
             "PREFIX foo: <...>",
         ),
         (
@@ -217,7 +217,7 @@ def test_bad_queries(text: str, place: str, words: str) -> None:
     message = mistake(FAMILY, "-q", text)
     assert message.startswith("corollary: ")
     assert place in message
-    assert f"  help: {words}" in message or words in message.rpartition("help:")[2]
+    assert words in message.partition(place)[2]
 
 
 def test_a_query_reaches_the_network_only_if_it_may() -> None:
@@ -227,7 +227,7 @@ def test_a_query_reaches_the_network_only_if_it_may() -> None:
 
 
 def test_a_bad_query_is_noticed_first(tmp_path: Path) -> None:
-    assert "no SPARQL" in mistake(tmp_path / "none.nt", "-q", "SELECT ?x ?x a }")
+    assert "expected '{', found 'a'" in mistake(tmp_path / "none.nt", "-q", "SELECT ?x ?x a }")
     assert "is not for ASK" in mistake(tmp_path / "none.nt", "-q", "ASK {}", "--results", "csv")
     assert "is not for SELECT" in mistake(tmp_path / "none.nt", "-q", "SELECT * {}", "--results", "ttl")
 
@@ -235,7 +235,7 @@ def test_a_bad_query_is_noticed_first(tmp_path: Path) -> None:
 def test_the_place_in_a_query_file(tmp_path: Path) -> None:
     path = tmp_path / "bad.rq"
     path.write_text("SELECT ?x\n{ ?x a }")
-    assert mistake(FAMILY, "-f", path).startswith(f"corollary: {path}:2:9: ")
+    assert mistake(FAMILY, "-f", path).startswith(f"corollary: {path}:2:8: ")
     path.write_bytes(b"SELECT ?\xff {}")
     assert "no UTF-8" in mistake(FAMILY, "-f", path)
 

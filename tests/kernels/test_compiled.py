@@ -168,8 +168,13 @@ for number in (1, 5000):
     texts = parse_chunk(np.frombuffer(bytearray(lines, "ascii"), np.uint8)).texts
     table.append(texts, ord("<"), 0, np.empty(texts.starts.size, np.uint32))
 assert pickle.loads(pickle.dumps(table)).find("<ex:p>") == 1
+
+from corollary.sparql.term_texts import TermTexts
+
+encoded = [dictionary.encode(text) for text in ("<ex:s>", '"a"@en')]
+assert TermTexts.of(np.array(encoded, np.uint32), dictionary).lexical.to_pylist() == ["ex:s", "a"]
 """
-"""Reads lines, and numbers their terms; the table grows, and is made anew."""
+"""Reads lines, and numbers their terms; the table grows, and is made anew. Reads the texts of terms."""
 
 CHANGES = """
 from corollary.closure.interval_index import IntervalIndex

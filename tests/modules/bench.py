@@ -172,8 +172,12 @@ class Bench:
             self.index.remove(predicate, keys)
 
     def read(self, facts: set[Fact]) -> set[Fact]:
-        """The facts that the module reads."""
-        return {fact for fact in facts if self.module.reads(self.terms.encode(fact[1]))}
+        """The facts that the module reads: those that are given to it, and no others."""
+        return {(s, p, o) for s, p, o in facts if self.is_read(self.terms.encode(p), self.terms.encode(o))}
+
+    def is_read(self, predicate: int, value: int) -> bool:
+        objects = self.module.objects_read(predicate)
+        return self.module.reads(predicate) and (objects is None or value in objects)
 
     def returning(self, own: set[Fact]) -> set[Fact]:
         """Of its own conclusions, those that come back to it."""

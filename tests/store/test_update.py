@@ -11,7 +11,7 @@ from rdflib.plugins.sparql.processor import prepareUpdate
 from rdflib.term import Node
 
 from corollary.language import CorollaryError
-from corollary.store import CorollaryStore, InferredTripleWarning
+from corollary.store import CorollaryStore, InferredTripleWarning, SparqlSyntaxError
 
 EX = Namespace("http://example.org/")
 PREFIX = f"PREFIX : <{EX}> "
@@ -207,8 +207,8 @@ def test_a_plain_graph_is_the_default_graph(dataset: Dataset) -> None:
     assert shown(dataset) == {"default": "d", "g": "x", "h": "h"}
 
 
-def test_a_text_that_is_no_update_is_rdflibs_to_refuse(dataset: Dataset) -> None:
-    with pytest.raises(Exception, match="Expected"):
+def test_a_text_that_is_no_update(dataset: Dataset) -> None:
+    with pytest.raises(SparqlSyntaxError, match="1:1: expected an update"):
         dataset.update("NOT SPARQL")
 
 

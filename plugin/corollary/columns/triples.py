@@ -16,6 +16,7 @@ from corollary.columns.pairs import (
     NO_KEYS,
     Integer,
     Pairs,
+    among,
     difference,
     distinct,
     firsts,
@@ -23,7 +24,7 @@ from corollary.columns.pairs import (
     pack,
     seconds,
 )
-from corollary.columns.relation import EMPTY, FIRST_LITERAL_KEY, Relation
+from corollary.columns.relation import EMPTY, FIRST_LITERAL_KEY, Relation, merged
 from corollary.columns.tuning import MAX_IDS_IN_TABLE
 from corollary.kernels.sorted import Column, Keys
 from corollary.terms.dictionary import KIND_SHIFT, Kind
@@ -49,6 +50,13 @@ class TripleIndex:
         """An index of triples from three uint32 columns, in any order, with or without duplicates."""
         groups = grouped(predicates, pack(subjects, objects))
         return TripleIndex({predicate: Relation(Pairs.of(keys)) for predicate, keys in groups})
+
+    def union(self, parts: Mapping[int, list[Relation]]) -> TripleIndex:
+        """The union of disjoint parts of this index's relations."""
+        known = self._relations
+        return TripleIndex(
+            {p: found[0] if len(found) == 1 else merged(found, known[p]) for p, found in parts.items()}
+        )
 
     def snapshot(self) -> TripleIndex:
         """A copy that later changes do not affect. Cost: O(predicates), no facts are copied."""
@@ -111,6 +119,31 @@ class TripleIndex:
             return relation.has(subject, value) if value >= 0 else relation.has_subject(subject)
         return value < 0 or relation.has_object(value)
 
+    def few_terms(self, most: int) -> set[int] | None:
+        """The subjects and objects of all facts, also of virtual relations; None if there are more facts."""
+        relations = self._relations.values()
+        if sum([len(relation) for relation in relations]) > most:
+            return None
+        keys = [key for relation in relations for key in relation.pairs().keys.tolist()]
+        return {key >> 32 for key in keys} | {key & 0xFFFFFFFF for key in keys}
+
+    def meets(self, predicates: Set[int], predicate: int, objects: Column | None) -> bool:
+        """Whether there is a fact of some predicates, or of one more with some objects.
+
+        Precondition: ``objects`` ascends; None stands for any.
+        """
+        for other, relation in self._relations.items():
+            if len(relation) and other in predicates:
+                return True
+        found = self._relations.get(predicate)
+        if not found:
+            return False
+        if objects is None:
+            return True
+        if len(found) <= objects.size and not found.is_compressed:
+            return bool(among(found.object_terms(), objects).any())
+        return bool((found.object_counts(objects) > 0).any())
+
     def relations(self) -> Iterator[tuple[int, Relation]]:
         """All non-empty relations with their predicates, without virtual relations."""
         for predicate, relation in self._relations.items():
@@ -124,10 +157,15 @@ class TripleIndex:
 
     def add_new(self, predicate: int, candidates: list[Keys]) -> Pairs:
         """Add the new facts among candidates, in any order and with duplicates. Returns the new facts."""
-        known, keys = self.relation(predicate), gathered(candidates)
-        new = Pairs(_unknown(keys, known))
-        if new.keys.size > len(known) == keys.size - new.keys.size:  # no known fact is missing
-            self.replace(predicate, Relation(Pairs(keys)), Relation(new))
+        return self.add_unknown(predicate, Pairs(gathered(candidates)))
+
+    def add_unknown(self, predicate: int, facts: Pairs) -> Pairs:
+        """Add facts, some of which may be present. Returns the new ones: ``facts`` itself if all are new."""
+        known, keys = self.relation(predicate), facts.keys
+        left = _unknown(keys, known)
+        new = facts if left.size == keys.size else Pairs(left)
+        if left.size > len(known) == keys.size - left.size:  # no known fact is missing
+            self.replace(predicate, Relation(facts), Relation(new))
         else:
             self.add(predicate, new)
         return new

@@ -300,6 +300,7 @@ class Engine:
             if module not in self.fixpoint.modules:
                 self.fixpoint.add_module(module, before=following)
             following = module
+        self.fixpoint.reroute()
         self._sort_modules()
 
     def _sort_modules(self) -> None:

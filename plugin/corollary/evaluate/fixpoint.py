@@ -13,13 +13,13 @@ are exactly those that it reads and has not received.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from time import perf_counter
 
 from corollary.columns import Candidates, Relation, TripleIndex
 from corollary.columns.pairs import Pairs
-from corollary.columns.relation import merged
+from corollary.evaluate.tuning import MAX_FACTS_ROUTED
 from corollary.kernels.limits import at, derived
 from corollary.kernels.tuning import MAX_ROWS_UNRESERVED
 from corollary.modules.module import Module
@@ -46,6 +46,8 @@ class Fixpoint:
         self.watch: Callable[[Module, int, Pairs], None] = lambda origin, predicate, new: None
         self._progress = progress
         self._name_of = name_of
+        self._routes: dict[int, list[tuple[int, Set[int] | None]]] = {}
+        self._revision = 0  # the sum of the modules' revisions for which ``_routes`` hold
         self._pending: list[dict[int, list[Relation]]] = [
             {p: [index.relation(p)] for p in index.all_predicates() if module.reads(p)}
             for module in self.modules
@@ -59,11 +61,13 @@ class Fixpoint:
         position = len(self.modules) if before is None else self.modules.index(before)
         self.modules.insert(position, module)
         self._pending.insert(position, {})
+        self.reroute()
 
     def remove_module(self, module: Module) -> None:
         """Remove a module and its pending facts."""
         position = self.modules.index(module)
         del self.modules[position], self._pending[position]
+        self.reroute()
 
     def skip(self, module: Module) -> None:
         """Drop the pending facts of a module."""
@@ -84,13 +88,7 @@ class Fixpoint:
             at(module.name)
             self._pending[position] = {}
             started = perf_counter()
-            recent = TripleIndex(
-                {
-                    p: parts[0] if len(parts) == 1 else merged(parts, self.index.relation(p))
-                    for p, parts in pending.items()
-                }
-            )
-            found = self.include(module.add(self.index, recent), module)
+            found = self.include(module.add(self.index, self.index.union(pending)), module)
             if module.compressed:
                 found += self._include_compressed(module)
             self.seconds[module.name] = self.seconds.get(module.name, 0.0) + perf_counter() - started
@@ -119,12 +117,45 @@ class Fixpoint:
             if origin is not None:
                 self._report(origin, predicate, count)
                 self.watch(origin, predicate, new)
-            whole = Relation(new)
-            for module, pending in zip(self.modules, self._pending, strict=True):
-                part = Relation(module.feedback(predicate, new)) if module is origin else whole
-                if (part is whole or len(part)) and module.reads(predicate):
-                    pending.setdefault(predicate, []).append(part)
+            self._distribute(predicate, new, origin)
         return found
+
+    def _distribute(self, predicate: int, new: Pairs, origin: Module | None) -> None:
+        """Add new facts to the pending facts of the modules that read them. ``origin`` receives its feedback.
+
+        Few facts are not added if the module reads none of their objects.
+        """
+        whole = Relation(new)
+        objects = {key & 0xFFFFFFFF for key in new.keys[:MAX_FACTS_ROUTED].tolist()}
+        are_few = new.keys.size <= MAX_FACTS_ROUTED
+        for position, read in self._readers(predicate):
+            module, part = self.modules[position], whole
+            if are_few and read is not None and read.isdisjoint(objects):
+                continue
+            if module is origin:
+                own = module.feedback(predicate, new)
+                if not own.keys.size:
+                    continue
+                part = Relation(own)
+            self._pending[position].setdefault(predicate, []).append(part)
+
+    def _readers(self, predicate: int) -> list[tuple[int, Set[int] | None]]:
+        """The positions of the modules that read a predicate, each with the objects that it reads."""
+        revision = sum([module.revision for module in self.modules])
+        if revision != self._revision:
+            self._revision = revision
+            self._routes = {}
+        if predicate not in self._routes:
+            self._routes[predicate] = [
+                (position, module.objects_read(predicate))
+                for position, module in enumerate(self.modules)
+                if module.reads(predicate)
+            ]
+        return self._routes[predicate]
+
+    def reroute(self) -> None:
+        """Ask all modules again what they read: their rules have changed."""
+        self._routes = {}
 
     def _include_compressed(self, origin: Module) -> int:
         """As ``include``, for the relations that a module holds compressed. They are no schema facts.
@@ -141,9 +172,9 @@ class Fixpoint:
                 continue
             found += len(new)
             self._report(origin, predicate, len(new))
-            for module, pending in zip(self.modules, self._pending, strict=True):
-                if module is not origin and module.reads(predicate):
-                    pending.setdefault(predicate, []).append(new)
+            for position, _ in self._readers(predicate):
+                if self.modules[position] is not origin:
+                    self._pending[position].setdefault(predicate, []).append(new)
         return found
 
     def _report(self, origin: Module, predicate: int, count: int) -> None:

@@ -25,3 +25,7 @@ FACTS_JOINED_AT_FIRST = 1 << 12
 
 MAX_ROWS_JOINED = 1 << 23
 """Rows of all joins for the changed facts that are counted at a time: some hundred megabytes."""
+
+MAX_FACTS_ROUTED = 8
+"""New facts of a predicate whose objects are compared with those that modules read, in 1 µs for each module.
+More facts go to all modules that read the predicate."""

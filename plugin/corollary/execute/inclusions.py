@@ -56,7 +56,7 @@ class Inclusions:
         return Inclusions(*(new.minus(old) for new, old in zip(self.kinds, other.kinds, strict=True)))
 
     def __len__(self) -> int:
-        return sum(map(len, self.kinds))
+        return sum([kind.keys.size for kind in self.kinds])
 
 
 def closed_inclusions(

@@ -171,3 +171,23 @@ def enlarge(slots: Slots, larger: Slots) -> None:
             while larger[place] != 0:
                 place = (place + 1) & last_slot
             larger[place] = slot
+
+
+@kernel
+def find_last(arena: Bytes, starts: Places, ends: Places, byte: int, found: Places) -> None:
+    """For every text ``arena[start:end]``, the place of the last occurrence of a byte; ``start`` if none."""
+    for row in range(starts.size):
+        place = ends[row] - 1
+        while place > starts[row] and arena[np.uint64(place)] != byte:
+            place -= 1
+        found[row] = place
+
+
+@kernel
+def gather_texts(arena: Bytes, starts: Places, offsets: Places, texts: Bytes) -> None:
+    """Copy texts end to end: text i, from ``starts[i]`` on, to ``texts[offsets[i]:offsets[i + 1]]``."""
+    for row in range(starts.size):
+        at = np.uint64(starts[row])
+        for place in range(offsets[row], offsets[row + 1]):
+            texts[np.uint64(place)] = arena[at]
+            at += np.uint64(1)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from math import inf, sqrt
 
 from corollary.evaluate.tuning import SECONDS_PER_REMOVED_FACT
+from corollary.maintain.report import Report
 from corollary.maintain.strategy import DeletionStrategy, Request, TooMuch
 from corollary.maintain.tuning import (
     ESTIMATES_ALLOWED,
@@ -46,7 +47,9 @@ def choose(
         return fallback, "rules with negation or aggregates lead to schema"
     if wanted != AUTOMATIC:
         return strategies[wanted], ""
-    able = [strategy for strategy in strategies.values() if strategy.can_follow(request)]
+    able = (strategy for strategy in strategies.values() if strategy.can_follow(request))
+    if not request.removed and request.program is request.before.program:
+        return next(able), ""  # nothing to delete: all cost the same
     chosen = min(able, key=lambda strategy: strategy.seconds(request))
     return chosen, "too many facts are removed" if chosen is fallback else ""
 
@@ -57,11 +60,11 @@ def learnt_seconds(request: Request, strategy: str) -> float:
     return removed * SECONDS_PER_REMOVED_FACT if known is None else known[1] * sqrt(removed / known[0])
 
 
-def learn(request: Request, strategy: str, seconds: float) -> Measured:
-    """What is known of the strategies after ``strategy`` took ``seconds``."""
+def learn(request: Request, report: Report) -> Measured:
+    """What is known of the strategies after a transaction by one of them."""
     known = dict(request.engine.measured)
-    if len(request.removed) >= MIN_REMOVED_FACTS_TO_LEARN:
-        known[strategy] = (len(request.removed), seconds)
+    if report.removed >= MIN_REMOVED_FACTS_TO_LEARN:
+        known[report.strategy] = (report.removed, report.seconds)
     return known
 
 

@@ -46,7 +46,7 @@ def maintain(
         result = FALLBACK.carry_out(request, report)
     report.seconds = perf_counter() - started
     if given_up is None and chosen is not FALLBACK:
-        result.engine.measured = learn(request, report.strategy, report.seconds)
+        result.engine.measured = learn(request, report)
     else:
         result.engine.measured = learn_from_recomputing(request, report.strategy, given_up)
         report.recomputed(FALLBACK.name, given_up)

@@ -46,11 +46,11 @@ from corollary.execute.context import ExecutionContext
 from corollary.kernels.sorted import Column, Keys, Mask
 from corollary.language import IRI, OWL, RDF_TYPE, RDFS, Literal, constant_text, parse_constant
 from corollary.modules.module import Module, NewModules
-from corollary.modules.tuning import MAX_TERMS_ONE_BY_ONE, MAX_WITNESSES
+from corollary.modules.tuning import MAX_FACTS_ONE_BY_ONE, MAX_TERMS_ONE_BY_ONE, MAX_WITNESSES
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import VALUE_BUILTINS, CompiledProgram, ProgramChange
 from corollary.program.shapes import replaced_end
-from corollary.terms.dictionary import FIRST_LITERAL, KIND_SHIFT, Kind, TermDictionary
+from corollary.terms.dictionary import FIRST_BLANK_NODE, FIRST_LITERAL, KIND_SHIFT, Kind, TermDictionary
 from corollary.terms.values import (
     PLAIN_DATATYPES,
     STRING_DATATYPES,
@@ -175,6 +175,8 @@ class Datatypes(Module):
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """The four relations for new literals, and VALUE of all literals for newly shown datatypes."""
+        if self._is_started and not self._minds(recent):
+            return {}
         found: dict[str, list[Keys]] = {}
         news = recent if self._is_started else facts
         self._is_started = True
@@ -197,6 +199,14 @@ class Datatypes(Module):
                 self._shown |= shown
         self._derive_equated(facts, found)
         return {self._named[name]: keys for name, keys in found.items()}
+
+    def _minds(self, recent: TripleIndex) -> bool:
+        """Whether recent facts may have literals, show a datatype, or make the module wide."""
+        terms = recent.few_terms(MAX_FACTS_ONE_BY_ONE)
+        if terms is None or max(terms, default=0) >= FIRST_LITERAL or self._rdf_type in terms:
+            return True
+        is_known = max((t for t in terms if t < FIRST_BLANK_NODE), default=-1) < self._looked_up
+        return not terms.isdisjoint(self._datatypes if is_known else self._supported())
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """The virtual facts about literals in deleted facts.

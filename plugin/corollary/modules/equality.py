@@ -65,10 +65,11 @@ class Equality(Module):
     def __init__(self, context: ExecutionContext) -> None:
         self.rules: list[CompiledRule] = []
         self._same = -1
+        self._has_pairs = False  # whether Q has, or once had, facts
         self._places: set[int] = set()
         self._context = context
         self._one_step = SemiNaive("replacement of one term", context)
-        self._waiting = False
+        self.is_waiting = False
         self.compressed: Mapping[int, Relation] = {}
         self._may_compress: Callable[[int], bool] = lambda predicate: False
         self._all_cliques: tuple[Relation | None, Cliques] = None, NO_CLIQUES
@@ -99,7 +100,7 @@ class Equality(Module):
         self._places.add(end[1])
         same = {position for position, atom in enumerate(rule.atoms) if atom.p >= 0}
         self._one_step.add_rule(rule, same)
-        self._waiting = True
+        self.is_waiting = True
 
     def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
         """Remove rules. Returns all conclusions of their instances over ``facts``."""
@@ -116,8 +117,8 @@ class Equality(Module):
         self._may_compress = lambda predicate: predicate not in schema and rules.may_compress(predicate)
 
     def reads(self, predicate: int) -> bool:
-        """Whether the predicate is not virtual, provided that there are rules."""
-        return bool(self.rules) and not is_virtual(predicate)
+        """Whether it is Q; once Q has had facts, all predicates that are not virtual."""
+        return predicate == self._same or (self._has_pairs and not is_virtual(predicate))
 
     def feedback(self, predicate: int, new: Pairs) -> Pairs:
         """Only facts of Q: the replacements of a replaced fact are in the same answer."""
@@ -125,8 +126,11 @@ class Equality(Module):
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """All replacements in recent facts, and in all facts of terms that recent pairs of Q replace."""
-        changed = facts if self._waiting else self._changed(facts, recent)
-        self._waiting = False
+        if not self._has_pairs and len(facts.relation(self._same)):
+            self._has_pairs = True
+            self.revision += 1
+        changed = facts if self.is_waiting else self._changed(facts, recent)
+        self.is_waiting = False
         candidates: Candidates = {}
         cliques = self._cliques(changed, facts)
         for predicate in changed.predicates() if len(cliques) else ():

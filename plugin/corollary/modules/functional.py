@@ -18,7 +18,7 @@ Invariant: after a turn, the closure of Q has the conclusions of all instances.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 
 import numpy as np
 
@@ -99,11 +99,24 @@ class Functional(SemiNaive):
             self._guards.add(rule)
         return lost
 
+    def reads(self, predicate: int) -> bool:
+        """Whether it is a property that the rules read, or has guards."""
+        has_guards = predicate in self._guards.predicates or predicate == self._rdf_type
+        return has_guards or any(predicate in sources for sources in self._sources.values())
+
+    def objects_read(self, predicate: int) -> Set[int] | None:
+        """Any of a property that the rules read; of others the objects of guards."""
+        is_source = any(predicate in sources for sources in self._sources.values())
+        return None if is_source else self._guards.objects_of(predicate)
+
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """Links from the least term with a value to all terms with the value, if a recent fact has it."""
         candidates: Candidates = {}
-        started, self._unstarted = {rule.number for rule in self._unstarted}, []
+        started = {rule.number for rule in self._unstarted}
+        self._unstarted, self.is_waiting = [], False
         are_new = self._guards.are_among(recent)
+        if are_new or started:
+            self.revision += 1
         for rule in self.rules:
             known = self._sources.get(rule.number, set())
             if are_new or rule.number in started:
@@ -130,6 +143,7 @@ class Functional(SemiNaive):
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Look the properties up again if guards were deleted."""
         if self._guards.are_among(deleted):
+            self.revision += 1
             for number, known in self._sources.items():
                 rule = next(rule for rule in self.rules if rule.number == number)
                 known &= self._predicates(rule, facts)

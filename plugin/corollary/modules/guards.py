@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 import numpy as np
 
 from corollary.columns import Delta, Relation, TripleIndex
 from corollary.columns.pairs import NO_PAIRS, Pairs, among, pack, seconds
 from corollary.kernels.sorted import Column, Mask
+from corollary.modules.tuning import MAX_FACTS_ONE_BY_ONE
 from corollary.program.compile import Atom, CompiledRule
 
 
@@ -18,7 +19,8 @@ class Guards:
     def __init__(self, rdf_type: int) -> None:
         self._rdf_type = rdf_type
         self.predicates: set[int] = set()
-        self._classes: Column = np.empty(0, np.uint32)
+        self._named: set[int] = set()
+        self._classes: Column = np.empty(0, np.uint32)  # the named ones, ascending
         self.has_any_class = False
 
     def add(self, rule: CompiledRule) -> None:
@@ -31,23 +33,26 @@ class Guards:
             if atom.p != self._rdf_type:
                 self.predicates.add(atom.p)
             elif atom.o >= 0:
-                self._classes = np.union1d(self._classes, np.array([atom.o], np.uint32))
+                self._name({*self._named, atom.o})
             else:
                 self.has_any_class = True
+
+    def _name(self, classes: set[int]) -> None:
+        self._named, self._classes = classes, np.array(sorted(classes), np.uint32)
 
     def is_as(self, other: Guards) -> bool:
         """Whether both have the same guards."""
         return (
             self.predicates == other.predicates
             and self.has_any_class == other.has_any_class
-            and np.array_equal(self._classes, other._classes)
+            and self._named == other._named
         )
 
     def beyond(self, other: Guards) -> Guards:
         """The guards that the other does not have."""
         more = Guards(self._rdf_type)
         more.predicates = self.predicates - other.predicates
-        more._classes = np.setdiff1d(self._classes, other._classes)
+        more._name(self._named - other._named)
         more.has_any_class = self.has_any_class and not other.has_any_class
         return more
 
@@ -55,18 +60,18 @@ class Guards:
         """Whether all facts that match an atom are guards."""
         if atom.p != self._rdf_type:
             return atom.p in self.predicates
-        return self.has_any_class or (atom.o >= 0 and bool((self._classes == atom.o).any()))
+        return self.has_any_class or atom.o in self._named
+
+    def objects_of(self, predicate: int) -> Set[int] | None:
+        """The objects of the facts of a predicate that are guards; None: any."""
+        if predicate == self._rdf_type:
+            return None if self.has_any_class else self._named
+        return None if predicate in self.predicates else frozenset()
 
     def are_among(self, recent: TripleIndex) -> bool:
         """Whether any recent fact is a guard."""
-        types = recent.relation(self._rdf_type)
-        if not len(types):
-            return not self.predicates.isdisjoint(recent.all_predicates())
-        return (
-            self.has_any_class
-            or not self.predicates.isdisjoint(recent.all_predicates())
-            or bool((types.object_counts(self._classes) > 0).any())
-        )
+        classes = None if self.has_any_class else self._classes
+        return recent.meets(self.predicates, self._rdf_type, classes)
 
     def of(self, facts: TripleIndex) -> Delta:
         """All guards among the facts."""
@@ -83,9 +88,11 @@ class Guards:
     def mask(self, predicate: int, facts: Pairs) -> Mask:
         """For each fact of a predicate, whether it is a guard."""
         if predicate in self.predicates or (self.has_any_class and predicate == self._rdf_type):
-            return np.ones(len(facts), np.bool_)
-        found: Mask = np.zeros(len(facts), np.bool_)
-        if predicate == self._rdf_type and self._classes.size:
+            return np.ones(facts.keys.size, np.bool_)
+        found: Mask = np.zeros(facts.keys.size, np.bool_)
+        if predicate == self._rdf_type and facts.keys.size <= MAX_FACTS_ONE_BY_ONE:
+            found[:] = [key & 0xFFFFFFFF in self._named for key in facts.keys.tolist()]
+        elif predicate == self._rdf_type and self._classes.size:
             classes = seconds(facts.keys)
             near = np.flatnonzero((classes >= self._classes[0]) & (classes <= self._classes[-1]))
             found[near] = among(classes[near], self._classes)

@@ -71,7 +71,7 @@ class Inclusion(Module):
         self._guards = Guards(rdf_type)
         self._by_guards = SemiNaive("inclusions by their guards", context)
         self._included = Inclusions()
-        self._waiting = False
+        self.is_waiting = False
 
     @classmethod
     def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
@@ -102,7 +102,7 @@ class Inclusion(Module):
         self._shapes.append(shape)
         self._guards.add(rule)
         self._by_guards.add_rule(rule, rule.guards)
-        self._waiting = True
+        self.is_waiting = True
 
     def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
         """Remove rules. Returns all conclusions of their instances over ``facts``."""
@@ -128,8 +128,8 @@ class Inclusion(Module):
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """Apply all inclusions to the recent facts, and inclusions that are new to all facts."""
         candidates: Candidates = {}
-        if self._waiting or self._guards.are_among(recent):
-            self._waiting = False
+        if self.is_waiting or self._guards.are_among(recent):
+            self.is_waiting = False
             included = self._closure(facts)
             self._apply(included.without(self._included), facts, candidates, facts)
             known, self._included = self._included, included
@@ -285,7 +285,7 @@ class Inclusion(Module):
         """
         if not len(included):
             return
-        mirrors = _mirrors(included, facts)
+        mirrors = _mirrors(included, facts) if included.inverses.keys.size else {}
         for source in facts.all_predicates():
             relation = facts.relation(source)
             mirror = mirrors.get(source)

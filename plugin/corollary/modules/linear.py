@@ -41,7 +41,8 @@ class Linear(Module):
         self._is_based = False  # whether another rule copies the edges into the closed relation
         self._rdf_type = rdf_type
         self._closure = MaintainedClosure(EMPTY, EMPTY)
-        self._waiting = True
+        self.is_waiting = True
+        self._is_applied = False
 
     @classmethod
     def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
@@ -82,11 +83,6 @@ class Linear(Module):
         self.rules = []
         return {self._shape.closed: [facts.keys(self._shape.closed)]}
 
-    @property
-    def is_waiting(self) -> bool:
-        """Whether the rule was not applied yet, or facts became external when deletions were committed."""
-        return self._waiting or self._closure.restored.size > 0
-
     def reads(self, predicate: int) -> bool:
         """Whether it is T or E."""
         return predicate in (self._shape.closed, self._shape.edges)
@@ -101,8 +97,9 @@ class Linear(Module):
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """The facts of T that need a recent fact of T or E."""
         closed, edges = self._both(facts)
-        if self._waiting:
-            self._waiting, self._closure = False, MaintainedClosure(closed, edges)
+        self.is_waiting = False
+        if not self._is_applied:
+            self._is_applied, self._closure = True, MaintainedClosure(closed, edges)
             paths = None
         else:
             new, new_edges = (relation.pairs().keys for relation in self._both(recent))
@@ -142,6 +139,7 @@ class Linear(Module):
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """The deletions are final. Facts that no path explains any more are external from now on."""
         self._closure.commit(self._both(deleted)[0].pairs().keys, *self._both(facts))
+        self.is_waiting = self.is_waiting or self._closure.restored.size > 0
 
     def _both(self, facts: TripleIndex) -> tuple[Relation, Relation]:
         """T and E, inverted for the second form."""

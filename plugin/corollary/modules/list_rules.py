@@ -56,6 +56,7 @@ class ListRules(Module):
         self.rules.append(rule)
         self._forms.append(long_list_rule(rule, self._context))
         self._unstarted.add(rule.number)
+        self.is_waiting = True
         self._predicates |= rule.needs
 
     def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
@@ -67,6 +68,7 @@ class ListRules(Module):
         self._forms = [form for form in self._forms if form.rule.number not in numbers]
         self.rules = [form.rule for form in self._forms]
         self._unstarted -= set(numbers)
+        self.is_waiting = bool(self._unstarted)
         self._predicates = frozenset(p for rule in self.rules for p in rule.needs)
         return lost
 
@@ -78,18 +80,13 @@ class ListRules(Module):
         """All of ``new``: conclusions may be premises."""
         return new
 
-    @property
-    def is_waiting(self) -> bool:
-        """Whether some rules have not been applied yet."""
-        return bool(self._unstarted)
-
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """The conclusions of instances with a recent premise, and all of rules not yet applied."""
         candidates: Candidates = {}
         for form in self._forms:
             is_new = form.rule.number in self._unstarted
             emit(form.rule.heads, form.all(facts) if is_new else form.touched(facts, recent), candidates)
-        self._unstarted = set()
+        self._unstarted, self.is_waiting = set(), False
         return candidates
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:

@@ -93,7 +93,7 @@ class Lists(Module):
         self.sources = frozenset((self._first, self._rest)) | (self._leading or frozenset())
         self.lengths: set[int] = set()
         self._reported: set[int] = set()
-        self._waiting = False
+        self.is_waiting = False
         self._ordered_sources = sorted(self.sources)
         self._last_read: list[tuple[list[Relation], Candidates]] = []
 
@@ -143,7 +143,7 @@ class Lists(Module):
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """All facts of all readings: every call reads all lists anew. Updates ``lengths`` and ``cells``."""
-        self._waiting = False
+        self.is_waiting = False
         read = self._read(facts)
         self._reported.update(read)
         return read
@@ -176,7 +176,7 @@ class Lists(Module):
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Let the next ``add`` read all lists again if facts that the module reads were deleted."""
-        self._waiting = self._waiting or any(self.reads(predicate) for predicate in deleted.all_predicates())
+        self.is_waiting = self.is_waiting or any(map(self.reads, deleted.all_predicates()))
         kept = facts.relation(self._reading)
         for key in deleted.keys(self._reading).tolist():
             if not kept.has_subject(key >> 32):  # the list has no reading now: forget the names

@@ -106,7 +106,15 @@ class Module(Protocol):
     the module does not receive them.
     """
 
-    _waiting: bool = False
+    is_waiting: bool = False
+    """Whether ``add`` would derive something without recent facts.
+
+    True if a rule has not been applied yet, or if ``commit_deletions`` found that facts are missing. ``add``
+    ends it.
+    """
+
+    revision: int = 0
+    """The number of times that facts changed the answers of ``reads`` or ``objects_read``."""
 
     rules: list[CompiledRule]
     """The module's own rules."""
@@ -141,7 +149,7 @@ class Module(Protocol):
     def add_rule(self, rule: CompiledRule) -> None:
         """Add a claimed rule. The next ``add`` applies the rule to all facts, and ends ``is_waiting``."""
         self.rules.append(rule)
-        self._waiting = True
+        self.is_waiting = True
 
     def variants(self, rule: CompiledRule, program: CompiledProgram) -> Sequence[CompiledRule]:
         """The parts of a rule that are left to semi-naive evaluation, as rules with the same number."""
@@ -181,20 +189,20 @@ class Module(Protocol):
 
     # What it derives
 
-    @property
-    def is_waiting(self) -> bool:
-        """Whether ``add`` would derive something without recent facts.
-
-        True if a rule has not been applied yet, or if ``commit_deletions`` found that facts are missing.
-        """
-        return self._waiting
-
     @abstractmethod
     def reads(self, predicate: int) -> bool:
         """Whether facts of a predicate may be premises. The module receives facts of these predicates only.
 
         If a new guard makes the module read another predicate, the module looks up its earlier facts itself.
+        Only rules, and facts that change ``revision``, change the answer.
         """
+
+    def objects_read(self, predicate: int) -> Set[int] | None:
+        """The objects of the facts of a predicate that may be premises; None: any.
+
+        Of a predicate that it reads, the module may not receive facts with other objects.
+        """
+        return None
 
     @abstractmethod
     def feedback(self, predicate: int, new: Pairs) -> Pairs:

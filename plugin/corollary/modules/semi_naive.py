@@ -6,7 +6,7 @@ old facts. So all facts = old + recent, whatever other modules did in between.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from corollary.columns import Candidates, Pairs, TripleIndex
@@ -97,6 +97,7 @@ class SemiNaive(Module):
         """
         self.rules.append(rule)
         self._unstarted.append(rule)
+        self.is_waiting = True
         for position, atom in enumerate(rule.atoms):
             if positions is None or position in positions:
                 triggers = self._open_triggers if atom.p < 0 else self._triggers.setdefault(atom.p, [])
@@ -123,6 +124,7 @@ class SemiNaive(Module):
             return
         self.rules = [rule for rule in self.rules if rule.number not in numbers]
         self._unstarted = [rule for rule in self._unstarted if rule.number not in numbers]
+        self.is_waiting = bool(self._unstarted)
         self._forward = [rule for rule in self._forward if rule.number not in numbers]
         for triggers in (self._triggers, self._heads):
             for predicate in list(triggers):
@@ -141,7 +143,7 @@ class SemiNaive(Module):
 
     def start(self, facts: TripleIndex) -> None:
         """Mark all rules as applied to ``facts``."""
-        self._unstarted = []
+        self._unstarted, self.is_waiting = [], False
         self._old = facts.snapshot()
 
     def conclusions(self, facts: TripleIndex, numbers: Collection[int] | None = None) -> Candidates:
@@ -156,20 +158,22 @@ class SemiNaive(Module):
         """Whether a body atom may match facts of the predicate."""
         return predicate in self._triggers or bool(self._open_triggers)
 
+    def objects_read(self, predicate: int) -> Set[int] | None:
+        """The objects that the body atoms name, if all atoms of the predicate name one."""
+        if self._open_triggers:
+            return None
+        named = {t.rule.atoms[t.position].o for t in self._triggers.get(predicate, ())}
+        return None if min(named, default=-1) < 0 else named
+
     def feedback(self, predicate: int, new: Pairs) -> Pairs:
         """All of ``new``: one round's conclusions may be premises in the next."""
         return new
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether some rules have not been applied yet."""
-        return bool(self._unstarted)
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """One round: the conclusions of instances with a recent premise, and all of rules not yet applied."""
         candidates: Candidates = {}
         ages = {Age.ALL: facts, Age.RECENT: recent, Age.OLD: self._old}
-        started, self._unstarted = self._unstarted, []
+        started, self._unstarted, self.is_waiting = self._unstarted, [], False
         fresh = set(map(id, started))
         for rule in started:
             if viable(rule, facts):
@@ -312,13 +316,13 @@ class SemiNaive(Module):
             return
         recent = Recent(ages[Age.RECENT])
         self._entrances.begin(ages[Age.ALL])
-        compressed = {p for p, relation in ages[Age.RECENT].relations() if relation.is_compressed}
         for trigger in triggers:
             if not self._entrances.may_match(trigger.entrance, ages[Age.ALL], recent):
                 continue
             if not trigger.is_viable(ages):
                 continue
-            by_cost = trigger.rule.atoms[trigger.position].p in compressed
+            read = trigger.rule.atoms[trigger.position].p
+            by_cost = read >= 0 and ages[Age.RECENT].relation(read).is_compressed
             plan = self._plans.get((trigger, by_cost))
             if plan is None:
                 size = sizes(ages[Age.ALL])

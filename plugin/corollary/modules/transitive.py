@@ -79,7 +79,7 @@ class Transitive(Module):
         self._may_compress: Callable[[int], bool] = lambda predicate: False
         self._unclosed: set[int] = set()  # closed anew in the next turn; until then as before a rule came
         self._certain: set[int] = set()  # of these, all facts in ``external`` are external
-        self._waiting = False
+        self._reads_anew = False  # whether the next turn looks up what the rules close
 
     @classmethod
     def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
@@ -126,7 +126,7 @@ class Transitive(Module):
         marked = Atom(predicate, self._rdf_type, predicate)
         if guards:
             self._by_guards.add_rule(replace(rule, atoms=guards, guards=frozenset(), heads=(marked,)))
-        self._waiting = True
+        self._reads_anew = self.is_waiting = True
 
     def _add_symmetry(self, rule: CompiledRule, predicate: int) -> None:
         """Take in a rule that makes a constant predicate symmetric; another rule closes it."""
@@ -134,7 +134,7 @@ class Transitive(Module):
         self._predicates.append(predicate)
         self._symmetric.add(predicate)
         self._unclosed.add(predicate)
-        self._waiting = True
+        self._reads_anew = self.is_waiting = True
 
     def remove_rules(self, numbers: Collection[int], facts: TripleIndex) -> Candidates:
         """Remove rules. Returns all facts of predicates that no rule closes, or makes symmetric, any more."""
@@ -182,16 +182,15 @@ class Transitive(Module):
         """The predicates that are closed by guards."""
         return self._closures.keys() - set(self._predicates)
 
-    @property
-    def is_waiting(self) -> bool:
-        """Whether a rule was not applied yet, or facts became external when deletions were committed."""
-        return self._waiting or any(closure.restored.size for closure in self._closures.values())
-
     def reads(self, predicate: int) -> bool:
         """Whether it is a closed relation, or has guards."""
         return (
             predicate in self._closures or predicate in self._guards.predicates or predicate == self._rdf_type
         )
+
+    def objects_read(self, predicate: int) -> Set[int] | None:
+        """Of rdf:type the classes that guards name, unless rdf:type is closed itself."""
+        return None if predicate in self._closures else self._guards.objects_of(predicate)
 
     def feedback(self, predicate: int, new: Pairs) -> Pairs:
         """Guards, and conclusions that are external too."""
@@ -205,8 +204,10 @@ class Transitive(Module):
         candidates: Candidates = {}
         listed: dict[int, Keys] = {}
         known = self._closures.keys() - self._unclosed
-        if self._waiting or self._guards.are_among(recent):
-            self._waiting = False
+        self.is_waiting = False
+        if self._reads_anew or self._guards.are_among(recent):
+            self._reads_anew = False
+            self.revision += 1
             for predicate in self._rows(facts):
                 if predicate not in known:
                     self._open(predicate, facts, recent)
@@ -290,6 +291,7 @@ class Transitive(Module):
         """The deletions are final. Facts that no path explains any more are external from now on."""
         rows = set(self._rows(facts)) if self._guards.are_among(deleted) else self._closures.keys()
         self._closures = {p: closure for p, closure in self._closures.items() if p in rows}
+        self.revision += 1
         for predicate, closure in self._closures.items():
             edges = facts.relation(predicate)
             if predicate in self._losing:
@@ -300,9 +302,10 @@ class Transitive(Module):
                 self._closures[predicate].restored = beside
                 if len(after.less(edges)):  # facts went that still follow
                     self._unclosed.add(predicate)
-                    self._waiting = True
+                    self._reads_anew = self.is_waiting = True
             else:
                 closure.commit(deleted.keys(predicate), edges, edges)
+            self.is_waiting = self.is_waiting or self._closures[predicate].restored.size > 0
         self._losing.clear()
 
     def _closed_among(self, candidates: TripleIndex) -> Iterator[tuple[int, Keys]]:

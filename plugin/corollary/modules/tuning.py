@@ -19,3 +19,6 @@ MIN_FACTS_TO_MIRROR = 1 << 12
 MAX_EQUATED_AT_ONCE = 1 << 20
 """Pairs of terms with a common value that are listed when a fact goes, if their equality is not listed. With
 more, starting over takes less time and memory: n terms have n² pairs, and n links."""
+
+MAX_FACTS_ONE_BY_ONE = 8
+"""Facts that are looked at one by one. For more, numpy takes less time: 5 µs, whatever their number."""

@@ -123,7 +123,7 @@ class Quads:
         for graph, predicate, removed, added in changes:
             if removed.size:
                 draft.remove(graph, predicate, removed)
-            if len(added):
+            if added.keys.size:
                 draft.add(graph, predicate, added)
         # a fact that moved between graphs is neither in Δ⁻ nor in Δ⁺
         lost, gained = _net(draft.lost, draft.gained), _net(draft.gained, draft.lost)
@@ -173,19 +173,12 @@ class _Draft:
         self._own: dict[int, TripleIndex] = {}
 
     def add(self, graph: int, predicate: int, facts: Pairs) -> None:
-        index = self._index(graph)
-        known, held = index.relation(predicate), self.union.relation(predicate)
-        new = facts.minus(Pairs(known.common(facts.keys))) if len(known) else facts
-        index.add(predicate, new)
+        new = self._index(graph).add_unknown(predicate, facts)
         if graph in self.formulas:
             return
-        fresh = new  # the same object if nothing is shared: graph and union then share the arrays
-        if len(held):
-            shared = held.common(new.keys)
-            fresh = new.minus(Pairs(shared))
-            more = difference(shared, self.shared.relation(predicate).common(shared))
-            self.shared.add(predicate, Pairs(more))
-        self.union.add(predicate, fresh)
+        fresh = self.union.add_unknown(predicate, new)
+        if fresh is not new:  # else graph and union share the arrays
+            self.shared.add_unknown(predicate, Pairs(difference(new.keys, fresh.keys)))
         self.gained.setdefault(predicate, []).append(fresh.keys)
 
     def remove(self, graph: int, predicate: int, keys: Keys) -> None:
@@ -216,8 +209,11 @@ class _Draft:
 
 def _net(changes: Candidates, opposite: Candidates) -> Delta:
     """``changes - opposite``: the changes that were not undone in the same batch."""
+    if not changes:
+        return NOTHING
     undone = {predicate: parts for predicate, parts in opposite.items() if predicate in changes}
-    return Delta.gathered(changes) - Delta.gathered(undone)
+    net = Delta.gathered(changes)
+    return net - Delta.gathered(undone) if undone else net
 
 
 def matching(index: TripleIndex, s: int | None, p: int | None, o: int | None) -> Iterator[tuple[int, Keys]]:

@@ -1,4 +1,4 @@
-"""GROUP BY and aggregates: COUNT and SAMPLE on columns, other functions by rdflib's accumulators.
+"""GROUP BY and aggregates: COUNT, SAMPLE, and sums of integers on columns, others by rdflib's accumulators.
 
 Errors are handled as in rdflib. COUNT and SAMPLE leave out rows with an error. For other functions, the
 result of a group with an error is unbound; rows in which the aggregated variable is unbound are left out.
@@ -7,15 +7,17 @@ GROUP_CONCAT also leaves out rows in which a variable of its expression is unbou
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
+from rdflib.namespace import XSD
 from rdflib.plugins.sparql.aggregates import Aggregator
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import SPARQLError
 from rdflib.term import Literal, Node, Variable
 
-from corollary.columns.pairs import distinct, firsts, order_of, pack, sorted_unique
+from corollary.columns.pairs import distinct, firsts, order_of, pack, seconds, sorted_unique
 from corollary.execute.batches import Batch
 from corollary.execute.filters import number_rows
 from corollary.kernels.limits import check
@@ -97,6 +99,10 @@ def _aggregate(
             for variable in mentioned(item.vars):
                 blamed &= expressions.column(variable, inner) != UNBOUND
         failed[groups[blamed]] = True
+    if item.name in ("Aggregate_Sum", "Aggregate_Avg"):
+        totals = _of_whole_numbers(item, values[valued], groups[valued], size, terms)
+        if totals is not None:
+            return np.where(failed, np.uint32(UNBOUND), totals)
     order = order_of(groups[valued])
     ends = np.cumsum(np.bincount(groups[valued], minlength=size))
     column = filled(size, UNBOUND)
@@ -119,6 +125,36 @@ def _aggregate(
         if found is not None:
             column[group] = terms.id_of(found)
     return column
+
+
+def _of_whole_numbers(
+    item: CompValue, values: Column, groups: Rows, size: int, terms: QueryTerms
+) -> Column | None:
+    """SUM or AVG of xsd:integer for each group; None if there are other values, or sums beyond 64 bits."""
+    if item.distinct:
+        keys = sorted_unique(pack(groups.astype(np.uint32), values))
+        groups, values = firsts(keys).astype(np.int64), seconds(keys)
+    ids = distinct(values)
+    numbers = []
+    for term_id in ids.tolist():
+        term = terms[term_id]
+        if not (isinstance(term, Literal) and term.datatype == XSD.integer and type(term.value) is int):
+            return None
+        numbers.append(term.value)
+    if max(map(abs, numbers), default=0) * max(values.size, 1) >= 1 << 63:
+        return None
+    whole = np.array(numbers, np.int64)
+    sums = np.zeros(size, np.int64)
+    np.add.at(sums, groups, whole[np.searchsorted(ids, values)])
+    if item.name == "Aggregate_Sum":
+        return _counts(sums, terms)
+    counts = np.bincount(groups, minlength=size)
+    averages = {
+        (total, count): terms.id_of(Literal(Decimal(total) / Decimal(count)) if count else Literal(0))
+        for total, count in set(zip(sums.tolist(), counts.tolist(), strict=True))
+    }
+    found = [averages[pair] for pair in zip(sums.tolist(), counts.tolist(), strict=True)]
+    return np.array(found, np.uint32)
 
 
 def _plain(item: CompValue) -> Any:

@@ -1,8 +1,6 @@
 """Answers a query: from its text to its result.
 
-1. rdflib parses the text; parsed queries are cached. A text that rdflib cannot parse is handed back: either
-it is
-   for another query processor, or rdflib raises the syntax error.
+1. ``corollary.sparql.parser`` parses the text; parsed queries are cached.
 2. The query is evaluated immediately, on a snapshot of the store.
 3. Rows are decoded when they are read.
 
@@ -20,7 +18,6 @@ from typing import Any
 
 import rdflib.plugins.sparql as settings
 from rdflib.graph import Graph
-from rdflib.plugins.sparql.algebra import translateQuery
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import FrozenBindings, Query, QueryContext
 from rdflib.query import Result
@@ -31,7 +28,8 @@ from corollary.language import CorollaryError
 from corollary.sparql.dataset import UNION, QueryDataset, Source
 from corollary.sparql.evaluate import Evaluator
 from corollary.sparql.external import refuse, refuse_clauses, refuse_services
-from corollary.sparql.parsing import parse_query, refuses_deep_nesting
+from corollary.sparql.parser import parse_query
+from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.result import FailedResult, SelectResult
 from corollary.sparql.tuning import ROWS_DECODED_AT_ONCE
@@ -53,8 +51,8 @@ def answer(
 
     ``home`` names the default graph, or is ``"__UNION__"``. ``access``: see ``external.is_allowed``.
 
-    Raises NotImplementedError if rdflib has to answer, ``ExternalAccessRefused`` if the query needs files or
-    addresses that ``access`` excludes, and ``NestedTooDeep``.
+    Raises NotImplementedError if rdflib has to answer, ``SparqlSyntaxError``, ``ExternalAccessRefused`` if
+    the query needs files or addresses that ``access`` excludes, and ``NestedTooDeep``.
     """
     translated = (
         query if isinstance(query, Query) else _translated_text(query, arguments.get("base"), prefixes)
@@ -106,20 +104,17 @@ def _answered(
 
 
 def _translated_text(text: Any, base: str | None, prefixes: Mapping[str, Any]) -> Query:
+    if isinstance(text, bytes):
+        text = text.decode("utf-8")
     if not isinstance(text, str):
         raise NotImplementedError("a query that is no text")
-    used = tuple((p, str(namespace)) for p, namespace in prefixes.items() if f"{p or ''}:" in text)
-    try:
-        return _translated(text, base, used)
-    except RecursionError:
-        raise
-    except Exception as problem:
-        raise NotImplementedError("rdflib shall say what is wrong, or ask another processor") from problem
+    used = tuple((p or "", str(namespace)) for p, namespace in prefixes.items() if f"{p or ''}:" in text)
+    return _translated(text, base or "", used)
 
 
 @lru_cache(maxsize=256)
-def _translated(text: str, base: str | None, prefixes: tuple[tuple[str, str], ...]) -> Query:
-    return translateQuery(parse_query(text), base, dict(prefixes))
+def _translated(text: str, base: str, prefixes: tuple[tuple[str, str], ...]) -> Query:
+    return parse_query(text, dict(prefixes), base)
 
 
 def _selected(evaluator: Evaluator, main: CompValue, context: QueryContext) -> Result:
@@ -144,7 +139,7 @@ def _constructed(evaluator: Evaluator, main: CompValue) -> Graph:
     """The graph of the template under every solution. Each solution gets new blank nodes."""
     batch = evaluator.solve(main.p)
     graph = Graph()
-    template = main.template or _pattern(main.p).triples
+    template = _pattern(main.p).triples if main.template is None else main.template
     variables = {term for triple in template for term in triple if isinstance(term, Variable)}
     columns = {v: evaluator.expressions.column(v, batch) for v in variables}
     for start in range(0, batch.size, ROWS_DECODED_AT_ONCE):
@@ -165,7 +160,7 @@ def _constructed(evaluator: Evaluator, main: CompValue) -> Graph:
 
 
 def _pattern(part: CompValue) -> CompValue:
-    """The pattern of CONSTRUCT WHERE, which is also the template."""
+    """The pattern of CONSTRUCT WHERE, which is also the template, in a query that rdflib prepared."""
     while part.name != "BGP":
         part = part.p
     return part

@@ -28,6 +28,7 @@ from corollary.expressions.operators import ExpressionError
 from corollary.expressions.regular_expressions import compiled
 from corollary.kernels.limits import check, reserve_text
 from corollary.kernels.sorted import Column, Mask, Rows
+from corollary.sparql.column_conditions import Conditions
 from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
 from corollary.sparql.tuning import ROWS_DECODED_AT_ONCE
 
@@ -189,8 +190,9 @@ class Expressions:
     def true_rows(self, expression: Any, batch: Batch, exists: Exists) -> Mask:
         """For each row, whether the expression is true; an error counts as false."""
         true: Mask = np.ones(batch.size, np.bool_)
+        on_columns = Conditions(self._terms, lambda variable: self.column(variable, batch))
         for part in conjuncts(expression):
-            true &= self._true_rows(part, batch, exists)
+            true &= self._true_rows(part, batch, exists, on_columns)
         return true
 
     def values(self, expression: Any, batch: Batch, exists: Exists) -> Column:
@@ -246,14 +248,26 @@ class Expressions:
     def row(self, bindings: dict[Variable, Node]) -> FrozenBindings:
         return FrozenBindings(self._context, bindings)
 
-    def _true_rows(self, expression: Any, batch: Batch, exists: Exists) -> Mask:
+    def _true_rows(self, expression: Any, batch: Batch, exists: Exists, on_columns: Conditions) -> Mask:
         if is_exists(expression):
             found = exists(expression.graph, batch)
             return found if expression.name == "Builtin_EXISTS" else ~found
-        for decide in (self._by_ids, self._by_pattern):
-            decided = decide(expression, batch)
-            if decided is not None:
-                return decided
+        decided = self._by_ids(expression, batch)
+        if decided is not None:
+            return decided
+        decision = on_columns.decide(expression)
+        if decision is None:
+            return self._by_terms(expression, batch, exists)
+        true, _, undecided = decision
+        if undecided.any():
+            true[undecided] = self._by_terms(expression, batch.take(undecided), exists)
+        return true
+
+    def _by_terms(self, expression: Any, batch: Batch, exists: Exists) -> Mask:
+        """For each row, whether the expression is true, evaluated on terms."""
+        found = self._by_pattern(expression, batch)
+        if found is not None:
+            return found
         results, numbers = self._over_rows(expression, batch, exists, lambda own, row: bool(_ebv(own, row)))
         true: Mask = np.array(results, np.bool_)[numbers]
         return true

@@ -16,18 +16,27 @@ from rdflib.graph import Graph
 from rdflib.query import Result
 
 from corollary.kernels.limits import Cancelled, LimitExceeded
+from corollary.sparql.query_errors import SparqlSyntaxError
 from corollary.sparql.result import FailedResult
+
+SPARQL = "sparql"
+"""rdflib's name of its own processor."""
 
 
 def answered(ask: Callable[[], Result], caller: FrameType) -> Result:
     """The result of ``ask``, or of rdflib's own evaluation if ``ask`` raises NotImplementedError.
 
-    ``caller`` is the frame that called the store; if not of ``Graph.query``, the error is raised again.
+    Also of rdflib's if the text is no SPARQL, and ``Graph.query`` names another processor. ``caller`` is the
+    frame that called the store; if not of ``Graph.query``, the error is raised again.
     """
     try:
         return ask()
-    except NotImplementedError:
+    except SparqlSyntaxError:
+        if _processor(caller) == SPARQL:
+            raise
         result: Result = _by_rdflib(Graph.query, caller)
+    except NotImplementedError:
+        result = _by_rdflib(Graph.query, caller)
     try:
         result.bindings  # noqa: B018 (rdflib evaluates when bindings are read)
     except (LimitExceeded, Cancelled):
@@ -41,8 +50,17 @@ def changed(carry_out: Callable[[], None], caller: FrameType) -> None:
     """As ``answered``, for ``Graph.update``."""
     try:
         carry_out()
+    except SparqlSyntaxError:
+        if _processor(caller) == SPARQL:
+            raise
+        _by_rdflib(Graph.update, caller)
     except NotImplementedError:
         _by_rdflib(Graph.update, caller)
+
+
+def _processor(caller: FrameType) -> object:
+    """The processor that the caller of the store was asked for."""
+    return caller.f_locals.get("processor", SPARQL)
 
 
 def _by_rdflib(method: Callable[..., Any], caller: FrameType) -> Any:

@@ -12,7 +12,7 @@ from rdflib.term import Node
 
 from corollary.kernels.sorted import Column
 from corollary.sparql.rdf_terms import Terms
-from corollary.terms.dictionary import KIND_SHIFT, Kind
+from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
 
 UNBOUND = (1 << 32) - 1
 """The id in a column for an unbound variable."""
@@ -27,6 +27,11 @@ class QueryTerms:
         self._terms = terms
         self._ids: dict[tuple[type[Node], Node], int] = {}
         self._own: list[Node] = []
+
+    @property
+    def dictionary(self) -> TermDictionary:
+        """The store's dictionary."""
+        return self._terms.dictionary
 
     def id_of(self, term: Node) -> int:
         """The id of a term, local if the store has none. Raises TypeError if ``term`` is no RDF term."""

@@ -9,7 +9,7 @@ translated back to the same objects.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
@@ -23,6 +23,8 @@ _LOCAL_NAME = re.compile(r"[^\W\d][\w-]*")
 EXPLICIT = URIRef("urn:x-corollary:explicit")
 INFERRED = URIRef("urn:x-corollary:inferred")
 """The virtual graphs with the explicit, or the inferred, facts of all graphs."""
+
+_NAMES = URIRef, BNode
 
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@(\S+)|\^\^<(.*)>)?', re.DOTALL)
 
@@ -74,11 +76,18 @@ class Terms(dict[int, Node]):
 
     def id_of(self, term: Node) -> int:
         """The id of a term; an unknown term gets a new id. Raises TypeError if ``term`` is no RDF term."""
-        text = _text(term)
-        term_id = self.dictionary.encode(text)
-        if not isinstance(term, URIRef | BNode):
+        term_id = self.dictionary.encode(_text(term))
+        if not isinstance(term, _NAMES):
             self.setdefault(term_id, term)  # decoding then returns this object
         return term_id
+
+    def ids_of(self, terms: Sequence[Node]) -> list[int]:
+        """The ids of terms, as ``id_of`` gives them, in less time."""
+        ids = self.dictionary.encode_all([_text(term) for term in terms])
+        for place, term in enumerate(terms):
+            if not isinstance(term, _NAMES):
+                self.setdefault(ids[place], term)
+        return ids
 
     def revive(self, formula: Callable[[Node], Graph]) -> None:
         """Restore the objects of N3 variables and formulas, after the dictionary was read from a folder."""

@@ -4,7 +4,7 @@ from corollary.kernels.announcing import ListingWarning
 from corollary.kernels.limits import Cancelled, LimitExceeded, Limits
 from corollary.reasoner.rule_warnings import SuspendedRuleWarning, UnendingRuleWarning
 from corollary.sparql.external import ExternalAccessRefused
-from corollary.sparql.parsing import NestedTooDeep
+from corollary.sparql.query_errors import NestedTooDeep, SparqlSyntaxError
 from corollary.store.store import EXPLICIT, INFERRED, CorollaryStore, InferredTripleWarning
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Limits",
     "ListingWarning",
     "NestedTooDeep",
+    "SparqlSyntaxError",
     "SuspendedRuleWarning",
     "UnendingRuleWarning",
 ]

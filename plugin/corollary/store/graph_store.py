@@ -67,9 +67,8 @@ class GraphStore(Store):
         subject, predicate, value = triple
         while True:
             version = self.reasoner.versions.current()
-            ids = version.terms.id_of
             graph = self._graph_id(version, context)
-            row = graph, ids(subject), ids(predicate), ids(value), 1
+            row = graph, *version.terms.ids_of((subject, predicate, value)), 1
             try:
                 if quoted or isinstance(context, QuotedGraph):
                     self.reasoner.versions.change(Version.with_quoted, version.terms, row)
@@ -89,10 +88,10 @@ class GraphStore(Store):
             return
         while True:
             version = self.reasoner.versions.current()
-            ids = version.terms.id_of
+            ids = version.terms.ids_of
             rows = array("I")
             for subject, predicate, value, context in given:
-                rows.extend((self._graph_id(version, context), ids(subject), ids(predicate), ids(value), 1))
+                rows.extend((self._graph_id(version, context), *ids((subject, predicate, value)), 1))
             try:
                 self.reasoner.versions.change(Version.recorded, version.terms, rows)
             except StaleTerms:

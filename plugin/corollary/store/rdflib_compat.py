@@ -3,8 +3,8 @@
 rdflib calls ``store.open`` and ``store.update`` without passing the calling ``Graph``. The graph is found in
 the caller's frame (``graph_that_calls``, ``default_graph_of_caller``).
 
-Other workarounds: the parser (``sparql.parsing``), services (``sparql.external``), nameless graphs
-(``default_graph``), queries that rdflib evaluates (``sparql.handing_on``).
+Other workarounds: services (``sparql.external``), nameless graphs (``default_graph``), queries that rdflib
+evaluates (``sparql.handing_on``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """SPARQL 1.1 Update: the changes of an operation are computed first, then applied together.
 
-1. rdflib parses the request. ``_change`` computes what one operation removes and adds, and changes nothing.
+1. The request is parsed (``sparql.parser``). ``_change`` computes what one operation removes and adds, and
+   changes nothing.
 2. ``_Change.apply`` writes the changes through the store, one pending row for each fact; nothing is derived.
 3. A request is one transaction: an error in any operation rolls back the whole request.
 
@@ -18,7 +19,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import rdflib.plugins.sparql as sparql
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
-from rdflib.plugins.sparql.algebra import translateUpdate
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import Update
 from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef, Variable
@@ -27,7 +27,8 @@ from corollary.kernels.limits import check
 from corollary.language import CorollaryError
 from corollary.reasoner.state import View
 from corollary.sparql.external import ExternalAccessRefused, refuse
-from corollary.sparql.parsing import parse_update, refuses_deep_nesting
+from corollary.sparql.parser import parse_update
+from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.store.loading import UnreadableDocument, read_iri
 from corollary.store.rdflib_compat import default_graph_of_caller
 from corollary.store.where_solutions import Row, Scope, is_there, solutions
@@ -61,13 +62,7 @@ def run_update(
     NotImplementedError for a text that does not parse, so that rdflib tries it.
     """
     if not isinstance(request, Update):
-        bound = {**dict(store.namespaces()), **prefixes}
-        try:
-            request = translateUpdate(parse_update(request), base, bound)
-        except RecursionError:
-            raise
-        except Exception as error:  # no common exception class; another processor may know the text
-            raise NotImplementedError(f"rdflib has to judge this update: {error}") from error
+        request = _parsed(store, request, prefixes, bindings, base)
     operations: list[CompValue] = getattr(request, "algebra", [])
     for name, value in bindings.items():
         if not isinstance(value, Node):
@@ -87,6 +82,25 @@ def run_update(
                 raise CorollaryError(f"{operation.name} cannot be carried out: {error}") from error
             else:
                 change.apply(store)
+
+
+def _parsed(
+    store: GraphStore,
+    request: Any,
+    prefixes: Mapping[str, Any],
+    bindings: Mapping[str, Identifier],
+    base: str | None,
+) -> Update:
+    """The operations of a request: text, bytes, or an open file."""
+    if hasattr(request, "read"):
+        request = request.read()
+    if isinstance(request, bytes):
+        request = request.decode("utf-8")
+    if not isinstance(request, str):
+        raise NotImplementedError("an update that is no text")
+    bound = {**dict(store.namespaces()), **prefixes}
+    names = {prefix or "": str(namespace) for prefix, namespace in bound.items()}
+    return parse_update(request, names, base or "", [Variable(name) for name in bindings])
 
 
 def _name(text: str) -> IdentifiedNode:

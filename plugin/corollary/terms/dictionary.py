@@ -11,7 +11,7 @@ needs no conversion, and two terms are equal iff their texts are equal.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from threading import RLock
 from typing import Any
@@ -125,6 +125,11 @@ class TermDictionary:
         looked_through = 0 if self._tables is None else self._tabled(text)
         term_id = self.find(text)
         return alone(self._growing, self._enter, text, looked_through) if term_id is None else term_id
+
+    def encode_all(self, texts: Sequence[str]) -> list[int]:
+        """The ids of terms: see ``encode``."""
+        known = self._ids
+        return [known[text] if text in known else self.encode(text) for text in texts]
 
     def _tabled(self, text: str) -> int:
         """The number of terms in the table for the kind of this term; 0 without a table."""

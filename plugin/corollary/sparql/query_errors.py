@@ -1,26 +1,32 @@
-"""SPARQL texts to rdflib's parse trees, one text at a time.
-
-rdflib's SPARQL parser is not thread-safe: at the first call of a parse action, the parser determines how many
-arguments the action takes. Two threads that do so at the same time leave the grammar broken for the rest of
-the process. So every text is parsed under one lock.
-"""
+"""Errors of queries and updates: syntax, and nesting deeper than Python can recurse."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from threading import RLock
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
-from rdflib.plugins.sparql.parser import parseQuery, parseUpdate
+from pyparsing import ParseException
 
-from corollary.kernels.interrupts import alone
-from corollary.language import CorollaryError
-
-_PARSER = RLock()
+from corollary.language import CorollaryError, Diagnostic
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+
+
+class SparqlSyntaxError(CorollaryError, ParseException):
+    """The text is no SPARQL. The message has line, column, the line itself, and what was expected.
+
+    Also an error of pyparsing, because callers of rdflib catch that.
+    """
+
+    def __init__(self, complaint: Diagnostic, text: str, place: int) -> None:
+        ParseException.__init__(self, text, place, complaint.message)
+        self.complaint = complaint
+        Exception.__init__(self, str(complaint))
+
+    def __str__(self) -> str:
+        return str(self.complaint)
 
 
 class NestedTooDeep(CorollaryError, RecursionError):
@@ -42,13 +48,3 @@ def refuses_deep_nesting(function: Callable[Parameters, Result]) -> Callable[Par
             raise NestedTooDeep(f"{complaint}: {remedy}") from None
 
     return refusing
-
-
-def parse_query(text: str) -> Any:
-    """The parse tree of a query, for ``translateQuery``."""
-    return alone(_PARSER, parseQuery, text)
-
-
-def parse_update(text: Any) -> Any:
-    """The parse tree of an update (text, bytes or a file), for ``translateUpdate``."""
-    return alone(_PARSER, parseUpdate, text)

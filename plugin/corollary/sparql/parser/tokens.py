@@ -1,0 +1,85 @@
+"""The tokens of SPARQL 1.1 (section 19.8 of the recommendation), found by one regular expression."""
+
+from __future__ import annotations
+
+import re
+
+_BASE = (
+    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
+    "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_START = f"{_BASE}_"
+_NAME = f"{_START}\\-0-9\u00b7\u0300-\u036f\u203f-\u2040"
+_ESCAPED = r"\\[_~.\-!$&'()*+,;=/?#@%]|%[0-9A-Fa-f]{2}"
+_PREFIX = f"(?:[{_BASE}](?:[{_NAME}.]*[{_NAME}])?)?:"
+_LOCAL = f"(?:[{_START}:0-9]|{_ESCAPED})(?:(?:[{_NAME}.:]|{_ESCAPED})*(?:[{_NAME}:]|{_ESCAPED}))?"
+_CHARACTER = r"""\\[tbnrf"'\\]"""
+
+TOKEN = re.compile(
+    rf"""
+    (?: [\ \t\r\n]+ | \#[^\r\n]* )*
+    (?: (?P<variable> [?$][{_START}0-9][{_START}0-9\u00b7\u0300-\u036f\u203f-\u2040]* )
+    |   (?P<iri> <[^<>"{{}}|^`\\\x00-\x20]*> )
+    |   (?P<name> {_PREFIX}(?:{_LOCAL})? )
+    |   (?P<blank> _:[{_START}0-9](?:[{_NAME}.]*[{_NAME}])? )
+    |   (?P<symbol> \^\^ | && | \|\| | [<>!]= | [{{}}()\[\];,*/|^?!=<>] | \.(?![0-9]) | [+-] )
+    |   (?P<double> (?: [0-9]+\.[0-9]* | \.?[0-9]+ )[eE][+-]?[0-9]+ )
+    |   (?P<decimal> [0-9]*\.[0-9]+ )
+    |   (?P<integer> [0-9]+ )
+    |   (?P<long> \"\"\"(?:\"{{0,2}}(?:[^"\\]|{_CHARACTER}))*\"\"\"
+            | '''(?:'{{0,2}}(?:[^'\\]|{_CHARACTER}))*''' )
+    |   (?P<string> "(?:[^"\\\r\n]|{_CHARACTER})*" | '(?:[^'\\\r\n]|{_CHARACTER})*' )
+    |   (?P<language> @[A-Za-z]+(?:-[A-Za-z0-9]+)* )
+    |   (?P<word> [A-Za-z_][A-Za-z0-9_]* )
+    |   (?P<end> \Z )
+    |   (?P<other> . )
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+
+_CODE_POINT = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_CHARACTERS = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
+
+
+def tokens(text: str) -> tuple[list[str], list[str], list[int]]:
+    """The kinds of all tokens, their texts, and where they start. The last token is of kind ``end``.
+
+    The text of a ``word`` is in upper case, but for the keyword ``a``. Characters that begin no token are of
+    kind ``other``. Comments and white space are left out.
+    """
+    kinds: list[str] = []
+    texts: list[str] = []
+    starts: list[int] = []
+    for match in TOKEN.finditer(text):
+        kind = match.lastgroup
+        assert kind is not None
+        found = match[kind]
+        kinds.append(kind)
+        texts.append(found.upper() if kind == "word" and found != "a" else found)
+        starts.append(match.start(kind))
+        if kind == "end":
+            break
+    return kinds, texts, starts
+
+
+def expanded(text: str) -> str:
+    r"""The text with ``\uXXXX`` and ``\UXXXXXXXX`` replaced by characters (section 19.2).
+
+    Raises ValueError, whose only argument is the position, for a number that is no character.
+    """
+
+    def character(match: re.Match[str]) -> str:
+        number = int(match[1] or match[2], 16)
+        if number > 0x10FFFF or 0xD800 <= number <= 0xDFFF:
+            raise ValueError(match.start())
+        return chr(number)
+
+    return _CODE_POINT.sub(character, text) if "\\" in text else text
+
+
+def unescaped(text: str) -> str:
+    r"""A string without its escapes: ``\n``, ``\"`` and the like. Also a local name without ``\``."""
+    if "\\" not in text:
+        return text
+    return _ESCAPE.sub(lambda match: _CHARACTERS.get(match[1], match[1]), text)

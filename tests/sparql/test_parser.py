@@ -1,0 +1,197 @@
+"""The parser of SPARQL: the W3C's syntax tests, messages with places, and texts that are almost SPARQL."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _pytest.mark import ParameterSet
+from pyparsing import ParseException
+from rdflib import RDF, Graph, Namespace
+from rdflib.plugins.sparql import prepareQuery
+from rdflib.plugins.sparql.parserutils import CompValue
+from rdflib.term import BNode
+from tests.conftest import NO_CORPUS, find_corpus
+from tests.sparql.test_w3c import path_of
+
+from corollary.language import CorollaryError
+from corollary.sparql.parser import SparqlSyntaxError, parse_query, parse_update
+from corollary.sparql.parser.tokens import TOKEN
+from corollary.store import CorollaryStore
+
+MF = Namespace("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#")
+PREFIX = "PREFIX : <http://example.org/>\n"
+
+
+def syntax_tests() -> list[ParameterSet]:
+    """All syntax tests of the suite: the text's file, and whether it is correct."""
+    corpus = find_corpus()
+    if corpus is None:
+        skip = [pytest.mark.corpus, pytest.mark.skip(reason=NO_CORPUS)]
+        return [pytest.param(None, True, id="no corpus", marks=skip)]
+    found = []
+    for manifest in sorted((corpus / "w3c" / "sparql" / "sparql11").glob("*/manifest.ttl")):
+        graph = Graph().parse(manifest, publicID=manifest.as_uri())
+        for test, kind in sorted((test, str(kind)) for test, kind in graph.subject_objects(RDF.type)):
+            if kind.startswith(MF) and "Syntax" in kind:
+                path = path_of(graph.value(test, MF.action))
+                name = f"{manifest.parent.name}/{path.stem}"
+                found.append(pytest.param(path, "Positive" in kind, id=name, marks=pytest.mark.corpus))
+    return found
+
+
+def parsed(text: str, suffix: str) -> object:
+    base = "http://example.org/"
+    return parse_update(text, {}, base) if suffix == ".ru" else parse_query(text, {}, base)
+
+
+@pytest.mark.parametrize(("path", "is_correct"), syntax_tests())
+def test_w3c(path: Path, is_correct: bool) -> None:
+    text = path.read_text("utf-8")
+    if is_correct:
+        parsed(text, path.suffix)
+    else:
+        with pytest.raises(SparqlSyntaxError):
+            parsed(text, path.suffix)
+
+
+@pytest.mark.corpus
+def test_texts_that_are_almost_sparql() -> None:
+    """Tokens left out, doubled or exchanged: the text parses, or there is one error with its place."""
+    corpus = find_corpus()
+    if corpus is None:
+        pytest.skip(NO_CORPUS)
+    drawn = random.Random(1)
+    folder = corpus / "w3c" / "sparql" / "sparql11"
+    texts = [(path.read_text("utf-8"), path.suffix) for path in sorted(folder.glob("*/*.r[qu]"))]
+    for _ in range(600):
+        text, suffix = drawn.choice(texts)
+        tokens = [match[0] for match in TOKEN.finditer(text)]
+        place, other = drawn.randrange(len(tokens)), drawn.randrange(len(tokens))
+        tokens[place], tokens[other] = drawn.choice(("", tokens[other], 2 * tokens[place])), tokens[place]
+        broken = "".join(tokens)
+        try:
+            parsed(broken, suffix)
+        except SparqlSyntaxError as error:
+            diagnostic: Any = error.complaint
+            line = broken.splitlines()[diagnostic.span.line - 1 :][:1]
+            assert 1 <= diagnostic.span.column <= len("".join(line)) + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "SELECT ?x\n{ ?x a }",
+            "<query>:2:8: expected a term, found '}'\n    { ?x a }\n           ^",
+        ),
+        (
+            'SELECT * { ?x :p "a\n" }',
+            "<query>:1:18: this string has no end on its line, or a wrong escape in it\n"
+            '    SELECT * { ?x :p "a\n                     ^',
+        ),
+        (
+            "SELECT * { ?x a ?y ?z a ?u }",
+            "<query>:1:20: expected '.', or a keyword such as FILTER, or '}', found '?z'\n"
+            "    SELECT * { ?x a ?y ?z a ?u }\n                       ^",
+        ),
+        (
+            "SELECT ?x ?y { ?x a ?y } GROUP BY ?x",
+            "<query>:1:11: SELECT: ?y may have many values in a group\n"
+            "    SELECT ?x ?y { ?x a ?y } GROUP BY ?x\n              ^\n"
+            "  help: add ?y to GROUP BY, or take SAMPLE(?y) or another aggregate",
+        ),
+        (
+            "SELECT * { ?x a ?y BIND(1 AS ?y) }",
+            "<query>:1:30: BIND: ?y has a value already\n"
+            "    SELECT * { ?x a ?y BIND(1 AS ?y) }\n                                 ^\n"
+            "  help: bind another variable",
+        ),
+        (
+            "SELECT * { FILTER(STRLEN(?x, 1) > 0) }",
+            "<query>:1:25: STRLEN takes 1 arguments, not 2\n"
+            "    SELECT * { FILTER(STRLEN(?x, 1) > 0) }\n                            ^",
+        ),
+    ],
+)
+def test_messages(text: str, message: str) -> None:
+    with pytest.raises(SparqlSyntaxError) as error:
+        parse_query(text, {"": "http://example.org/"})
+    assert str(error.value) == message
+
+
+def test_an_undeclared_prefix_is_named_with_the_declared_ones() -> None:
+    with pytest.raises(SparqlSyntaxError, match=r"the prefix foo: is not declared(.|\n)*known are :"):
+        parse_query(PREFIX + "ASK { ?x foo:bar ?y }", {})
+    assert parse_query("ASK { ?x foo:bar ?y }", None).algebra.name == "AskQuery"
+
+
+def test_callers_catch_a_syntax_error_as_rdflibs_or_as_ours() -> None:
+    graph = Graph("Corollary")
+    for kind in (ParseException, CorollaryError):
+        with pytest.raises(kind):
+            graph.query("SELECT ?x WHERE")
+        with pytest.raises(kind):
+            graph.update("INSERT DATA { ?x ?y ?z }")
+
+
+def test_a_text_for_another_processor_goes_to_it() -> None:
+    with pytest.raises(Exception, match="another"):  # rdflib looks for a plugin of this name
+        Graph("Corollary").query("find all x", processor="another")
+
+
+SHAPES = [
+    "SELECT * { ?x :p ?y ; :q ?z , 1 . ?z :r [ :s ( 1 ?x ) ] FILTER(?y > 1 + 2 * 3) }",
+    "SELECT DISTINCT ?x { ?x :p|^:q/:r* ?y OPTIONAL { ?y :s ?z FILTER(?z != ?x) } MINUS { ?x :t ?x } }",
+    "SELECT ?x { { ?x :p 1 } UNION { ?x :q -1 } GRAPH ?g { ?x !(:p|:q) ?y } }",
+    "ASK FROM :g FROM NAMED :h { ?x :p 'a'@en, \"b\"^^:t, true }",
+    "CONSTRUCT { ?x :p _:b } WHERE { ?x :q ?y BIND(IF(?y IN (1, 2), 'a', \"b\") AS ?z) } LIMIT 3",
+    "SELECT ?x { ?x :p ?y FILTER NOT EXISTS { ?y :q ?x } } ORDER BY DESC(?y) ?x OFFSET 2",
+    "SELECT ?x { { SELECT ?x { ?x :p ?y } LIMIT 2 } VALUES (?x ?y) { (:a UNDEF) } }",
+    "SELECT ?x { ?x :p ?y FILTER(REGEX(STR(?y), 'a', 'i') && !BOUND(?z) || COALESCE(?x, 1) NOT IN (1)) }",
+]
+
+NOTES = ("_vars", "lazy", "PV")
+
+
+@pytest.mark.parametrize("text", SHAPES)
+def test_the_algebra_is_that_of_rdflib(text: str) -> None:
+    own, other = parse_query(PREFIX + text, {}).algebra, prepareQuery(PREFIX + text).algebra
+    assert shape(own) == shape(other)
+
+
+def shape(part: Any) -> object:
+    """A part of the algebra without the names of blank nodes, the order of triples, and rdflib's notes."""
+    if isinstance(part, CompValue):
+        if part.name == "Join" and part.p1.name == "BGP" and not part.p1.triples:
+            return shape(part.p2)  # rdflib leaves these joins within EXISTS
+        found = {key: shape(getattr(part, key)) for key in part if key not in NOTES}
+        return part.name, {key: value for key, value in found.items() if value not in (None, [], "False")}
+    if isinstance(part, list | tuple):
+        kept = [shape(inner) for inner in part]
+        return sorted(kept, key=str) if kept and isinstance(part[0], tuple) else kept
+    return "[]" if isinstance(part, BNode) else None if part is None else str(part)
+
+
+def test_groups_may_be_ordered_by_their_keys() -> None:
+    graph = Graph("Corollary")
+    graph.update(PREFIX + "INSERT DATA { :a :p 1, 2 . :b :p 3 }")
+    text = PREFIX + "SELECT (COUNT(*) AS ?n) { ?x :p ?y } GROUP BY ?x ORDER BY DESC(?x)"
+    assert [int(n) for (n,) in graph.query(text)] == [1, 2]  # type: ignore[misc]
+
+
+def test_variables_of_select_star_are_those_in_scope_in_order() -> None:
+    graph = Graph(CorollaryStore(rules="none"))
+    text = "SELECT * { ?z ?b ?a FILTER(?u > 1) MINUS { ?m ?b ?a } BIND(1 AS ?c) }"
+    assert list(map(str, graph.query(text).vars or ())) == ["z", "b", "a", "c"]
+
+
+def test_escapes() -> None:
+    assert parse_query("ASK { ?x ?y -1.50 }", {}).algebra.p.p.triples[0][2].toPython() == Decimal("-1.5")
+    text = PREFIX + r"""SELECT * { ?x :a\-b "\u0041\n\"'" , '''it's''' , "" }"""
+    triples = parse_query(text, {}).algebra.p.p.triples
+    assert {str(p) for _, p, _ in triples} == {"http://example.org/a-b"}
+    assert {str(o) for *_, o in triples} == {"A\n\"'", "it's", ""}
