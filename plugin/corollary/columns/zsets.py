@@ -16,8 +16,8 @@ from corollary.kernels.rounds import (
     NEVER,
     Rounds,
     add_rows,
-    counts_at,
     next_rounds,
+    places_of,
     put_rounds,
     rounds_of,
 )
@@ -52,15 +52,17 @@ class Counts:
         """The counts of facts in one round. Precondition: ``keys`` ascends. Cost: a search for each key."""
         found: Rows = np.zeros(keys.size, np.int64)
         for rows in (self._base, self._overlay):
-            if rows[0].size and keys.size:
-                counts_at(*rows, keys, round_, found)
+            known, rounds, counts = rows
+            if known.size:
+                places = np.minimum(_places(rows, keys, round_), known.size - 1)
+                found += np.where((known[places] == keys) & (rounds[places] == round_), counts[places], 0)
         return found
 
     def next_after(self, keys: Keys, round_: int) -> Rounds:
         """For each fact the next round in which it has derivations, or ``NEVER``. ``keys`` ascends."""
         found: Rounds = np.full(keys.size, NEVER, np.int32)
-        if keys.size:
-            next_rounds(*self._base, *self._overlay, keys, round_, found)
+        places = (_places(rows, keys, round_ + 1) for rows in (self._base, self._overlay))
+        next_rounds(*self._base, next(places), *self._overlay, next(places), keys, found)
         return found
 
     def rows(self) -> CountRows:
@@ -100,6 +102,13 @@ class Births:
     def rows(self) -> tuple[Keys, Rounds]:
         """All facts with their rounds."""
         return _put(self._base, self._overlay, keeps_absent=False)
+
+
+def _places(rows: CountRows, keys: Keys, round_: int) -> Rows:
+    """The place of the first row that is not before a round of each fact."""
+    places: Rows = np.empty(keys.size, np.int64)
+    places_of(rows[0], rows[1], keys, round_, places)
+    return places
 
 
 def _sum(rows: CountRows, more: CountRows) -> CountRows:

@@ -19,8 +19,8 @@ NEVER = 2**31 - 1
 
 
 @kernel
-def counts_at(keys: Keys, rounds: Rounds, counts: Rows, probes: Keys, at: int, found: Rows) -> None:
-    """Add the count of each probe in round ``at`` to ``found``. Precondition: ``probes`` ascends."""
+def places_of(keys: Keys, rounds: Rounds, probes: Keys, at: int, places: Rows) -> None:
+    """The place of the first row that is not before (probe, ``at``), for each probe."""
     size = keys.size
     position = 0
     for row in range(probes.size):
@@ -40,8 +40,7 @@ def counts_at(keys: Keys, rounds: Rounds, counts: Rows, probes: Keys, at: int, f
                 low = middle + 1
             else:
                 high = middle
-        if low < size and keys[low] == target and rounds[low] == at:
-            found[row] += counts[low]
+        places[row] = low
         position = low
 
 
@@ -50,70 +49,39 @@ def next_rounds(
     keys: Keys,
     rounds: Rounds,
     counts: Rows,
+    places: Rows,
     more_keys: Keys,
     more_rounds: Rounds,
     more_counts: Rows,
+    more_places: Rows,
     probes: Keys,
-    after: int,
     found: Rounds,
 ) -> None:
-    """For each probe the least round beyond ``after`` whose counts in both lists of rows have a sum above 0.
+    """The first round of each probe in which the counts of both lists have a sum above 0, from its places on.
 
-    Precondition: ``probes`` ascends; ``found`` is ``NEVER`` everywhere, and stays so where there is no such
-    round.
+    Precondition: ``found`` is ``NEVER`` everywhere, and stays so where there is no such round.
     """
-    i = 0
-    j = 0
     for row in range(probes.size):
-        target = probes[row]
-        for part in range(2):
-            position = i if part == 0 else j
-            size = keys.size if part == 0 else more_keys.size
-            low = position
-            high = position
-            step = 1
-            while high < size:
-                key = keys[high] if part == 0 else more_keys[high]
-                of_key = rounds[high] if part == 0 else more_rounds[high]
-                if key > target or (key == target and of_key > after):
-                    break
-                low = high + 1
-                high = high + step
-                step = step * 2
-            if high > size:
-                high = size
-            while low < high:
-                middle = (low + high) >> 1
-                key = keys[middle] if part == 0 else more_keys[middle]
-                of_key = rounds[middle] if part == 0 else more_rounds[middle]
-                if key > target or (key == target and of_key > after):
-                    high = middle
-                else:
-                    low = middle + 1
-            if part == 0:
-                i = low
-            else:
-                j = low
-        a = i
-        b = j
+        a = places[row]
+        b = more_places[row]
         while found[row] == NEVER:
-            is_left = a < keys.size and keys[a] == target
-            is_right = b < more_keys.size and more_keys[b] == target
+            is_left = a < keys.size and keys[a] == probes[row]
+            is_right = b < more_keys.size and more_keys[b] == probes[row]
             if not is_left and not is_right:
                 break
-            if is_left and is_right and rounds[a] == more_rounds[b]:
-                if counts[a] + more_counts[b] > 0:
-                    found[row] = rounds[a]
+            is_both = is_left and is_right and rounds[a] == more_rounds[b]
+            if not is_both and is_left and is_right:
+                is_left = rounds[a] < more_rounds[b]
+            round_ = rounds[a] if is_left else more_rounds[b]
+            count = 0
+            if is_left:
+                count += counts[a]
                 a += 1
+            if is_both or not is_left:
+                count += more_counts[b]
                 b += 1
-            elif is_left and (not is_right or rounds[a] < more_rounds[b]):
-                if counts[a] > 0:
-                    found[row] = rounds[a]
-                a += 1
-            else:
-                if more_counts[b] > 0:
-                    found[row] = more_rounds[b]
-                b += 1
+            if count > 0:
+                found[row] = round_
 
 
 @kernel

@@ -77,9 +77,8 @@ class Counting:
     def _carry_out(self, request: Request, report: Report) -> Materialisation:
         engine, most = request.engine, most_derivations(request)
         counts, engine.counts = engine.counts or DerivationCounts(engine.compiled.dictionary), None
-        with report.timed("counts", "derivations") as line:
+        with report.timed("counts", "derivations"):
             counted = _follow_deletions(counts, request, most)
-            line.candidates = line.deleted = len(counted.gone)
         result = follow(request, report, Counting(counted))
         # after an exception the next transaction counts anew
         with report.timed("counts", "derivations"), suppress(CannotFollow, TooManyDerivations):
