@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.kernels.forms import form
 from tests.strategies import thorough
 
 from corollary.columns import zsets
@@ -24,6 +26,15 @@ births = st.lists(st.tuples(st.sampled_from((0, 1, 2, NEVER)), few_keys), max_si
 
 def keys_of(numbers: object) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
     return np.array(sorted(numbers), np.uint64)  # type: ignore[call-overload]
+
+
+@pytest.fixture(autouse=True, params=[False, True], ids=["plain", "compiled"])
+def in_both_forms(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The kernels as written, and compiled."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("add_rows", "next_rounds", "places_of", "put_rounds", "rounds_of"):
+            patch.setattr(zsets, name, form(getattr(zsets, name), request.param))
+        yield
 
 
 @pytest.mark.parametrize("share", [1, 1000])
