@@ -177,7 +177,9 @@ class Component:
             return 0
         rounds: Rounds | None = None
         for atom in rule.atoms:
-            for predicate, rows in grouped(batch.column(atom.p), np.arange(batch.size)):
+            every = np.arange(batch.size)
+            parts = [(atom.p, every)] if atom.p >= 0 else grouped(batch.columns[atom.p], every)
+            for predicate, rows in parts:
                 births = self.births.get(predicate)
                 if births is None:
                     continue
