@@ -34,6 +34,7 @@ from benchmarks.workloads import (
     lubm,
     maintenance,
     modular,
+    paths,
     queries,
     real,
     rules,
@@ -48,6 +49,7 @@ WORKLOADS: dict[str, ModuleType] = {
     for module in (
         lubm,
         transitive,
+        paths,
         hierarchy,
         lists,
         real,

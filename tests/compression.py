@@ -1,4 +1,4 @@
-"""Thresholds under which all relations are compressed that may be: small tests reach what large data does."""
+"""Thresholds for closures: small tests reach what large data does."""
 
 from __future__ import annotations
 
@@ -7,15 +7,26 @@ from typing import Literal
 import pytest
 
 from corollary.closure import bit_index, interval_index
-from corollary.modules import equality
+from corollary.modules import equality, inclusion, transitive
+
+Kept = Literal["intervals", "bits", "lists"]
 
 
-def compress_all(patch: pytest.MonkeyPatch, index: Literal["intervals", "bits"] = "intervals") -> None:
-    """Until the patch is undone, compress closures and copies of any size; closures to this index."""
+def compress_all(patch: pytest.MonkeyPatch, index: Kept = "intervals") -> None:
+    """Until the patch is undone, compress closures and copies of any size; closures to this index.
+
+    ``lists``: closures are listed by their intervals instead, and inverse ones share their lists.
+    """
     for module in (interval_index, bit_index, equality):
         patch.setattr(module, "MIN_PAIRS_COMPRESSED", 1)
     patch.setattr(bit_index, "MIN_PAIRS_PER_WORD", 0)
     patch.setattr(equality, "MIN_COPIES_PER_FACT", 0)
     patch.setattr(interval_index, "MIN_PAIRS_PER_INTERVAL", 0)
-    patch.setattr(interval_index, "MAX_INTERVALS_PER_EDGE", 1000 if index == "intervals" else 0)
+    patch.setattr(interval_index, "MAX_INTERVALS_PER_EDGE", 0 if index == "bits" else 1000)
     patch.setattr(interval_index, "INTERVALS_MERGED_PER_EDGE", 1_000_000)
+    patch.setattr(interval_index, "MAX_WORDS_PER_EDGE", 0)
+    if index == "lists":
+        patch.setattr(bit_index, "MIN_PAIRS_PER_WORD", 1 << 40)
+        patch.setattr(interval_index, "MIN_PAIRS_PER_INTERVAL", 1 << 40)
+        for reader in (transitive, inclusion):
+            patch.setattr(reader, "MIN_FACTS_TO_MIRROR", 1)

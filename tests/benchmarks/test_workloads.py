@@ -15,7 +15,7 @@ from benchmarks.engine import ENGINE, REASON
 from benchmarks.measure import ENOUGH_SECONDS, Demand, Outcome, Results, Settings, Task, measure
 from benchmarks.peers import OWLRL, REASONABLE, owlrl_task, reasonable_tasks
 from benchmarks.run import WORKLOADS
-from benchmarks.workloads import first_use, hierarchy, lubm, queries, real, soak, store, transitive
+from benchmarks.workloads import first_use, hierarchy, lubm, paths, queries, real, soak, store, transitive
 from rdflib import Graph
 
 from corollary.store import CorollaryStore
@@ -214,3 +214,12 @@ def test_a_demand_is_a_bound_from_above_or_below() -> None:
     assert Demand("w", "t", 3, 3).holds
     assert not Demand("w", "t", 4, 3).holds
     assert not Demand("w", "t", 2, 3, at_least=True).holds
+
+
+def test_changed_lengths_are_followed() -> None:
+    """The workload itself compares the distances with those from scratch."""
+    results = small("paths")
+    assert [m.what for m in results.measurements] == [REASON, paths.CHANGE]
+    facts, literals, lengths = paths.generate(100, 1_000)
+    assert facts.columns[0].size == 3 * lengths.size + 1
+    assert set(lengths.tolist()) <= set(literals[1:].tolist())

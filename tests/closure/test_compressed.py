@@ -16,7 +16,7 @@ from tests.strategies import thorough
 
 from corollary.closure.bit_index import BitIndex
 from corollary.closure.closure_index import ClosureIndex
-from corollary.closure.compressed_relation import CompressedRelation, FactIndex, compressed
+from corollary.closure.compressed_relation import CompressedRelation, FactIndex, closure_of
 from corollary.closure.interval_index import IntervalIndex
 from corollary.closure.reachability import Graph
 from corollary.columns.relation import Relation
@@ -83,6 +83,17 @@ def test_it_reads_as_a_listed_relation(
     assert found.contains(packed(asked)).tolist() == [fact in facts for fact in asked]
     starting = unpacked(found.starting(column(sorted(starts))))
     assert starting == sorted(fact for fact in facts if fact[0] in starts)
+
+
+@thorough(150)
+@given(graphs)
+def test_intervals_are_listed_in_both_orders(edges: Facts) -> None:
+    facts = twins.closure(edges)
+    pairs = IntervalIndex.whole(graph_of(edges)).listed()
+    assert unpacked(pairs.keys) == sorted(facts)
+    assert unpacked(pairs.by_object) == sorted((o, s) for s, o in facts)
+    assert pairs.distinct_firsts().tolist() == sorted({s for s, _ in facts})
+    assert pairs.distinct_seconds().tolist() == sorted({o for _, o in facts})
 
 
 @thorough(150)
@@ -160,8 +171,8 @@ def test_differences(
 
 def kind_of(edges: Facts) -> type[FactIndex] | None:
     """How the closure of a graph is held; None if it is listed."""
-    found = compressed(graph_of(edges))
-    return None if found is None else type(found._closure)
+    found = closure_of(graph_of(edges))
+    return type(found._closure) if isinstance(found, CompressedRelation) else None
 
 
 def test_chains_and_cliques_take_few_intervals() -> None:

@@ -21,6 +21,7 @@ from corollary.columns.pairs import (
     gathered,
     intersection,
     join,
+    numbered,
     pack,
     read_only,
     seconds,
@@ -170,3 +171,12 @@ def test_a_read_only_view_shares_memory() -> None:
     assert not view.flags.writeable
     assert keys.flags.writeable
     assert np.shares_memory(view, keys)
+
+
+@quick
+@given(st.one_of(st.lists(ids), st.lists(st.integers(2**31, 2**31 + 9), min_size=4)))
+def test_numbered(drawn: list[int]) -> None:
+    """Values near each other are numbered by a table, others by a search."""
+    values, places = numbered(column(drawn))
+    assert values.tolist() == sorted(set(drawn))
+    assert values[places].tolist() == drawn

@@ -19,9 +19,9 @@ from tests.maintain.histories import (
 )
 from tests.maintain.test_transactions import CLIQUES, ontologies, written
 from tests.modules import kinds, test_equality
-from tests.strategies import thorough
+from tests.strategies import EXAMPLE, thorough
 
-from corollary.language import Program
+from corollary.language import IRI, Program, parse_program
 from corollary.maintain.deletion import FALLBACK
 from corollary.maintain.deletion.backward_forward import BackwardForward
 from corollary.profiles import load_profile
@@ -70,11 +70,22 @@ def test_rules_of_copies_come_and_go(data: st.DataObject, history: History) -> N
     assert_exact(history, [data.draw(test_equality.partial) for _ in history])
 
 
+@thorough(50)
+@given(histories(kinds.fact_sets), kinds.positive_programs)
+def test_closures_are_listed_by_intervals(history: History, program: Program) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        compress_all(patch, "lists")
+        assert_exact(history, program)
+
+
 @pytest.mark.parametrize("rules", ["rdfs-plus", "owl2rl"])
 @thorough(20)
-@given(histories(ontologies))
-def test_ontologies(rules: str, history: History) -> None:
-    assert_exact(history, load_profile(rules), same_visible)
+@given(histories(ontologies), st.booleans())
+def test_ontologies(rules: str, history: History, is_listed: bool) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        if is_listed:
+            compress_all(patch, "lists")
+        assert_exact(history, load_profile(rules), same_visible)
 
 
 PROVED_ELSEWHERE = written(
@@ -216,6 +227,29 @@ PATH = "a p b, b p c, c p d"
 ANOTHER = "[?x, :p, ?z] :- [?x, :w, ?y], [?y, :w, ?z] ."
 COPYING = "[?x, :p, ?y] :- [?x, :q, ?y] ."
 DERIVED = "loses facts that other rules derive too"
+
+
+SYMMETRIC = "[?y, :p, ?x] :- [?x, :p, ?y] ."
+INVERSE = """
+    [?x, :q, ?z] :- [?x, :q, ?y], [?y, :q, ?z] .
+    [?y, :q, ?x] :- [?x, :p, ?y] . [?y, :p, ?x] :- [?x, :q, ?y] .
+"""
+some_edges = st.frozensets(
+    st.tuples(
+        *(
+            st.sampled_from([IRI(EXAMPLE + name) for name in names])
+            for names in ("abcdef", "ppppqw", "abcdef")
+        )
+    ),
+    max_size=14,
+)
+
+
+@thorough(150)
+@given(histories(some_edges), st.lists(st.sampled_from((SYMMETRIC, INVERSE, ANOTHER, COPYING)), max_size=2))
+def test_edges_come_and_go(history: History, more: list[str]) -> None:
+    """Explicit edges that follow too, are removed, and follow still or no more."""
+    assert_exact(history, parse_program(kinds.PREFIX + "".join((CLOSED, *more))))
 
 
 @pytest.mark.parametrize(

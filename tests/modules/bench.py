@@ -49,6 +49,9 @@ class Bench:
             self.given |= recent
             known = self.facts
             answer = self.terms.told(self.module.add(self.index, self.terms.index(recent)))
+            if self.module.relations:
+                answer |= self.terms.facts(TripleIndex(dict(self.module.relations)))
+                self.module.relations = {}
             assert self.meaning.needing(known, recent) <= known | answer, "add leaves something out"
             assert answer <= self.sound.closure(known), "add invents something"
             self.put(answer - known)

@@ -11,7 +11,7 @@ from tests.maintain.histories import assert_exact
 from tests.modules.driver import closed_by_joins, closed_by_modules
 from tests.strategies import EXAMPLE, individuals, properties
 
-from corollary.closure import maintained, reachability
+from corollary.closure import compressed_relation, reachability
 from corollary.closure.tuning import MAX_EDGES_BY_PRODUCT as FEW_EDGES
 from corollary.kernels.sorted import Keys
 from corollary.language import IRI, OWL, RDF_TYPE, Program, parse_program
@@ -129,7 +129,7 @@ def test_of_two_inverse_relations_one_is_closed() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(transitive, "MIN_FACTS_TO_MIRROR", 1)
-        patch.setattr(maintained, "listed", listed)
+        patch.setattr(compressed_relation, "listed", listed)
         found = run(chain, parse_program(PREFIX + BOTH_WAYS))
     assert len(closed) == 1
     assert len(found.index) == 99 + 2 * (100 * 99 // 2)

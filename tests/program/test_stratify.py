@@ -35,7 +35,8 @@ def complaint(rules: str, data: str = "") -> list[str]:
     """What is said against a program, the full names shortened."""
     with pytest.raises(UnstratifiableError) as caught:
         run(facts(data), parse_program(PREFIX + rules, "family.dlog"))
-    assert all(diagnostic.remedy == REMEDY for diagnostic in caught.value.diagnostics)
+    for diagnostic in caught.value.diagnostics:
+        assert diagnostic.remedy == REMEDY or diagnostic.remedy.startswith("count is not monotone")
     return [
         re.sub(r"<http://example.org/(\w+)>", r":\1", f"{diagnostic.span}: {diagnostic.message}")
         for diagnostic in caught.value.diagnostics

@@ -13,7 +13,7 @@ import numpy as np
 
 from corollary.closure.bit_index import BitIndex
 from corollary.closure.interval_index import IntervalIndex
-from corollary.closure.reachability import Graph
+from corollary.closure.reachability import Graph, listed
 from corollary.columns.pairs import (
     NO_KEYS,
     Pairs,
@@ -298,7 +298,15 @@ class CompressedRelation(Relation):
         return self.inverse().subject_terms()
 
 
-def compressed(graph: Graph) -> CompressedRelation | None:
-    """The closure of a graph; None if a list of its pairs is as small."""
-    index = IntervalIndex.of(graph) or BitIndex.of(graph)
-    return None if index is None else CompressedRelation(index)
+def closure_of(graph: Graph) -> Relation:
+    """The closure of a graph: compressed, unless a list of its pairs is as small.
+
+    Precondition: there are edges.
+    """
+    intervals = IntervalIndex.of(graph)
+    if intervals is not None and intervals.is_small:
+        return CompressedRelation(intervals)
+    bits = BitIndex.of(graph)
+    if bits is not None:
+        return CompressedRelation(bits)
+    return Relation(Pairs(listed(graph)) if intervals is None else intervals.listed())

@@ -14,15 +14,24 @@ import numpy as np
 
 from corollary.closure.closure_index import ClosureIndex
 from corollary.closure.reachability import Graph
-from corollary.closure.strong_components import Components, Nodes
+from corollary.closure.strong_components import Components, Nodes, words_for
 from corollary.closure.tuning import (
     INTERVALS_MERGED_PER_EDGE,
     MAX_INTERVALS_PER_EDGE,
+    MAX_WORDS_PER_EDGE,
     MIN_PAIRS_COMPRESSED,
     MIN_PAIRS_PER_INTERVAL,
+    WORDS_PER_INTERVAL,
 )
+from corollary.columns.pairs import Pairs
 from corollary.kernels.compiled import go_on
-from corollary.kernels.intervals import merge_intervals, within_intervals, write_intervals
+from corollary.kernels.intervals import (
+    merge_intervals,
+    within_intervals,
+    write_intervals,
+    write_sources,
+    write_targets,
+)
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Mask
 
@@ -33,7 +42,7 @@ class IntervalIndex(ClosureIndex):
     def __init__(self, graph: Graph, offsets: Nodes, starts: Nodes, ends: Nodes) -> None:
         before = np.append(0, np.cumsum(ends - starts))
         super().__init__(graph, before[offsets[1:]] - before[offsets[:-1]])
-        members = graph.components.members
+        self._members = members = graph.components.members
         self._places = np.empty_like(members)
         self._places[members] = np.arange(members.size)
         self._terms = self.nodes[members]
@@ -48,16 +57,39 @@ class IntervalIndex(ClosureIndex):
 
     @classmethod
     def of(cls, graph: Graph) -> IntervalIndex | None:
-        """The index of a graph; None if there are few pairs, or few per interval."""
-        size = graph.nodes.size + graph.edges.size
+        """The index of a graph; None if there are few pairs, or more intervals than are worth merging."""
+        size, parts = graph.nodes.size + graph.edges.size, graph.components
         if graph.nodes.size**2 < MIN_PAIRS_COMPRESSED:
             return None
-        found = _merged(graph.components, MAX_INTERVALS_PER_EDGE * size, INTERVALS_MERGED_PER_EDGE * size)
-        if found is None:
-            return None
-        index = cls(graph, *found)
-        least = max(MIN_PAIRS_COMPRESSED, MIN_PAIRS_PER_INTERVAL * (index.starts.size + size))
-        return index if len(index) >= least else None
+        most = INTERVALS_MERGED_PER_EDGE * size
+        words = parts.cyclic.size * words_for(graph.nodes.size)
+        if words <= MAX_WORDS_PER_EDGE * graph.edges.size:  # bits take less time than so many intervals
+            most = min(most, parts.cyclic.size + words // WORDS_PER_INTERVAL)
+        found = _merged(parts, MAX_INTERVALS_PER_EDGE * size, most)
+        index = None if found is None else cls(graph, *found)
+        return index if index is not None and len(index) >= MIN_PAIRS_COMPRESSED else None
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the index takes much less memory than a list of the pairs."""
+        size = self.starts.size + self.nodes.size + self.edges.size
+        return len(self) >= MIN_PAIRS_PER_INTERVAL * size
+
+    def listed(self) -> Pairs:
+        """All pairs, in both orders. Takes hardly more memory than these, and less time than sorting them."""
+        reserve(16 * len(self))
+        pairs_of = np.bincount(self.rows, minlength=self.sizes.size)
+        weights = np.repeat(pairs_of, np.diff(self._offsets))
+        ends = self.nodes.size + 1
+        changes = np.bincount(self.starts, weights, ends) - np.bincount(self._ends, weights, ends)
+        sources_of = np.empty(self.nodes.size, np.int64)
+        sources_of[self._members] = np.cumsum(changes[:-1])
+        by_object, keys = np.empty(len(self), np.uint64), np.empty(len(self), np.uint64)
+        intervals = self._offsets, self.starts, self._ends
+        write_targets(go_on(), self.rows, *intervals, self._members, _begins(sources_of), by_object)
+        ids = self.nodes.astype(np.uint64)
+        write_sources(go_on(), ids, _begins(self.sizes[self.rows]), by_object, keys)
+        return Pairs(keys, by_object, (self.sources(), self.nodes[sources_of > 0]))
 
     def _has(self, rows: Nodes, numbers: Nodes) -> Mask:
         found = np.empty(rows.size, np.bool_)
@@ -69,6 +101,11 @@ class IntervalIndex(ClosureIndex):
         values: Column = np.empty(size, np.uint32)
         write_intervals(go_on(), rows, self._offsets, self.starts, self._ends, self._terms, values)
         return values
+
+
+def _begins(sizes: Nodes) -> Nodes:
+    """Where runs of these sizes begin that stand side by side."""
+    return np.cumsum(sizes) - sizes
 
 
 def _merged(graph: Components, room: int, most: int) -> tuple[Nodes, Nodes, Nodes] | None:

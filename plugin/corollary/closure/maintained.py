@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary.closure.compressed_relation import CompressedRelation, compressed
+from corollary.closure.compressed_relation import closure_of
 from corollary.closure.reachability import Graph, Part, Paths, close_keys, listed
 from corollary.closure.tuning import MAX_EDGES_BY_PRODUCT, MIN_EDGES_PER_JOINED, MIN_FACTS_PER_NEW_FACT
 from corollary.columns import Relation
@@ -96,17 +96,16 @@ class MaintainedClosure:
         others = Paths(self._edges, rest).starting(rest.pairs().distinct_firsts())
         return union(paths, sort_keys(swap(others), by_first=True) if inverse else others)
 
-    def closed(self, known: Relation = EMPTY) -> CompressedRelation | Keys:
-        """R compressed (E = S); as ``close`` if a list is as small.
+    def closed(self, known: Relation = EMPTY) -> Relation:
+        """R (E = S): compressed, unless a list is as small.
 
         ``known`` are facts of R, all of S among them. If they are compressed, the cost is that of their
         generators.
         """
         if not len(self.external):
-            return NO_KEYS
+            return EMPTY
         is_short = known.closed_by == PATHS and not len(known.missing())
-        graph = self._graph(known.generators() if is_short else None)
-        return compressed(graph) or listed(graph)
+        return closure_of(self._graph(known.generators() if is_short else None))
 
     def _graph(self, edges: Keys | None = None) -> Graph:
         """The graph of edges; of the external facts, if there are none (E = S)."""
@@ -117,7 +116,8 @@ class MaintainedClosure:
         """What follows from new external facts and new edges (left out where E = S), maybe without these.
 
         ``closed`` is R with the new facts. Returns None if ``close`` is faster: if R is compressed, or more
-        than one in MIN_FACTS_PER_NEW_FACT of all external facts and edges is new.
+        than one in MIN_FACTS_PER_NEW_FACT of all external facts and edges is new. A few new edges are joined
+        with what reaches them and what they reach, if these pairs are fewer than the external facts.
         """
         self.external = self.external.plus(new)
         new, self.restored = union(new, self.restored), NO_KEYS
@@ -128,7 +128,7 @@ class MaintainedClosure:
             known = len(self.external) + len(self._edges)
         if closed.is_compressed:
             return None
-        if self._edges is None and new.size <= MAX_EDGES_BY_PRODUCT:
+        if self._edges is None and new.size <= MAX_EDGES_BY_PRODUCT and _joined(new, closed) <= known:
             return _by_product(new, closed, symmetric=self.symmetric)
         if MIN_FACTS_PER_NEW_FACT * max(new.size, new_edges.size) > known:
             return None
@@ -226,6 +226,12 @@ class MaintainedClosure:
         """What the sources of all paths over some edges reach; E = S."""
         ends = np.concatenate((firsts(edges), seconds(edges))) if self.symmetric else firsts(edges)
         return Part.of(self.paths, self.paths.sources_of(distinct(ends)))
+
+
+def _joined(edges: Keys, closed: Relation) -> int:
+    """The number of pairs of what reaches edges and what they reach, edge by edge."""
+    before, after = closed.object_counts(firsts(edges)) + 1, closed.subject_counts(seconds(edges)) + 1
+    return int((before * after).sum())
 
 
 def _by_product(edges: Keys, closed: Relation, *, symmetric: bool) -> Keys:

@@ -85,10 +85,11 @@ class Components:
 
 def compressed(size: int, sources: Nodes, targets: Nodes) -> tuple[Nodes, Nodes]:
     """Edges as compressed rows: offsets (size + 1) and targets."""
-    order = np.argsort(sources, kind="stable")
+    if (sources[1:] < sources[:-1]).any():
+        targets = targets[np.argsort(sources, kind="stable")]
     offsets = np.zeros(size + 1, np.int64)
     np.cumsum(np.bincount(sources, minlength=size), out=offsets[1:])
-    return offsets, targets[order]
+    return offsets, targets
 
 
 def words_for(nodes: int) -> int:

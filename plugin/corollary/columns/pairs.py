@@ -22,6 +22,7 @@ from corollary.columns.tuning import (
     KEYS_PER_STEP,
     MAX_ARRAYS_MERGED,
     MAX_KEYS_FOR_NP_SORT,
+    MAX_TABLE_ENTRIES_PER_ROW,
     MIN_KEYS_MERGED,
     SLOW_SECONDS_PER_KEY,
 )
@@ -166,6 +167,9 @@ def distinct(column: NDArray[Integer]) -> NDArray[Integer]:
     """The distinct values of a column, ascending."""
     if column.size > MAX_ROWS_UNRESERVED:
         reserve(column.nbytes)
+    found = _marked(column) if column.size > MIN_KEYS_MERGED else None
+    if found is not None:
+        return found
     column = (
         np.sort(column) if column.size <= MIN_ELEMENTS_FOR_THREAD else undisturbed(partial(np.sort, column))
     )
@@ -180,6 +184,24 @@ def distinct_of_sorted(column: NDArray[Integer]) -> NDArray[Integer]:
     fresh[0] = True
     np.not_equal(column[1:], column[:-1], out=fresh[1:])
     return column[fresh]
+
+
+def numbered(column: Column) -> tuple[Column, Rows]:
+    """The distinct values of a column, ascending, and for each row the place of its value among these.
+
+    Cost: that of a table from the least to the greatest value, if these are not far apart; else of sorting.
+    """
+    least = int(column.min()) if column.size else 0
+    span = int(column.max()) - least + 1 if column.size else 0
+    if span > MAX_TABLE_ENTRIES_PER_ROW * column.size:
+        values = distinct(column)
+        return values, np.searchsorted(values, column).astype(np.int64)
+    offsets = column - np.uint32(least)
+    places = np.zeros(span, np.int64)
+    places[offsets] = 1
+    values = np.flatnonzero(places).astype(np.uint32) + np.uint32(least)
+    np.cumsum(places, out=places)
+    return values, places[offsets] - 1
 
 
 def among(column: NDArray[Integer], known: NDArray[Integer]) -> Mask:
@@ -344,11 +366,16 @@ class Pairs:
 
     __slots__ = ("_by_object", "_by_object_view", "_distinct", "_distinct_by_object", "_view", "keys")
 
-    def __init__(self, keys: Keys, by_object: Keys | None = None) -> None:
+    def __init__(
+        self,
+        keys: Keys,
+        by_object: Keys | None = None,
+        distinct: tuple[Column | None, Column | None] = (None, None),
+    ) -> None:
+        """``distinct`` are the distinct first and second halves, if they are known."""
         self.keys = keys
         self._by_object = by_object
-        self._distinct: Column | None = None
-        self._distinct_by_object: Column | None = None
+        self._distinct, self._distinct_by_object = distinct
         self._view: memoryview | None = None
         self._by_object_view: memoryview | None = None
 
@@ -376,12 +403,12 @@ class Pairs:
 
     def inverse(self) -> Pairs:
         """The inverse pairs. Both arrays are shared."""
-        return Pairs(self.by_object, self.keys)
+        return Pairs(self.by_object, self.keys, (self._distinct_by_object, self._distinct))
 
     def distinct_firsts(self) -> Column:
         """The distinct first halves, ascending. Cached."""
         if self._distinct is None:
-            self._distinct = distinct_of_sorted(firsts(self.keys))
+            self._distinct = _distinct_firsts(self.keys)
         return self._distinct
 
     def distinct_seconds(self) -> Column:
@@ -389,7 +416,7 @@ class Pairs:
         if self._distinct_by_object is None:
             is_known = self._by_object is not None or self.keys.size < MIN_KEYS_MERGED
             found = None if is_known else _marked(seconds(self.keys))
-            self._distinct_by_object = distinct_of_sorted(firsts(self.by_object)) if found is None else found
+            self._distinct_by_object = _distinct_firsts(self.by_object) if found is None else found
         return self._distinct_by_object
 
     def has(self, key: int) -> bool:
@@ -451,7 +478,37 @@ class Pairs:
         return Pairs(difference(self.keys, other.keys), by_object)
 
 
-def _marked(column: Column) -> Column | None:
+class Difference(Pairs):
+    """The pairs of ``whole`` that are not in ``part``. Precondition: ``part`` is a subset.
+
+    The keys are told apart at first use; their number is known before.
+    """
+
+    __slots__ = ("_part", "_whole")
+
+    def __init__(self, whole: Keys, part: Keys) -> None:
+        super().__init__(NO_KEYS)
+        del self.keys
+        self._whole, self._part = whole, part
+
+    def __getattr__(self, name: str) -> Keys:
+        if name != "keys":
+            raise AttributeError(name)
+        self.keys = difference(self._whole, self._part)
+        return self.keys
+
+    def __len__(self) -> int:
+        return int(self._whole.size - self._part.size)
+
+
+def _distinct_firsts(keys: Keys) -> Column:
+    """The distinct first halves of sorted keys. Takes no memory but for these, which may be few."""
+    steps = range(0, keys.size, KEYS_PER_STEP)
+    parts = [distinct_of_sorted(firsts(keys[start : start + KEYS_PER_STEP])) for start in steps]
+    return distinct_of_sorted(np.concatenate(parts)) if len(parts) > 1 else (*parts, firsts(keys))[0]
+
+
+def _marked(column: NDArray[Integer]) -> NDArray[Integer] | None:
     """The distinct values of a column, ascending, by a table with one entry for each value between the least
     and the greatest. None if that has more entries than the column. Cost: less than that of sorting.
     """
@@ -459,9 +516,9 @@ def _marked(column: Column) -> Column | None:
     if greatest - least >= column.size:
         return None
     table = np.zeros(greatest - least + 1, np.bool_)
-    table[column - np.uint32(least)] = True
-    found = np.flatnonzero(table).astype(np.uint32)
-    found += np.uint32(least)
+    table[column - column.dtype.type(least)] = True
+    found: NDArray[Integer] = np.flatnonzero(table).astype(column.dtype)
+    found += column.dtype.type(least)
     return found
 
 

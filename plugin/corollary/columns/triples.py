@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from corollary.columns.pairs import (
     NO_KEYS,
+    Difference,
     Integer,
     Pairs,
     among,
@@ -23,9 +24,10 @@ from corollary.columns.pairs import (
     gathered,
     pack,
     seconds,
+    union,
 )
 from corollary.columns.relation import EMPTY, FIRST_LITERAL_KEY, Relation, merged
-from corollary.columns.tuning import MAX_IDS_IN_TABLE
+from corollary.columns.tuning import MAX_ARRAYS_MERGED, MAX_IDS_IN_TABLE, MIN_KEYS_MERGED
 from corollary.kernels.sorted import Column, Keys
 from corollary.terms.dictionary import KIND_SHIFT, Kind
 
@@ -157,6 +159,10 @@ class TripleIndex:
 
     def add_new(self, predicate: int, candidates: list[Keys]) -> Pairs:
         """Add the new facts among candidates, in any order and with duplicates. Returns the new facts."""
+        known = self.relation(predicate)
+        size = sum([keys.size for keys in candidates])
+        if size > max(len(known), MIN_KEYS_MERGED) and not known.is_compressed:
+            return self._merge(predicate, known.pairs().keys, candidates)
         return self.add_unknown(predicate, Pairs(gathered(candidates)))
 
     def add_unknown(self, predicate: int, facts: Pairs) -> Pairs:
@@ -170,6 +176,19 @@ class TripleIndex:
             self.add(predicate, new)
         return new
 
+    def _merge(self, predicate: int, known: Keys, candidates: list[Keys]) -> Pairs:
+        """As ``add_new``, without a list of the new facts: these may be many, and nobody may read them."""
+        if len(candidates) < MAX_ARRAYS_MERGED:
+            keys = gathered([*candidates, known])
+        else:
+            keys = union(gathered(candidates), known)
+        new = Difference(keys, known) if known.size else Pairs(keys)
+        if len(new) < known.size:
+            self.add(predicate, new)  # keeps what is known of the inverse order
+        else:
+            self.replace(predicate, Relation(Pairs(keys)))
+        return new
+
     def add_all(self, new: TripleIndex) -> None:
         """Add the facts of another index. Precondition: none of them is present."""
         for predicate in new.all_predicates():
@@ -179,14 +198,18 @@ class TripleIndex:
             else:
                 self.add(predicate, more.pairs())
 
-    def replace(self, predicate: int, relation: Relation, new: Relation) -> None:
-        """Replace the relation of a predicate by one that has the ``new`` facts too."""
+    def replace(self, predicate: int, relation: Relation, new: Relation | None = None) -> None:
+        """Replace the relation of a predicate by one with the same facts and others.
+
+        ``new`` are the others, maybe with some of the same; all, if not told.
+        """
+        new = relation if new is None else new
         if predicate >= FIRST_VIRTUAL:
             self._relations[predicate] = relation
             return
-        self._exchange(predicate, relation)
         if self._fact_count is not None:
-            self._fact_count += len(new)
+            self._fact_count += len(relation) - len(self.relation(predicate))
+        self._exchange(predicate, relation)
         if self._by_subject is not None:
             self._by_subject = self._by_subject.plus(_beside(new.subject_terms(), predicate))
         if self._by_object is not None:

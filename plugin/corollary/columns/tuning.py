@@ -22,3 +22,7 @@ Measured: 2 ns a key instead of 3."""
 MIN_KEYS_MERGED = 1 << 14
 """Keys from which on a difference is merged by a kernel of its own: 4 ns a key instead of 10, for some 10 ms
 to load the kernel."""
+
+MAX_TABLE_ENTRIES_PER_ROW = 4
+"""Entries of a table indexed by id, for each row of a column that is numbered: up to this many, the table
+takes less time than sorting and searching."""

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from corollary.language import Rule
 from corollary.modules.guards import Guards
 from corollary.modules.module import Module
+from corollary.modules.recursive_aggregate import LeastValues
 from corollary.modules.rule_set import RuleSet
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
+from corollary.program.recursion import recursive_aggregate
 
 FACT, CONSTRAINT, STRATIFIED = "fact", "constraint", "stratified"
 """Names in place of a module: for rules without body, constraints, and rules with negation or aggregates."""
@@ -23,6 +25,7 @@ FACT, CONSTRAINT, STRATIFIED = "fact", "constraint", "stratified"
 REASONS = {
     FACT: "rules without a body: what they state",
     STRATIFIED: "negation or aggregates: after all that they depend on",
+    LeastValues.name: LeastValues.why,
     CONSTRAINT: "no head: evaluated when inconsistencies are asked for",
 }
 """EXPLAIN's reasons for these names."""
@@ -72,7 +75,7 @@ class ModuleAssignment:
         if not rule.source.body:
             return FACT
         if not rule.is_monotone:
-            return STRATIFIED
+            return STRATIFIED if recursive_aggregate(rule) is None else LeastValues.name
         if rule.number not in self._module_of:
             self._claim([rule])
         return self._module_of[rule.number]

@@ -32,11 +32,13 @@ from corollary.language import Rule
 from corollary.modules import registry
 from corollary.modules.guards import Guards
 from corollary.modules.module import Module, NewModules
+from corollary.modules.recursive_aggregate import LeastValues
 from corollary.modules.semi_naive import SemiNaive
 from corollary.program.compile import CompiledRule, Tables
 from corollary.program.compiled_program import VALUE_BUILTINS, CompiledProgram, ProgramChange
-from corollary.program.dependencies import live_edges
+from corollary.program.dependencies import closed_atoms, live_edges
 from corollary.program.edges import Edge
+from corollary.program.recursion import ordering_edges, recursive_aggregate
 from corollary.program.stratify import Strata, Suspension, negative_cycles, stratify
 
 
@@ -59,6 +61,7 @@ class Engine:
     one layer. ``schema_depends_on_strata``: rules with negation or aggregates lead to schema facts.
     ``schema_proof`` is what is known of proofs of the schema from few facts (``maintain.final_schema``).
     ``counts`` are the derivations of I, if the last transaction counted them.
+    ``strata`` has a module for each stratum, ``recursive`` further modules: its recursive aggregates.
     ``axioms`` are the facts that rules without body state. ``version`` counts the transactions.
     """
 
@@ -84,6 +87,7 @@ class Engine:
         self.axioms = TripleIndex()
         self.version = 0
         self.strata: list[SemiNaive] = []
+        self.recursive: list[list[LeastValues]] = []
         self.schema_depends_on_data = self.schema.has_any_class
         self.schema_depends_on_strata = False
         self.measured: dict[str, tuple[int, float]] = {}
@@ -128,7 +132,7 @@ class Engine:
 
     def run(self, strata: int | None = None) -> None:
         """Run the modules to the fixpoint, with the first ``strata`` strata only; None: with all of them."""
-        waiting = 0 if strata is None else len(self.strata) - strata
+        waiting = 0 if strata is None else len(self._modules_of_strata(strata))
         self.fixpoint.run(self._take_new_rules, waiting)
         self.schema_depends_on_data |= self._closes_schema()
 
@@ -225,7 +229,7 @@ class Engine:
         count = self.axioms.fact_count()
         lost = self._modules.unassign(removed, facts)
         numbers = {rule.number for rule in removed}
-        for module in self.strata:
+        for module in self._modules_of_strata():
             extend(lost, module.remove_rules(numbers, facts))
         if count and any(not rule.source.body for rule in removed):
             stated: Candidates = {}
@@ -291,7 +295,7 @@ class Engine:
 
     def _place_modules(self) -> None:
         """Add new modules to the fixpoint, in their places, and remove those that are not needed any more."""
-        wanted: list[Module] = [*self._modules.modules, *self.strata]
+        wanted: list[Module] = [*self._modules.modules, *self._modules_of_strata()]
         for module in list(self.fixpoint.modules):
             if module not in wanted:
                 self.fixpoint.remove_module(module)
@@ -335,27 +339,49 @@ class Engine:
 
     def restratify(self, strata: Strata) -> None:
         """Regroup the rules that are not monotone into strata. Only new rules are applied to all facts."""
-        if [{rule.number for rule in module.rules} for module in self.strata] == list(map(set, strata.rules)):
+        present = [
+            {rule.number for module in (plain, *recursive) for rule in module.rules}
+            for plain, recursive in zip(self.strata, self.recursive, strict=True)
+        ]
+        is_served = all(module.rules for recursive in self.recursive for module in recursive)
+        if is_served and present == list(map(set, strata.rules)):
             return
         by_number = {rule.number: rule for rule in self.compiled.rules}
         started = {rule.number for module in self.strata for rule in module.rules} - {
             number for module in self.strata for number in module.unstarted()
         }
-        for module in self.strata:
-            self.fixpoint.remove_module(module)
-        self.strata = []
+        known = {rule.number: module for part in self.recursive for module in part for rule in module.rules}
+        for old in self._modules_of_strata():
+            self.fixpoint.remove_module(old)
+        self.strata, self.recursive = [], []
         for position, stratum in enumerate(strata.rules, 1):
-            module = SemiNaive(f"stratum {position}", self.context)
             rules = [by_number[number] for number in stratum if number in by_number]
-            for rule in rules:
-                if rule.number in started:
-                    module.add_rule(rule)
-            module.start(self.fixpoint.index)
-            for rule in rules:
-                if rule.number not in started:
-                    module.add_rule(rule)
-            self.strata.append(module)
+            recursive = [rule for rule in rules if recursive_aggregate(rule) is not None]
+            plain = [rule for rule in rules if rule not in recursive]
+            self.strata.append(self._stratum(f"stratum {position}", plain, started))
+            self.recursive.append(
+                [known.get(rule.number) or LeastValues(rule, self.context) for rule in recursive]
+            )
+        for module in self._modules_of_strata():
             self.fixpoint.add_module(module)
+
+    def _stratum(self, name: str, rules: Iterable[CompiledRule], started: Collection[int]) -> SemiNaive:
+        """A module for the rules of a stratum, without recursive aggregates."""
+        module, new = SemiNaive(name, self.context), []
+        for rule in rules:
+            if rule.number in started:
+                module.add_rule(rule)
+            else:
+                new.append(rule)
+        module.start(self.fixpoint.index)
+        for rule in new:
+            module.add_rule(rule)
+        return module
+
+    def _modules_of_strata(self, after: int = 0) -> list[Module]:
+        """The modules of all strata but for the first ones, in order."""
+        parts = zip(self.strata[after:], self.recursive[after:], strict=True)
+        return [module for plain, recursive in parts for module in (plain, *recursive)]
 
     @property
     def value_relations(self) -> frozenset[int]:
@@ -373,11 +399,11 @@ class Engine:
         """Whether strata are a valid order over the facts so far, and suspend exactly the rules on cycles."""
         index = self.fixpoint.index
         rows = tables(self.context, index)
-        edges = live_edges(self.compiled, index, rows)
+        edges = ordering_edges(live_edges(self.compiled, index, rows))
         if strata.suspended:
             if negative_cycles(edges).keys() != strata.suspended.keys():
                 return False
-            edges = live_edges(self.compiled, index, rows, strata.suspended)
+            edges = ordering_edges(live_edges(self.compiled, index, rows, strata.suspended))
         return strata.hold_for(edges)
 
     def evaluate(self, strata: Strata) -> dict[int, Suspension]:
@@ -404,11 +430,9 @@ class Engine:
         fact is late for a rule without live instances.
         """
         found: dict[int, Suspension] = {}
-        for module in self.strata[:number]:
-            for rule in module.rules:
-                closed = [atom for negation in rule.negations for atom in negation.atoms]
-                closed += [atom for grouping in rule.groupings for atom in grouping.atoms]
-                for atom in closed:
+        for plain, recursive in zip(self.strata[:number], self.recursive[:number], strict=True):
+            for rule in (rule for module in (plain, *recursive) for rule in module.rules):
+                for atom in closed_atoms(rule):
                     facts: Candidates = {}
                     emit((atom,), join(Batch.start(), atom, new), facts)
                     late = tuple(

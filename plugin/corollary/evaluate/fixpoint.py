@@ -19,7 +19,7 @@ from time import perf_counter
 
 from corollary.columns import Candidates, Relation, TripleIndex
 from corollary.columns.pairs import Pairs
-from corollary.evaluate.tuning import MAX_FACTS_ROUTED
+from corollary.evaluate.tuning import MAX_FACTS_ROUTED, MIN_SHARE_RECEIVED_WHOLE
 from corollary.kernels.limits import at, derived
 from corollary.kernels.tuning import MAX_ROWS_UNRESERVED
 from corollary.modules.module import Module
@@ -89,8 +89,8 @@ class Fixpoint:
             self._pending[position] = {}
             started = perf_counter()
             found = self.include(module.add(self.index, self.index.union(pending)), module)
-            if module.compressed:
-                found += self._include_compressed(module)
+            if module.relations:
+                found += self._include_relations(module)
             self.seconds[module.name] = self.seconds.get(module.name, 0.0) + perf_counter() - started
             self.rounds += 1
             if self._progress is not None:
@@ -108,7 +108,7 @@ class Fixpoint:
         found = 0
         for predicate, parts in candidates.items():
             new = self.index.add_new(predicate, parts)
-            count = int(new.keys.size)
+            count = len(new)
             if not count:
                 continue
             found += count
@@ -125,18 +125,21 @@ class Fixpoint:
 
         Few facts are not added if the module reads none of their objects.
         """
-        whole = Relation(new)
-        objects = {key & 0xFFFFFFFF for key in new.keys[:MAX_FACTS_ROUTED].tolist()}
-        are_few = new.keys.size <= MAX_FACTS_ROUTED
+        whole: Relation | None = (
+            None  # of a large result, the new facts are told apart if a module reads them
+        )
+        are_few = len(new) <= MAX_FACTS_ROUTED
+        objects = {key & 0xFFFFFFFF for key in new.keys.tolist()} if are_few else set()
         for position, read in self._readers(predicate):
-            module, part = self.modules[position], whole
+            module = self.modules[position]
             if are_few and read is not None and read.isdisjoint(objects):
                 continue
             if module is origin:
-                own = module.feedback(predicate, new)
-                if not own.keys.size:
+                part = Relation(module.feedback(predicate, new))
+                if not len(part):
                     continue
-                part = Relation(own)
+            else:
+                part = whole = Relation(new) if whole is None else whole
             self._pending[position].setdefault(predicate, []).append(part)
 
     def _readers(self, predicate: int) -> list[tuple[int, Set[int] | None]]:
@@ -157,24 +160,34 @@ class Fixpoint:
         """Ask all modules again what they read: their rules have changed."""
         self._routes = {}
 
-    def _include_compressed(self, origin: Module) -> int:
-        """As ``include``, for the relations that a module holds compressed. They are no schema facts.
+    def _include_relations(self, origin: Module) -> int:
+        """As ``include``, for relations that replace those in the index. They are no schema facts.
 
         A relation without new facts is replaced too: facts that came one by one are beside the old closure,
-        and are within the new one.
+        and are within the new one. A module that may receives a list of mostly new facts whole: to tell the
+        new ones apart would copy them.
         """
         found = 0
-        compressed, origin.compressed = origin.compressed, {}
-        for predicate, relation in compressed.items():
-            new = relation.beyond(self.index.relation(predicate))
-            self.index.replace(predicate, relation, new)
-            if not len(new):
+        relations, origin.relations = origin.relations, {}
+        for predicate, relation in relations.items():
+            known = self.index.relation(predicate)
+            count = len(relation) - len(known)
+            is_whole = not relation.is_compressed and count >= MIN_SHARE_RECEIVED_WHOLE * len(relation)
+            new: Relation | None = None
+            self.index.replace(predicate, relation)
+            if not count:
                 continue
-            found += len(new)
-            self._report(origin, predicate, len(new))
+            found += count
+            self._report(origin, predicate, count)
             for position, _ in self._readers(predicate):
-                if self.modules[position] is not origin:
-                    self._pending[position].setdefault(predicate, []).append(new)
+                module, pending = self.modules[position], self._pending[position]
+                if module is origin:
+                    continue
+                if is_whole and module.receives_again:
+                    pending[predicate] = [relation]
+                    continue
+                new = relation.beyond(known) if new is None else new
+                pending.setdefault(predicate, []).append(new)
         return found
 
     def _report(self, origin: Module, predicate: int, count: int) -> None:

@@ -53,6 +53,11 @@ class Precedence:
         """The level of a predicate, -1 if it is in no edge."""
         return self.levels.get(predicate, -1)
 
+    def beside(self, predicates: Collection[int]) -> set[int]:
+        """The predicates of the levels of some, and of no component of their own."""
+        levels = {self.levels[predicate] for predicate in predicates if predicate in self.levels}
+        return {p for p in self.recursive if p not in self.alone and self.levels[p] in levels}
+
     def modules_deriving(self, predicate: int) -> set[str]:
         """The names of the modules that may derive facts of a predicate."""
         return {*self.derived_by.get(predicate, ()), *self.derived_by.get(ANY_DERIVED, ())}

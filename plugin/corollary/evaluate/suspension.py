@@ -24,7 +24,7 @@ recomputes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,7 +33,8 @@ from corollary.language import Rule
 from corollary.program.compile import CompiledRule, Tables, is_virtual
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.dependencies import live_edges, row_of
-from corollary.program.edges import Edge
+from corollary.program.edges import SEEDS, Edge
+from corollary.program.recursion import ordering_edges
 from corollary.program.stratify import Strata, cycle_texts, negative_cycles, verb
 from corollary.terms.dictionary import TermDictionary
 
@@ -80,7 +81,7 @@ def suspended_rules(
     """The rules that ``strata`` suspends, with their cycles over these facts."""
     if not strata.suspended:
         return ()
-    cycles = negative_cycles(live_edges(compiled, facts, tables))
+    cycles = negative_cycles(ordering_edges(live_edges(compiled, facts, tables)))
     found = []
     for rule in compiled.rules:
         if rule.number in strata.suspended:
@@ -98,6 +99,8 @@ def suspended_rules(
 def _guards(edge: Edge, tables: Tables, facts: TripleIndex, rdf_type: int) -> Iterator[Fact]:
     """The guard facts of an instance with this edge; none if no such instance is left."""
     rule: CompiledRule = edge.rule
+    if edge.target >= SEEDS:
+        edge = replace(edge, target=edge.target - SEEDS)
     if edge.link or not rule.guards:
         return
     size, columns = tables(rule)

@@ -10,6 +10,10 @@ MAX_FACTS_PER_LOST_FACT = 32
 """Facts. When rules are removed, the affected predicates are emptied and derived again if they have at most
 this many facts for each fact that may be lost. Otherwise a deletion strategy follows these facts."""
 
+MIN_SHARE_RECEIVED_WHOLE = 0.5
+"""Share of new facts in a closure from which on a module that may receives all facts instead of the new ones.
+To tell these apart takes as long as to read as many, and a copy of them."""
+
 MAX_CLASHES_LISTED = 1000
 """Clashes of one constraint that are listed. Further ones are only counted."""
 

@@ -177,13 +177,21 @@ def _groups(
     start: Batch, grouping: Grouping, facts: TripleIndex, rule: CompiledRule, context: ExecutionContext
 ) -> Batch:
     """The groups over the matches of the inner body that extend ``start``."""
+    inner = inner_matches(start, grouping, facts, rule, context)
+    return group(inner, grouping, rule, context.dictionary) if inner.size else inner
+
+
+def inner_matches(
+    start: Batch, grouping: Grouping, facts: TripleIndex, rule: CompiledRule, context: ExecutionContext
+) -> Batch:
+    """The matches of an aggregate's inner body, atoms and conditions, that extend ``start``."""
     inner = _matches(start, grouping.atoms, facts)
     waiting = list(grouping.conditions)
     while waiting and inner.size:  # bodies have no order: a BIND may be written after its use
         ready = next(condition for condition in waiting if condition.needs <= inner.columns.keys())
         waiting.remove(ready)
         inner = select(inner, ready, rule, context)
-    return group(inner, grouping, rule, context.dictionary) if inner.size else inner
+    return inner
 
 
 def distinct_rows(batch: Batch, variables: Sequence[int]) -> Batch:

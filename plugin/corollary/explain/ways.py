@@ -22,6 +22,7 @@ from corollary.execute.context import ExecutionContext
 from corollary.execute.long_lists import LongListRule
 from corollary.execute.run_plan import run, sizes
 from corollary.explain.backward import Backward, leading_to, marked
+from corollary.explain.least_ways import least_ways
 from corollary.explain.list_proofs import ListReader
 from corollary.explain.list_ways import LongListWays
 from corollary.explain.path_edges import Weighed, least_weights
@@ -42,6 +43,7 @@ from corollary.modules.list_rules import long_list_rule
 from corollary.plan.delta_plans import full_plan
 from corollary.plan.steps import Age, Join
 from corollary.program.compile import Atom, CompiledRule, Grouping, compile_rule, is_virtual
+from corollary.program.recursion import recursive_aggregate
 from corollary.terms.dictionary import KIND_SHIFT, Kind
 
 Counts = NDArray[np.uint16]
@@ -105,6 +107,10 @@ class Ways:
                 if backward.rule.along is not None:
                     for fact, reason, premises in self._along_lists(backward, every):
                         found[fact].append(Way(reason, premises))
+                elif (recursive := recursive_aggregate(backward.rule)) is not None:
+                    for fact in derived:
+                        reasons = least_ways(backward, recursive, fact, self._index, self._context)
+                        found[fact] += [Way(*reason) for reason in reasons]
                 elif backward.rule.groupings:
                     for fact in derived:
                         found[fact] += self._aggregated(backward, fact)

@@ -98,16 +98,19 @@ def number(constant: Constant) -> Number:
 
 def find_number(constant: Constant) -> Number | None:
     """The number that a constant denotes, or None."""
-    if not isinstance(constant, Literal):
-        return None
-    value = numeric_value(constant.lexical, constant.datatype)
+    return number_of(constant.lexical, constant.datatype) if isinstance(constant, Literal) else None
+
+
+def number_of(lexical: str, datatype: str | None) -> Number | None:
+    """The number that a literal denotes, or None."""
+    value = numeric_value(lexical, datatype)
     if value is None:
         return None
     if isinstance(value, int):
         return Number(Rank.INTEGER, value)
     if isinstance(value, Decimal):
         return Number(Rank.DECIMAL, value)
-    return Number(Rank.FLOAT if constant.datatype == RANK_DATATYPES[Rank.FLOAT] else Rank.DOUBLE, value)
+    return Number(Rank.FLOAT if datatype == RANK_DATATYPES[Rank.FLOAT] else Rank.DOUBLE, value)
 
 
 def literal_of(result: Number) -> Literal:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from corollary.kernels.compiled import Flag, kernel
 
 Nodes = NDArray[np.int64]
+Keys = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
 Column = NDArray[np.uint32]
 
@@ -141,3 +142,49 @@ def write_intervals(
             for place in range(starts[position], ends[position]):
                 values[at] = terms[place]
                 at += 1
+
+
+@kernel
+def write_targets(
+    stop: Flag,
+    rows: Nodes,
+    offsets: Nodes,
+    starts: Nodes,
+    ends: Nodes,
+    members: Nodes,
+    room: Nodes,
+    keys: Keys,
+) -> None:
+    """All pairs of nodes as packed pairs (target, source), sorted: a distribution by target.
+
+    Node i has the row ``rows[i]``, and ``members`` has the node at each place. ``room`` has where the pairs
+    of each target begin among ``keys``, and then where they end. Fills ``keys``.
+    """
+    shift = np.uint64(32)
+    for node in range(rows.size):
+        if stop[0]:
+            break
+        row = rows[node]
+        for position in range(offsets[row], offsets[row + 1]):
+            for place in range(starts[position], ends[position]):
+                target = members[place]
+                keys[room[target]] = np.uint64(target) << shift | np.uint64(node)
+                room[target] += 1
+
+
+@kernel
+def write_sources(stop: Flag, ids: Keys, room: Nodes, by_target: Keys, keys: Keys) -> None:
+    """The pairs of ``write_targets`` as packed ids, sorted: by source in ``keys``, by target in place.
+
+    Node i has the id ``ids[i]``; ids ascend. ``room`` is as in ``write_targets``, for the sources.
+    """
+    shift = np.uint64(32)
+    low_half = np.uint64(0xFFFFFFFF)
+    for number in range(by_target.size):
+        if stop[0]:
+            break
+        source = np.int64(by_target[number] & low_half)
+        target = np.int64(by_target[number] >> shift)
+        by_target[number] = ids[target] << shift | ids[source]
+        keys[room[source]] = ids[source] << shift | ids[target]
+        room[source] += 1

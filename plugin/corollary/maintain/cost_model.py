@@ -19,6 +19,7 @@ from corollary.maintain.tuning import (
     MAX_SHARE_OF_RECOMPUTING,
     MIN_BUDGET_FACTS,
     MIN_BUDGET_SECONDS,
+    MIN_REMOVED_FACTS_IF_SLOW,
     MIN_REMOVED_FACTS_TO_LEARN,
     PENALTY_AFTER_ABORT,
     SECONDS_PER_CHECK,
@@ -63,7 +64,8 @@ def learnt_seconds(request: Request, strategy: str) -> float:
 def learn(request: Request, report: Report) -> Measured:
     """What is known of the strategies after a transaction by one of them."""
     known = dict(request.engine.measured)
-    if report.removed >= MIN_REMOVED_FACTS_TO_LEARN:
+    is_slow = report.seconds > request.engine.seconds
+    if report.removed >= (MIN_REMOVED_FACTS_IF_SLOW if is_slow else MIN_REMOVED_FACTS_TO_LEARN):
         known[report.strategy] = (report.removed, report.seconds)
     return known
 

@@ -9,13 +9,35 @@ and of whose input much changed, is evaluated from scratch.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
 from corollary.columns import NOTHING, Candidates, Delta
 from corollary.execute.batches import Batch, join
 from corollary.execute.run_plan import emit, extend
+from corollary.maintain.recursive_stratum import LeastValuesChange
 from corollary.maintain.tuning import MAX_FACTS_PER_CHANGED_FACT, MAX_FACTS_PER_DELETED_FACT
 from corollary.maintain.workspace import Workspace
 from corollary.program.compile import Atom, CompiledRule
+
+
+class LayerChange(Protocol):
+    """The effect of one module of a stratum: ``overdelete``, then deletion by the transaction, ``insert``."""
+
+    @property
+    def is_truncated(self) -> bool:
+        """Whether all facts of the layer but for the conclusions are candidates."""
+
+    def overdelete(self) -> None:
+        """Enqueue candidates."""
+
+    def insert(self) -> None:
+        """Insert the new conclusions."""
+
+
+def changes_of_stratum(work: Workspace, number: int, layer: int) -> list[LayerChange]:
+    """The modules of a stratum in one transaction."""
+    recursive = work.engine.recursive[number - 1]
+    return [StratumChange(work, number, layer), *(LeastValuesChange(work, m, layer) for m in recursive)]
 
 
 class StratumChange:
@@ -27,6 +49,7 @@ class StratumChange:
         self._work = work
         self._layer = layer
         self._module = engine.strata[number - 1]
+        self._is_alone = not engine.recursive[number - 1]
         self._deleted = NOTHING
         self._groups: list[tuple[CompiledRule, Batch]] = []
 
@@ -40,7 +63,11 @@ class StratumChange:
         if closed.isdisjoint((*journal, *work.deleted.all_predicates())) and min(closed, default=0) >= 0:
             return
         with work.report.timed(work.layers.name(self._layer), module.name):
-            lost = self._evaluated() if self._is_worth_evaluating() else self._followed(closed, journal)
+            lost = (
+                self._evaluated()
+                if self._is_alone and self._is_worth_evaluating()
+                else self._followed(closed, journal)
+            )
             work.enqueue_candidates(lost - work.request.explicit - work.engine.axioms, self._layer)
 
     def insert(self) -> None:

@@ -13,7 +13,7 @@ to lead to facts of an earlier one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Protocol
 
@@ -29,7 +29,7 @@ from corollary.maintain.cost_model import TOO_MANY_DELETIONS, most_checks, most_
 from corollary.maintain.layers import SCHEMA
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import Budget, CannotFollow, Request
-from corollary.maintain.stratum import StratumChange
+from corollary.maintain.stratum import LayerChange, changes_of_stratum
 from corollary.maintain.workspace import BACKWARD, LayerOrderViolated, Start, Workspace
 from corollary.modules.module import feedback
 from corollary.program.compiled_program import ProgramChange
@@ -168,28 +168,29 @@ class Transaction:
 
     def _follow_layer(self, layer: int) -> None:
         number, stage = self._layers.stratum(layer), self._layers.name(layer)
-        stratum = StratumChange(self._work, number, layer) if number else None
+        strata = changes_of_stratum(self._work, number, layer) if number else ()
         noted: dict[int, int] = {}
-        if stratum is not None:
+        if strata:
             journal = self._engine.fixpoint.journal or {}
             noted = {predicate: len(parts) for predicate, parts in journal.items()}
+        for stratum in strata:
             stratum.overdelete()
         if self._work.has_candidates(layer) or self._pending:
-            self._work.clock.within(self._delete, layer, stratum)
+            self._work.clock.within(self._delete, layer, strata)
         if layer == SCHEMA:
             return
         with self._report.timed(stage, "insert") as line:
             size = self._index.fact_count()
-            if stratum is None:
+            if not strata:
                 self._engine.fixpoint.include(self._work.start.added.candidates())
-            else:
+            for stratum in strata:
                 stratum.insert()
             self._engine.run(number)
             line.inserted = self._index.fact_count() - size
-        if stratum is not None:
+        if strata:
             self._refuse_late(number, noted)
 
-    def _delete(self, layer: int, stratum: StratumChange | None) -> None:
+    def _delete(self, layer: int, strata: Sequence[LayerChange]) -> None:
         """Delete the facts of a layer that do not follow from the remaining facts.
 
         Two steps alternate until no candidates are left: the strategy decides about the candidates (of the
@@ -210,7 +211,7 @@ class Transaction:
                 now = {number: facts & candidates for number, facts in named.items()}
                 named = {number: facts - candidates for number, facts in named.items()}
                 self._apply_deletions(layer, now, candidates, strategy, deleted)
-            if stratum is not None and stratum.is_truncated:
+            if any(stratum.is_truncated for stratum in strata):
                 self._forget_pending()
             if not self._pending and not self._work.has_candidates(layer):
                 break
@@ -221,11 +222,11 @@ class Transaction:
                 with self._report.timed(stage, module.name):
                     facts = self._work.before if module in self._engine.strata else universe
                     found = Delta.gathered(module.overdelete(facts, recent, strategy.proved))
-                    if module.compressed:
+                    if module.relations:
                         if not strategy.takes_compressed:
                             raise CannotFollow("a closure too large to list loses facts")
-                        found |= Delta.of_relations(module.compressed)
-                        module.compressed = {}
+                        found |= Delta.of_relations(module.relations)
+                        module.relations = {}
                     for known in (deleted, self._work.deleted, *staying):
                         found -= known
                     found = self._work.enqueue_candidates(found, layer)

@@ -70,7 +70,7 @@ class Equality(Module):
         self._context = context
         self._one_step = SemiNaive("replacement of one term", context)
         self.is_waiting = False
-        self.compressed: Mapping[int, Relation] = {}
+        self.relations: Mapping[int, Relation] = {}
         self._may_compress: Callable[[int], bool] = lambda predicate: False
         self._all_cliques: tuple[Relation | None, Cliques] = None, NO_CLIQUES
 
@@ -239,7 +239,7 @@ class Equality(Module):
             index = CopyIndex.of(near, subjects, objects)
             whole = self._compressed(predicate, index, facts) if may_compress and not others else None
             if whole is not None:
-                self.compressed = {**self.compressed, predicate: whole}
+                self.relations = {**self.relations, predicate: whole}
             else:
                 candidates.setdefault(predicate, []).append(index.listed())
                 copies.append(candidates[predicate][-1])

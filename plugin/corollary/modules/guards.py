@@ -100,5 +100,7 @@ class Guards:
 
     def part_of(self, predicate: int, facts: Pairs) -> Pairs:
         """The facts of a predicate that are guards."""
+        if predicate != self._rdf_type and predicate not in self.predicates:
+            return NO_PAIRS
         named = self.mask(predicate, facts)
         return facts if named.all() else Pairs(facts.keys[named]) if named.any() else NO_PAIRS

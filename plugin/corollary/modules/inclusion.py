@@ -62,6 +62,7 @@ class Inclusion(Module):
     turn = 50
     closes_premises = True
     takes_compressed = True
+    receives_again = True
 
     def __init__(self, context: ExecutionContext, rdf_type: int) -> None:
         self.rules: list[CompiledRule] = []
@@ -329,7 +330,8 @@ def _mirrors(included: Inclusions, facts: TripleIndex) -> dict[int, int]:
             inverse = facts.relation(other)
             if len(inverse) != len(relation) or inverse.is_compressed:
                 continue
-            if np.array_equal(relation.pairs().by_object, inverse.pairs().keys):
+            by_object, keys = relation.pairs().by_object, inverse.pairs().keys
+            if by_object is keys or np.array_equal(by_object, keys):
                 found[source], found[other] = other, source
                 break
     return found

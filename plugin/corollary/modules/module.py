@@ -55,8 +55,8 @@ class Module(Protocol):
     facts and, except for ``rederive``, facts that the caller did not ask about. No method changes its
     arguments. ``add``, ``overdelete``, ``commit_deletions`` and the methods about rules change the module.
 
-    Only semi-naive evaluation handles negation and aggregates, one stratum at a time: the paper's datasets
-    for negated atoms and its function Diff (definition 5) are ``SemiNaive.deleted_by_negation``,
+    Only ``SemiNaive`` and ``LeastValues`` handle negation and aggregates, one stratum at a time: the paper's
+    datasets for negated atoms and its function Diff (definition 5) are ``SemiNaive.deleted_by_negation``,
     ``inserted_by_negation`` and ``grouped``.
 
     To add a module: a class with these members in a file of its own, and a line in ``modules.registry``.
@@ -98,12 +98,15 @@ class Module(Protocol):
     takes_compressed: ClassVar[bool] = False
     """Whether ``rederive`` lists no compressed candidates."""
 
-    compressed: Mapping[int, Relation] = {}
-    """The part of the last answer of ``add`` or ``overdelete`` that is compressed, until the caller takes it.
+    receives_again: ClassVar[bool] = False
+    """Whether ``add`` may receive facts that it received before, because it keeps none."""
 
-    After ``add``, a relation is all facts of its predicate; after ``overdelete``, the facts that go, unless
-    another module derives facts of the predicate. They are no schema facts, and closed under the own rules:
-    the module does not receive them.
+    relations: Mapping[int, Relation] = {}
+    """The part of the last answer of ``add`` or ``overdelete`` that is relations, until the caller takes it.
+
+    After ``add``, a relation is all facts of its predicate, compressed or listed. After ``overdelete``, it is
+    compressed: the facts that go, unless another module derives facts of the predicate. They are no schema
+    facts, and closed under the own rules: the module does not receive them.
     """
 
     is_waiting: bool = False

@@ -30,7 +30,7 @@ import numpy as np
 
 from corollary.closure.maintained import MaintainedClosure
 from corollary.columns import Candidates, Relation, TripleIndex
-from corollary.columns.pairs import Pairs, firsts, seconds, sort_keys, swap, union
+from corollary.columns.pairs import Pairs, firsts, seconds, union
 from corollary.columns.relation import EMPTY
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
@@ -74,8 +74,9 @@ class Transitive(Module):
         self._by_guards = SemiNaive("transitivity by its guards", context)
         self._rdf_type = rdf_type
         self._closures: dict[int, MaintainedClosure] = {}
-        self.compressed: Mapping[int, Relation] = {}
-        self._losing: dict[int, tuple[Keys, Relation]] = {}  # of compressed relations: proved facts, closure
+        self.relations: Mapping[int, Relation] = {}
+        self._anew: dict[int, tuple[Keys, Relation]] = {}  # compressed relations: facts, and their closure
+        self._losing: dict[int, tuple[Keys, Relation]] = {}  # the same, of those that lose facts
         self._may_compress: Callable[[int], bool] = lambda predicate: False
         self._unclosed: set[int] = set()  # closed anew in the next turn; until then as before a rule came
         self._certain: set[int] = set()  # of these, all facts in ``external`` are external
@@ -202,7 +203,7 @@ class Transitive(Module):
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         """The closures' facts that need a recent one."""
         candidates: Candidates = {}
-        listed: dict[int, Keys] = {}
+        closed: dict[int, Relation] = {}
         known = self._closures.keys() - self._unclosed
         self.is_waiting = False
         if self._reads_anew or self._guards.are_among(recent):
@@ -211,7 +212,7 @@ class Transitive(Module):
             for predicate in self._rows(facts):
                 if predicate not in known:
                     self._open(predicate, facts, recent)
-                    self._close(predicate, candidates, listed)
+                    self._close(predicate, candidates, closed)
             self._unclosed.clear()
         for predicate in known:
             new, closure = recent.keys(predicate), self._closures[predicate]
@@ -220,7 +221,7 @@ class Transitive(Module):
                 self._note(predicate)
                 paths = closure.extend(new, new, facts.relation(predicate))
                 if paths is None:
-                    self._close(predicate, candidates, listed, facts.relation(predicate))
+                    self._close(predicate, candidates, closed, facts.relation(predicate))
                 else:
                     candidates[predicate] = [self._derived(predicate, paths)]
         return candidates
@@ -278,7 +279,12 @@ class Transitive(Module):
         derived: Candidates = {}
         for predicate, wanted in self._closed_among(candidates):
             edges = facts.relation(predicate)
-            found = self._closures[predicate].rederive(wanted, edges, edges)
+            if predicate in self._anew and predicate in self._certain and not edges.is_compressed:
+                found = self._closed_anew(predicate, edges.pairs().keys).common(
+                    wanted
+                )  # as ``_lose`` needs it
+            else:
+                found = self._closures[predicate].rederive(wanted, edges, edges)
             derived[predicate] = [self._derived(predicate, found)]
         return derived
 
@@ -325,37 +331,38 @@ class Transitive(Module):
         self._refuse_literals(predicate, external.pairs().keys)
 
     def _close(
-        self, predicate: int, candidates: Candidates, listed: dict[int, Keys], known: Relation = EMPTY
+        self, predicate: int, candidates: Candidates, closed: dict[int, Relation], known: Relation = EMPTY
     ) -> None:
-        """Add all that follows from the external facts of a predicate, or note the compressed relation.
+        """Note the closure of a predicate's external facts, or add it to the candidates.
 
-        ``known`` are facts of the closure, all external ones among them. ``listed`` has the closures that
-        were listed in this turn.
+        ``known`` are facts of the closure, all external ones among them. ``closed`` has the closures of this
+        turn.
         """
         self._note(predicate)
         closure = self._closures[predicate]
-        found: Relation | Keys | None = self._inverse(predicate, listed)
+        is_whole = predicate not in self._loopless and self._may_compress(predicate)
+        found = self._inverse(predicate, closed)
         if found is None:
-            is_listed = predicate in self._loopless or not self._may_compress(predicate)
-            found = closure.close() if is_listed else closure.closed(known)
-        if isinstance(found, Relation):
-            self.compressed = {**self.compressed, predicate: found}
+            found = closure.closed(known) if is_whole else Relation(Pairs(closure.close()))
+        closed[predicate] = found
+        if is_whole:
+            self.relations = {**self.relations, predicate: found}
         else:
-            candidates[predicate] = [self._derived(predicate, found)]
-            listed[predicate] = found
+            candidates[predicate] = [self._derived(predicate, found.pairs().keys)]
 
-    def _inverse(self, predicate: int, listed: Mapping[int, Keys]) -> Keys | None:
+    def _inverse(self, predicate: int, closed: Mapping[int, Relation]) -> Relation | None:
         """The inverse of a listed closure, if the predicate's external facts are the inverse of its own.
 
-        To sort it takes a fraction of the time of closing: r and its inverse, both transitive.
+        They share their memory: r and its inverse, both transitive.
         """
         external = self._closures[predicate].external
-        for other in listed if len(external) >= MIN_FACTS_TO_MIRROR else ():
+        for other in closed if len(external) >= MIN_FACTS_TO_MIRROR else ():
             theirs = self._closures[other].external
             if len(theirs) != len(external) or not self._symmetric.isdisjoint((predicate, other)):
                 continue
-            if np.array_equal(theirs.pairs().by_object, external.pairs().keys):
-                return sort_keys(swap(listed[other]), by_first=True)
+            is_inverse = np.array_equal(theirs.pairs().by_object, external.pairs().keys)
+            if is_inverse and not closed[other].is_compressed:
+                return closed[other].inverse()
         return None
 
     def _lose(self, predicate: int, facts: TripleIndex, proved: TripleIndex) -> None:
@@ -364,17 +371,26 @@ class Transitive(Module):
         Raises ``NewModules`` if further facts lost their proofs after an earlier call.
         """
         before = facts.relation(predicate)
-        staying = before.common(proved.keys(predicate))
+        is_certain = predicate in self._certain  # then ``settle`` has received all proved external facts
+        staying = (self._closures[predicate].external if is_certain else before).common(
+            proved.keys(predicate)
+        )
         if predicate in self._losing:
             if not np.array_equal(self._losing[predicate][0], staying):
                 raise NewModules("a closure too large to list loses facts step by step")
             return
-        symmetric, external = self._closures[predicate].symmetric, Relation(Pairs(staying))
-        found = MaintainedClosure(external, symmetric=symmetric).closed()
-        after = found if isinstance(found, Relation) else external.plus(found)
+        after = self._closed_anew(predicate, staying)
         self._losing[predicate] = staying, after
-        self._certain.discard(predicate)
-        self.compressed = {**self.compressed, predicate: before.beyond(after)}
+        self.relations = {**self.relations, predicate: before.beyond(after)}
+
+    def _closed_anew(self, predicate: int, edges: Keys) -> Relation:
+        """The closure of some facts (sorted) of a compressed relation, which is kept until others come."""
+        known = self._anew.get(predicate)
+        if known is None or not np.array_equal(known[0], edges):
+            symmetric = self._closures[predicate].symmetric
+            known = edges, MaintainedClosure(Relation(Pairs(edges)), symmetric=symmetric).closed()
+            self._anew[predicate] = known
+        return known[1]
 
     def _note(self, predicate: int) -> None:
         """Note what is at work."""

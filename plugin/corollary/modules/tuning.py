@@ -22,3 +22,14 @@ more, starting over takes less time and memory: n terms have n² pairs, and n li
 
 MAX_FACTS_ONE_BY_ONE = 8
 """Facts that are looked at one by one. For more, numpy takes less time: 5 µs, whatever their number."""
+
+MAX_EXACT_FLOAT = 1 << 53
+"""Magnitude up to which every integer is a float: with larger sums, Python's integers are used, 50 times as
+slow."""
+
+MAX_SHARE_OF_EDGES_FOLLOWED = 1 / 16
+"""Share of the edges of a recursive aggregate. A change that looks at more of them, one by one in Python,
+takes longer than computing all values from nothing, on arrays. Measured: 1.8 µs an edge against 0.15 µs."""
+
+MIN_EDGES_FOLLOWED = 1 << 12
+"""Edges that a change may look at however few there are."""

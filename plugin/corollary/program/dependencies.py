@@ -40,6 +40,7 @@ from corollary.program.edges import (
     Node,
     OwnEdges,
 )
+from corollary.program.recursion import recursive_aggregate
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,8 @@ def _rule_edges(rule: CompiledRule, tables: Tables, rdf_type: int, known: set[No
     positive = [*rule.atoms, *(a for g in rule.groupings for a in g.atoms)]
     negative = [a for n in rule.negations for a in n.atoms]
     reads = len(positive) + len(negative)
-    aggregated = {len(rule.atoms) + i for i in range(len(positive) - len(rule.atoms))}
+    closed = closed_atoms(rule)
+    aggregated = {i for i in range(len(rule.atoms), len(positive)) if positive[i] in closed}
     read = (*positive, *negative)
     for row in _rows(rule, read, columns, size, rdf_type):
         if known is not None and not known.issuperset({*row[: len(positive)]} - OPEN_NODES.keys()):
@@ -170,6 +172,18 @@ def _rule_edges(rule: CompiledRule, tables: Tables, rdf_type: int, known: set[No
                     continue
                 is_negative = position >= len(positive) or position in aggregated
                 yield Edge(source, target, rule, is_negative)
+
+
+def closed_atoms(rule: CompiledRule) -> list[Atom]:
+    """The atoms whose facts must be complete before the rule is evaluated: negated, or in aggregates.
+
+    A recursive aggregate reads its own conclusions as they come.
+    """
+    recursive = recursive_aggregate(rule)
+    own = None if recursive is None else recursive.predicate
+    negated = [atom for negation in rule.negations for atom in negation.atoms]
+    inside = [atom for grouping in rule.groupings for atom in grouping.atoms]
+    return [*negated, *(atom for atom in inside if atom.p != own)]
 
 
 def _whole_lists(

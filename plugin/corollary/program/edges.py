@@ -15,6 +15,9 @@ READ_CLASS, DERIVED_CLASS, READ_PROPERTY, DERIVED_PROPERTY, COPIED_CLASS, COPIED
     1 << 33, (1 << 33) + 6
 )
 
+SEEDS = 1 << 35
+"""Added to a property for the node of its seeds: see ``program.recursion``."""
+
 OPEN_PROPERTIES = frozenset((READ_PROPERTY, DERIVED_PROPERTY))
 OPEN_NODES = {
     READ_CLASS: "any class (read)",
@@ -30,6 +33,8 @@ def node_text(node: Node, dictionary: TermDictionary) -> str:
     """The text of a node: the term, followed by ``[?x]`` for a class."""
     if node in OPEN_NODES:
         return OPEN_NODES[node]
+    if node >= SEEDS:
+        return f"{dictionary.decode(node - SEEDS)} (by other rules)"
     return f"{dictionary.decode(node - CLASS)}[?x]" if node >= CLASS else dictionary.decode(node)
 
 

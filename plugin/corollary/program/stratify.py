@@ -5,7 +5,8 @@ rules that lead to what it negates or aggregates, and not below those that lead 
 Monotone rules need no stratum: they are applied in every one. A negative edge on a cycle of the dependency
 graph makes the program unstratifiable (Apt, Blair, Walker 1988). If the cycle exists for all facts, the
 program is refused: ``:Odd[?x] :- [?x, :parent, ?y], NOT :Odd[?y]``. If the cycle exists by the present facts,
-the rule is *suspended*: left out until a change of the facts breaks the cycle.
+the rule is *suspended*: left out until a change of the facts breaks the cycle. The cycle of a recursive
+aggregate through its own conclusions is allowed (``program.recursion``): it has no negative edge.
 
 All instances of a rule share one stratum. So the graph has a node for each rule that is not monotone, between
 the nodes that the rule reads and those that it derives.
@@ -23,6 +24,7 @@ from corollary.program.compile import CompiledRule, Tables
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.dependencies import components_of, live_edges, static_edges
 from corollary.program.edges import CLASS, DERIVED_CLASS, DERIVED_PROPERTY, Edge, Node, node_text
+from corollary.program.recursion import objection, ordering_edges
 from corollary.terms.dictionary import TermDictionary
 
 RULE = 1 << 34
@@ -106,12 +108,12 @@ def stratify(
     Precondition: ``facts`` are closed under the monotone rules.
     """
     earlier = tuple(earlier)
-    edges = (*live_edges(program, facts, tables, suspended), *earlier)
+    edges = ordering_edges((*live_edges(program, facts, tables, suspended), *earlier))
     cycles = negative_cycles(edges)
     if cycles:
         without = {*suspended, *cycles}
         left = (edge for edge in earlier if edge.rule.number not in without)
-        edges = (*live_edges(program, facts, tables, without), *left)
+        edges = ordering_edges((*live_edges(program, facts, tables, without), *left))
     stratum = {
         rule.number: 0
         for rule in program.rules
@@ -226,7 +228,8 @@ def refuse_static_cycles(program: CompiledProgram) -> None:
     Such a program is unstratifiable for all facts. Cycles through guards and variable predicates depend on
     the facts, and suspend rules.
     """
-    refuse(negative_cycles(static_edges(program)), program.dictionary)
+    edges = ordering_edges(static_edges(program), is_static=True)
+    refuse(negative_cycles(edges), program.dictionary)
 
 
 def refuse(cycles: Mapping[int, tuple[Edge, ...]], dictionary: TermDictionary) -> None:
@@ -243,7 +246,8 @@ def refuse(cycles: Mapping[int, tuple[Edge, ...]], dictionary: TermDictionary) -
                     f"{called(rule)} {verb(rule)} what depends on its own conclusion: "
                     + " -> ".join(cycle_texts(cycle, dictionary)),
                     rule.source.span,
-                    "break the cycle: derive the conclusion under another name, or negate what is given",
+                    objection(rule)
+                    or "break the cycle: derive the conclusion under another name, or negate what is given",
                 )
             )
     if complaints:

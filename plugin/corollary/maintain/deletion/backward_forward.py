@@ -165,8 +165,11 @@ class BackwardForwardLayer:
         """
         if not wanted:
             return wanted
+        searched = set(wanted.all_predicates())
+        if self.order is not None:
+            searched |= self.order.beside(searched)
         for module in self._modules:
-            for predicate in wanted.all_predicates():
+            for predicate in searched:
                 module.lose_track(predicate)
         few: Candidates = {}
         for module in self._modules:
