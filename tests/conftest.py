@@ -44,10 +44,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     return Scheduling(config, log)
 
 
+@pytest.hookimpl(trylast=True)  # after Hypothesis has marked its tests
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Where processes share the tests, slow ones come first: no process is left alone with one at the end."""
+    """Where processes share the tests, long ones come first: no process is left alone with one at the end.
+
+    These are the slow ones, and then those of many examples.
+    """
+
+    def is_short(item: pytest.Item) -> tuple[bool, bool]:
+        is_slow = item.nodeid.startswith(TOGETHER) or item.get_closest_marker("slow") is not None
+        return not is_slow, item.get_closest_marker("hypothesis") is None
+
     if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: not (item.nodeid.startswith(TOGETHER) or item.get_closest_marker("slow")))
+        items.sort(key=is_short)
 
 
 def pytest_collection_finish() -> None:

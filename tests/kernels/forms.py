@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -18,7 +19,8 @@ Result = TypeVar("Result")
 LARGEST = 2**32 - 1
 
 quick = settings(max_examples=examples(150), deadline=None)
-both_forms = pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
+FORMS = {"plain": False} if os.environ.get("NUMBA_DISABLE_JIT") else {"plain": False, "compiled": True}
+both_forms = pytest.mark.parametrize("compiled", FORMS.values(), ids=FORMS)
 
 halves = st.one_of(st.sampled_from((0, 1, 2, 2**31, LARGEST - 1, LARGEST)), st.integers(0, LARGEST))
 """Ids, drawn so that they meet, with both ends of their range among them."""

@@ -186,7 +186,7 @@ def test_negation_and_aggregates(history: History, program: Program) -> None:
 
 
 @pytest.mark.slow
-@thorough(100)
+@thorough(75)
 @given(histories(ontologies), some.programs(some.rules_with_not()))
 def test_negation_over_ontologies(history: History, program: Program) -> None:
     """Rules with NOT beside those of a profile. Those that an ontology makes circular are suspended.

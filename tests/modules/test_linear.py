@@ -111,7 +111,7 @@ def test_against_naive_closure(rule: str, base: str, batches: list[list[tuple[in
     assert found == {(name(u), name(p), name(v)) for u, p, v in expected}
 
 
-@thorough(300)
+@thorough(150)
 @given(histories(graphs), programs())
 def test_transactions(history: History, program: Program) -> None:
     assert_exact(history, program)
@@ -155,7 +155,7 @@ def test_transactions_beside_any_rules(history: History, others: Program, progra
     assert_exact(history, program + others)
 
 
-@thorough(200)
+@thorough(120)
 @given(histories_of_rules(graphs, programs(OTHERS)))
 def test_rules_come_and_go(both: tuple[History, list[Program]]) -> None:
     history, programs = both

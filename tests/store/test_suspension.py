@@ -187,7 +187,7 @@ def states(graph: Graph) -> Iterator[object]:
 def test_what_is_maintained_is_what_a_new_store_finds(number: int) -> None:
     chance = random.Random(number)
     seen: set[tuple[str, ...]] = set()
-    for _ in range(4):
+    for _ in range(3):
         graph = graph_of(*PROGRAMS[number])
         triples: set[Triple] = set()
         for _ in range(40):

@@ -1,6 +1,6 @@
 """Any number of readers beside one writer: everybody sees one moment of the store.
 
-Half a minute of it where ``CI`` is set in the environment, some seconds elsewhere.
+A quarter of a minute of it where ``CI`` is set in the environment, some seconds elsewhere.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from corollary.language import parse_program
 from corollary.store import EXPLICIT, INFERRED, CorollaryStore
 
 EX = Namespace("http://example.org/")
-SECONDS = 30.0 if os.environ.get("CI") else 2.0
+SECONDS = 15.0 if os.environ.get("CI") else 2.0
 SIZE = 20
 
 ANCESTORS = """

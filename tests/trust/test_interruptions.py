@@ -10,9 +10,9 @@ import pytest
 from tests.trust.injection import PROJECT
 
 SAMPLES = {
-    "once": ["--programs", "rhodf", "strata", "--places", "7"],
-    "owl2rl": ["--programs", "owl2rl", "--places", "3"],
-    "twice": ["--programs", "rhodf", "strata", "--places", "4", "--twice"],
+    "once": ["--programs", "rhodf", "strata", "--places", "5"],
+    "owl2rl": ["--programs", "owl2rl", "--places", "2"],
+    "twice": ["--programs", "rhodf", "strata", "--places", "3", "--twice"],
 }
 FEW = ["--programs", "rhodf", "--places", "1"]
 
