@@ -23,7 +23,7 @@ from corollary.maintain import AUTOMATIC, STRATEGIES, maintain
 
 REMOVE, ADD = "remove", "add back"
 
-BACKWARD_FORWARD, DRED, START_OVER = "backward/forward", "dred", "starting over"
+BACKWARD_FORWARD, DRED, COUNTING, START_OVER = "backward/forward", "dred", "counting", "starting over"
 
 TITLES = {DRED: "DRed"}
 """The names of strategies in the tables, where they differ from those in the registry."""
@@ -88,8 +88,8 @@ class Track:
     def tasks(self, size: str, number: str) -> list[Task]:
         """The tasks that remove facts and add them back; ``number`` is the number of facts, as a text.
 
-        Additions are the same for every strategy, so tracks with a forced deletion strategy measure removals
-        only.
+        Additions are the same for every strategy but counting, which counts them, and starting over. So the
+        tracks of the other ones measure removals only.
         """
         warm_up = self._modular
         remove = Task(self.engine, f"{REMOVE} {number}", self._before_removal, self._remove, size, warm_up)

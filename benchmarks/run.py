@@ -24,6 +24,7 @@ from benchmarks.measure import Measurement, Outcome, Results, Settings, Task, me
 from benchmarks.report import print_results
 from benchmarks.workloads import (
     bulk,
+    counting,
     dbpedia,
     dynamic,
     explain,
@@ -59,6 +60,7 @@ WORKLOADS: dict[str, ModuleType] = {
         modular,
         literature,
         dbpedia,
+        counting,
         maintenance,
         bulk,
         explain,

@@ -87,7 +87,7 @@ def test_it_is_materialising_the_changed_files(
 def test_strategies_are_the_engine_s() -> None:
     names = StrategyName.names()
     assert list(names.values()) == [AUTOMATIC, *STRATEGIES]
-    assert {"automatic", "backward-forward", "dred", "starting-over"} <= names.keys()
+    assert {"automatic", "backward-forward", "dred", "counting", "starting-over"} <= names.keys()
     assert f"[{'|'.join(names)}]" in succeeds("update", "--help").stdout
     said = fails("update", FAMILY, "--strategy", "magic")
     assert f"'magic' is not one of {', '.join(names)}" in said
@@ -270,7 +270,7 @@ def test_output_is_looked_at_first(tmp_path: Path) -> None:
     assert "name a file with -o" in fails("update", FAMILY, *options, "--inferred-only")
 
 
-@pytest.mark.parametrize("option", [["--strategy", "counting"], ["--report", "xml"], ["--rules", "owl2lr"]])
+@pytest.mark.parametrize("option", [["--strategy", "guessing"], ["--report", "xml"], ["--rules", "owl2lr"]])
 def test_unknown_choices(removal: Path, option: list[str]) -> None:
     assert option[1] in fails("update", FAMILY, "--remove", removal, *option)
 
@@ -279,5 +279,5 @@ def test_help_teaches() -> None:
     text = succeeds("update", "--help").stdout
     assert "Examples:" in text
     assert "corollary update data.ttl --remove old.ttl --report text" in text
-    for strategy in ("automatic", "backward-forward", "dred", "starting-over"):
+    for strategy in ("automatic", "backward-forward", "dred", "counting", "starting-over"):
         assert f"\n    {strategy} " in text

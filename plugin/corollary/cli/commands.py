@@ -160,6 +160,7 @@ def update(
       automatic         choose by estimated costs
       backward-forward  look for another proof before a fact is deleted
       dred              overdelete, then rederive what still follows
+      counting          count all derivations, delete what has none left
       starting-over     materialise the changed files
 
     \b

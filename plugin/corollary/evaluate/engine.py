@@ -17,6 +17,7 @@ import numpy as np
 from corollary.columns import Candidates, Delta, TripleIndex
 from corollary.columns.pairs import Pairs, union
 from corollary.evaluate.assignment import FACT, Assignment, ModuleAssignment
+from corollary.evaluate.derivation_counts import DerivationCounts
 from corollary.evaluate.fixpoint import Fixpoint, Progress
 from corollary.evaluate.precedence import KnownPrecedence, Precedence, precedence_of
 from corollary.evaluate.rule_modules import RuleModules
@@ -59,6 +60,7 @@ class Engine:
     ``schema_depends_on_data``: data leads to schema facts, so that a change of schema and data is followed in
     one layer. ``schema_depends_on_strata``: rules with negation or aggregates lead to schema facts.
     ``schema_proof`` is what is known of proofs of the schema from few facts (``maintain.final_schema``).
+    ``counts`` are the derivations of I, if the last transaction counted them.
     ``strata`` has a module for each stratum, ``recursive`` further modules: its recursive aggregates.
     ``axioms`` are the facts that rules without body state. ``version`` counts the transactions.
     """
@@ -94,6 +96,7 @@ class Engine:
         self._closing: list[Module] = []
         self._precedence: KnownPrecedence | None = None
         self.schema_proof = KnownSchemaProof()
+        self.counts: DerivationCounts | None = None
         index = explicit.snapshot()
         stated: Candidates = {}
         for rule in compiled.rules:

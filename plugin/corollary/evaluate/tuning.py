@@ -24,6 +24,12 @@ MIN_PAIRS_BY_DATA = 1 << 16
 """Pairs of items. A constraint with PAIR over lists with more pairs than this, and than there are facts, is
 joined from item to item by data. Joining the pairs takes 0.1 µs for each."""
 
+FACTS_JOINED_AT_FIRST = 1 << 12
+"""Changed facts whose rule instances are counted first. The number of further ones follows from the rows."""
+
+MAX_ROWS_JOINED = 1 << 23
+"""Rows of all joins for the changed facts that are counted at a time: some hundred megabytes."""
+
 MAX_FACTS_ROUTED = 8
 """New facts of a predicate whose objects are compared with those that modules read, in 1 µs for each module.
 More facts go to all modules that read the predicate."""

@@ -15,6 +15,7 @@ from corollary.maintain.report import Report
 from corollary.maintain.strategy import DeletionStrategy, Request, TooMuch
 from corollary.maintain.tuning import (
     ESTIMATES_ALLOWED,
+    MAX_DERIVATIONS,
     MAX_SHARE_OF_RECOMPUTING,
     MIN_BUDGET_FACTS,
     MIN_BUDGET_SECONDS,
@@ -23,6 +24,7 @@ from corollary.maintain.tuning import (
     PENALTY_AFTER_ABORT,
     SECONDS_PER_CHECK,
     SECONDS_PER_DELETION,
+    SECONDS_PER_DERIVATION,
 )
 
 Measured = dict[str, tuple[int, float]]
@@ -102,3 +104,10 @@ def most_deletions(request: Request) -> float:
     if not request.is_automatic:
         return float("inf")
     return max(MIN_BUDGET_FACTS, int(request.engine.seconds / SECONDS_PER_DELETION))
+
+
+def most_derivations(request: Request) -> int:
+    """The budget of counting: derivations that it can count in the time of recomputing, if it was chosen."""
+    if not request.is_automatic:
+        return MAX_DERIVATIONS
+    return max(MIN_BUDGET_FACTS, int(request.engine.seconds / SECONDS_PER_DERIVATION))

@@ -42,7 +42,7 @@ class Stage:
 class Report:
     """All stages of a transaction, in order of first appearance.
 
-    ``strategy`` is the strategy that produced the result: backward/forward, dred, or starting over.
+    ``strategy`` is the name of the strategy that produced the result.
     ``reason`` says why the transaction started over, if that was not asked for.
     """
 

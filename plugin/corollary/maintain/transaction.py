@@ -97,6 +97,7 @@ def follow(request: Request, report: Report, strategy: LayerwiseStrategy) -> Mat
         if change.inserted and not change.are_leaves and change.program.has_strata:
             refuse_static_cycles(change.program)
     engine.version += 1
+    engine.counts = None
     before = engine.fixpoint.index.snapshot()
     start = Start(request.removed, request.added, request.before.strata, before)
     if change is not None:

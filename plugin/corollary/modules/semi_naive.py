@@ -141,6 +141,18 @@ class SemiNaive(Module):
         self._old = facts.snapshot()
         return candidates
 
+    def instances(
+        self, facts: TripleIndex, recent: TripleIndex, old: TripleIndex
+    ) -> Iterator[tuple[CompiledRule, Batch]]:
+        """The bindings of all variables with a recent premise, each once, by rule.
+
+        Premises before the recent one, in the order of the rule, are ``old``. So calls with disjoint sets of
+        recent facts find each binding once if ``old`` are the facts that are in none of these sets.
+        """
+        ages = {Age.ALL: facts, Age.RECENT: recent, Age.OLD: old}
+        found = self._run(self._triggers.live(recent, facts), ages, is_whole=True)
+        return ((trigger.rule, batch) for trigger, batch in found)
+
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """One round over proved facts, by the rules that may conclude a wanted fact."""
         live = self._triggers.live(recent, facts)
@@ -256,9 +268,11 @@ class SemiNaive(Module):
         ages: Mapping[Age, TripleIndex],
         *,
         beyond: TripleIndex | None = None,
+        is_whole: bool = False,
     ) -> Iterator[tuple[Trigger, Batch]]:
         """The non-empty results of the triggers' delta plans: the variables of the heads.
 
+        ``is_whole``: all variables, and every binding once, also where guards are neither old nor recent.
         ``beyond``: all variables, and at least the bindings with a premise of a predicate that has more facts
         than are in ``beyond``.
         """
@@ -278,9 +292,10 @@ class SemiNaive(Module):
             if not may_match:
                 continue
             plan = self._plan(trigger, ages)
-            wanted = () if beyond is not None else trigger.rule.concluded
+            wanted = () if is_whole or beyond is not None else trigger.rule.concluded
             probed = None
-            if entering is not None and not (are_new and trigger.has_guard_among(ages[Age.RECENT])):
+            is_new = are_new and trigger.has_guard_among(ages[Age.RECENT])
+            if entering is not None and not (is_whole or is_new):
                 probed = entering.rows, entering.values
             batch = run_delta(plan, ages, trigger.rule, self._context, wanted, probed)
             if batch.size:

@@ -4,6 +4,7 @@ Among strategies of equal cost, the cost model chooses the first entry.
 """
 
 from corollary.maintain.deletion.backward_forward import BackwardForward
+from corollary.maintain.deletion.counting import Counting
 from corollary.maintain.deletion.dred import DRed
 from corollary.maintain.deletion.recompute import Recompute
 from corollary.maintain.strategy import DeletionStrategy
@@ -12,6 +13,6 @@ FALLBACK = Recompute()
 """The strategy that follows a transaction when another one gives up."""
 
 STRATEGIES: dict[str, DeletionStrategy] = {
-    strategy.name: strategy for strategy in (BackwardForward(), DRed(), FALLBACK)
+    strategy.name: strategy for strategy in (BackwardForward(), DRed(), Counting(), FALLBACK)
 }
 """The strategies by name."""
