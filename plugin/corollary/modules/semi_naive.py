@@ -294,8 +294,9 @@ class SemiNaive(Module):
             plan = self._plan(trigger, ages)
             wanted = () if is_whole or beyond is not None else trigger.rule.concluded
             probed = None
-            is_new = are_new and trigger.has_guard_among(ages[Age.RECENT])
-            if entering is not None and not (is_whole or is_new):
+            if entering is not None and not (
+                is_whole or (are_new and trigger.has_guard_among(ages[Age.RECENT]))
+            ):
                 probed = entering.rows, entering.values
             batch = run_delta(plan, ages, trigger.rule, self._context, wanted, probed)
             if batch.size:
