@@ -39,7 +39,8 @@ def write_plot(plot: Mapping[str, Any], folder: Path) -> None:
 
     mpl.use("Agg")
     for theme in (LIGHT, DARK):
-        with mpl.rc_context({**_settings(theme)}):
+        settings: Any = _settings(theme)
+        with mpl.rc_context(settings):
             figure = drawn(plot, theme)
             figure.savefig(
                 folder / f"{plot['name']}-{theme.name}.svg", metadata={"Date": None, "Creator": None}

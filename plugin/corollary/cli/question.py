@@ -73,7 +73,7 @@ class Question:
 
     def _check_graphs(self, algebra: Any, dataset: Dataset) -> None:
         """Raise InputError for a graph of FROM or FROM NAMED that does not exist: rdflib would fetch it."""
-        from corollary.sparql.external import is_allowed
+        from corollary.sparql.access import is_allowed
 
         store = cast("CorollaryStore", dataset.store)
         known = {graph.identifier for graph in store.contexts()}

@@ -25,9 +25,10 @@ from rdflib.term import BNode, Identifier, Node, Variable
 
 from corollary.kernels.limits import Cancelled, LimitExceeded, check
 from corollary.language import CorollaryError
+from corollary.sparql.access import refuse
 from corollary.sparql.dataset import UNION, QueryDataset, Source
 from corollary.sparql.evaluate import Evaluator
-from corollary.sparql.external import refuse, refuse_clauses, refuse_services
+from corollary.sparql.external import refuse_clauses, refuse_services
 from corollary.sparql.parser import parse_query
 from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.sparql.query_terms import QueryTerms
@@ -49,7 +50,7 @@ def answer(
 ) -> Result:
     """The result of a query, given as text or prepared, over a snapshot of a store.
 
-    ``home`` names the default graph, or is ``"__UNION__"``. ``access``: see ``external.is_allowed``.
+    ``home`` names the default graph, or is ``"__UNION__"``. ``access``: see ``access.is_allowed``.
 
     Raises NotImplementedError if rdflib has to answer, ``SparqlSyntaxError``, ``ExternalAccessRefused`` if
     the query needs files or addresses that ``access`` excludes, and ``NestedTooDeep``.

@@ -1,7 +1,5 @@
-"""Access of queries and updates to files and to the network.
+"""The clauses of a query that access files or the network: SERVICE, FROM and FROM NAMED.
 
-``SERVICE`` calls an address, ``LOAD`` reads a document, and ``FROM`` and ``FROM NAMED`` let rdflib read
-graphs that the store does not have. An untrusted query must do none of these unless the store allows it.
 Access is refused before a file or socket is opened. ``SILENT`` changes the result, not the access.
 
 Redirects are followed to http and https only, so that access to the network does not give access to files.
@@ -11,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import urlsplit
 from urllib.request import Request
 
 import rdflib.plugins.sparql as settings
@@ -20,32 +17,7 @@ from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import Query
 from rdflib.term import Node, URIRef
 
-from corollary.language import CorollaryError, Diagnostic
-from corollary.language.errors import Hint
-
-
-class ExternalAccessRefused(CorollaryError):
-    """A query or update needs a file or an address that the store's ``access`` excludes."""
-
-
-def kind_of(address: str) -> str:
-    """``files`` or ``network``: where an IRI is read from. For rdflib, an IRI without a scheme is a path."""
-    scheme = urlsplit(address).scheme.lower()
-    return "files" if scheme in ("", "file") or len(scheme) == 1 else "network"  # one letter is a drive
-
-
-def is_allowed(address: str, access: str) -> bool:
-    """Whether an IRI may be read. ``access`` is ``all``, ``files``, ``network`` or ``none``."""
-    return access in ("all", kind_of(address))
-
-
-def refuse(what: str, address: Node, access: str) -> None:
-    """Raise ``ExternalAccessRefused`` unless an IRI may be read."""
-    if not is_allowed(str(address), access):
-        kind = kind_of(str(address))
-        hint = Hint.ALLOW_FILES if kind == "files" else Hint.ALLOW_NETWORK
-        complaint = f"{what} {address.n3()}: queries and updates reach no {kind} here"
-        raise ExternalAccessRefused(Diagnostic(complaint, hint=hint))
+from corollary.sparql.access import ExternalAccessRefused, is_allowed, refuse
 
 
 def refuse_clauses(query: Query, has_graph: Callable[[Node], bool], access: str) -> None:

@@ -6,27 +6,17 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from pyparsing import ParseException
-
-from corollary.language import CorollaryError, Diagnostic
+from corollary.language import CorollaryError
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-class SparqlSyntaxError(CorollaryError, ParseException):
+class SparqlSyntaxError(CorollaryError):
     """The text is no SPARQL. The message has line, column, the line itself, and what was expected.
 
-    Also an error of pyparsing, because callers of rdflib catch that.
+    What the parser raises is also pyparsing's ``ParseException``, because callers of rdflib catch that.
     """
-
-    def __init__(self, complaint: Diagnostic, text: str, place: int) -> None:
-        ParseException.__init__(self, text, place, complaint.message)
-        self.complaint = complaint
-        Exception.__init__(self, str(complaint))
-
-    def __str__(self) -> str:
-        return str(self.complaint)
 
 
 class NestedTooDeep(CorollaryError, RecursionError):

@@ -20,7 +20,7 @@ from corollary.columns import Relation, TripleIndex
 from corollary.language import CorollaryError, InputError
 from corollary.language.errors import Hint, Span
 from corollary.reasoner.version import Version
-from corollary.sparql.external import ExternalAccessRefused, kind_of
+from corollary.sparql.access import ExternalAccessRefused, kind_of
 from corollary.sparql.rdf_terms import Terms
 from corollary.terms.dictionary import Ids
 

@@ -26,7 +26,7 @@ from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef, Variabl
 from corollary.kernels.limits import check
 from corollary.language import CorollaryError
 from corollary.reasoner.state import View
-from corollary.sparql.external import ExternalAccessRefused, refuse
+from corollary.sparql.access import ExternalAccessRefused, refuse
 from corollary.sparql.parser import parse_update
 from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.store.loading import UnreadableDocument, read_iri

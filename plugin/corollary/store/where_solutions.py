@@ -28,7 +28,8 @@ from rdflib.plugins.sparql.sparql import Query, QueryContext
 from rdflib.plugins.stores.memory import Memory
 from rdflib.term import IdentifiedNode, Identifier, Node, Variable
 
-from corollary.sparql.external import refuse, refuse_services
+from corollary.sparql.access import refuse
+from corollary.sparql.external import refuse_services
 
 if TYPE_CHECKING:
     from rdflib.graph import _TripleType

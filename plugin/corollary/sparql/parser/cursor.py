@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import NoReturn
 
+from pyparsing import ParseException
 from rdflib.graph import Graph
 from rdflib.namespace import NamespaceManager
 from rdflib.plugins.sparql.sparql import Prologue
@@ -23,6 +24,18 @@ UNDECLARED = "urn:x-undeclared:"
 """The namespace of undeclared prefixes, where all are taken for declared."""
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+class ParseError(SparqlSyntaxError, ParseException):
+    """A syntax error, also for callers that catch rdflib's."""
+
+    def __init__(self, complaint: Diagnostic, text: str, place: int) -> None:
+        ParseException.__init__(self, text, place, complaint.message)
+        self.complaint = complaint
+        Exception.__init__(self, str(complaint))
+
+    def __str__(self) -> str:
+        return str(self.complaint)
 
 
 class Names(Prologue):
@@ -159,4 +172,4 @@ class Cursor:
         start = self.text.rfind("\n", 0, place) + 1
         shown = self.text[start:].partition("\n")[0].rstrip("\r").replace("\t", " ")
         span = Span(self.source, line, place - start + 1, shown)
-        raise SparqlSyntaxError(Diagnostic(message, span, remedy), self.text, place)
+        raise ParseError(Diagnostic(message, span, remedy), self.text, place)
