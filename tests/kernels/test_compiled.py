@@ -198,8 +198,32 @@ assert len(compose(path.keys, path)) == 8
 
 index = IntervalIndex.whole(Graph.of(path.keys))
 assert index.contains(path.keys).all() and index.after(index.sources())[1].size == 45
+assert len(index.listed()) == 45
 """
 """Removes one of very many edges of a node from their closure, and composes and indexes a path."""
+
+VALUES = """
+nodes = [dictionary.encode(f"<ex:{i}>") for i in range(9)]
+ring = np.array([(node, int(over), nodes[i - 8]) for i, node in enumerate(nodes)], np.uint32)
+counted = materialise(TripleIndex.from_columns(*ring.T.copy()), rule, dictionary)
+for number in (1, 2):
+    rest = TripleIndex.from_columns(*ring[number:].T.copy())
+    gone = Delta({int(over): pack(ring[number - 1 : number, 0], ring[number - 1 : number, 2])})
+    counted, report = maintain(counted, rest, gone, NOTHING, "counting")
+    assert report.strategy == "counting"
+
+paths = parse_program(
+    "[?y, <ex:far>, ?d] :- AGGREGATE([?x, <ex:0>, ?y], [?x, <ex:far>, ?e], BIND(?e + 1 AS ?s)"
+    " ON ?y BIND min(?s) AS ?d) . [<ex:0>, <ex:far>, 0] ."
+)
+assert len(materialise(rest, paths, dictionary).index) > len(rest)
+falling = parse_program(
+    "[?y, <ex:far>, ?d] :- AGGREGATE([?x, <ex:0>, ?y], [?x, <ex:far>, ?e], BIND(?e - 1 AS ?s)"
+    " ON ?y BIND min(?s) AS ?d) . [<ex:3>, <ex:far>, 0] ."
+)
+assert len(materialise(rest, falling, dictionary).index) > len(rest)
+"""
+"""Counts derivations, and follows least values, while edges of a ring go."""
 
 
 def run(script: str) -> list[str]:
@@ -231,13 +255,12 @@ def test_the_engine_calls_every_kernel_with_one_signature() -> None:
         "corollary.kernels.tuning.MIN_ELEMENTS_TO_COMPILE = -1\n"
         "import corollary.columns.pairs\n"
         "corollary.columns.pairs.MIN_KEYS_MERGED = 0\n"
-        f"{GRAPH}\n{TERMS}\n{CHANGES}\n"
-        "from corollary.kernels import byte_texts, graph, intervals, sorted, sorting\n"
-        "from corollary.loaders import line_kernel\n"
-        "for module in (byte_texts, graph, intervals, line_kernel, sorted, sorting):\n"
-        "    for kernel in vars(module).values():\n"
-        "        if getattr(kernel, '_compiled', None):\n"
-        "            print(kernel.__name__, len(kernel._compiled.signatures), sep=':')"
+        f"{GRAPH}\n{TERMS}\n{CHANGES}\n{VALUES}\n"
+        "modules = [module for name, module in sys.modules.items() if name.startswith('corollary.')]\n"
+        "found = {id(value): value for module in modules for value in vars(module).values()}\n"
+        "for kernel in found.values():\n"
+        "    if type(kernel).__name__ == 'Kernel' and kernel.is_compiled:\n"
+        "        print(kernel.__name__, len(kernel._compiled.signatures), sep=':')"
     )
     assert sorted(counts) == sorted(f"{name}:1" for name in KERNELS)
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.kernels.compiled import kernel
-from corollary.kernels.sorted import Keys, Rows
 
+Keys = NDArray[np.uint64]
+Rows = NDArray[np.int64]
 Rounds = NDArray[np.int32]
 
 NEVER = 2**31 - 1
