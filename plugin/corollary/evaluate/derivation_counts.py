@@ -39,6 +39,7 @@ import numpy as np
 
 from corollary.columns import NOTHING, Candidates, Delta, Pairs, TripleIndex, grouped
 from corollary.columns.pairs import gathered, pack, sort_keys
+from corollary.columns.relation import EMPTY
 from corollary.columns.zsets import Births, Counts
 from corollary.evaluate.tuning import FACTS_JOINED_AT_FIRST, MAX_ROWS_JOINED
 from corollary.execute.batches import Batch
@@ -480,7 +481,10 @@ def difference(before: TripleIndex, after: TripleIndex, predicates: Iterable[int
     if predicates is None:
         predicates = dict.fromkeys((*before.all_predicates(), *after.all_predicates()))
     for predicate in predicates:
-        lost[predicate], won[predicate] = after.relation(predicate).since(before.relation(predicate))
+        known = before.relation(predicate)
+        if not len(known):  # it may be compressed
+            known = EMPTY
+        lost[predicate], won[predicate] = after.relation(predicate).since(known)
     return Change(Delta(lost), Delta(won))
 
 

@@ -262,7 +262,7 @@ class Work:
                     "bytes", taken, f"this needs {_size(taken)} of memory, and may take {_size(limit)}"
                 )
             return
-        found = room()
+        found = None if self.outer is not None else room()  # the enclosing work may have a limit
         if found is None:
             return
         part, most = KEPT_FREE if wanted else LEAST_FREE

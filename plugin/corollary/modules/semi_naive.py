@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from typing import ClassVar
 
 from corollary.columns import Candidates, Pairs, TripleIndex
 from corollary.execute.batches import Batch
@@ -36,6 +37,9 @@ class SemiNaive(Module):
     turn = 90
     is_optional = False
     keeps_state = False
+
+    concludes_facts: ClassVar[bool] = False
+    """Whether all conclusions of the rules over I are facts of I: not of rules that only help a module."""
 
     @classmethod
     def make(cls, program: CompiledProgram, context: ExecutionContext) -> SemiNaive:
@@ -159,11 +163,9 @@ class SemiNaive(Module):
         return self._apply((t for t in live if t.may_conclude(wanted)), facts, recent)
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
-        """The conclusions of all instances over ``facts`` with a deleted premise.
-
-        The conclusions are among the facts.
-        """
-        return self._apply(self._triggers.live(deleted, facts, are_closed=True), facts, deleted)
+        """The conclusions of all instances over ``facts`` with a deleted premise."""
+        live = self._triggers.live(deleted, facts, are_closed=self.concludes_facts)
+        return self._apply(live, facts, deleted)
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The candidates that are conclusions of instances over ``facts``.
@@ -321,6 +323,7 @@ class SchemaRules(SemiNaive):
     turn = 40
     is_optional = True
     derives_schema = True
+    concludes_facts = True
 
     @classmethod
     def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
@@ -339,6 +342,7 @@ class OtherRules(SemiNaive):
     name = "rules"
     why = "of no special shape: joined with what is recent, semi-naive"
     turn = 80
+    concludes_facts = True
 
     @classmethod
     def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
