@@ -7,10 +7,8 @@ is explicit, or if a rule of a lower layer derives it in one step.
 
 from __future__ import annotations
 
-import numpy as np
-
 from corollary.columns import NOTHING, Candidates, Delta
-from corollary.columns.pairs import NO_KEYS
+from corollary.columns.pairs import NO_KEYS, difference, union
 from corollary.execute.run_plan import extend
 from corollary.kernels.sorted import Keys
 from corollary.maintain.workspace import Workspace
@@ -59,7 +57,7 @@ class LeastValuesChange:
             return NO_KEYS, NO_KEYS
         lost = module.changed_edges(work.before, removed)
         new = module.changed_edges(work.index, inserted)
-        lost_seeds = np.setdiff1d(candidates, self._seeds(candidates), assume_unique=True)
+        lost_seeds = difference(candidates, self._seeds(candidates))
         new_seeds = inserted.keys(predicate)
         if not module.may_follow(lost, new, lost_seeds, new_seeds):
             return self._from_nothing()
@@ -74,8 +72,7 @@ class LeastValuesChange:
         facts = self._work.index.keys(self._predicate)
         seeds = self._seeds(facts)
         derived = self._module.evaluate(self._work.index, seeds)
-        lost = np.setdiff1d(facts, np.union1d(seeds, derived), assume_unique=True)
-        return lost, np.setdiff1d(derived, facts, assume_unique=True)
+        return difference(facts, union(seeds, derived)), difference(derived, facts)
 
     def _seeds(self, keys: Keys) -> Keys:
         """Those of some facts of the predicate that are seeds, sorted."""

@@ -28,8 +28,8 @@ from corollary.expressions.operators import ExpressionError
 from corollary.expressions.regular_expressions import compiled
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.sparql.query_terms import FIRST_LOCAL, QueryTerms
-from corollary.sparql.term_texts import TermTexts
-from corollary.sparql.tuning import MIN_TERMS_ON_COLUMNS
+from corollary.sparql.term_texts import TermTexts, mask_of
+from corollary.sparql.tuning import MAX_EXACT_DOUBLE, MIN_RELATIVE_DIFFERENCE, MIN_TERMS_ON_COLUMNS
 from corollary.terms.dictionary import Kind, kinds
 
 Decision = tuple[Mask, Mask, Mask]
@@ -64,12 +64,6 @@ NUMBERS = {
     "float": r"^[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?$",
 }
 """The datatypes of numbers that are compared as doubles, and the lexical forms that are."""
-
-MAX_EXACT = 2.0**53
-"""Whole numbers below are exact as doubles."""
-
-MARGIN = 1e-6
-"""Share of a number: numbers that are no integers and differ by less are compared by rdflib."""
 
 Decider = Callable[[Column, TermTexts | None], Decision]
 """Decides a condition for ids, with their texts if it needs them."""
@@ -164,11 +158,11 @@ class Conditions:
 
             match part.name:
                 case "Builtin_CONTAINS":
-                    return _mask(compute.match_substring(lexical, wanted))
+                    return mask_of(compute.match_substring(lexical, wanted))
                 case "Builtin_STRSTARTS":
-                    return _mask(compute.starts_with(lexical, pattern=wanted))
+                    return mask_of(compute.starts_with(lexical, pattern=wanted))
                 case "Builtin_STRENDS":
-                    return _mask(compute.ends_with(lexical, pattern=wanted))
+                    return mask_of(compute.ends_with(lexical, pattern=wanted))
             return compiled(wanted, flags).matches(lexical.to_pylist())
 
         try:
@@ -236,8 +230,8 @@ class Conditions:
             from pyarrow import compute
 
             assert texts is not None
-            found = _mask(compute.equal(texts.suffixes, tag))
-            found |= _mask(compute.starts_with(texts.suffixes, pattern=f"{tag}-"))
+            found = mask_of(compute.equal(texts.suffixes, tag))
+            found |= mask_of(compute.starts_with(texts.suffixes, pattern=f"{tag}-"))
             true, false, undecided = (np.zeros(ids.size, np.bool_) for _ in range(3))
             undecided[:] = True
             undecided[texts.rows] = False
@@ -285,13 +279,13 @@ def _stepped(step: str, text: Text, texts: TermTexts) -> Text:
             return lexical, texts.is_written, np.zeros(known.size, np.bool_)
         return text
     change = compute.ascii_lower if step == "Builtin_LCASE" else compute.ascii_upper
-    return change(lexical), known & _mask(compute.string_is_ascii(lexical)), failed
+    return change(lexical), known & mask_of(compute.string_is_ascii(lexical)), failed
 
 
 def _equal(wanted: str, lexical: Any) -> Mask:
     from pyarrow import compute
 
-    return _mask(compute.equal(lexical, wanted))
+    return mask_of(compute.equal(lexical, wanted))
 
 
 def _compared(operator: str, number: float, ids: Column, texts: TermTexts | None) -> Decision:
@@ -303,15 +297,17 @@ def _compared(operator: str, number: float, ids: Column, texts: TermTexts | None
     true, false, undecided = (np.zeros(ids.size, np.bool_) for _ in range(3))
     undecided[:] = True
     for name, form in NUMBERS.items():
-        places = np.flatnonzero(_mask(compute.equal(texts.suffixes, f"^^<{XSD[name]}>")))
+        places = np.flatnonzero(mask_of(compute.equal(texts.suffixes, f"^^<{XSD[name]}>")))
         lexical = texts.lexical.take(places)
-        is_number = _mask(compute.match_substring_regex(lexical, form))
+        is_number = mask_of(compute.match_substring_regex(lexical, form))
         places, lexical = places[is_number], lexical.filter(pyarrow.array(is_number))
         values = compute.cast(compute.utf8_ltrim(lexical, "+"), pyarrow.float64()).to_numpy()
         if name == "integer":
-            is_decided = np.abs(values) < MAX_EXACT
+            is_decided = np.abs(values) < MAX_EXACT_DOUBLE
         else:
-            is_decided = np.abs(values - number) > MARGIN * np.maximum(np.abs(values), abs(number))
+            is_decided = np.abs(values - number) > MIN_RELATIVE_DIFFERENCE * np.maximum(
+                np.abs(values), abs(number)
+            )
         found = COMPARISONS[operator](values, number)
         rows = texts.rows[places]
         true[rows[is_decided & found]] = True
@@ -328,7 +324,7 @@ def _number(constant: Literal) -> float:
     if not isinstance(value, int | float) and not hasattr(value, "as_tuple"):
         raise Unsupported
     number = float(value)
-    if number != value or abs(number) >= MAX_EXACT:
+    if number != value or abs(number) >= MAX_EXACT_DOUBLE:
         raise Unsupported
     return number
 
@@ -338,8 +334,3 @@ def _plain(constant: Any) -> str:
     if not isinstance(constant, Literal) or constant.language or constant.datatype is not None:
         raise Unsupported
     return str(constant)
-
-
-def _mask(booleans: Any) -> Mask:
-    found: Mask = booleans.to_numpy(zero_copy_only=False)
-    return found

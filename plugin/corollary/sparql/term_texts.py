@@ -71,8 +71,8 @@ class TermTexts:
         """The literals that are strings, with or without a language tag."""
         from pyarrow import compute
 
-        is_tagged = _mask(compute.starts_with(self.suffixes, pattern="@"))
-        is_typed = _mask(compute.equal(self.suffixes, f"^^<{XSD}string>"))
+        is_tagged = mask_of(compute.starts_with(self.suffixes, pattern="@"))
+        is_typed = mask_of(compute.equal(self.suffixes, f"^^<{XSD}string>"))
         return self.is_literal & (self.is_plain | is_tagged | is_typed)
 
     @cached_property
@@ -88,7 +88,7 @@ class TermTexts:
         """The terms whose lexical form is ``lexical``: IRIs, and literals without escapes."""
         from pyarrow import compute
 
-        found: Mask = ~(self.is_literal & _mask(compute.match_substring(self.lexical, "\\")))
+        found: Mask = ~(self.is_literal & mask_of(compute.match_substring(self.lexical, "\\")))
         return found
 
 
@@ -105,6 +105,7 @@ def _strings(arena: Bytes, starts: Places, ends: Places) -> Any:
     return pyarrow.Array.from_buffers(pyarrow.large_string(), starts.size, buffers)
 
 
-def _mask(booleans: Any) -> Mask:
+def mask_of(booleans: Any) -> Mask:
+    """An Arrow array of booleans as a mask."""
     found: Mask = booleans.to_numpy(zero_copy_only=False)
     return found

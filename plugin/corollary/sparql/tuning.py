@@ -17,5 +17,12 @@ MIN_TERMS_ON_COLUMNS = 64
 """Distinct terms of a variable from which on a condition is decided on columns. Arrow's kernels take some
 0.1 ms, rdflib 10 to 25 µs a term."""
 
+MAX_EXACT_DOUBLE = 2.0**53
+"""Whole numbers below are exact as doubles."""
+
+MIN_RELATIVE_DIFFERENCE = 1e-6
+"""Share of a number. Decimals, floats and doubles that differ by less are compared by rdflib: a float has
+seven digits."""
+
 MAX_CHARACTERS_SHOWN = 120
 """Characters of a pattern in a message."""
