@@ -19,7 +19,7 @@ from tests.sparql.test_w3c import path_of
 
 from corollary.language import CorollaryError
 from corollary.sparql.parser import SparqlSyntaxError, parse_query, parse_update
-from corollary.sparql.parser.tokens import TOKEN
+from corollary.sparql.parser.tokens import token_pattern
 from corollary.store import CorollaryStore
 
 MF = Namespace("http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#")
@@ -58,6 +58,23 @@ def test_w3c(path: Path, is_correct: bool) -> None:
             parsed(text, path.suffix)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"?x$y1 <a> a:b.c. _:b1.d :%20\~ a:1 :x-y",
+        """1.5e3 .5 1. 'a' '''b'c''' "d" @en-GB ^^ && != # comment\n""",
+        r'SELECT*{?s ?p "\n"}',
+        "- a- a.b:c _a:b @ ~",
+    ],
+)
+def test_the_pattern_for_ascii_finds_the_same_tokens(text: str) -> None:
+    found = [
+        [(match.lastgroup, match.start(), match[0]) for match in token_pattern(ascii).finditer(text)]
+        for ascii in (False, True)
+    ]
+    assert found[0] == found[1]
+
+
 @pytest.mark.corpus
 def test_texts_that_are_almost_sparql() -> None:
     """Tokens left out, doubled or exchanged: the text parses, or there is one error with its place."""
@@ -69,7 +86,7 @@ def test_texts_that_are_almost_sparql() -> None:
     texts = [(path.read_text("utf-8"), path.suffix) for path in sorted(folder.glob("*/*.r[qu]"))]
     for _ in range(600):
         text, suffix = drawn.choice(texts)
-        tokens = [match[0] for match in TOKEN.finditer(text)]
+        tokens = [match[0] for match in token_pattern(False).finditer(text)]
         place, other = drawn.randrange(len(tokens)), drawn.randrange(len(tokens))
         tokens[place], tokens[other] = drawn.choice(("", tokens[other], 2 * tokens[place])), tokens[place]
         broken = "".join(tokens)

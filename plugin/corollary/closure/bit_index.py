@@ -12,9 +12,10 @@ from corollary.closure.closure_index import ClosureIndex
 from corollary.closure.reachability import Graph
 from corollary.closure.strong_components import Nodes, words_for
 from corollary.closure.tuning import MAX_WORDS_PER_EDGE, MIN_PAIRS_COMPRESSED, MIN_PAIRS_PER_WORD
-from corollary.columns.pairs import seconds
+from corollary.columns.pairs import Pairs, seconds
 from corollary.kernels.graph import Bits, write_bits
-from corollary.kernels.sorted import Column, Mask
+from corollary.kernels.limits import reserve
+from corollary.kernels.sorted import Column, Keys, Mask
 
 
 class BitIndex(ClosureIndex):
@@ -31,12 +32,21 @@ class BitIndex(ClosureIndex):
 
     @classmethod
     def of(cls, graph: Graph) -> BitIndex | None:
-        """The index of a graph; None if there are few pairs, or few per word."""
+        """The index of a graph; None if there are few pairs, or far more words than edges."""
         words = graph.components.cyclic.size * words_for(graph.nodes.size)
         if graph.nodes.size**2 < MIN_PAIRS_COMPRESSED or words > MAX_WORDS_PER_EDGE * graph.edges.size:
             return None
-        index = cls(graph)
-        return index if len(index) >= max(MIN_PAIRS_COMPRESSED, MIN_PAIRS_PER_WORD * words) else None
+        return cls(graph)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the index takes much less memory than a list of the pairs."""
+        return len(self) >= max(MIN_PAIRS_COMPRESSED, MIN_PAIRS_PER_WORD * (self._bits.size >> 3))
+
+    def listed(self) -> Pairs:
+        """All pairs. Cost: the pairs and the words."""
+        reserve(8 * len(self))
+        return Pairs(self._keys(self.rows, self.nodes, len(self)))
 
     def _has(self, rows: Nodes, numbers: Nodes) -> Mask:
         found: Mask = (rows >= 0) & (numbers >= 0)
@@ -45,7 +55,11 @@ class BitIndex(ClosureIndex):
         return found
 
     def _values(self, rows: Nodes, size: int) -> Column:
+        return seconds(self._keys(rows, np.arange(rows.size), size))
+
+    def _keys(self, rows: Nodes, firsts: Column | Nodes, size: int) -> Keys:
+        """The nodes whose bits are set in each row, packed after the row's first, in order."""
         keys = np.empty(size, np.uint64)
-        firsts = np.arange(rows.size, dtype=np.uint64)
-        write_bits(self._bits.reshape(-1), rows, firsts, self.nodes.astype(np.uint64), keys)
-        return seconds(keys)
+        ends = self.nodes.astype(np.uint64)
+        write_bits(self._bits.reshape(-1), rows, firsts.astype(np.uint64), ends, keys)
+        return keys

@@ -307,6 +307,7 @@ def closure_of(graph: Graph) -> Relation:
     if intervals is not None and intervals.is_small:
         return CompressedRelation(intervals)
     bits = BitIndex.of(graph)
-    if bits is not None:
+    if bits is not None and bits.is_small:
         return CompressedRelation(bits)
-    return Relation(Pairs(listed(graph)) if intervals is None else intervals.listed())
+    index = intervals or bits
+    return Relation(Pairs(listed(graph)) if index is None else index.listed())

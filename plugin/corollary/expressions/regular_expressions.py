@@ -21,15 +21,17 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
 from corollary.expressions.operators import ExpressionError
 from corollary.kernels.limits import LimitExceeded, check, current, reserve_text
 from corollary.language import CorollaryError
+
+if TYPE_CHECKING:
+    import regex
 
 SECONDS_PER_MATCH = 1.0
 """Seconds of processor time for a match in ``regex``, if neither the caller nor its limits set another."""
@@ -154,6 +156,8 @@ def _all_characters() -> str:
 @lru_cache(maxsize=512)
 def _named(text: str) -> Chars:
     """The set that a text denotes in ``regex``, computed by matching all code points."""
+    import regex  # late, here and below: few processes match by it, and importing it takes 8 ms
+
     found = regex.finditer(f"{text}+", _all_characters(), regex.VERSION1)
     return Chars([(match.start(), match.end() - 1) for match in found], text)
 
@@ -183,6 +187,8 @@ _BLOCK = re.compile("Is([a-zA-Z0-9-]+)")
 @lru_cache(maxsize=512)
 def _property(name: str) -> Chars:
     """``\\p{name}``: a general category, or ``Is`` and the name of a Unicode block."""
+    import regex
+
     if _CATEGORY.fullmatch(name):
         return _named(rf"\p{{{name}}}")
     block = _BLOCK.fullmatch(name)
@@ -197,6 +203,8 @@ def _property(name: str) -> Chars:
 @lru_cache(maxsize=1)
 def _case_variants() -> tuple[list[int], list[list[int]]]:
     """The cased characters, ascending, and for each the characters of the same upper or lower case."""
+    import regex
+
     cased = regex.findall(r"\p{Changes_When_Casemapped}", _all_characters())
     by_upper, by_lower = defaultdict(list), defaultdict(list)
     for char in cased:
@@ -599,6 +607,8 @@ class Pattern:
 
     @cached_property
     def _backtracking(self) -> regex.Pattern[str]:
+        import regex
+
         anchors = _LINE_ANCHORS if self.lines else _ANCHORS
         text = "".join(
             part.text if isinstance(part, Chars) else anchors.get(part, part) for part in self.parts

@@ -15,7 +15,6 @@ from __future__ import annotations
 import base64
 import ctypes
 import math
-import re
 from calendar import monthrange
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from corollary.language.model import RDF, RDFS, XSD
+from corollary.terms.lazy_pattern import LazyPattern
 from corollary.terms.tuning import MAX_NUMBERS_CACHED
 
 PLAIN_LITERAL = RDF + "PlainLiteral"
@@ -51,20 +51,20 @@ class Datatype:
 
 # Lexical spaces. Patterns are matched against the whole lexical form. They spell out the digits, because
 # \d would match the digits of every script.
-_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_FLOAT = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[Ee][+-]?[0-9]+)?")
-_HEX = re.compile(r"(?:[0-9a-fA-F]{2})*")
-_BASE64_CHARACTERS = re.compile(r"(?:[A-Za-z0-9+/] ?)*(?:= ?)?=?")
-_LANGUAGE = re.compile(r"[a-zA-Z]{1,8}(?:-[a-zA-Z0-9]{1,8})*")
-_DATE_TIME = re.compile(
+_DECIMAL = LazyPattern(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_INTEGER = LazyPattern(r"[+-]?[0-9]+")
+_FLOAT = LazyPattern(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[Ee][+-]?[0-9]+)?")
+_HEX = LazyPattern(r"(?:[0-9a-fA-F]{2})*")
+_BASE64_CHARACTERS = LazyPattern(r"(?:[A-Za-z0-9+/] ?)*(?:= ?)?=?")
+_LANGUAGE = LazyPattern(r"[a-zA-Z]{1,8}(?:-[a-zA-Z0-9]{1,8})*")
+_DATE_TIME = LazyPattern(
     r"(-?(?:[1-9][0-9]{3,}|0[0-9]{3}))-(0[1-9]|1[0-2])-([0-2][0-9]|3[01])"
     r"T(?:([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9](?:\.[0-9]+)?)|(24:00:00(?:\.0+)?))"
     r"(Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))?"
 )
 
 # XML's character classes: text (of XML 1.1, which allows more than XML 1.0), then the characters of names.
-_TEXT = re.compile("[\x01-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
+_TEXT = LazyPattern("[\x01-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
 _START = (
     "A-Z_a-z\xc0-\xd6\xd8-\xf6\xf8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
     "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
@@ -74,12 +74,12 @@ _REST = _START + "\\-.0-9\xb7\u0300-\u036f\u203f-\u2040"
 # xsd:string and derived datatypes: a value is its lexical form, so a pattern defines both spaces.
 _STRINGS = {
     XSD + "string": _TEXT,
-    XSD + "normalizedString": re.compile("[^\t\n\r]*"),
-    XSD + "token": re.compile("(?:[^\t\n\r ]+(?: [^\t\n\r ]+)*)?"),
+    XSD + "normalizedString": LazyPattern("[^\t\n\r]*"),
+    XSD + "token": LazyPattern("(?:[^\t\n\r ]+(?: [^\t\n\r ]+)*)?"),
     XSD + "language": _LANGUAGE,
-    XSD + "Name": re.compile(f"[:{_START}][:{_REST}]*"),
-    XSD + "NCName": re.compile(f"[{_START}][{_REST}]*"),
-    XSD + "NMTOKEN": re.compile(f"[:{_REST}]+"),
+    XSD + "Name": LazyPattern(f"[:{_START}][:{_REST}]*"),
+    XSD + "NCName": LazyPattern(f"[{_START}][{_REST}]*"),
+    XSD + "NMTOKEN": LazyPattern(f"[:{_REST}]+"),
 }
 
 # Integer datatypes with their least and greatest values; None is unbounded.
@@ -269,7 +269,7 @@ def _primitive(space: str, read: Callable[[str], Value | None]) -> Datatype:
     return Datatype(read, lambda value: value.space == space)
 
 
-def _derived_string(pattern: re.Pattern[str]) -> Datatype:
+def _derived_string(pattern: LazyPattern) -> Datatype:
     return _within(_text, lambda value: value.space == "string" and bool(pattern.fullmatch(str(value.key))))
 
 
