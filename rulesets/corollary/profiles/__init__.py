@@ -16,6 +16,7 @@ from pathlib import Path
 from corollary.language import parse_file, parse_program
 from corollary.language.errors import Diagnostic, InputError, UnknownProfileError
 from corollary.language.model import Program
+from corollary.profiles.kept_programs import kept
 
 __all__ = ["PROFILES", "UnknownProfileError", "load_profile", "load_rules", "profile_names", "refuse_unknown"]
 
@@ -41,7 +42,7 @@ def profile_names() -> tuple[str, ...]:
 
 
 def load_profile(name: str) -> Program:
-    """The rules of a profile, parsed once. Raises UnknownProfileError."""
+    """The rules of a profile, parsed once and kept. Raises UnknownProfileError."""
     if name not in PROFILES:
         raise _unknown(name)
     return _program(name)
@@ -49,11 +50,14 @@ def load_profile(name: str) -> Program:
 
 @cache
 def _program(name: str) -> Program:
-    whole = Program(())
-    for part in PROFILES[name]:
-        file = part + SUFFIX
-        whole += parse_program(files(__name__).joinpath(file).read_text("utf-8"), file)
-    return replace(whole, name=name)
+    sources = [files(__name__).joinpath(part + SUFFIX) for part in PROFILES[name]]
+
+    def parsed() -> Program:
+        parts = [parse_program(source.read_text("utf-8"), source.name) for source in sources]
+        return replace(sum(parts, Program(())), name=name)
+
+    paths = [source for source in sources if isinstance(source, Path)]
+    return kept(name, paths, parsed) if len(paths) == len(sources) else parsed()
 
 
 def refuse_unknown(name_or_path: str) -> None:

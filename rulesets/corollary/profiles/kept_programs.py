@@ -1,0 +1,67 @@
+"""Profiles as they were parsed, kept beside Python's bytecode. Parsing one takes 0.1 s, reading it 2 ms.
+
+A kept program stands where the bytecode of this folder stands. It is trusted as that is, and written where
+that would be written (``PYTHONDONTWRITEBYTECODE`` and ``PYTHONPYCACHEPREFIX`` hold for it too). Its key are
+the sizes and times of the rule files and of the code of the rule language. Whatever is wrong with it, the
+rules are parsed again.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from importlib.util import cache_from_source
+from pathlib import Path
+
+import corollary.language
+from corollary.language.model import Program
+
+Key = tuple[tuple[int, int], ...]
+
+
+def kept(name: str, sources: Sequence[Path], parse: Callable[[], Program]) -> Program:
+    """The program that is kept for these rule files; else what ``parse`` returns, which is kept from now on.
+
+    Precondition: the rule files are in one folder, and ``name`` is a file name. Cost: O(rules).
+    """
+    try:
+        key = _key(sources)
+        place = Path(cache_from_source(str(sources[0].with_name(f"{name}.py")))).with_suffix(".rules")
+    except (OSError, NotImplementedError):
+        return parse()
+    found = _read(place, key)
+    if found is None:
+        found = parse()
+        if not sys.dont_write_bytecode:
+            _write(place, key, found)
+    return found
+
+
+def _key(sources: Sequence[Path]) -> Key:
+    (folder,) = corollary.language.__path__
+    language = sorted(path for path in Path(folder).iterdir() if path.suffix in (".py", ".lark"))
+    states = [path.stat() for path in (*sources, *language)]
+    return tuple((state.st_size, state.st_mtime_ns) for state in states)
+
+
+def _read(place: Path, key: Key) -> Program | None:
+    try:
+        known, program = pickle.loads(place.read_bytes())
+    except Exception:  # an unreadable file can raise anything
+        return None
+    return program if known == key and isinstance(program, Program) else None
+
+
+def _write(place: Path, key: Key, program: Program) -> None:
+    """Keep a program. Readers see the old file or the whole new one; a folder that is not ours is left."""
+    draft = place.with_suffix(f".{os.getpid()}")
+    with suppress(OSError):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            draft.write_bytes(pickle.dumps((key, program)))
+            draft.replace(place)
+        finally:
+            draft.unlink(missing_ok=True)
