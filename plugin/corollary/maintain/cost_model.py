@@ -7,7 +7,7 @@ that the monotone rules took in the last materialisation from scratch. The least
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import inf, sqrt
 
 from corollary.evaluate.tuning import SECONDS_PER_REMOVED_FACT
@@ -48,10 +48,11 @@ def choose(
         return fallback, "rules with negation or aggregates lead to schema"
     if wanted != AUTOMATIC:
         return strategies[wanted], ""
-    able = (strategy for strategy in strategies.values() if strategy.can_follow(request))
-    if not request.removed and request.program is request.before.program:
-        return next(able), ""  # nothing to delete: all cost the same
-    chosen = min(able, key=lambda strategy: strategy.seconds(request))
+    ranked: Iterable[DeletionStrategy] = strategies.values()
+    if request.removed or request.program is not request.before.program:  # else all cost the same
+        ranked = sorted(ranked, key=lambda strategy: strategy.seconds(request))
+    # last the question whether a strategy can follow, which may cost a part of recomputing
+    chosen = next(strategy for strategy in ranked if strategy.can_follow(request))
     return chosen, "too many facts are removed" if chosen is fallback else ""
 
 

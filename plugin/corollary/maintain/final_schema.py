@@ -17,7 +17,12 @@ from corollary.evaluate import materialise
 from corollary.evaluate.schema_proof import SchemaProof
 from corollary.kernels.sorted import Keys, Rows
 from corollary.maintain.strategy import Request
-from corollary.maintain.tuning import MIN_FACTS_PER_SUPPORTING_FACT, WITNESSES_TRIED
+from corollary.maintain.tuning import (
+    MIN_FACTS_PER_REMOVED_FACT,
+    MIN_FACTS_PER_SUPPORTING_FACT,
+    MIN_REMOVED_FACTS_TO_LEARN,
+    WITNESSES_TRIED,
+)
 
 
 def schema_is_final(request: Request) -> bool:
@@ -40,8 +45,11 @@ def _is_final(request: Request) -> bool:
         request.program != request.before.program
         or engine.compiled.has_strata
         or schema.has_any_class
-        or schema.are_among(request.removed)
     ):
+        return False
+    if not request.removed:
+        return True  # nothing goes
+    if schema.are_among(request.removed) or _is_large(request):
         return False
     guards, known = schema.of(request.before.index), engine.schema_proof
     proof = known.proof
@@ -52,6 +60,14 @@ def _is_final(request: Request) -> bool:
         known.attempts.count(success=proof is not None)
     known.proof, known.version = proof, engine.version + 1
     return proof is not None
+
+
+def _is_large(request: Request) -> bool:
+    """Whether the removal is so large that starting over takes no longer than a proof and following."""
+    removed = len(request.removed)
+    if not request.is_automatic or removed < MIN_REMOVED_FACTS_TO_LEARN:
+        return False
+    return MIN_FACTS_PER_REMOVED_FACT * removed > len(request.explicit)
 
 
 def _holds(proof: SchemaProof, request: Request, guards: Delta) -> bool:
