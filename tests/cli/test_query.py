@@ -251,3 +251,14 @@ def test_bad_files_and_rules(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments", [[], ["-q", "ASK {}", "-f", str(FAMILY)]])
 def test_one_query_is_needed(arguments: list[str]) -> None:
     assert "-q" in mistake(FAMILY, *arguments)
+
+
+def test_literals_that_are_ill_typed_are_printed_without_ado(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "born.nt").write_text(
+        '<urn:a> <urn:b> "2020-02-30"^^<http://www.w3.org/2001/XMLSchema#date> .'
+    )
+    result = query(tmp_path / "born.nt", "-q", "SELECT ?d { ?a <urn:b> ?d }")
+    assert result.exit_code == 0 and "2020-02-30" in result.stdout
+    assert not caplog.records

@@ -189,6 +189,23 @@ def test_a_copy_is_independent() -> None:
     assert set(copy) == {SCHEMA, DATA, INFERRED} and list(reasoner) == [SCHEMA]
 
 
+def test_a_transaction_mends_what_cannot_be_derived() -> None:
+    reasoner = Reasoner("none")
+    reasoner.add_rules(
+        "[?y, <urn:d>, ?m] :- AGGREGATE([?x, <urn:e>, ?y], [?x, <urn:d>, ?d] ON ?y BIND max(?d + 1) AS ?m) ."
+    )
+    loop = ("<urn:a>", "<urn:e>", "<urn:a>")
+    reasoner.add(loop, ("<urn:a>", "<urn:d>", f'"1"^^<{XSD}integer>'))
+    with pytest.raises(LimitExceeded):
+        len(reasoner)
+    with pytest.raises(LimitExceeded), reasoner.transaction():
+        reasoner.add(("<urn:b>", "<urn:d>", f'"1"^^<{XSD}integer>'))
+    with reasoner.transaction():
+        reasoner.remove(loop)
+        assert len(reasoner) == 1
+    assert len(reasoner) == 1
+
+
 # Rules
 
 

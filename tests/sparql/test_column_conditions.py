@@ -111,6 +111,18 @@ def test_few_terms_are_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     assert decided == [[19, 81, 1]]  # true, false, undecided
 
 
+@pytest.mark.parametrize("left", ["?o", "STRLEN(?o)"])
+def test_an_integer_that_is_no_double_is_compared(left: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph(CorollaryStore(rules="none"))
+    for term in (Literal(7), Literal(10**401), Literal("seven")):
+        graph.add((BNode(), RDFS.label, term))
+    monkeypatch.setattr(conditions, "MIN_TERMS_ON_COLUMNS", 1)
+    kept_on_columns = kept(graph, f"{left} <= {10**400}")
+    monkeypatch.setattr(conditions.Conditions, "decide", lambda *_: None)
+    assert kept_on_columns == kept(graph, f"{left} <= {10**400}")
+    assert kept_on_columns == {Literal(7) if left == "?o" else Literal("seven")}
+
+
 def test_texts_that_are_no_unicode_are_left_out() -> None:
     graph = Graph(CorollaryStore(rules="none"))
     terms = [URIRef("urn:a"), BNode("b"), Literal("c\td"), Literal("e", lang="en"), Literal(1)]

@@ -171,6 +171,22 @@ SHAPES = [
     "SELECT ?x { ?x :p ?y FILTER(REGEX(STR(?y), 'a', 'i') && !BOUND(?z) || COALESCE(?x, 1) NOT IN (1)) }",
 ]
 
+TOUCHING = [
+    "?x<1&&?y>2",
+    "?x<=1&&?y>2||?x<?y&&?y>?x",
+    "?x<if(?y>1,2,3)",
+    "1<:f(?x)||?y>0",
+    "?x<1&&'>'='>'",
+    "?x<1#>\n",
+]
+
+
+@pytest.mark.parametrize("condition", TOUCHING)
+def test_what_looks_like_an_iri_after_an_operand_is_none(condition: str) -> None:
+    text = f"{PREFIX} SELECT ?x {{ ?x :p ?y FILTER({condition}) }}"
+    assert shape(parse_query(text, {}).algebra) == shape(prepareQuery(text).algebra)
+
+
 NOTES = ("_vars", "lazy", "PV")
 
 

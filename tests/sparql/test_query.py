@@ -385,3 +385,26 @@ def test_sums_and_averages_are_those_of_rdflib(data: list[tuple[int, float]], di
             graph.add((node, EX.q, Literal(value)))
         answers.append({tuple(row) for row in graph.query(query)})  # type: ignore[arg-type]
     assert answers[0] == answers[1]
+
+
+CONDITIONS = [
+    ("?x IN (1.0)", True),
+    ("?x NOT IN (2, 1e0)", False),
+    ("?x IN (?unbound, 1)", True),
+    ("?x IN (2, 1/0, 1.0)", True),
+    ("?x IN (2, 1/0)", False),
+    ("!(?x IN (2, 1/0))", False),
+    ("?x NOT IN ()", True),
+    ("?s IN (<urn:b>, 1, <urn:a>)", True),
+    ("?s IN (1)", False),
+    ("?unbound || true", True),
+    ("true || ?unbound", True),
+    ("!(?unbound || false)", False),
+]
+
+
+@pytest.mark.parametrize(("condition", "is_true"), CONDITIONS)
+def test_in_compares_values_and_a_disjunction_outlives_errors(condition: str, is_true: bool) -> None:
+    graph = Graph(CorollaryStore(rules="none"))
+    graph.add((URIRef("urn:a"), URIRef("urn:p"), Literal(1)))
+    assert len(graph.query(f"SELECT ?s {{ ?s ?p ?x FILTER({condition}) }}")) == is_true

@@ -5,6 +5,7 @@ Patterns outside GRAPH match all explicit and inferred facts; GRAPH matches one 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -45,6 +46,7 @@ def ask(
 
         from corollary.store import CorollaryStore
 
+        logging.getLogger("rdflib.term").setLevel(logging.ERROR)  # not of ill-typed literals
         named = [rule for rule in rules or (DEFAULT_RULES,) if rule != "none"]
         store = CorollaryStore(rules=load_program(named) if named else "none", external=external)
         dataset = Dataset(store, default_union=True)

@@ -20,7 +20,7 @@ from time import perf_counter, sleep
 from typing import TypeVar, TypeVarTuple
 
 from corollary.evaluate import Materialisation, materialise
-from corollary.kernels.limits import Cancellation, Limits, check, current, limited
+from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, check, current, limited
 from corollary.language import Rule
 from corollary.maintain import maintain
 from corollary.reasoner.options import Options
@@ -70,7 +70,11 @@ class Deriver:
             self._examine(version)
             for needed in (base, version):
                 if needed is not None and needed.derived.state is None:
-                    self.limited(None, self._derive_in_turn, needed)
+                    try:
+                        self.limited(None, self._derive_in_turn, needed)
+                    except LimitExceeded:
+                        if needed is version:  # a transaction may mend what cannot be derived
+                            raise
         if is_read and version.derived is not self.warned_of:
             self._warn(version)
         return version

@@ -323,7 +323,10 @@ def _number(constant: Literal) -> float:
         raise Unsupported
     if not isinstance(value, int | float) and not hasattr(value, "as_tuple"):
         raise Unsupported
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an integer
+        raise Unsupported from None
     if number != value or abs(number) >= MAX_EXACT_DOUBLE:
         raise Unsupported
     return number

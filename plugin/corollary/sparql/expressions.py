@@ -36,6 +36,8 @@ EXISTS = ("Builtin_EXISTS", "Builtin_NOTEXISTS")
 VOLATILE = ("Builtin_RAND", "Builtin_UUID", "Builtin_STRUUID", "Builtin_BNODE")
 
 AND = "ConditionalAndExpression"
+OR = "ConditionalOrExpression"
+COMPARISON = "RelationalExpression"
 REGEX = "Builtin_REGEX"
 REPLACE = "Builtin_REPLACE"
 CONCAT = "Builtin_CONCAT"
@@ -93,6 +95,38 @@ def both(conjunction: Expr, row: FrozenBindings) -> Literal:
     return Literal(True)
 
 
+def either(disjunction: Expr, row: FrozenBindings) -> Literal:
+    """``||`` as SPARQL defines it: true if an operand is true, even if another one is an unbound variable."""
+    failure = None
+    for part in (dict.__getitem__(disjunction, "expr"), *dict.__getitem__(disjunction, "other")):
+        try:
+            if operators.EBV(value(row, part)):
+                return Literal(True)
+        except SPARQLError as error:
+            failure = error
+    if failure is not None:
+        raise failure
+    return Literal(False)
+
+
+def compare(comparison: Expr, row: FrozenBindings) -> Literal:
+    """Comparisons by rdflib, but IN and NOT IN compare values, as SPARQL defines; rdflib compares terms."""
+    if comparison.op not in ("IN", "NOT IN"):
+        return operators.RelationalExpression(comparison, row)
+    wanted, members = comparison.expr, dict.__getitem__(comparison, "other")
+    failure = None
+    for part in members if isinstance(members, list) else ():  # the empty list is rdf:nil
+        try:
+            equality = SimpleNamespace(expr=wanted, op="=", other=value(row, part))
+            if operators.RelationalExpression(cast(Expr, equality), row):
+                return Literal(comparison.op == "IN")
+        except SPARQLError as error:
+            failure = error
+    if failure is not None:
+        raise failure
+    return Literal(comparison.op == "NOT IN")
+
+
 def regex(call: Expr, _: FrozenBindings) -> Literal:
     """``REGEX`` with XPath's regular expressions; rdflib has Python's."""
     text, pattern = (operators.string(part) for part in (call.text, call.pattern))
@@ -131,6 +165,8 @@ def _flags(call: Expr) -> str:
 
 OWN: Mapping[str, Callable[[Expr, FrozenBindings], Literal]] = {
     AND: both,
+    OR: either,
+    COMPARISON: compare,
     REGEX: regex,
     REPLACE: replace,
     CONCAT: concat,
@@ -274,7 +310,7 @@ class Expressions:
 
     def _by_ids(self, expression: Any, batch: Batch) -> Mask | None:
         """``?x = <iri>`` and ``?x != <iri>``, decided on ids; None for other expressions."""
-        if not isinstance(expression, Expr) or expression.name != "RelationalExpression":
+        if not isinstance(expression, Expr) or expression.name != COMPARISON:
             return None
         left, right = expression.expr, expression.other
         if isinstance(left, URIRef):

@@ -114,6 +114,17 @@ class Cursor:
             self.starts[self.at] + len(self.word) == self.starts[self.at + 1] if self.kind != "end" else False
         )
 
+    def split_iri(self) -> None:
+        """Read the present token, which looks like an IRI, as an operator and more: ``?x<5&&?y>6``."""
+        start = self.starts[self.at]
+        operator = "<=" if self.word.startswith("<=") else "<"
+        place = start + len(operator)
+        kinds, words, starts = tokens(self.text[place:])
+        self.kinds[self.at :] = ["symbol", *kinds]
+        self.words[self.at :] = [operator, *words]
+        self.starts[self.at :] = [start, *(place + later for later in starts)]
+        self.kind, self.word = "symbol", operator
+
     def iri(self) -> URIRef:
         """An IRI or a prefixed name."""
         if self.kind == "iri":

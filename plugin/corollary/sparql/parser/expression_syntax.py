@@ -125,6 +125,8 @@ class ExpressionParser(TermParser):
     def _comparison(self) -> Any:
         left = self._sum()
         other: Any
+        if self.kind == "iri":  # cannot follow an operand
+            self.split_iri()
         if self.word in COMPARISONS:
             operator, other = self.advance(), self._sum()
         elif self.word == "IN" or (self.word == "NOT" and self.follows("IN")):
