@@ -96,17 +96,19 @@ def assert_exact(
     wanted: Sequence[set[Fact]] | None = None,
     suspended: Sequence[set[Rule]] | None = None,
     also: Callable[[Materialisation], bool] = lambda result: True,
+    between: Callable[[Materialisation], Materialisation] = lambda result: result,
 ) -> None:
     """Under every strategy the state after each step is the naive evaluator's, unless another is wanted.
 
-    No rules are ``suspended``, or those given. What is ``also`` asked of a state holds.
+    No rules are ``suspended``, or those given. What is ``also`` asked of a state holds. ``between`` steps the
+    state is replaced.
     """
     programs = [program] * len(history) if isinstance(program, Program) else program
     if wanted is None:
         steps = zip(history, programs, strict=True)
         wanted = [naive.closure(facts, rules, INTEGERS)[0] for facts, rules in steps]
     for strategy in STRATEGIES:
-        for step, (result, report) in enumerate(follow(history, programs, strategy)):
+        for step, (result, report) in enumerate(follow(history, programs, strategy, between)):
             assert_state(result, report, history[step], wanted[step], agree)
             left_out = set() if suspended is None else suspended[step]
             assert {found.rule for found in result.suspended} == left_out, report
@@ -115,11 +117,14 @@ def assert_exact(
 
 
 def follow(
-    history: History, programs: Sequence[Program], strategy: str
+    history: History,
+    programs: Sequence[Program],
+    strategy: str,
+    between: Callable[[Materialisation], Materialisation] = lambda result: result,
 ) -> Iterator[tuple[Materialisation, Report]]:
     """The state at first, and after each step."""
     dictionary = TermDictionary()
-    result = materialise(load(history[0], dictionary), programs[0], dictionary)
+    result = between(materialise(load(history[0], dictionary), programs[0], dictionary))
     yield result, Report("materialised")
     for step, (explicit, following, program) in enumerate(
         zip(history, history[1:], programs[1:], strict=False)
@@ -131,6 +136,7 @@ def follow(
         removed, added = keys(explicit - following, dictionary), keys(following - explicit, dictionary)
         chosen = TURNS[step % len(TURNS)] if strategy == MIXED else strategy
         result, report = maintain(result, load(following, dictionary), removed, added, chosen, program)
+        result = between(result)
         yield result, report
         assert facts_by_id(before) == columns, "what was there before is changed"
 

@@ -1,6 +1,7 @@
 """Evaluation: from explicit facts and a program to the materialisation."""
 
+from corollary.evaluate.engine import CannotAdopt
 from corollary.evaluate.inconsistency import Inconsistency
-from corollary.evaluate.materialise import Materialisation, materialise
+from corollary.evaluate.materialise import Materialisation, adopt, materialise
 
-__all__ = ["Inconsistency", "Materialisation", "materialise"]
+__all__ = ["CannotAdopt", "Inconsistency", "Materialisation", "adopt", "materialise"]

@@ -11,10 +11,11 @@ Symbols: E are the explicit facts, I is the materialisation.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
-from corollary.columns import Candidates, Delta, TripleIndex
+from corollary.columns import Candidates, Delta, Relation, TripleIndex
 from corollary.columns.pairs import Pairs, union
 from corollary.evaluate.assignment import FACT, Assignment, ModuleAssignment
 from corollary.evaluate.derivation_counts import DerivationCounts
@@ -22,7 +23,11 @@ from corollary.evaluate.fixpoint import Fixpoint, Progress
 from corollary.evaluate.precedence import KnownPrecedence, Precedence, precedence_of
 from corollary.evaluate.rule_modules import RuleModules
 from corollary.evaluate.schema_proof import KnownSchemaProof
-from corollary.evaluate.tuning import MAX_FACTS_PER_LOST_FACT, MAX_LATE_FACTS_LISTED
+from corollary.evaluate.tuning import (
+    MAX_FACTS_PER_LOST_FACT,
+    MAX_LATE_FACTS_LISTED,
+    SECONDS_PER_FACT_ADOPTED,
+)
 from corollary.execute.batches import Batch, join
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import emit, extend, family_rows
@@ -54,6 +59,10 @@ def tables(context: ExecutionContext, facts: TripleIndex) -> Tables:
     return rows
 
 
+class CannotAdopt(Exception):
+    """Facts cannot be taken for I without reasoning: why."""
+
+
 class Engine:
     """The modules of a program, and all facts derived so far: ``fixpoint.index``.
 
@@ -73,10 +82,13 @@ class Engine:
         *,
         modular: bool = True,
         rejected: Collection[Rule] = (),
+        closed: TripleIndex | None = None,
     ) -> None:
         """Run the monotone rules to the fixpoint over ``explicit``, which is not changed.
 
         Unless ``modular``, there are no optional modules. ``rejected`` rules are not offered to these.
+        ``closed`` is I without virtual relations, if it is known. Then nothing is derived, and the caller
+        calls ``restore`` next.
         """
         self.compiled = compiled
         self._kinds = [kind for kind in registry.MODULES if modular or not kind.is_optional]
@@ -97,7 +109,7 @@ class Engine:
         self._precedence: KnownPrecedence | None = None
         self.schema_proof = KnownSchemaProof()
         self.counts: DerivationCounts | None = None
-        index = explicit.snapshot()
+        index = (explicit if closed is None else closed).snapshot()
         stated: Candidates = {}
         for rule in compiled.rules:
             self._modules.assign(rule, self._assignment.module_of(rule), compiled, stated)
@@ -106,9 +118,11 @@ class Engine:
         self.fixpoint = Fixpoint(index, self._modules.modules, progress, compiled.dictionary.decode)
         self._sort_modules()
         self.fixpoint.watch = self._watch
-        started = counted_clock()
-        self.add(stated)
-        self.seconds = counted_clock() - started
+        self.seconds = index.fact_count() * SECONDS_PER_FACT_ADOPTED
+        if closed is None:
+            started = counted_clock()
+            self.add(stated)
+            self.seconds = counted_clock() - started
 
     @property
     def schema(self) -> Guards:
@@ -334,6 +348,82 @@ class Engine:
         schema, rdf_type = self.schema.predicates, self.compiled.rdf_type
         closed = (module.closed_by_facts for module in self._closing)
         return any(rdf_type in names or not schema.isdisjoint(names) for names in closed)
+
+    # Restoring
+
+    def restore(self, explicit: TripleIndex) -> Strata:
+        """Restore the modules from I, which the constructor received as ``closed``. Returns the strata.
+
+        Modules that ask which facts are external come last: all others answer. A recursive aggregate keeps
+        waiting; the first transaction computes its values from nothing.
+        Raises ``CannotAdopt`` if rules are suspended, or if more follows from I than I. That every fact of I
+        follows from ``explicit``, and that no rule has further conclusions, is not checked.
+        """
+        index, strata = self.fixpoint.index, Strata.none()
+        size = index.fact_count()
+        self.fixpoint.include(Delta.of(self.axioms).candidates())
+        restored: list[Module] = []
+        self._restore(restored, explicit, asking=False)
+        if self.compiled.has_strata:
+            strata, _ = self.stratify()
+            if strata.suspended:
+                raise CannotAdopt("rules are suspended")
+            self.restratify(strata)
+            for stratum in self.strata:
+                stratum.start(index)
+        restored += self._modules_of_strata()
+        self._restore(restored, explicit, asking=True)
+        for module in self.fixpoint.modules:
+            self.fixpoint.skip(module)
+        if index.fact_count() != size:
+            raise CannotAdopt("more facts follow from these by the rules")
+        self._restore_dependence(explicit)
+        return strata
+
+    def _restore(self, restored: list[Module], explicit: TripleIndex, *, asking: bool) -> None:
+        """Restore the modules that ask for external facts, or the others, and append them to ``restored``."""
+        while left := [
+            module
+            for module in self._modules.modules
+            if module not in restored and module.asks_for_external is asking
+        ]:
+            found = left[0].restore(self.fixpoint.index, partial(self._external, left[0], restored, explicit))
+            self.fixpoint.include(found)
+            restored.append(left[0])
+            self._take_new_rules()
+
+    def _external(
+        self, module: Module, restored: Sequence[Module], explicit: TripleIndex, predicate: int
+    ) -> Relation | None:
+        """The facts of a predicate that are explicit, or that modules but for this one derive in one step.
+
+        None if that is not known: a module that cannot be asked derives facts of the predicate.
+        """
+        later = (m for m in self._modules.modules if m is not module and m not in restored)
+        silent = [*later, *(m for recursive in self.recursive for m in recursive)]
+        if any(predicate in rule.derives for other in silent for rule in other.rules):
+            return None
+        index = self.fixpoint.index
+        facts = Delta({predicate: index.keys(predicate)})
+        found = facts & explicit | facts & self.axioms
+        for other in restored:
+            asked = facts - found
+            if asked and other is not module:
+                found |= Delta.gathered(other.rederive(asked, index)) & asked
+        return found.relation(predicate)
+
+    def _restore_dependence(self, explicit: TripleIndex) -> None:
+        """Set ``schema_depends_on_data`` and ``schema_depends_on_strata``.
+
+        Both stay False if all schema facts follow from explicit schema facts, by modules of the schema. Cost:
+        closing the explicit schema facts.
+        """
+        guards, depends = self.schema.of(self.fixpoint.index), self.schema.has_any_class
+        if guards and not depends:
+            few = Engine(self.schema.of(explicit), self.compiled, None, rejected=self._rejected)
+            depends = few.schema_depends_on_data or bool(guards - few.fixpoint.index)
+        self.schema_depends_on_data |= depends or self._closes_schema()
+        self.schema_depends_on_strata = self.compiled.has_strata and depends
 
     # Strata
 

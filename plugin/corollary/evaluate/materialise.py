@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from corollary.columns import TripleIndex
+from corollary.columns import Pairs, Relation, TripleIndex
 from corollary.evaluate.assignment import REASONS, Assignment
 from corollary.evaluate.engine import Engine, tables
 from corollary.evaluate.fixpoint import Progress
@@ -30,7 +30,7 @@ from corollary.program.compiled_program import CompiledProgram
 from corollary.program.components import Components, Prefixes, components
 from corollary.program.instances import instances
 from corollary.program.stratify import Strata, refuse_static_cycles
-from corollary.terms.dictionary import TermDictionary
+from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,15 @@ class Materialisation:
     def inferred(self) -> TripleIndex:
         """The facts of I that are not in E, without facts that RDF does not allow."""
         return self.index.difference(self.explicit).legal()
+
+    def generalised(self) -> TripleIndex:
+        """The facts of I that are not in E and that RDF does not allow, without virtual relations."""
+        found = {}
+        for predicate, relation in self.index.difference(self.explicit).relations():
+            legal = relation.legal_count() if predicate >> KIND_SHIFT == Kind.IRI else 0
+            if legal < len(relation):
+                found[predicate] = Relation(Pairs(relation.pairs().keys[legal:]))
+        return TripleIndex(found)
 
     @property
     def inferred_count(self) -> int:
@@ -189,9 +198,7 @@ def _materialise(
     rejected: frozenset[Rule],
 ) -> Materialisation:
     """As ``materialise``, without ``rejected`` rules in optional modules. Raises ``ModuleRejectsRule``."""
-    compiled = CompiledProgram(program, dictionary)
-    if any(not rule.is_monotone for rule in compiled.rules):
-        refuse_static_cycles(compiled)
+    compiled = _compiled(program, dictionary)
     engine = Engine(explicit, compiled, progress, modular=modular, rejected=rejected)
     if not engine.compiled.has_strata:
         return _result(explicit, engine, Strata.none())
@@ -211,6 +218,40 @@ def _materialise(
         engine.schema_depends_on_strata = True
         strata, edges = engine.stratify(suspended, () if found else more)
         suspended |= strata.suspended
+
+
+def adopt(
+    explicit: TripleIndex, closed: TripleIndex, program: Program, dictionary: TermDictionary
+) -> Materialisation:
+    """The materialisation of ``explicit`` under a program, from I as it is known: nothing is derived.
+
+    ``closed`` is I without virtual relations, including the facts that RDF does not allow.
+    Preconditions: ``closed`` is the materialisation of ``explicit``, without suspended rules. That is not
+    checked: see ``Engine.restore``.
+    Raises: what ``materialise`` does; ``CannotAdopt``.
+    """
+    return limited_by_default(_adopted, explicit, closed, program, dictionary)
+
+
+def _adopted(
+    explicit: TripleIndex, closed: TripleIndex, program: Program, dictionary: TermDictionary
+) -> Materialisation:
+    rejected: frozenset[Rule] = frozenset()
+    while True:
+        try:
+            compiled = _compiled(program, dictionary)
+            engine = Engine(explicit, compiled, None, rejected=rejected, closed=closed)
+            return _result(explicit, engine, engine.restore(explicit))
+        except ModuleRejectsRule as found:
+            rejected |= found.rules
+
+
+def _compiled(program: Program, dictionary: TermDictionary) -> CompiledProgram:
+    """The program over ids. Raises UnsafeRuleError; UnstratifiableError if a cycle exists for all facts."""
+    compiled = CompiledProgram(program, dictionary)
+    if any(not rule.is_monotone for rule in compiled.rules):
+        refuse_static_cycles(compiled)
+    return compiled
 
 
 def _result(explicit: TripleIndex, engine: Engine, strata: Strata) -> Materialisation:

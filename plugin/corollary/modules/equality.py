@@ -47,7 +47,7 @@ from corollary.execute.context import ExecutionContext
 from corollary.execute.filters import number_keys
 from corollary.kernels.limits import at
 from corollary.kernels.sorted import Column, Keys, Mask
-from corollary.modules.module import Module, NewModules
+from corollary.modules.module import External, Module, NewModules
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
 from corollary.program.compile import CompiledRule, is_virtual
@@ -136,6 +136,12 @@ class Equality(Module):
         for predicate in changed.predicates() if len(cliques) else ():
             self._replace_in(predicate, changed, cliques, facts, candidates, may_compress=True)
         return candidates
+
+    def restore(self, facts: TripleIndex, external: External) -> Candidates:
+        """Note whether Q has facts: then the module reads all predicates."""
+        self._has_pairs, self.is_waiting = len(facts.relation(self._same)) > 0, False
+        self.revision += 1
+        return {}
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """All replacements in deleted facts, and in all facts of terms that deleted pairs of Q replace."""

@@ -29,7 +29,7 @@ from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
 from corollary.kernels.sorted import Keys
 from corollary.modules.guards import Guards
-from corollary.modules.module import NewModules
+from corollary.modules.module import External, NewModules
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
 from corollary.modules.tuning import MAX_EQUATED_AT_ONCE
@@ -129,6 +129,12 @@ class Functional(SemiNaive):
                     links = _links(shape, facts.relation(predicate), changed)
                     candidates.setdefault(shape.equality, []).append(links)
         return candidates
+
+    def restore(self, facts: TripleIndex, external: External) -> Candidates:
+        """Look up the properties that the rules read."""
+        self._sources = {rule.number: self._predicates(rule, facts) for rule in self.rules}
+        self.revision += 1
+        return super().restore(facts, external)
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """The conclusions of all instances over ``facts`` with a deleted premise.

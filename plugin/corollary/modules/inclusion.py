@@ -46,7 +46,7 @@ from corollary.execute.inclusions import Inclusions, about_rdf_type, closed_incl
 from corollary.execute.run_plan import extend, family_rows
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.modules.guards import Guards
-from corollary.modules.module import Module, NewModules, Precedes
+from corollary.modules.module import External, Module, NewModules, Precedes
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
 from corollary.modules.tuning import MIN_FACTS_TO_MIRROR
@@ -140,6 +140,11 @@ class Inclusion(Module):
             known = self._included
         self._apply(known, recent, candidates, facts)
         return candidates
+
+    def restore(self, facts: TripleIndex, external: External) -> Candidates:
+        """Close the inclusions, without applying them."""
+        self.is_waiting, self._included = False, self._closure(facts)
+        return {}
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """Apply the closure to the deleted facts, and to the direct conclusions of inclusions that were lost.

@@ -18,7 +18,7 @@ from corollary.columns import EMPTY, Candidates, Relation, TripleIndex
 from corollary.columns.pairs import Pairs, intersection, swap, union
 from corollary.execute.context import ExecutionContext
 from corollary.kernels.sorted import Keys
-from corollary.modules.module import Module
+from corollary.modules.module import External, Module
 from corollary.modules.rule_set import RuleSet
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
@@ -34,6 +34,7 @@ class Linear(Module):
     why = "a relation composed with another one at one end: closed as a graph"
     turn = 70
     has_one_rule = True
+    asks_for_external = True
 
     def __init__(self, rdf_type: int) -> None:
         self.rules: list[CompiledRule] = []
@@ -107,6 +108,14 @@ class Linear(Module):
         if paths is None:
             return {self._shape.closed: [self._closure.close(inverse=self._shape.is_inverse)]}
         return self._answer(paths)
+
+    def restore(self, facts: TripleIndex, external: External) -> Candidates:
+        """Begin to follow T, closed as it is, from its external facts; from all, if these are not known."""
+        closed, edges = self._both(facts)
+        known = external(self._shape.closed)
+        self._closure = MaintainedClosure(closed if known is None else self._facing(known), edges)
+        self._is_applied, self.is_waiting = True, False
+        return {}
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """The paths over deleted facts and edges, and near them external facts that are not proved.

@@ -13,7 +13,7 @@ from corollary.execute.chains import Path
 from corollary.execute.context import ExecutionContext
 from corollary.execute.long_lists import EveryItem, LongListRule
 from corollary.execute.run_plan import emit
-from corollary.modules.module import Module
+from corollary.modules.module import External, Module
 from corollary.modules.rule_set import RuleSet
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
@@ -88,6 +88,11 @@ class ListRules(Module):
             emit(form.rule.heads, form.all(facts) if is_new else form.touched(facts, recent), candidates)
         self._unstarted, self.is_waiting = set(), False
         return candidates
+
+    def restore(self, facts: TripleIndex, external: External) -> Candidates:
+        """Mark all rules as applied."""
+        self._unstarted, self.is_waiting = set(), False
+        return {}
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """The conclusions of all instances over ``facts`` with a deleted premise."""

@@ -41,6 +41,9 @@ class ModuleRejectsRule(Exception):
         self.rules = rules
 
 
+External = Callable[[int], Relation | None]
+"""The facts of a predicate that are explicit, or that other modules derive in one step; None: not known."""
+
 Precedes = Callable[[int, int], bool]
 """Whether all facts of a predicate are decided before any fact of another one is."""
 
@@ -104,6 +107,9 @@ class Module(Protocol):
 
     receives_again: ClassVar[bool] = False
     """Whether ``add`` may receive facts that it received before, because it keeps none."""
+
+    asks_for_external: ClassVar[bool] = False
+    """Whether ``restore`` asks for external facts. Modules that do not ask are restored first."""
 
     relations: Mapping[int, Relation] = {}
     """The part of the last answer of ``add`` or ``overdelete`` that is relations, until the caller takes it.
@@ -234,6 +240,19 @@ class Module(Protocol):
         conclusions of rules not yet applied; at most the facts that follow from ``facts``. Repeated calls
         with the feedback of the answers close ``facts``.
         """
+
+    def restore(self, facts: TripleIndex, external: External) -> Candidates:
+        """Restore what the module remembers of facts that are closed already, instead of deriving them.
+
+        Preconditions: the module has its rules, and has received no facts; ``facts`` are I, without the
+        virtual relations of this module and of those with a later turn. Afterwards the module behaves as if
+        it had received ``facts`` by ``add``, and ``is_waiting`` is False.
+
+        Returns at least the facts of the module's virtual relations. This default evaluates all rules.
+        """
+        found = self.add(facts, facts)
+        self.relations = {}
+        return found
 
     @abstractmethod
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:

@@ -16,7 +16,7 @@ from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import emit, run, run_delta, sizes
 from corollary.modules.entrances import Entrances, Recent
 from corollary.modules.groups import touched
-from corollary.modules.module import Module
+from corollary.modules.module import External, Module
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.triggers import Trigger, Triggers, viable
 from corollary.plan.delta_plans import delta_plan, full_plan
@@ -108,6 +108,11 @@ class SemiNaive(Module):
         """Mark all rules as applied to ``facts``."""
         self._unstarted, self.is_waiting = [], False
         self._old = facts.snapshot()
+
+    def restore(self, facts: TripleIndex, external: External) -> Candidates:
+        """Mark all rules as applied: the old facts are all that the module remembers."""
+        self.start(facts)
+        return {}
 
     def conclusions(self, facts: TripleIndex, numbers: Collection[int] | None = None) -> Candidates:
         """The conclusions from ``facts`` of all own rules, or of those with the given numbers."""

@@ -38,7 +38,7 @@ from corollary.kernels.limits import at
 from corollary.kernels.sorted import Keys
 from corollary.language import Rule
 from corollary.modules.guards import Guards
-from corollary.modules.module import Module, ModuleRejectsRule, NewModules
+from corollary.modules.module import External, Module, ModuleRejectsRule, NewModules
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
 from corollary.modules.tuning import MIN_FACTS_TO_MIRROR
@@ -63,6 +63,7 @@ class Transitive(Module):
     why = "a relation composed with itself, or also inverted: closed as a graph"
     turn = 30
     derives_schema = True
+    asks_for_external = True
 
     def __init__(self, context: ExecutionContext, rdf_type: int) -> None:
         self.rules: list[CompiledRule] = []
@@ -225,6 +226,23 @@ class Transitive(Module):
                 else:
                     candidates[predicate] = [self._derived(predicate, paths)]
         return candidates
+
+    def restore(self, facts: TripleIndex, external: External) -> Candidates:
+        """Begin to follow every relation, closed as it is, from its external facts.
+
+        If these are not known, all facts take their place: then none counts as certainly external.
+        """
+        self._reads_anew = self.is_waiting = False
+        self._unclosed.clear()
+        self.revision += 1
+        for predicate in self._rows(facts):
+            known = external(predicate)
+            edges = Relation(Pairs(facts.keys(predicate))) if known is None else known
+            self._closures[predicate] = MaintainedClosure(edges, symmetric=predicate in self._symmetric)
+            self._refuse_literals(predicate, edges.pairs().keys)
+            if known is not None:
+                self._certain.add(predicate)
+        return {}
 
     def review(self, rules: RuleSet) -> None:
         """Note which predicates may be compressed."""
