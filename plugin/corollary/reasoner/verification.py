@@ -1,4 +1,4 @@
-"""Consistency checks of a reasoner's data: indexes, terms, facts by graph, folder."""
+"""Consistency checks of a reasoner's data: indexes, terms, facts by graph, I, folder."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import Pairs, difference, intersection, sort_keys, swap
+from corollary.evaluate import Materialisation, materialise
 from corollary.kernels.sorted import Keys
 from corollary.reasoner.quads import Quads, differences
 from corollary.reasoner.version import Version
@@ -48,7 +49,10 @@ class Verification:
 
 
 def verification(version: Version) -> Verification:
-    """Check a version and its storage. Precondition: ``version.state`` is derived."""
+    """Check a version and its storage. Precondition: ``version.state`` is derived.
+
+    I is compared with a materialisation from scratch. Cost: that of reasoning again.
+    """
     state, quads, dictionary = version.state, version.quads, version.terms.dictionary
     problems = [*_of_facts(quads), *_of_terms(dictionary)]
     for name, index in _indexes(quads, state.index):
@@ -60,6 +64,8 @@ def verification(version: Version) -> Verification:
                 problems.append(f"{name}: {_name(dictionary, predicate)}: a term is unknown")
     if quads.union.difference(state.index).predicates():
         problems.append("what follows lacks explicit facts")
+    if state.materialisation is not None:
+        problems += _of_inferred(state.materialisation)
     if version.persistence is not None:
         problems += version.persistence.findings()
     return Verification(
@@ -69,6 +75,17 @@ def verification(version: Version) -> Verification:
         None if version.persistence is None else str(version.persistence.place),
         tuple(problems),
     )
+
+
+def _of_inferred(result: Materialisation) -> Iterator[str]:
+    """How I differs from what follows from E by the rules."""
+    scratch = materialise(result.explicit, result.program, result.dictionary)
+    for index, other, text in (
+        (result.index, scratch.index, "do not follow by the rules"),
+        (scratch.index, result.index, "follow by the rules, and are missing"),
+    ):
+        if count := index.difference(other).fact_count():
+            yield f"all facts: {count:,} {text}"
 
 
 def _indexes(quads: Quads, index: TripleIndex) -> Iterator[tuple[str, TripleIndex]]:
