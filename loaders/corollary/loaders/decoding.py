@@ -25,6 +25,7 @@ from corollary.loaders.encoded_format import (
     EXPLICIT,
     FORMAT,
     FORMAT_VERSION,
+    GENERALISED,
     GRAPHS,
     INFERRED,
     KIND_NAMES,
@@ -63,22 +64,25 @@ def checked_manifest(text: str | bytes, folder: str | Path) -> dict[str, Any]:
 
 
 class Reader:
-    """Reads the data set in one folder."""
+    """Reads the data set in one folder. ``fingerprint`` is that of the rules by which it was closed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._manifest = checked_manifest(self._read_manifest(), folder)
         counts = [self._manifest["terms"][KIND_NAMES[kind]] for kind in BULK_KINDS]
         self._counts = np.array([*counts, 0], np.uint32)
+        self.fingerprint: str | None = self._manifest.get("fingerprint")
 
     def data_set(self, *, inferred: bool) -> EncodedDataSet:
         """Read the data set; without ``inferred``, skip the inferred facts."""
         for name, about in self._manifest["files"].items():
-            if inferred or not name.startswith(INFERRED):
+            if inferred or not name.startswith((INFERRED, GENERALISED)):
                 self._check_file(name, about)
         dictionary = TermDictionary.of_tables(self._term_tables())
         explicit = self._indexes("explicit", EXPLICIT)
         derived = self._indexes("inferred", INFERRED) if inferred else {}
+        has_more = inferred and "generalised" in self._manifest["facts"]
+        generalised = self._indexes("generalised", GENERALISED) if has_more else {}
         graphs = self._indexes("graphs", GRAPHS) if "graphs" in self._manifest["facts"] else None
         return EncodedDataSet(
             dictionary,
@@ -87,6 +91,8 @@ class Reader:
             self._manifest["rules"],
             graphs,
             self._manifest.get("prefixes", {}),
+            generalised.get(_NO_GRAPH, TripleIndex()),
+            self._manifest.get("fingerprint"),
         )
 
     def _bad(self, what: str) -> InputError:

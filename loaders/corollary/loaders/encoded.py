@@ -29,6 +29,7 @@ from corollary.loaders.encoded_format import (
     EXPLICIT,
     FORMAT,
     FORMAT_VERSION,
+    GENERALISED,
     GRAPHS,
     INFERRED,
     KIND_NAMES,
@@ -63,11 +64,16 @@ def save_encoded(path: str | os.PathLike[str], data: EncodedDataSet) -> None:
                 **_write_facts(partial, INFERRED, data.inferred),
             }
             facts = {"explicit": data.explicit.fact_count(), "inferred": data.inferred.fact_count()}
+            if data.fingerprint is not None:
+                files |= _write_facts(partial, GENERALISED, data.generalised)
+                facts["generalised"] = data.generalised.fact_count()
             if data.graphs is not None:
                 files |= _write_graphs(partial, data.graphs)
                 facts["graphs"] = sum(graph.fact_count() for graph in data.graphs.values())
             terms = {KIND_NAMES[kind]: data.dictionary.count(kind) for kind in BULK_KINDS}
-            (partial / MANIFEST).write_text(manifest(terms, facts, files, data.rules, data.prefixes))
+            (partial / MANIFEST).write_text(
+                manifest(terms, facts, files, data.rules, data.prefixes, data.fingerprint)
+            )
             _replace(partial, target)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
@@ -82,18 +88,21 @@ def manifest(
     files: Mapping[str, Mapping[str, Any]],
     rules: str | None,
     prefixes: Mapping[str, str] | None = None,
+    fingerprint: str | None = None,
 ) -> str:
     """The text of a manifest.
 
     ``terms`` has the number of terms by kind (iri, blank_node, literal). ``facts`` has the number of facts by
-    part: explicit, inferred and, if there are several graphs, graphs. ``files`` maps every path in the folder
-    to its ``rows``, ``bytes`` and ``sha256`` (or None).
+    part: explicit, inferred and, if there are several graphs, graphs; generalised, if there is a
+    ``fingerprint``. ``files`` maps every path in the folder to its ``rows``, ``bytes`` and ``sha256`` (or
+    None).
     """
     content = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
         "corollary": version("corollary"),
         "rules": rules,
+        "fingerprint": fingerprint,
         "terms": dict(terms),
         "facts": dict(facts),
         "prefixes": dict(prefixes or {}),

@@ -16,6 +16,7 @@ MANIFEST = "manifest.json"
 TERMS = "terms"
 EXPLICIT = "facts/explicit"
 INFERRED = "facts/inferred"
+GENERALISED = "facts/generalised"
 GRAPHS = "facts/graphs"
 
 
@@ -29,6 +30,8 @@ class EncodedDataSet:
 
     ``rules`` is the name of the rules that ``inferred`` follows by; None if nothing was inferred. ``graphs``
     maps the id of each graph's name to the explicit facts of that graph; None if there is only one graph.
+    ``fingerprint`` is that of the rules (``program.fingerprint``), if I can be adopted: then I is the union
+    of ``explicit``, ``inferred`` and ``generalised``, which are the inferred facts that RDF does not allow.
     """
 
     dictionary: TermDictionary
@@ -37,6 +40,8 @@ class EncodedDataSet:
     rules: str | None = None
     graphs: Mapping[int, TripleIndex] | None = None
     prefixes: Mapping[str, str] = field(default_factory=dict)
+    generalised: TripleIndex = field(default_factory=TripleIndex)
+    fingerprint: str | None = None
 
 
 def is_encoded(path: str | os.PathLike[str]) -> bool:

@@ -1,7 +1,8 @@
 """Writing the facts of a reasoner to an encoded data set, and loading the facts of a data set.
 
-A reasoner without facts adopts the dictionary of the data set. Any other reasoner translates the ids of the
-facts to its own. In both cases blank nodes get new labels: two data sets never share a blank node.
+A reasoner without facts takes over the dictionary of the data set. Any other reasoner translates the ids of
+the facts to its own. In both cases blank nodes get new labels: two data sets never share a blank node. Only
+where I is adopted, blank nodes keep their labels: I may depend on them.
 
 Invariant: a data set that cannot be read changes nothing.
 """
@@ -9,14 +10,23 @@ Invariant: a data set that cannot be read changes nothing.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import reduce
+from pathlib import Path
 
-from corollary.columns import TripleIndex
-from corollary.columns.pairs import NO_PAIRS, Pairs
+from corollary.columns import Relation, TripleIndex
+from corollary.columns.pairs import NO_PAIRS, Pairs, union
+from corollary.evaluate import CannotAdopt, Materialisation
 from corollary.language import CorollaryError
+from corollary.language.errors import InputError
+from corollary.loaders.decoding import Reader, bad_data_set
 from corollary.loaders.encoded import load_encoded, save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
+from corollary.loaders.formats import input_error
 from corollary.loaders.into_reasoner import Receiver
 from corollary.loaders.translating import Translation, new_labels
+from corollary.program.fingerprint import fingerprint
+from corollary.reasoner.options import Options
 from corollary.reasoner.quads import Quads
 from corollary.reasoner.version import Version
 from corollary.reasoner.versions import Versions
@@ -24,6 +34,9 @@ from corollary.terms.dictionary import Kind, TermDictionary
 
 _UNNAMED = -1
 """Stands for the graph of a data set without named graphs; no graph has this id."""
+
+TakeUp = Callable[[Version, TripleIndex], None]
+"""Makes an index I of a version: ``Deriver.adopt``. Raises ``CannotAdopt``."""
 
 
 def save(version: Version, path: str | os.PathLike[str], home: int) -> None:
@@ -45,20 +58,42 @@ def save(version: Version, path: str | os.PathLike[str], home: int) -> None:
         None if result is None else version.options.title(),
         None if graphs.keys() <= {default} else graphs,
         {prefix: str(name) for prefix, name in version.namespaces},
+        TripleIndex() if result is None else result.generalised(),
+        None if result is None else _fingerprint(result),
     )
     save_encoded(path, data)
 
 
-def load(versions: Versions, path: str | os.PathLike[str], receiver: Receiver) -> int:
-    """Add the explicit facts of a data set. Returns the number of new facts."""
-    data = load_encoded(path, inferred=False)
+def _fingerprint(result: Materialisation) -> str | None:
+    """The fingerprint of the rules; None if some are suspended, because I depends on when they were."""
+    return None if result.strata.suspended else fingerprint(result.program)
+
+
+def load(
+    versions: Versions, path: str | os.PathLike[str], receiver: Receiver, take_up: TakeUp | None = None
+) -> int:
+    """Add the explicit facts of a data set. Returns the number of new facts.
+
+    With ``take_up``, the inferred facts are adopted. Raises InputError then if the reasoner has facts or
+    other rules, or if the data set does not tell by which rules it is closed.
+    """
+    options = None if take_up is None else versions.current().options
+    if options is not None:
+        _refuse_facts(versions.current(), path)
+        _refuse_other_rules(options, path)
+    data = load_encoded(path, inferred=take_up is not None)
     for name in data.graphs or ():
         receiver.refuse(data.dictionary.decode(name))
     for _ in versions.steps():
         version = versions.current().to_be_written()
-        if _is_new(version):
+        if take_up is not None:  # another thread may have changed it
+            _refuse_facts(version, path)
+            if version.options is not options:
+                _refuse_other_rules(version.options, path)
+        if take_up is not None or _is_new(version):
             tables = data.dictionary.tables()
-            tables[Kind.BLANK_NODE] = new_labels(len(tables[Kind.BLANK_NODE]))
+            if take_up is None:
+                tables[Kind.BLANK_NODE] = new_labels(len(tables[Kind.BLANK_NODE]))
             versions.change(_with_terms, TermDictionary.of_tables(tables))
             version, translated = versions.current(), None
         else:
@@ -76,17 +111,84 @@ def load(versions: Versions, path: str | os.PathLike[str], receiver: Receiver) -
                 facts[to, predicate] = known.plus(pairs)
         count = receiver.add(facts)
         receiver.bind([data.prefixes])
+        if take_up is not None:
+            _take_up(versions.current(), data, path, take_up)
     return count
+
+
+def _refuse_facts(version: Version, path: str | os.PathLike[str]) -> None:
+    """Raise InputError unless a version is without facts and folder, as adopting requires."""
+    if version.length or not _has_no_graphs(version):
+        raise input_error(
+            f"{path}: what it infers can only be adopted by a store without triples and folder",
+            "load it into a new store, or without inferred=adopt",
+        )
+
+
+def _refuse_other_rules(options: Options, path: str | os.PathLike[str]) -> None:
+    """Raise InputError unless a data set is closed under the rules of the options."""
+    found, program = Reader(Path(path)).fingerprint, options.program
+    if found is None:
+        raise input_error(
+            f"{path}: it does not tell by which rules it is closed",
+            "load it without adopting what it infers: the store reasons then",
+        )
+    if program is None or fingerprint(program) != found:
+        raise input_error(
+            f"{path}: it is closed under other rules than {options.title()}, or by another version",
+            "use the rules that closed it, or load it without adopting what it infers",
+        )
+
+
+def _take_up(version: Version, data: EncodedDataSet, path: str | os.PathLike[str], take_up: TakeUp) -> None:
+    """Make the facts of a data set I of a version. Raises InputError if they are found not to be I."""
+    parts = (data.explicit, data.inferred, data.generalised)
+    closed = _union(parts)
+    if closed.fact_count() != sum(part.fact_count() for part in parts):
+        raise bad_data_set(Path(path), "a fact is in several parts")
+    union_of_graphs = version.applied().quads.union
+    if union_of_graphs.fact_count() != data.explicit.fact_count() or union_of_graphs.difference(
+        data.explicit
+    ).fact_count():
+        raise bad_data_set(Path(path), "the explicit facts are not those of the graphs")
+    try:
+        take_up(version, closed)
+    except CannotAdopt as error:
+        raise _not_closed(path, error) from None
+
+
+def _not_closed(path: str | os.PathLike[str], why: CannotAdopt) -> InputError:
+    return input_error(
+        f"{path}: what it infers cannot be adopted: {why}",
+        "load it without adopting what it infers: the store reasons then",
+    )
+
+
+def _union(parts: tuple[TripleIndex, ...]) -> TripleIndex:
+    """The facts of several indexes. Relations that only one of them has are shared."""
+    relations: dict[int, list[Relation]] = {}
+    for part in parts:
+        for predicate, relation in part.relations():
+            relations.setdefault(predicate, []).append(relation)
+    return TripleIndex({predicate: reduce(_merged, found) for predicate, found in relations.items()})
+
+
+def _merged(one: Relation, other: Relation) -> Relation:
+    return Relation(Pairs(union(one.pairs().keys, other.pairs().keys)))
 
 
 def _is_new(version: Version) -> bool:
     """Whether the dictionary can be replaced: in memory, nothing derived, no graphs but ``named`` ones."""
-    quads = version.quads
-    return version.persistence is None and not (version.derived.state or quads.graphs or quads.formulas)
+    return version.derived.state is None and _has_no_graphs(version)
+
+
+def _has_no_graphs(version: Version) -> bool:
+    """Whether the version is in memory and has no graphs but ``named`` ones."""
+    return version.persistence is None and not (version.quads.graphs or version.quads.formulas)
 
 
 def _with_terms(version: Version, dictionary: TermDictionary) -> Version:
-    """The version over the dictionary of a data set. Precondition: ``_is_new(version)``."""
+    """The version over the dictionary of a data set. Precondition: ``_has_no_graphs(version)``."""
     terms = type(version.terms)(dictionary)
     named = frozenset(terms.id_of(version.terms[graph]) for graph in version.named)
     return version.changed(terms=terms, named=named, quads=Quads())

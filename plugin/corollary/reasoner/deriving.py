@@ -19,7 +19,8 @@ from threading import Lock, RLock
 from time import perf_counter, sleep
 from typing import TypeVar, TypeVarTuple
 
-from corollary.evaluate import Materialisation, materialise
+from corollary.columns import TripleIndex
+from corollary.evaluate import Materialisation, adopt, materialise
 from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, check, current, limited
 from corollary.language import Rule
 from corollary.maintain import maintain
@@ -78,6 +79,25 @@ class Deriver:
         if is_read and version.derived is not self.warned_of:
             self._warn(version)
         return version
+
+    def adopt(self, version: Version, closed: TripleIndex) -> None:
+        """Set the state of a version from its I, which is known: nothing is derived.
+
+        ``closed`` is as for ``evaluate.adopt``. Preconditions: the version has rules; this thread has a
+        transaction open, and ``version`` is its version. Raises ``CannotAdopt``.
+        """
+        self.limited(None, self._adopt, version, closed)
+
+    def _adopt(self, version: Version, closed: TripleIndex) -> None:
+        program, facts = version.options.program, version.quads
+        assert program is not None
+        self._examine(version)
+        started = perf_counter()
+        with self._reasoning:
+            result = adopt(facts.union, closed, program, version.terms.dictionary)
+            is_apart = version.options.inferred == "apart"
+            self.latest = State(facts, result, is_apart, perf_counter() - started)
+            version.derived.state = self.latest
 
     def forget(self) -> None:
         """Drop the references to states, before the dictionary is replaced."""

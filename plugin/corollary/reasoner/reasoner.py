@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from corollary.loaders.into_reasoner import Source
     from corollary.loaders.ntriples import BadLine
     from corollary.loaders.reading import Progress
+    from corollary.loaders.reasoner_datasets import TakeUp
     from corollary.maintain import Report
     from corollary.program.components import Components
     from corollary.reasoner.explaining import Goal, Inconsistency
@@ -58,6 +59,9 @@ if TYPE_CHECKING:
 
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
+
+Inferred = Literal["derive", "adopt"]
+"""What becomes of the inferred facts of a data set: they are derived again, or adopted."""
 
 Triple = tuple[str, str, str]
 """Subject, predicate and object as N-Triples texts."""
@@ -170,15 +174,31 @@ class Reasoner:
         """The lines that the last ``load`` skipped: file name, line, column, reason, text."""
         return self.versions.current().bad_lines
 
-    def load_encoded(self, path: str | os.PathLike[str], *, graph: str | None = None) -> int:
+    def load_encoded(
+        self, path: str | os.PathLike[str], *, graph: str | None = None, inferred: Inferred = "derive"
+    ) -> int:
         """Add the explicit facts of an encoded data set. Returns the number of new facts.
+
+        ``inferred="adopt"`` takes the inferred facts of the data set for I instead of reasoning.
+        Preconditions: the reasoner has no facts and no folder, and the data set was closed under the same
+        rules by the same version. Else InputError tells what to do. That the inferred facts are right is not
+        checked: ``verify`` does.
 
         Raises InputError if the data set is missing or incomplete; then nothing has changed.
         """
         from corollary.loaders.into_reasoner import PlainReceiver
         from corollary.loaders.reasoner_datasets import load
 
-        return load(self.versions, path, PlainReceiver(self.versions, graph))
+        return load(self.versions, path, PlainReceiver(self.versions, graph), self.taking_up(inferred))
+
+    def taking_up(self, inferred: Inferred) -> TakeUp | None:
+        """For adapters: the function that makes an index I of a version; None if I is to be derived.
+
+        Raises CorollaryError if ``inferred`` is neither "derive" nor "adopt".
+        """
+        if inferred not in ("derive", "adopt"):
+            raise CorollaryError(f"inferred is 'derive' or 'adopt', not {inferred!r}")
+        return self._deriver.adopt if inferred == "adopt" else None
 
     def save_encoded(self, path: str | os.PathLike[str]) -> None:
         """Write E and I as an encoded data set: a folder for Parquet readers.

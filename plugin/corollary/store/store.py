@@ -27,7 +27,7 @@ from corollary.columns import TripleIndex
 from corollary.kernels.limits import Limits
 from corollary.reasoner import Reasoner
 from corollary.reasoner.options import Rules
-from corollary.reasoner.reasoner import skips_bad_lines
+from corollary.reasoner.reasoner import Inferred, skips_bad_lines
 from corollary.reasoner.version import Version
 from corollary.reasoner.versions import Closed
 from corollary.sparql.rdf_terms import EXPLICIT, INFERRED, Terms
@@ -315,17 +315,25 @@ class CorollaryStore(GraphStore):
         )
         return reasoner.limited(reasoner.limits_of_loading(), read, reasoner.versions, sources, format)
 
-    def load_encoded(self, path: str | os.PathLike[str], *, graph: Graph | Node | str | None = None) -> int:
+    def load_encoded(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        graph: Graph | Node | str | None = None,
+        inferred: Inferred = "derive",
+    ) -> int:
         """Add the explicit triples of an encoded data set. Returns the number of new triples.
 
-        The next read derives by the store's rules; the inferred triples of the data set are not used. Graphs
-        and prefixes are treated as in ``load``. Raises InputError if the data set is missing or incomplete;
-        then nothing has changed.
+        The next read derives by the store's rules; the inferred triples of the data set are not used. With
+        ``inferred="adopt"`` they are used, and nothing is derived: see ``Reasoner.load_encoded``. Graphs and
+        prefixes are treated as in ``load``. Raises InputError if the data set is missing or incomplete, or
+        cannot be adopted; then nothing has changed.
         """
         from corollary.loaders.reasoner_datasets import load
         from corollary.store.loading import StoreReceiver
 
-        return load(self.reasoner.versions, path, StoreReceiver(self, graph))
+        reasoner = self.reasoner
+        return load(reasoner.versions, path, StoreReceiver(self, graph), reasoner.taking_up(inferred))
 
     def save_encoded(self, path: str | os.PathLike[str]) -> None:
         """Write the explicit and inferred triples as an encoded data set: a folder for Parquet readers.
