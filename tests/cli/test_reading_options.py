@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from rdflib import Graph
 
 from corollary.cli import main
 from corollary.columns import TripleIndex
 from corollary.generators import GENERATORS, Generator
 from corollary.loaders import EncodedDataSet, save_encoded
+from corollary.store import CorollaryStore
 from corollary.terms.dictionary import TermDictionary
 
 LINES = '<x:a> <x:b> <x:c> .\nbad, "line"\n<x:a> <x:b> .\n'
@@ -64,6 +66,30 @@ def test_every_command_reads_encoded_data_sets(tmp_path: Path, command: str) -> 
     save_encoded(path, EncodedDataSet(dictionary, index))
     done = corollary(*commands(path)[command], *([] if command in ("explain", "update") else [more]))
     assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize("command", ["query", "explain", "check"])
+def test_closed_data_sets_are_taken_as_they_are(tmp_path: Path, command: str) -> None:
+    graph = Graph(CorollaryStore())
+    graph.parse(
+        data="@prefix : <x:> . :a a :C . :C <http://www.w3.org/2000/01/rdf-schema#subClassOf> :D . :a :b :c .",
+        format="turtle",
+    )
+    store = graph.store
+    assert isinstance(store, CorollaryStore)
+    store.save_encoded(tmp_path / "set")
+    done = corollary(*commands(tmp_path / "set")[command], "--as-is")
+    assert done.exit_code == 0, done.output
+    if command == "query":
+        done = corollary("query", tmp_path / "set", "--as-is", "-q", "ASK { <x:a> a <x:D> }")
+        assert done.exit_code == 0, done.output
+    other = corollary(*commands(tmp_path / "set")[command], "--as-is", "--rules", "rdfs")
+    assert other.exit_code == 2
+    assert "closed under owl2rl" in other.output
+    (tmp_path / "more.nt").write_text("<x:d> <x:b> <x:c> .\n")
+    file = corollary(*commands(tmp_path / "more.nt")[command], "--as-is")
+    assert file.exit_code == 2
+    assert "--as-is takes one data set" in file.output
 
 
 def test_data_sets_come_together_with_files(tmp_path: Path) -> None:

@@ -64,7 +64,10 @@ def checked_manifest(text: str | bytes, folder: str | Path) -> dict[str, Any]:
 
 
 class Reader:
-    """Reads the data set in one folder. ``fingerprint`` is that of the rules by which it was closed."""
+    """Reads the data set in one folder.
+
+    ``fingerprint``, ``rules`` and ``version`` tell by which rules, and which Corollary, it was closed.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -72,12 +75,18 @@ class Reader:
         counts = [self._manifest["terms"][KIND_NAMES[kind]] for kind in BULK_KINDS]
         self._counts = np.array([*counts, 0], np.uint32)
         self.fingerprint: str | None = self._manifest.get("fingerprint")
+        self.rules: str | None = self._manifest.get("rules")
+        self.version: str | None = self._manifest.get("corollary")
 
-    def data_set(self, *, inferred: bool) -> EncodedDataSet:
-        """Read the data set; without ``inferred``, skip the inferred facts."""
+    def check_files(self, *, inferred: bool = True) -> None:
+        """Compare the files with the manifest; without ``inferred``, not those of the inferred facts."""
         for name, about in self._manifest["files"].items():
             if inferred or not name.startswith((INFERRED, GENERALISED)):
                 self._check_file(name, about)
+
+    def data_set(self, *, inferred: bool) -> EncodedDataSet:
+        """Read the data set; without ``inferred``, skip the inferred facts."""
+        self.check_files(inferred=inferred)
         dictionary = TermDictionary.of_tables(self._term_tables())
         explicit = self._indexes("explicit", EXPLICIT)
         derived = self._indexes("inferred", INFERRED) if inferred else {}

@@ -80,7 +80,7 @@ def load(
     options = None if take_up is None else versions.current().options
     if options is not None:
         _refuse_facts(versions.current(), path)
-        _refuse_other_rules(options, path)
+        refuse_other_rules(options, path)
     data = load_encoded(path, inferred=take_up is not None)
     for name in data.graphs or ():
         receiver.refuse(data.dictionary.decode(name))
@@ -89,7 +89,7 @@ def load(
         if take_up is not None:  # another thread may have changed it
             _refuse_facts(version, path)
             if version.options is not options:
-                _refuse_other_rules(version.options, path)
+                refuse_other_rules(version.options, path)
         if take_up is not None or _is_new(version):
             tables = data.dictionary.tables()
             if take_up is None:
@@ -125,39 +125,46 @@ def _refuse_facts(version: Version, path: str | os.PathLike[str]) -> None:
         )
 
 
-def _refuse_other_rules(options: Options, path: str | os.PathLike[str]) -> None:
+def refuse_other_rules(options: Options, path: str | os.PathLike[str]) -> None:
     """Raise InputError unless a data set is closed under the rules of the options."""
-    found, program = Reader(Path(path)).fingerprint, options.program
-    if found is None:
+    closed, program = Reader(Path(path)), options.program
+    if closed.fingerprint is None:
         raise input_error(
             f"{path}: it does not tell by which rules it is closed",
             "load it without adopting what it infers: the store reasons then",
         )
-    if program is None or fingerprint(program) != found:
+    if program is None or fingerprint(program) != closed.fingerprint:
         raise input_error(
-            f"{path}: it is closed under other rules than {options.title()}, or by another version",
+            f"{path}: it was closed under {closed.rules}, by Corollary {closed.version}, and these rules are "
+            f"others ({options.title()}), or this is another version",
             "use the rules that closed it, or load it without adopting what it infers",
         )
 
 
-def _take_up(version: Version, data: EncodedDataSet, path: str | os.PathLike[str], take_up: TakeUp) -> None:
-    """Make the facts of a data set I of a version. Raises InputError if they are found not to be I."""
+def closed_facts(data: EncodedDataSet, explicit: TripleIndex, path: str | os.PathLike[str]) -> TripleIndex:
+    """I of a data set, without virtual relations. ``explicit`` are the facts of its graphs.
+
+    Raises InputError if the parts of the data set overlap, or do not fit ``explicit``.
+    """
     parts = (data.explicit, data.inferred, data.generalised)
     closed = _union(parts)
     if closed.fact_count() != sum(part.fact_count() for part in parts):
         raise bad_data_set(Path(path), "a fact is in several parts")
-    union_of_graphs = version.applied().quads.union
-    if union_of_graphs.fact_count() != data.explicit.fact_count() or union_of_graphs.difference(
-        data.explicit
-    ).fact_count():
+    if explicit.fact_count() != data.explicit.fact_count() or explicit.difference(data.explicit).fact_count():
         raise bad_data_set(Path(path), "the explicit facts are not those of the graphs")
+    return closed
+
+
+def _take_up(version: Version, data: EncodedDataSet, path: str | os.PathLike[str], take_up: TakeUp) -> None:
+    """Make the facts of a data set I of a version. Raises InputError if they are found not to be I."""
     try:
-        take_up(version, closed)
+        take_up(version, closed_facts(data, version.applied().quads.union, path))
     except CannotAdopt as error:
-        raise _not_closed(path, error) from None
+        raise not_closed(path, error) from None
 
 
-def _not_closed(path: str | os.PathLike[str], why: CannotAdopt) -> InputError:
+def not_closed(path: str | os.PathLike[str], why: CannotAdopt) -> InputError:
+    """The error for a data set whose inferred facts cannot be I."""
     return input_error(
         f"{path}: what it infers cannot be adopted: {why}",
         "load it without adopting what it infers: the store reasons then",

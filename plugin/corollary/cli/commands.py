@@ -9,7 +9,7 @@ from typing import Any, TextIO, TypeVar
 import click
 
 from corollary.cli.group import EXIT_INCONSISTENT, EXIT_NO, Commands, print_version
-from corollary.cli.input_options import Reading, reading_options
+from corollary.cli.input_options import Reading, as_is_option, reading_options
 from corollary.cli.limiting import limiting_options
 from corollary.cli.output import check_target, print_json, print_tables, write_facts
 from corollary.cli.pipeline import DEFAULT_RULES, run
@@ -192,6 +192,7 @@ def update(
 
 @main.command(short_help="List inconsistencies.")
 @_takes_files
+@as_is_option
 @_json
 @click.pass_context
 def check(
@@ -210,6 +211,7 @@ def check(
     Examples:
       corollary check ontology.ttl data.nt
       corollary check data.ttl --json | jq '.inconsistencies[].rule'
+      corollary check closed.encoded --as-is
     """
     result = run(files, rules, reading).materialisation
     found, count = result.inconsistencies, result.inconsistency_count
@@ -227,6 +229,7 @@ def check(
 
 @main.command(short_help="Ask files and what follows from them a SPARQL query.")
 @_takes_files
+@as_is_option
 @click.option("--query", "-q", "text", metavar="QUERY", help="The SPARQL query.")
 @click.option("--query-file", "-f", type=click.File(encoding="utf-8"), help="A file with the query.")
 @click.option(
@@ -269,6 +272,7 @@ def query(
       corollary query ontology.ttl data.nt.gz -q 'SELECT ?x { ?x a :Person }'
       corollary query data.trig -q 'SELECT ?g ?x { GRAPH ?g { ?x a :Person } }' --results csv > people.csv
       corollary query data.ttl -f report.rq | less -S
+      corollary query closed.encoded --as-is -f report.rq
       corollary query data.ttl -q 'SELECT * { GRAPH <urn:x-corollary:inferred> { ?s ?p ?o } }'
       corollary query data.ttl -q 'CONSTRUCT WHERE { ?x :knows ?y }' --results nt > known.nt
       if corollary query data.ttl -q 'ASK { :ann :ancestor :cid }'; then echo related; fi

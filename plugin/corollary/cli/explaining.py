@@ -15,7 +15,7 @@ import click
 from corollary.cli.commands import _rules as rules_option
 from corollary.cli.commands import main
 from corollary.cli.group import EXIT_NO
-from corollary.cli.input_options import Reading, reading_options
+from corollary.cli.input_options import Reading, as_is_option, reading_options
 from corollary.cli.limiting import limiting_options
 from corollary.cli.pipeline import DEFAULT_RULES, load_program, reason
 from corollary.cli.progress import stage
@@ -36,6 +36,7 @@ TRIPLES = {"subject": "{} a 0 .", "predicate": "<urn:s> {} 0 .", "object": "<urn
 @click.argument("words", nargs=-1, metavar="FILE... [SUBJECT PREDICATE OBJECT]")
 @rules_option
 @reading_options
+@as_is_option
 @limiting_options
 @click.option("--inconsistencies", is_flag=True, help="Prove inconsistencies; then there are only files.")
 @click.option("--format", type=click.Choice(FORMATS), default="text", help="How to print. Default: text.")
@@ -68,6 +69,7 @@ def explain(
       corollary explain data.ttl :bob a :Person --rules family.dlog --limit 3
       corollary explain data.ttl :bob a :Person --format dot | dot -Tsvg > why.svg
       corollary explain data.ttl --inconsistencies --limit 10
+      corollary explain closed.encoded :ann :ancestor :cid --as-is
     """
     files, terms = (words, ()) if inconsistencies else (words[:-3], words[-3:])
     if not files:

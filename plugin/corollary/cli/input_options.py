@@ -33,6 +33,11 @@ _SKIP_BAD = click.option(
     metavar="REPORT",
     help="Leave out bad lines of N-Triples and N-Quads, and list them in this CSV file.",
 )
+_AS_IS = click.option(
+    "--as-is",
+    is_flag=True,
+    help="Take what the data set FILE infers as it is, instead of reasoning. It must be closed under RULES.",
+)
 _HEADING = ("file", "line", "column", "reason", "text")
 
 
@@ -40,11 +45,13 @@ _HEADING = ("file", "line", "column", "reason", "text")
 class Reading:
     """How files are read: the format of files without a known suffix, and where to report bad lines.
 
-    Without a ``report`` the first bad line is an error.
+    Without a ``report`` the first bad line is an error. ``as_is``: the only file is a data set whose inferred
+    facts are adopted.
     """
 
     format: str | None = None
     report: str | None = None
+    as_is: bool = False
     _bad_lines: list[BadLine] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -63,6 +70,11 @@ class Reading:
     def load(self, files: Sequence[str], store: CorollaryStore, progress: Progress | None = None) -> int:
         """Load the files into a store. Returns the number of new triples."""
         from corollary.loaders.encoded_format import is_encoded
+
+        if self.as_is:
+            if len(files) != 1 or not is_encoded(files[0]):
+                raise click.UsageError("--as-is takes one data set, and nothing beside it")
+            return store.load_encoded(files[0], inferred="adopt")
         from corollary.loaders.fetching import document_at
         from corollary.loaders.files import files_in
         from corollary.loaders.formats import STANDARD_STREAM
@@ -91,6 +103,17 @@ class Reading:
         if count := len(self._bad_lines):
             lines = "1 bad line was" if count == 1 else f"{count:,} bad lines were"
             click.echo(f"corollary: {lines} left out: see {self.report}", err=True)
+
+
+def as_is_option(command: Command) -> Command:
+    """Decorator for a command with ``reading_options``: add --as-is."""
+
+    @wraps(command)
+    def with_as_is(*args: Any, reading: Reading, as_is: bool, **options: Any) -> Any:
+        reading.as_is = as_is
+        return command(*args, reading=reading, **options)
+
+    return cast(Command, _AS_IS(with_as_is))
 
 
 def reading_options(command: Command) -> Command:

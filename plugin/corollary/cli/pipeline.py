@@ -50,6 +50,8 @@ def run(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading) -> Run
 
         program = load_program(rules)
         warn_of_unending(program)
+    if reading.as_is:
+        return Run(files, rules, _adopted(files, program, reading, seconds), seconds)
     with stage("read", seconds) as current:
         dictionary = TermDictionary()
         explicit = reading.index(files, dictionary, current.update)
@@ -58,6 +60,20 @@ def run(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading) -> Run
         materialisation = materialise(explicit, program, dictionary, progress=current.update)
     warn_of_suspended(materialisation)
     return Run(files, rules, materialisation, seconds)
+
+
+def _adopted(
+    files: tuple[str, ...], program: Program, reading: Reading, seconds: dict[str, float]
+) -> Materialisation:
+    """The materialisation that a data set holds."""
+    from corollary.store import CorollaryStore
+
+    store = CorollaryStore(rules=program)
+    with stage("read", seconds):
+        reading.load(files, store)
+    result = store.materialise()
+    assert result is not None
+    return result
 
 
 def reason(store: CorollaryStore, facts: int, seconds: dict[str, float]) -> None:

@@ -218,6 +218,11 @@ class Folder:
         if not self.read_only:
             run("COMMIT")
 
+    @property
+    def refusal(self) -> str:
+        """Why a place that is read only is not written, and what to do."""
+        return f"{self.place} was opened to be read only: open it without read_only to change it"
+
     def _pragma(self, name: str) -> Any:
         return self._database.execute(f"PRAGMA {name}").fetchone()[0]
 

@@ -14,7 +14,7 @@ from weakref import ref
 
 from corollary.language import CorollaryError
 from corollary.reasoner.contents import with_others
-from corollary.reasoner.folder import Folder
+from corollary.reasoner.folder import DATABASE, Folder, destroy
 from corollary.reasoner.options import Options
 from corollary.reasoner.quads import Quads
 from corollary.reasoner.term_format import TermView
@@ -39,11 +39,7 @@ def open_folder(
     adopt: Adopt,
 ) -> bool:
     """See ``Reasoner.open_folder``."""
-    before = versions.current()
-    if isinstance(before, Closed):
-        before.finish()
-    else:
-        _refuse_to_replace(before)
+    refuse_to_open(versions)
     try:
         folder = Folder(place, create=create, read_only=options.read_only, is_used=_use(versions))
     except FileNotFoundError:
@@ -55,6 +51,44 @@ def open_folder(
             folder.close()
         raise
     return True
+
+
+def refuse_to_open(versions: Versions) -> None:
+    """Raise CorollaryError if nothing must replace the present version."""
+    before = versions.current()
+    if isinstance(before, Closed):
+        before.finish()
+    else:
+        _refuse_to_replace(before)
+
+
+def publish(versions: Versions, version: Version, adopt: Adopt) -> None:
+    """Replace the version by one that was read. Raises CorollaryError if nothing must replace it."""
+    versions.change(_replaced, version, adopt)
+
+
+def save_in_folder(versions: Versions, place: Path) -> None:
+    """See ``Reasoner.save``."""
+    kept = versions.persistence()
+    if kept is not None and not kept.read_only:
+        raise CorollaryError(f"the store is kept in {kept.place} already: close it, and copy that folder")
+    if (place / DATABASE).exists():
+        raise CorollaryError(f"{place} has a store already: name another folder, or destroy it first")
+    folder = Folder(place, create=True, is_used=_use(versions))
+    try:
+        for _ in versions.steps(lambda: None):
+            versions.change(_with_persistence, folder)
+    except BaseException:
+        if versions.persistence() is not folder:
+            folder.close()
+            destroy(place)
+        raise
+    if kept is not None:
+        kept.close()
+
+
+def _with_persistence(version: Version, folder: Folder) -> Version:
+    return version.changed(persistence=folder)
 
 
 def _version_in(

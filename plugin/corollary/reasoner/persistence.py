@@ -1,7 +1,8 @@
 """The protocol between transactions and storage.
 
-``Folder`` (SQLite) is the present implementation. Stored are E, the explicit facts, with terms, graph names
-and prefixes. I, the materialisation, is not stored: it is derived after opening.
+``Folder`` (SQLite) stores E, the explicit facts, with terms, graph names and prefixes. I, the
+materialisation, is not stored: it is derived after opening. ``loaders.opened_data_sets`` has a source that is
+never written, with I.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ class Persistence(Protocol[Version]):
 
     place: Path
     read_only: bool
+
+    @property
+    def refusal(self) -> str:
+        """Why a place that is read only is not written, and what to do."""
 
     def read(self, version_of: Reading[Version]) -> Version:
         """Read the stored version. Raises CorollaryError if the stored data are damaged."""

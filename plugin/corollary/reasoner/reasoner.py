@@ -469,6 +469,9 @@ class Reasoner:
     def open(self, place: str | os.PathLike[str], *, create: bool = False, read_only: bool = False) -> None:
         """Open a folder: load its facts, and write later commits to it.
 
+        An encoded data set that was closed under the same rules is opened with its inferred facts: nothing is
+        derived, and nothing can be changed until ``save`` has put the facts into a folder.
+
         ``create`` makes a folder where there is none; without ``create``, raises FileNotFoundError. Raises
         CorollaryError if the folder is in use or damaged, if the reasoner has facts, or in a transaction.
         """
@@ -491,9 +494,39 @@ class Reasoner:
         For adapters: ``revive`` restores, in the version read, what stored texts do not contain. ``adopt``
         maps the version before and the version read to the version that is published.
         """
+        from corollary.loaders.encoded_format import is_encoded
         from corollary.reasoner.opening import open_folder
 
+        if is_encoded(place):
+            self._open_data_set(place, options, revive, adopt)
+            return True
         return open_folder(self.versions, place, options, self._terms_over, create, revive, adopt)
+
+    def _open_data_set(self, place: Path, options: Options, revive: Revive, adopt: Adopt) -> None:
+        from corollary.evaluate import CannotAdopt
+        from corollary.loaders.opened_data_sets import opened
+        from corollary.loaders.reasoner_datasets import not_closed
+        from corollary.reasoner.opening import publish, refuse_to_open
+
+        refuse_to_open(self.versions)
+        version, closed = opened(place, options, self._terms_over)
+        try:
+            self._deriver.adopt(version, closed)
+        except CannotAdopt as error:
+            raise not_closed(place, error) from None
+        publish(self.versions, revive(version), adopt)
+
+    def save(self, place: str | os.PathLike[str]) -> None:
+        """Put all facts into a new folder, and write later commits there.
+
+        For a reasoner in memory, or over a data set or a folder that is read only. Nothing is derived. Raises
+        CorollaryError if the reasoner has a folder that can be written, if there is a store in ``place``, or
+        in a transaction; then nothing has changed.
+        """
+        from corollary.reasoner.opening import save_in_folder
+
+        self.refuse_inside("save")
+        save_in_folder(self.versions, Path(place))
 
     def close(self, *, discard: bool = False) -> None:
         """Commit and release the folder. The reasoner cannot be used until it is opened again.

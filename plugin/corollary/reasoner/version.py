@@ -75,11 +75,9 @@ class Version:
         return self.changed(quads=quads, pending=Pending(), length=0)
 
     def to_be_written(self) -> Version:
-        """Return ``self``. Raises CorollaryError if the folder is read-only."""
+        """Return ``self``. Raises CorollaryError if the folder is read-only, or a data set."""
         if self.persistence is not None and self.persistence.read_only:
-            raise CorollaryError(
-                f"{self.persistence.place} was opened to be read only: open it without read_only to change it"
-            )
+            raise CorollaryError(self.persistence.refusal)
         return self
 
     # Small changes

@@ -138,6 +138,7 @@ class CorollaryStore(GraphStore):
     commit = of_reasoner(Reasoner.commit)
     rollback = of_reasoner(Reasoner.rollback)
     compact = of_reasoner(Reasoner.compact)
+    save = of_reasoner(Reasoner.save)
 
     # Options and folders
 
@@ -148,6 +149,8 @@ class CorollaryStore(GraphStore):
 
         From then on the store shows the triples of the folder, and no other store can open the folder. With
         ``read_only`` (or ``pets;read_only=yes``) any number of stores may read a folder that none writes.
+        An encoded data set that was closed under the store's rules is opened with its inferred triples:
+        nothing is derived, and nothing can be changed until ``save`` has put the triples into a folder.
         ``create`` makes a store where there is none. Without ``create``, a missing store gives a warning and
         the result NO_STORE; this store then stays in memory, unchanged. Else the result is VALID_STORE.
 
