@@ -71,10 +71,8 @@ def test_every_command_reads_encoded_data_sets(tmp_path: Path, command: str) -> 
 @pytest.mark.parametrize("command", ["query", "explain", "check"])
 def test_closed_data_sets_are_taken_as_they_are(tmp_path: Path, command: str) -> None:
     graph = Graph(CorollaryStore())
-    graph.parse(
-        data="@prefix : <x:> . :a a :C . :C <http://www.w3.org/2000/01/rdf-schema#subClassOf> :D . :a :b :c .",
-        format="turtle",
-    )
+    prefixes = "@prefix : <x:> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . "
+    graph.parse(data=f"{prefixes} :a a :C . :C rdfs:subClassOf :D . :a :b :c .", format="turtle")
     store = graph.store
     assert isinstance(store, CorollaryStore)
     store.save_encoded(tmp_path / "set")

@@ -16,7 +16,7 @@ MANIFEST = "manifest.json"
 TERMS = "terms"
 EXPLICIT = "facts/explicit"
 INFERRED = "facts/inferred"
-GENERALISED = "facts/generalised"
+GENERALISED = "generalised"
 GRAPHS = "facts/graphs"
 
 

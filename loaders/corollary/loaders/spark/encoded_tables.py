@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from corollary.loaders.decoding import bad_data_set, checked_manifest
 from corollary.loaders.encoded import manifest
-from corollary.loaders.encoded_format import EXPLICIT, GRAPHS, INFERRED, KIND_NAMES, MANIFEST, TERMS
+from corollary.loaders.encoded_format import (
+    EXPLICIT,
+    GENERALISED,
+    GRAPHS,
+    INFERRED,
+    KIND_NAMES,
+    MANIFEST,
+    TERMS,
+)
 from corollary.loaders.formats import input_error
 from corollary.loaders.spark.encoding import FACT_SCHEMA
 from corollary.loaders.spark.storage import Storage
@@ -113,15 +121,18 @@ def write_manifest(
     files: Files,
     rules: str | None = None,
     prefixes: dict[str, str] | None = None,
+    fingerprint: str | None = None,
 ) -> dict[str, int]:
     """Write the manifest, which completes a data set. Returns the number of facts by part."""
     facts = {
         part.removeprefix("facts/"): sum(
             about["rows"] for name, about in files.items() if name.startswith(f"{part}/")
         )
-        for part in (EXPLICIT, INFERRED, GRAPHS)
-        if part != GRAPHS or any(name.startswith(f"{GRAPHS}/") for name in files)
+        for part in (EXPLICIT, INFERRED, GENERALISED, GRAPHS)
+        if part in (EXPLICIT, INFERRED)
+        or (part == GENERALISED and fingerprint is not None)
+        or any(name.startswith(f"{part}/") for name in files)
     }
     terms = {KIND_NAMES[kind]: count for kind, count in counts.items()}
-    storage.write(f"{folder}/{MANIFEST}", manifest(terms, facts, files, rules, prefixes))
+    storage.write(f"{folder}/{MANIFEST}", manifest(terms, facts, files, rules, prefixes, fingerprint))
     return facts

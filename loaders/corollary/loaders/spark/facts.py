@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from corollary.columns import FIRST_VIRTUAL
 from corollary.loaders.encoded_format import COLUMNS
 from corollary.loaders.spark.encoded_tables import DistributedDataSet, read_facts
 from corollary.loaders.spark.tuning import MAX_ROWS_BROADCAST
@@ -21,6 +22,10 @@ from corollary.terms.dictionary import FIRST_BLANK_NODE, FIRST_LITERAL
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+_LEGAL = f"predicate < {FIRST_BLANK_NODE} AND subject < {FIRST_LITERAL}"
+"""The facts that RDF allows, as a condition of SQL."""
 
 
 @dataclass(slots=True)
@@ -88,8 +93,11 @@ class Facts:
 
     def inferred(self) -> DataFrame:
         """The inferred facts that are not explicit, as ``Materialisation.inferred``."""
-        legal = f"predicate < {FIRST_BLANK_NODE} AND subject < {FIRST_LITERAL}"
-        return read_facts(self._spark, self._rounds).where(legal)
+        return read_facts(self._spark, self._rounds).where(_LEGAL)
+
+    def generalised(self) -> DataFrame:
+        """The inferred facts that RDF does not allow, as ``Materialisation.generalised``."""
+        return read_facts(self._spark, self._rounds).where(f"predicate < {FIRST_VIRTUAL} AND NOT ({_LEGAL})")
 
     def add(self, candidates: DataFrame, *, may_be_many: bool = False) -> int:
         """Make the new facts among the candidates the recent facts. Returns their number.

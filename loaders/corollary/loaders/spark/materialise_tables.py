@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from corollary.language import Aggregate, Bind, Diagnostic, Program, RuleError
-from corollary.loaders.encoded_format import INFERRED, TERMS
+from corollary.loaders.encoded_format import GENERALISED, INFERRED, TERMS
 from corollary.loaders.spark.encoded_tables import (
     DistributedDataSet,
     Files,
@@ -23,6 +23,7 @@ from corollary.loaders.spark.evaluation import DistributedEvaluation
 from corollary.loaders.spark.load import Notify, Stages, silent
 from corollary.loaders.spark.storage import Storage, scratch
 from corollary.loaders.spark.tuning import COPYING_THREADS
+from corollary.program.fingerprint import fingerprint
 from corollary.program.stratify import called, verb
 from corollary.terms.dictionary import kind_of_text
 
@@ -65,28 +66,32 @@ def materialise(
     stages.enter("open")
     data = open_encoded(spark, source)
     with storage.output(storage.full(output)) as folder:
-        evaluation = _evaluated(data, program, scratch(folder), stages, notify)
+        evaluation, has_suspended = _evaluated(data, program, scratch(folder), stages, notify)
         stages.enter("write")
         inferred = evaluation.facts.inferred()
         size = len(evaluation.facts.summary) - data.facts["explicit"]
         write_facts(inferred, folder, INFERRED, files_for(size, inferred, files))
-        copied = {name: about for name, about in data.files.items() if not name.startswith(f"{INFERRED}/")}
+        generalised = evaluation.facts.generalised()
+        write_facts(generalised, folder, GENERALISED, files_for(size, generalised, files))
+        older = (f"{INFERRED}/", f"{GENERALISED}/")
+        copied = {name: about for name, about in data.files.items() if not name.startswith(older)}
         _copy(storage, data.folder, folder, copied)
         new_files = _write_new_terms(spark, storage, evaluation.border.new, folder, copied)
         counts = dict(data.counts)
         for _, text in evaluation.border.new:
             counts[kind_of_text(text)] += 1
         stages.enter("manifest")
-        parts = {**copied, **new_files, **described(spark, folder, (INFERRED,))}
-        facts = write_manifest(storage, folder, counts, parts, program.name, data.prefixes)
+        parts = {**copied, **new_files, **described(spark, folder, (INFERRED, GENERALISED))}
+        closed = None if has_suspended else fingerprint(program)
+        facts = write_manifest(storage, folder, counts, parts, program.name, data.prefixes, closed)
     stages.enter("")
     return Materialised(facts["explicit"], facts["inferred"], evaluation.facts.rounds, stages.seconds)
 
 
 def _evaluated(
     data: DistributedDataSet, program: Program, folder: str, stages: Stages, notify: Notify
-) -> DistributedEvaluation:
-    """Run the evaluation of the program to the end.
+) -> tuple[DistributedEvaluation, bool]:
+    """Run the evaluation of the program to the end. Returns whether rules are suspended, too.
 
     Facts derived in strata may bring new rule instances. If the strata change because of these, or rules must
     be suspended, evaluation starts over, as on one machine (see ``corollary.evaluate.materialise``).
@@ -97,7 +102,7 @@ def _evaluated(
     stages.enter("rounds")
     evaluation.run()
     if not evaluation.schema.compiled.has_strata:
-        return evaluation
+        return evaluation, False
     strata, edges = evaluation.stratify()
     suspended = dict(strata.suspended)
     while True:
@@ -110,7 +115,7 @@ def _evaluated(
                     notify(
                         f"{called(rule)} is suspended: it {verb(rule)} what by these facts follows from it"
                     )
-            return evaluation
+            return evaluation, bool(suspended)
         suspended |= final.suspended
         lengths, attempts = evaluation.schema.compiled.lengths, attempts + 1
         evaluation = DistributedEvaluation(data, program, f"{folder}/rounds-{attempts}", notify, lengths)
