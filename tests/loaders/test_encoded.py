@@ -165,6 +165,66 @@ def test_what_is_not_whole_is_refused(
     assert "help: " in str(raised.value)
 
 
+values = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=2), st.dictionaries(st.text(max_size=3), inner, max_size=2)
+    ),
+)
+
+
+@settings(deadline=None, max_examples=examples(300))
+@given(st.data())
+def test_a_manifest_that_makes_no_sense(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Any value at any place: the data set is refused, or is what it was."""
+    path = tmp_path_factory.mktemp("encoded") / "set"
+    dictionary = TermDictionary()
+    index = index_of(dictionary, [("<ex:a>", "<ex:b>", '"c"')])
+    save_encoded(path, EncodedDataSet(dictionary, index, fingerprint="f", prefixes={"ex": "ex:"}))
+    content = json.loads((path / "manifest.json").read_text())
+    place, key = content, data.draw(st.sampled_from(sorted(content)))
+    while isinstance(place[key], dict) and place[key] and data.draw(st.booleans()):
+        place = place[key]
+        key = data.draw(st.sampled_from(sorted(place)))
+    if data.draw(st.booleans()):
+        place[key] = data.draw(values)
+    else:
+        del place[key]
+    (path / "manifest.json").write_text(json.dumps(content))
+    try:
+        found = load_encoded(path)
+    except InputError:
+        return
+    assert all_texts(found.dictionary) in ([], all_texts(dictionary))
+    assert facts(found.explicit) in (facts(TripleIndex()), facts(index))
+
+
+@pytest.mark.parametrize("wrong", [[-1], [1 << 32], [None], [0.5], ["x"]])
+@pytest.mark.parametrize("name", ["terms", "facts/explicit", "generalised"])
+def test_columns_that_are_no_ids_are_refused(tmp_path: Path, name: str, wrong: list[object]) -> None:
+    dictionary = TermDictionary()
+    index = index_of(dictionary, [("<ex:a>", "<ex:b>", '"c"')])
+    more = index_of(dictionary, [('"c"', "<ex:b>", '"c"')])
+    save_encoded(tmp_path / "set", EncodedDataSet(dictionary, index, generalised=more, fingerprint="f"))
+    file = tmp_path / "set" / name / "part-00000.parquet"
+    table = parquet.read_table(file)
+    for lacking in (False, True):
+        column = table.num_columns - 1 if lacking else 0
+        changed = (
+            table.remove_column(column)
+            if lacking
+            else table.set_column(0, table.column_names[0], [wrong * table.num_rows])
+        )
+        parquet.write_table(changed, file)
+        manifest = json.loads((tmp_path / "set" / "manifest.json").read_text())
+        manifest["files"][f"{name}/part-00000.parquet"] = {"bytes": file.stat().st_size, "sha256": None}
+        (tmp_path / "set" / "manifest.json").write_text(json.dumps(manifest))
+        with pytest.raises(InputError):
+            load_encoded(tmp_path / "set")
+
+
 def test_ids_of_no_term_are_refused(tmp_path: Path) -> None:
     index = TripleIndex.from_columns(*np.array([[0], [0], [1]], np.uint32))
     dictionary = TermDictionary()

@@ -32,6 +32,7 @@ from corollary.loaders.encoded_format import (
     MANIFEST,
     TERMS,
     EncodedDataSet,
+    is_manifest,
 )
 from corollary.loaders.formats import input_error
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Ids, Kind, TermDictionary
@@ -57,9 +58,11 @@ def checked_manifest(text: str | bytes, folder: str | Path) -> dict[str, Any]:
         raise bad_data_set(folder, f"{MANIFEST} is damaged: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise bad_data_set(folder, f"{MANIFEST} is not that of an encoded data set")
-    if content["version"] != FORMAT_VERSION:
-        complaint = f"{folder}: version {content['version']} of the format is not known"
+    if content.get("version") != FORMAT_VERSION:
+        complaint = f"{folder}: version {content.get('version')} of the format is not known"
         raise input_error(complaint, "a newer Corollary may read it")
+    if not is_manifest(content):
+        raise bad_data_set(folder, f"{MANIFEST} is damaged: values are missing, or make no sense")
     return content
 
 
@@ -97,7 +100,7 @@ class Reader:
             dictionary,
             explicit.get(_NO_GRAPH, TripleIndex()),
             derived.get(_NO_GRAPH, TripleIndex()),
-            self._manifest["rules"],
+            self.rules,
             graphs,
             self._manifest.get("prefixes", {}),
             generalised.get(_NO_GRAPH, TripleIndex()),
@@ -125,16 +128,23 @@ class Reader:
                 if hashlib.file_digest(file, "sha256").hexdigest() != about["sha256"]:
                     raise self._bad(f"{name} is not what was written: its checksum differs")
 
-    def _files(self, part: str) -> list[parquet.ParquetFile]:
-        """The Parquet files of one part of the data set, in the order of their names."""
+    def _files(self, part: str, columns: tuple[str, ...]) -> list[parquet.ParquetFile]:
+        """The Parquet files of one part of the data set, in the order of their names.
+
+        Raises InputError if they lack some of the columns.
+        """
         import pyarrow as pa
         from pyarrow import parquet
 
         names = sorted(name for name in self._manifest["files"] if name.startswith(f"{part}/"))
         try:
-            return [parquet.ParquetFile(self._folder / name) for name in names]
+            files = [parquet.ParquetFile(self._folder / name) for name in names]
         except (pa.ArrowException, OSError) as error:
             raise self._bad(f"{part} cannot be read: {error}") from None
+        for file in files:
+            if not set(columns) <= set(file.schema_arrow.names):
+                raise self._bad(f"{part} lacks one of the columns {', '.join(columns)}")
+        return files
 
     def _batches(
         self, part: str, files: list[parquet.ParquetFile], columns: tuple[str, ...]
@@ -162,11 +172,16 @@ class Reader:
     # Terms
 
     def _term_tables(self) -> list[TextTable]:
-        files = self._files(TERMS)
+        import pyarrow as pa
+
+        files = self._files(TERMS, ("id", "text"))
         tables = [_Table(int(count), _bytes_of_texts(files)) for count in self._counts[: len(BULK_KINDS)]]
         for batch in self._batches(TERMS, files, ("id", "text")):
-            ids = _ids(batch.column("id"))
-            content, offsets = content_of(batch.column("text"))
+            ids = self._ids(TERMS, batch, "id")
+            try:
+                content, offsets = content_of(batch.column("text"))
+            except pa.ArrowException as error:
+                raise self._bad(f"{TERMS} has texts that are none: {error}") from None
             bounds = np.searchsorted(ids, [kind << KIND_SHIFT for kind in Kind]).tolist()
             for kind, table in zip(BULK_KINDS, tables, strict=True):
                 start, end = bounds[kind], bounds[kind + 1]
@@ -183,14 +198,14 @@ class Reader:
 
     def _indexes(self, name: str, part: str) -> dict[int, TripleIndex]:
         """Read one part of the facts: an index by graph id, or all facts under ``_NO_GRAPH``."""
-        files = self._files(part)
-        rows = sum(file.metadata.num_rows for file in files)
         columns = ("graph", *COLUMNS) if part == GRAPHS else COLUMNS
+        files = self._files(part, columns)
+        rows = sum(file.metadata.num_rows for file in files)
         keys: Keys = np.empty(rows, np.uint64)
         runs: dict[tuple[int, int], list[list[int]]] = {}  # starts and ends, by graph and predicate
         start = 0
         for batch in self._batches(part, files, columns):
-            *names, subjects, objects = (_ids(batch.column(column)) for column in columns)
+            *names, subjects, objects = (self._ids(part, batch, column) for column in columns)
             fresh = np.flatnonzero(np.any([column[1:] != column[:-1] for column in names], axis=0)) + 1
             firsts = np.concatenate((np.zeros(min(len(subjects), 1), np.int64), fresh))
             for column in (*(column[firsts] for column in names), subjects, objects):
@@ -215,6 +230,19 @@ class Reader:
         if count != self._manifest["facts"][name]:
             raise self._bad(f"{count:,} {name} facts, not what the manifest says")
         return indexes
+
+    def _ids(self, part: str, batch: pyarrow.RecordBatch, name: str) -> Ids:
+        """A column of ids as uint32. Writers without unsigned types store ids as wider integers."""
+        import pyarrow as pa
+
+        column = batch.column(name)
+        if not pa.types.is_integer(column.type) or column.null_count:
+            raise self._bad(f"{part} has no ids in the column {name}")
+        ids = column.to_numpy(zero_copy_only=False)
+        found: Ids = ids.astype(np.uint32, copy=False)
+        if found is not ids and not np.array_equal(found, ids):
+            raise self._bad(f"{part} has ids of no term")
+        return found
 
     def _check_ids(self, part: str, ids: Ids) -> None:
         largest = int(ids.max()) if ids.size else 0
@@ -274,12 +302,6 @@ def content_of(column: pyarrow.Array) -> tuple[Bytes, Places]:
     _, offsets, content = texts.buffers()
     places = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
     return np.frombuffer(content or b"", np.uint8), places
-
-
-def _ids(column: Any) -> Ids:
-    """A column of ids as uint32. Writers without unsigned types store ids as wider integers."""
-    ids: Ids = column.to_numpy(zero_copy_only=False)
-    return ids.astype(np.uint32, copy=False)
 
 
 def _pack_into(keys: Keys, subjects: Ids, objects: Ids) -> None:

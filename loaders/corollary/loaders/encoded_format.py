@@ -6,9 +6,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from corollary.columns import TripleIndex
-from corollary.terms.dictionary import Kind, TermDictionary
+from corollary.terms.dictionary import INDEX_MASK, Kind, TermDictionary
 
 FORMAT = "corollary encoded data set"
 FORMAT_VERSION = 1
@@ -47,3 +48,26 @@ class EncodedDataSet:
 def is_encoded(path: str | os.PathLike[str]) -> bool:
     """Whether a folder looks like an encoded data set: it has a manifest and a folder of terms."""
     return (Path(path) / MANIFEST).is_file() and (Path(path) / TERMS).is_dir()
+
+
+def is_manifest(content: Mapping[str, Any]) -> bool:
+    """Whether all values that a reader uses are there, and of their types; no file is outside the folder."""
+    parts: list[Any] = [content.get(name) for name in ("terms", "facts", "files")]
+    terms, facts, files = parts
+    prefixes = content.get("prefixes", {})
+    if not all(isinstance(value, dict) for value in (*parts, prefixes)):
+        return False
+    kinds = [terms.get(name) for name in KIND_NAMES.values()]
+    counts = [*kinds, facts.get("explicit"), facts.get("inferred"), *facts.values()]
+    texts = [
+        *prefixes.values(),
+        *(content[n] for n in ("rules", "fingerprint") if content.get(n) is not None),
+    ]
+    for name, about in files.items():
+        if not isinstance(about, dict) or name.startswith("/") or ".." in name.split("/"):
+            return False
+        counts.append(about.get("bytes"))
+        texts += [] if about.get("sha256", 0) is None else [about.get("sha256")]
+    are_counts = all(type(count) is int and count >= 0 for count in counts)
+    are_ids = are_counts and all(count <= INDEX_MASK for count in kinds)
+    return are_ids and all(isinstance(text, str) for text in texts)

@@ -72,7 +72,7 @@ class Deriver:
             for needed in (base, version):
                 if needed is not None and needed.derived.state is None:
                     try:
-                        self.limited(None, self._derive_in_turn, needed)
+                        self.limited(None, self._in_turn, self._derive, needed)
                     except LimitExceeded:
                         if needed is version:  # a transaction may mend what cannot be derived
                             raise
@@ -86,18 +86,16 @@ class Deriver:
         ``closed`` is as for ``evaluate.adopt``. Preconditions: the version has rules; this thread has a
         transaction open, and ``version`` is its version. Raises ``CannotAdopt``.
         """
-        self.limited(None, self._adopt, version, closed)
+        self.limited(None, self._in_turn, self._adopt, version, closed)
 
     def _adopt(self, version: Version, closed: TripleIndex) -> None:
         program, facts = version.options.program, version.quads
         assert program is not None
         self._examine(version)
         started = perf_counter()
-        with self._reasoning:
-            result = adopt(facts.union, closed, program, version.terms.dictionary)
-            is_apart = version.options.inferred == "apart"
-            self.latest = State(facts, result, is_apart, perf_counter() - started)
-            version.derived.state = self.latest
+        result = adopt(facts.union, closed, program, version.terms.dictionary)
+        is_apart = version.options.inferred == "apart"
+        self.latest = version.derived.state = State(facts, result, is_apart, perf_counter() - started)
 
     def forget(self) -> None:
         """Drop the references to states, before the dictionary is replaced."""
@@ -117,14 +115,17 @@ class Deriver:
             warn_of_suspended(result, version.terms, version.terms.printer(version.namespaces), self._warned)
         self.warned_of = version.derived
 
-    def _derive_in_turn(self, version: Version) -> None:
-        """``_derive``, in one thread at a time. Raises LimitExceeded or Cancelled also while it waits."""
-        if self._reasoning._is_owned():  # type: ignore[attr-defined]  # a signal handler interrupted _derive
-            return self._derive(version)
+    def _in_turn(self, derive: Callable[[*Arguments], None], *args: *Arguments) -> None:
+        """Call a function that derives, in one thread at a time.
+
+        Raises LimitExceeded or Cancelled also while it waits.
+        """
+        if self._reasoning._is_owned():  # type: ignore[attr-defined]  # a signal handler interrupted it
+            return derive(*args)
         while self._deriving.locked():
             check()
             sleep(SECONDS_BETWEEN_CHECKS)
-        with self._reasoning, self._deriving: self._derive(version)  # fmt: skip  # noqa: E701
+        with self._reasoning, self._deriving: derive(*args)  # fmt: skip  # noqa: E701
         return None
 
     def _derive(self, version: Version) -> None:
