@@ -12,7 +12,7 @@ from corollary.cli.updating import StrategyName
 from corollary.columns import Pairs, TripleIndex
 from corollary.columns.delta import NOTHING, Candidates, Delta
 from corollary.columns.pairs import NO_PAIRS
-from corollary.evaluate import Materialisation, materialise
+from corollary.evaluate import Materialisation, adopt, materialise
 from corollary.execute.context import ExecutionContext
 from corollary.explain import explain
 from corollary.language import IRI, Program, parse_program
@@ -161,11 +161,14 @@ def test_a_module_is_used_and_seen() -> None:
 
 
 @pytest.mark.usefixtures("with_toy")
+@pytest.mark.parametrize("is_adopted", [False, True])
 @pytest.mark.parametrize("strategy", [AUTOMATIC, *STRATEGIES])
-def test_a_module_follows_changes(strategy: str) -> None:
+def test_a_module_follows_changes(strategy: str, is_adopted: bool) -> None:
     dictionary = TermDictionary()
     all_facts, fewer = load(FACTS, dictionary), load(FACTS - {fact("n2", "p", "n3")}, dictionary)
     before = materialise(all_facts, PROGRAM, dictionary)
+    if is_adopted:
+        before = adopt(all_facts, before.index, PROGRAM, dictionary)
     gone = Delta.of(all_facts) - fewer
     after, report = maintain(before, fewer, gone, NOTHING, strategy)
     assert found(after) == naive.closure(FACTS - {fact("n2", "p", "n3")}, PROGRAM)[0]

@@ -381,9 +381,9 @@ class Reasoner:
         return self.limited(None, explanation, version.state, version.terms, names, goal, limit)
 
     def verify(self) -> Verification:
-        """Check indexes, terms, and the folder against the last commit. Print the result.
+        """Check indexes, terms, I against reasoning from scratch, and the folder. Print the result.
 
-        Changes nothing. Cost: that of opening the folder and sorting all facts.
+        Changes nothing. Cost: that of opening the folder, of sorting all facts, and of reasoning.
         """
         from corollary.reasoner.verification import verification
 
