@@ -47,7 +47,10 @@ class EncodedDataSet:
 
 def is_encoded(path: str | os.PathLike[str]) -> bool:
     """Whether a folder looks like an encoded data set: it has a manifest and a folder of terms."""
-    return (Path(path) / MANIFEST).is_file() and (Path(path) / TERMS).is_dir()
+    try:
+        return (Path(path) / MANIFEST).is_file() and (Path(path) / TERMS).is_dir()
+    except (OSError, ValueError):  # no system has such a path
+        return False
 
 
 def is_manifest(content: Mapping[str, Any]) -> bool:
