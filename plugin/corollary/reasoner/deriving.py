@@ -83,8 +83,8 @@ class Deriver:
     def adopt(self, version: Version, closed: TripleIndex) -> None:
         """Set the state of a version from its I, which is known: nothing is derived.
 
-        ``closed`` is as for ``evaluate.adopt``. Preconditions: the version has rules; this thread has a
-        transaction open, and ``version`` is its version. Raises ``CannotAdopt``.
+        ``closed`` is as for ``evaluate.adopt``. Preconditions: the version is applied and has rules; no other
+        thread has the version. Raises ``CannotAdopt``.
         """
         self.limited(None, self._in_turn, self._adopt, version, closed)
 
