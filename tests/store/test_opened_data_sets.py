@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 from rdflib import Dataset, Graph
 from rdflib.namespace import RDF, RDFS, Namespace
+from tests.strategies import examples
+from tests.trust.injection import Interrupted, traced
 
 from corollary.language import CorollaryError
 from corollary.language.errors import InputError
@@ -131,3 +135,51 @@ def test_what_must_not_be_replaced_stays(closed: Path) -> None:
         other.open(str(closed))
     other.add(TRIPLE)
     assert TRIPLE in other
+
+
+def adopting(graph: Graph, closed: Path, place: Path) -> None:
+    store_of(graph).load_encoded(closed, inferred="adopt")
+
+
+def opening(graph: Graph, closed: Path, place: Path) -> None:
+    store_of(graph).open(str(closed))
+
+
+def saving(graph: Graph, closed: Path, place: Path) -> None:
+    store_of(graph).save(place)
+
+
+@pytest.mark.parametrize("work", [adopting, opening, saving])
+def test_interrupted_anywhere(closed: Path, tmp_path: Path, work: Callable[..., None]) -> None:
+    """What is seen then is nothing, or all of it, and the store goes on."""
+
+    def begun() -> Graph:
+        graph = Graph(CorollaryStore())
+        if work is saving:
+            graph.open(str(closed))
+        return graph
+
+    def explicit(graph: Graph) -> int:
+        return len(store_of(graph).explicit())
+
+    work(begun(), closed, tmp_path / "warm")
+    lines = len(traced(lambda: work(begun(), closed, tmp_path / "counted")))
+    sizes = set()
+    for number, at in enumerate(range(0, lines, max(1, lines // examples(60)))):
+        graph = begun()
+        with suppress(Interrupted):
+            traced(partial(work, graph, closed, tmp_path / f"folder-{number}"), at)
+        sizes.add(explicit(graph))
+        is_kept = work is saving and store_of(graph).reasoner.versions.persistence().place != closed  # type: ignore[union-attr]
+        if work is saving and not is_kept:
+            saving(graph, closed, tmp_path / f"again-{number}")
+        elif not explicit(graph):
+            work(graph, closed, tmp_path)
+        assert explicit(graph) == 3
+        assert store_of(graph).verify().is_sound
+        if work is not opening:
+            graph.add(TRIPLE)
+            assert (EX.new, RDF.type, EX.Animal) in graph
+            graph.commit()
+        graph.close()
+    assert sizes <= {0, 3}

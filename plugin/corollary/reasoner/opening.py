@@ -76,8 +76,12 @@ def save_in_folder(versions: Versions, place: Path) -> None:
         raise CorollaryError(f"{place} has a store already: name another folder, or destroy it first")
     folder = Folder(place, create=True, is_used=_use(versions))
     try:
-        for _ in versions.steps(lambda: None):
-            versions.change(_with_persistence, folder)
+        while versions.persistence() is not folder:  # another thread may have changed the version meanwhile
+            before = versions.current()
+            length = before.length
+            saved = before.applied().changed(persistence=folder).as_committed()
+            folder.write(saved)
+            versions.change(_saved, before, length, saved)
     except BaseException:
         if versions.persistence() is not folder:
             folder.close()
@@ -87,8 +91,9 @@ def save_in_folder(versions: Versions, place: Path) -> None:
         kept.close()
 
 
-def _with_persistence(version: Version, folder: Folder) -> Version:
-    return version.changed(persistence=folder)
+def _saved(version: Version, before: Version, length: int, saved: Version) -> Version:
+    """``saved``, which was made of ``before``; the version itself if it is another one by now."""
+    return saved if version is before and version.length == length else version
 
 
 def _version_in(
