@@ -64,6 +64,9 @@ class LayerDeletion(Protocol):
         returned.
         """
 
+    def spares(self, module: Module) -> bool:
+        """Whether some facts of ``module.relations`` are proved now that were not before."""
+
     def charge(self, deletions: int) -> None:
         """Called before each deletion, with the number of facts. May raise ``TooMuch``."""
 
@@ -239,6 +242,8 @@ class Transaction:
         if module.relations:
             if not strategy.takes_compressed:
                 raise CannotFollow("a closure too large to list loses facts")
+            while strategy.spares(module):
+                module.spare(facts, strategy.proved)
             overdeleted |= Delta.of_relations(module.relations)
             module.relations = {}
         return overdeleted
@@ -310,6 +315,8 @@ class Transaction:
 
     def _notify(self, deleted: Delta, own: Mapping[int, Delta]) -> None:
         """Add deleted facts to the pending facts of the modules that read them."""
+        for module in self._modules:
+            module.refuse_loss(self._work.before, deleted)
         for number, module in enumerate(self._modules):
             news = deleted.only(module.reads)
             if number in own:
@@ -344,13 +351,23 @@ class Transaction:
         for predicate in compressed.all_predicates():
             lost = compressed.only(predicate.__eq__)
             names = order.modules_deriving(predicate)
+            rest = self._index.snapshot()
+            rest.remove_relation(predicate, lost.relation(predicate))
             for number, module in enumerate(self._modules):
                 if named.get(number, NOTHING).relation(predicate).is_compressed:
                     names.discard(module.name)
-                elif is_ordered and module.name in names and module.takes_compressed:
+                elif is_ordered and module.name in names:
+                    if not module.takes_compressed and len(lost) > self._work.checks:
+                        break
                     names.discard(module.name)
-                    if Delta.gathered(module.rederive(lost, self._index)):
+                    wanted = (
+                        lost
+                        if module.takes_compressed
+                        else Delta.gathered({predicate: [lost.keys(predicate)]})
+                    )
+                    if Delta.gathered(module.rederive(wanted, rest)):
                         names.add(module.name)
+                        break
             if names:
                 raise CannotFollow("a closure too large to list loses facts that other rules derive too")
 

@@ -256,10 +256,21 @@ class Transitive(Module):
                 candidates[predicate] = [self._derived(predicate, union(paths, near))]
         return candidates
 
+    def spare(self, facts: TripleIndex, proved: TripleIndex) -> None:
+        """Close the proved facts of these relations anew."""
+        relations, self.relations = self.relations, {}
+        for predicate in relations:
+            del self._losing[predicate]
+            self._lose(predicate, facts, proved)
+
     def external(self, predicate: int) -> Relation | None:
         """The external facts of a closed predicate that were not deleted; None if some may be internal."""
         is_known = predicate in self._certain and predicate in self._closures
         return self._closures[predicate].remaining if is_known else None
+
+    def basis(self, predicate: int) -> Relation | None:
+        """The external facts of a closed predicate."""
+        return self._closures[predicate].external if predicate in self._closures else None
 
     def settle(self, predicate: int, external: Keys, internal: Keys) -> None:
         """Note which facts are external, and which paths over others explain."""
@@ -388,7 +399,8 @@ class Transitive(Module):
         known = self._anew.get(predicate)
         if known is None or not np.array_equal(known[0], edges):
             symmetric = self._closures[predicate].symmetric
-            known = edges, MaintainedClosure(Relation(Pairs(edges)), symmetric=symmetric).closed()
+            closure = MaintainedClosure(Relation(Pairs(edges)), symmetric=symmetric)
+            known = edges, closure.closed(stays=True)
             self._anew[predicate] = known
         return known[1]
 

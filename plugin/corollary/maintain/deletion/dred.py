@@ -17,6 +17,7 @@ from corollary.maintain.report import Report
 from corollary.maintain.strategy import Request
 from corollary.maintain.transaction import follow
 from corollary.maintain.workspace import Workspace
+from corollary.modules.module import Module
 
 
 class DRed:
@@ -60,6 +61,10 @@ class DRedLayer:
     def unproved(self, candidates: Delta) -> Delta:
         """All candidates."""
         return candidates
+
+    def spares(self, module: Module) -> bool:
+        """False: DRed rederives."""
+        return False
 
     def charge(self, deletions: int) -> None:
         """Spend the budget of deletions, if the layer has one."""
