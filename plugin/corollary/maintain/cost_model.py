@@ -14,6 +14,7 @@ from corollary.evaluate.tuning import SECONDS_PER_REMOVED_FACT
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import DeletionStrategy, Request, TooMuch
 from corollary.maintain.tuning import (
+    ESTIMATE_KEPT,
     ESTIMATES_ALLOWED,
     MAX_DERIVATIONS,
     MAX_SHARE_OF_RECOMPUTING,
@@ -74,9 +75,10 @@ def learn(request: Request, report: Report, seconds: float) -> Measured:
 def learn_from_recomputing(request: Request, given_up: str, error: Exception | None) -> Measured:
     """As ``learn``, after recomputing. ``TooMuch`` as ``error`` penalises the strategy ``given_up``."""
     removed = len(request.removed)
-    known = {name: (number, seconds / 2) for name, (number, seconds) in request.engine.measured.items()}
+    before = request.engine.measured
+    known = {name: (number, ESTIMATE_KEPT * seconds) for name, (number, seconds) in before.items()}
     if isinstance(error, TooMuch) and removed:
-        penalty = PENALTY_AFTER_ABORT if removed >= MIN_REMOVED_FACTS_TO_LEARN else 1
+        penalty = PENALTY_AFTER_ABORT if removed >= MIN_REMOVED_FACTS_IF_SLOW else 1
         known[given_up] = (removed, penalty * request.engine.seconds)
     return known
 
