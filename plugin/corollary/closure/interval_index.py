@@ -62,7 +62,7 @@ class IntervalIndex(ClosureIndex):
             return None
         most = INTERVALS_MERGED_PER_EDGE * size
         words = parts.cyclic.size * words_for(graph.nodes.size)
-        if words <= MAX_WORDS_PER_EDGE * graph.edges.size:  # bits take less time than so many intervals
+        if words <= MAX_WORDS_PER_EDGE * graph.edges.size:  # computing bits takes less time than merging more
             most = min(most, parts.cyclic.size + words // WORDS_PER_INTERVAL)
         found = _merged(parts, MAX_INTERVALS_PER_EDGE * size, most)
         index = None if found is None else cls(graph, *found)
