@@ -292,6 +292,8 @@ class Transaction:
         with self._report.timed(stage, PROOFS if named else EXPLICIT) as line:
             compressed = candidates.only(lambda predicate: candidates.relation(predicate).is_compressed)
             listed = candidates - compressed
+            if not named and strategy.order is None:  # a search may cost more than starting over
+                self._refuse_loss(listed)
             unproved = strategy.unproved(listed) if listed else NOTHING
             if named:  # the first candidates of a layer are known to be in I
                 unproved &= self._index
@@ -315,14 +317,18 @@ class Transaction:
 
     def _notify(self, deleted: Delta, own: Mapping[int, Delta]) -> None:
         """Add deleted facts to the pending facts of the modules that read them."""
-        for module in self._modules:
-            module.refuse_loss(self._work.before, deleted)
+        self._refuse_loss(deleted)
         for number, module in enumerate(self._modules):
             news = deleted.only(module.reads)
             if number in own:
                 news = (news - own[number]) | feedback(module, own[number].only(module.reads))
             if news:
                 self._pending[number] = self._pending.get(number, NOTHING) | news
+
+    def _refuse_loss(self, deleted: Delta) -> None:
+        """Raise ``NewModules`` if a module cannot follow what deleted facts lead to."""
+        for module in self._modules:
+            module.refuse_loss(self._work.before, deleted)
 
     def _forget_pending(self) -> None:
         """Drop the pending facts of modules without state: all that they would overdelete is decided."""

@@ -55,6 +55,8 @@ from corollary.program.compile import CompiledRule, is_virtual
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import replaced_end
 
+COPIES_LOST = "copies of facts, too many to list, may be lost"
+
 
 class Equality(Module):
     """The module of all replacement rules over one relation Q. Places: 0 subject, 1 predicate, 2 object."""
@@ -148,6 +150,19 @@ class Equality(Module):
             for predicate in self._replace_in_small(changed, cliques, facts, candidates):
                 self._replace_in(predicate, changed, cliques, facts, candidates)
         return candidates
+
+    def refuse_loss(self, facts: TripleIndex, deleted: TripleIndex) -> None:
+        """Refuse pairs of Q whose terms are in facts with copies that are not listed."""
+        pairs = deleted.relation(self._same)
+        if not len(pairs) or pairs.is_compressed:
+            return
+        terms = distinct(np.concatenate((pairs.subject_terms(), pairs.object_terms())))
+        for predicate in facts.predicates():
+            relation = facts.relation(predicate)
+            if relation.closed_by != COPIES:
+                continue
+            if (relation.subject_counts(terms) + relation.object_counts(terms)).any():
+                raise NewModules(COPIES_LOST)
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """The wanted facts that are replacements of ``facts``."""
@@ -353,7 +368,7 @@ class Equality(Module):
     def _refuse_loss(self, predicates: Iterable[int], facts: TripleIndex) -> None:
         """Raise ``NewModules`` if copies of one of the predicates are not listed."""
         if any(facts.relation(predicate).closed_by == COPIES for predicate in predicates):
-            raise NewModules("copies of facts, too many to list, may be lost")
+            raise NewModules(COPIES_LOST)
 
     def _groups(self, candidates: TripleIndex, cliques: Cliques) -> Iterator[list[int]]:
         """The predicates of the candidates, grouped by clique."""
