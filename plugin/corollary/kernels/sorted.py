@@ -94,6 +94,36 @@ def search_in_lockstep(keys: Keys, targets: Keys, count: int, low: Place, places
     return low
 
 
+@part
+def gallop(keys: Keys, target: np.uint64, position: Place, step: int, is_before: bool) -> Place:
+    """Find the first key >= target, or the end, by growing steps forward from a position.
+
+    ``is_before``: backward. Precondition: the target is in that direction.
+    """
+    low: Place = position
+    high: Place = position
+    if is_before:
+        low = high - 1
+        while low >= 0 and keys[low] >= target:
+            high = low
+            low = low - step
+            step = step * 2
+        low = 0 if low < 0 else low + 1
+    while high < keys.size and keys[high] < target:
+        low = high + 1
+        high = high + step
+        step = step * 2
+    if high > keys.size:
+        high = keys.size
+    while low < high:
+        middle = (low + high) >> 1
+        if keys[middle] < target:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 @kernel
 def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
     """Find the run of keys whose first half is the probe, for every probe.
@@ -113,8 +143,8 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
     for row in range(probes.size):
         if is_far and row % LANES == 0:
             lanes = min(LANES, probes.size - row)
-            for other in range(lanes):
-                targets[other] = np.uint64(probes[row + other]) << shift
+            for lane in range(lanes):
+                targets[lane] = np.uint64(probes[row + lane]) << shift
             position = search_in_lockstep(keys, targets, lanes, position, places)
         probe = probes[row]
         if row > 0 and probe == last:
@@ -123,62 +153,26 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
             total += counts[row]
             continue
         target = np.uint64(probe) << shift
-        # gallop from the last hit, forward or backward, to a window that holds the first key >= target
-        low: Place = position
-        high: Place = position
-        step = stride
+        start = position
         if is_far:
-            low = np.int64(places[row % LANES])
-            high = low
-        elif probe < last:
-            low = high - 1
-            while low >= 0 and keys[low] >= target:
-                high = low
-                low = low - step
-                step = step * 2
-            low = 0 if low < 0 else low + 1
-        elif is_near:
-            end = low + BLOCK * BLOCKS
-            if end > size - BLOCK:
-                end = size - BLOCK
-            while low <= end and keys[low + BLOCK - 1] < target:
-                low = low + BLOCK
-            if low <= end:
-                for place in range(low, low + BLOCK):
-                    low += keys[place] < target
-            high = low
-        while high < size and keys[high] < target:
-            low = high + 1
-            high = high + step
-            step = step * 2
-        if high > size:
-            high = size
-        while low < high:
-            middle = (low + high) >> 1
-            if keys[middle] < target:
-                low = middle + 1
-            else:
-                high = middle
-        start = low
-        end = start
-        step = 1
-        high = start
-        while high < size and np.uint32(keys[high] >> shift) == probe:
-            end = high + 1
-            high = high + step
-            step = step * 2
-        if high > size:
-            high = size
-        while end < high:
-            middle = (end + high) >> 1
-            if np.uint32(keys[middle] >> shift) == probe:
-                end = middle + 1
-            else:
-                high = middle
+            start = np.int64(places[row % LANES])
+        else:
+            if is_near and probe >= last:
+                most = min(start + BLOCK * BLOCKS, size - BLOCK)
+                while start <= most and keys[start + BLOCK - 1] < target:
+                    start += BLOCK
+                if start <= most:
+                    for place in range(start, start + BLOCK):
+                        start += keys[place] < target
+            start = gallop(keys, target, start, stride, probe < last)
+            position = start
+        target |= np.uint64(0xFFFFFFFF)
+        end = gallop(keys, target, start, 1, False)
+        while end < size and keys[end] == target:
+            end += 1
         starts[row] = start
         counts[row] = end - start
         total += counts[row]
-        position = position if is_far else start
         last = probe
     return total
 
@@ -258,7 +252,7 @@ def contains(base: Keys, added: Keys, removed: Keys, probes: Keys, found: Mask) 
     ``base``; ``removed`` is a subset of ``base``; ``found`` is all False.
     """
     targets = np.empty(LANES, np.uint64)
-    places = np.empty(LANES, np.uint64)
+    places = np.zeros(LANES, np.uint64)
     for layer in range(3):
         keys = base if layer == 0 else removed if layer == 1 else added
         size = keys.size
@@ -280,42 +274,17 @@ def contains(base: Keys, added: Keys, removed: Keys, probes: Keys, found: Mask) 
             lane = (row - start) % LANES if is_far else 0
             if is_far and lane == 0:
                 lanes = min(LANES, probes.size - row)
-                for other in range(lanes):
-                    targets[other] = probes[row + other]
+                for next_lane in range(lanes):
+                    targets[next_lane] = probes[row + next_lane]
                 position = search_in_lockstep(keys, targets, lanes, position, places)
             if layer > 0 and found[row] != (layer == 1):
                 continue
             target = probes[row]
-            low: Place = position
-            high: Place = position
-            step = stride
-            if is_far:
-                low = np.int64(places[lane])
-                if low < size and keys[low] == target:
-                    found[row] = layer != 1
-                continue
-            if target < last:
-                low = high - 1
-                while low >= 0 and keys[low] >= target:
-                    high = low
-                    low = low - step
-                    step = step * 2
-                low = 0 if low < 0 else low + 1
-            while high < size and keys[high] < target:
-                low = high + 1
-                high = high + step
-                step = step * 2
-            if high > size:
-                high = size
-            while low < high:
-                middle = (low + high) >> 1
-                if keys[middle] < target:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low < size and keys[low] == target:
+            place: Place = np.int64(places[lane])
+            if not is_far:
+                place = position = gallop(keys, target, position, stride, target < last)
+            if place < size and keys[place] == target:
                 found[row] = layer != 1
-            position = low
             last = target
 
 
