@@ -336,7 +336,7 @@ class Module(Protocol):
 
     @abstractmethod
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
-        """The facts from which the candidates may be derived: the backward step of Backward/Forward.
+        """Those of ``facts`` from which the candidates may be derived: the backward step of Backward/Forward.
 
         Preconditions: ``facts`` are all facts that may still hold; ``proved`` ⊆ ``facts``; ``facts`` contain
         all guards.

@@ -301,8 +301,8 @@ class Transitive(Module):
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """The external facts on the paths from the candidates' subjects."""
-        wanted = self._closed_among(candidates)
-        return {predicate: [self._closures[predicate].premises(keys)[0]] for predicate, keys in wanted}
+        read = {p: self._closures[p].premises(keys)[0] for p, keys in self._closed_among(candidates)}
+        return {p: [facts.relation(p).common(keys)] for p, keys in read.items()}
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """The deletions are final. Facts that no path explains any more are external from now on."""
