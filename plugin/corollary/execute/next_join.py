@@ -48,7 +48,7 @@ def _rows(atom: Atom, batch: Batch, facts: TripleIndex) -> float | None:
     bound = atom.s if knows_subject else atom.o
     if bound not in batch.columns:
         return None
-    step = batch.size // ROWS_SAMPLED
+    step = max(1, batch.size // ROWS_SAMPLED)
     sample = batch.columns[bound][::step]
     counts = relation.subject_counts(sample) if knows_subject else relation.object_counts(sample)
     return float(counts.mean()) * batch.size

@@ -37,3 +37,7 @@ takes longer than computing all values from nothing, on arrays. Measured: 1.8 µ
 
 MIN_EDGES_FOLLOWED = 1 << 12
 """Edges that a change may look at however few there are."""
+
+MIN_FACTS_TO_TRACE = 256
+"""Wanted facts of a closed relation. Of more, those are proved that recent facts lead to. Measured: proofs of
+CSPA-100k, 1,500 wanted facts each time, took 131 ms for all, and 38 ms for these."""
