@@ -81,4 +81,4 @@ def test_bindings_are_the_same(wanted: tuple[int, ...], monkeypatch: pytest.Monk
         batch = run(joins(), facts, rule, ExecutionContext(dictionary), starting(), wanted)
         found.append(np.unique(np.stack([batch.columns[variable] for variable in (X, Y)]), axis=1))
     assert found[0].size
-    assert np.array_equal(*found)
+    assert np.array_equal(found[0], found[1])

@@ -72,11 +72,15 @@ def learn(request: Request, report: Report, seconds: float) -> Measured:
 
 
 def learn_from_recomputing(request: Request, given_up: str, error: Exception | None) -> Measured:
-    """As ``learn``, after recomputing. ``TooMuch`` as ``error`` penalises the strategy ``given_up``."""
+    """As ``learn``, after recomputing. ``TooMuch`` as ``error`` penalises the strategy ``given_up``.
+
+    After a first small removal that was aborted, recomputing is as good; after a second one, much better.
+    """
     removed = len(request.removed)
     known = {name: (number, seconds / 2) for name, (number, seconds) in request.engine.measured.items()}
     if isinstance(error, TooMuch) and removed:
-        penalty = PENALTY_AFTER_ABORT if removed >= MIN_REMOVED_FACTS_TO_LEARN else 1
+        is_first = given_up not in known and removed < MIN_REMOVED_FACTS_TO_LEARN
+        penalty = 1 if is_first else PENALTY_AFTER_ABORT
         known[given_up] = (removed, penalty * request.engine.seconds)
     return known
 
