@@ -41,11 +41,7 @@ def _is_final(request: Request) -> bool:
     if not engine.schema_depends_on_data:
         return True
     schema = engine.schema
-    if (
-        request.program != request.before.program
-        or engine.compiled.has_strata
-        or schema.has_any_class
-    ):
+    if request.program != request.before.program or engine.compiled.has_strata or schema.has_any_class:
         return False
     if not request.removed:
         return True  # nothing goes
