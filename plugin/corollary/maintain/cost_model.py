@@ -73,12 +73,16 @@ def learn(request: Request, report: Report, seconds: float) -> Measured:
 
 
 def learn_from_recomputing(request: Request, given_up: str, error: Exception | None) -> Measured:
-    """As ``learn``, after recomputing. ``TooMuch`` as ``error`` penalises the strategy ``given_up``."""
+    """As ``learn``, after recomputing. ``TooMuch`` as ``error`` penalises the strategy ``given_up``.
+
+    After a first small removal that was aborted, recomputing counts as no better; then as twice as good.
+    """
     removed = len(request.removed)
     before = request.engine.measured
     known = {name: (number, ESTIMATE_KEPT * seconds) for name, (number, seconds) in before.items()}
     if isinstance(error, TooMuch) and removed:
-        penalty = PENALTY_AFTER_ABORT if removed >= MIN_REMOVED_FACTS_IF_SLOW else 1
+        is_first = given_up not in known and removed < MIN_REMOVED_FACTS_IF_SLOW
+        penalty = 1 if is_first else PENALTY_AFTER_ABORT
         known[given_up] = (removed, penalty * request.engine.seconds)
     return known
 

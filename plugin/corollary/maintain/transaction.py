@@ -57,6 +57,12 @@ class LayerDeletion(Protocol):
     def proved(self) -> TripleIndex:
         """Facts that have a proof from E and the layers below."""
 
+    def postponed(self, candidates: Delta) -> Delta:
+        """Those to decide later, all at once: when no other candidates of their level are left.
+
+        Asked again for a candidate that loses another derivation until then.
+        """
+
     def unproved(self, candidates: Delta) -> Delta:
         """The facts to delete: candidates without a proof, and premises of theirs without a proof.
 
@@ -209,7 +215,7 @@ class Transaction:
             known += [self._work.request.explicit, self._engine.axioms]
         named: dict[int, Delta] = {}
         while True:
-            candidates = self._work.dequeue_candidates(layer, strategy.order)
+            candidates = self._next_candidates(layer, strategy, PROOFS if named else EXPLICIT)
             if candidates:
                 now = {number: facts & candidates for number, facts in named.items()}
                 named = {number: facts - candidates for number, facts in named.items()}
@@ -228,6 +234,16 @@ class Transaction:
                 break
         if deleted.all_predicates():
             self._commit(layer, Delta.of(deleted), strategy)
+
+    def _next_candidates(self, layer: int, strategy: LayerDeletion, line: str) -> Delta:
+        """The candidates to decide next: those not postponed, or at last the postponed ones."""
+        candidates = self._work.dequeue_candidates(layer, strategy.order)
+        if not candidates:
+            return self._work.dequeue_postponed()
+        with self._report.timed(self._layers.name(layer), line):
+            postponed = strategy.postponed(candidates)
+        self._work.postpone(postponed)
+        return candidates - postponed
 
     def _overdelete(
         self, module: Module, facts: TripleIndex, deleted: Delta, strategy: LayerDeletion

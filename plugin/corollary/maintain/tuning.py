@@ -43,6 +43,11 @@ MAX_FACTS_PER_DELETED_FACT = 2
 """Facts. The relations of the last stratum are truncated if they have at most this many facts for each
 overdeleted fact: deleting row by row would cost more."""
 
+MIN_CANDIDATES_TO_SIFT = 1000
+"""Candidates. From so many at once on, those without any instance are deleted before proofs of the others are
+searched, in this layer. Measured: for 1,000 removed facts of CSPA-100k, 3 searches for 40,000 facts instead
+of 16 for 450,000."""
+
 MIN_FACTS_PER_SUPPORTING_FACT = 16
 """Explicit facts for each of the few that may prove the schema: with fewer, this is not tried, because
 materialising the few would take a noticeable part of the time of starting over."""

@@ -29,8 +29,9 @@ from dataclasses import replace
 import numpy as np
 
 from corollary.closure.maintained import MaintainedClosure
+from corollary.closure.reachability import Paths
 from corollary.columns import Candidates, Relation, TripleIndex
-from corollary.columns.pairs import Pairs, firsts, seconds, union
+from corollary.columns.pairs import Pairs, among, firsts, seconds, union
 from corollary.columns.relation import EMPTY
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
@@ -41,7 +42,7 @@ from corollary.modules.guards import Guards
 from corollary.modules.module import Module, ModuleRejectsRule, NewModules
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
-from corollary.modules.tuning import MIN_FACTS_TO_MIRROR
+from corollary.modules.tuning import MIN_FACTS_TO_MIRROR, MIN_FACTS_TO_TRACE
 from corollary.program.compile import Atom, CompiledRule
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import closed_predicate, loopless_predicate, symmetric_predicate
@@ -281,8 +282,19 @@ class Transitive(Module):
         self._certain.discard(predicate)
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
-        """The wanted facts of relations with a recent fact that ``facts`` prove."""
-        parts = {p: wanted.relation(p) for p in self._closures if len(recent.relation(p))}
+        """The wanted facts that ``facts`` prove, and not without a recent one.
+
+        Of many wanted facts only those are looked at whose subject is, or leads to, that of a recent fact.
+        """
+        parts: dict[int, Relation] = {}
+        for predicate, closure in self._closures.items():
+            news, edges = recent.relation(predicate), facts.relation(predicate)
+            if len(news):
+                parts[predicate] = asked = wanted.relation(predicate)
+                if len(asked) > MIN_FACTS_TO_TRACE and not (news.is_compressed or edges.is_compressed):
+                    before = Paths(edges, None, closure.symmetric).sources_of(news.subject_terms())
+                    keys = asked.pairs().keys
+                    parts[predicate] = Relation(Pairs(keys[among(firsts(keys), before)]))
         return self.rederive(TripleIndex(parts), facts)
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:

@@ -23,6 +23,7 @@ from corollary.maintain.layers import DATA, SCHEMA
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import Request
 from corollary.maintain.transaction import LayerDeletion, LayerwiseStrategy, follow
+from corollary.maintain.tuning import MIN_CANDIDATES_TO_SIFT
 from corollary.maintain.workspace import Workspace
 from corollary.modules.module import Module
 
@@ -82,6 +83,33 @@ class BackwardForwardLayer:
         self._open = set(work.index.all_predicates())
         self._closed: set[int] = set()
         self._has_spared = False
+        self._hopeless: Delta = NOTHING
+        self._sifts = False
+
+    def postponed(self, candidates: Delta) -> Delta:
+        """Of many candidates to search for, those that an instance over I still derives.
+
+        The others are *hopeless*: deleted without a search. So are facts that lose their last instance by
+        that, and so on; the search is left for the rest, and done once. Only predicates are sifted that
+        modules without state derive: for closed relations, whether paths are left is a search of its own.
+        """
+        order = self.order
+        self._sifts = self._sifts or len(candidates) >= MIN_CANDIDATES_TO_SIFT
+        if order is None or not self._sifts:
+            return NOTHING
+        searched = candidates.only(lambda p: p in order.recursive and p not in order.alone)
+        hopeless = searched.only(lambda predicate: self._is_sifted(order, predicate))
+        for module in self._modules:
+            if hopeless and not module.keeps_state:
+                check()
+                hopeless -= Delta.gathered(module.rederive(hopeless, self._work.index))
+        self._hopeless = hopeless
+        return searched - hopeless
+
+    def _is_sifted(self, order: Precedence, predicate: int) -> bool:
+        """Whether only modules without state derive facts of a predicate."""
+        names = order.modules_deriving(predicate)
+        return bool(names) and not any(m.keeps_state for m in self._modules if m.name in names)
 
     def unproved(self, candidates: Delta) -> Delta:
         """The candidates without a proof, and premises of theirs without a proof.
@@ -107,6 +135,9 @@ class BackwardForwardLayer:
             elif self._work.before.relation(predicate).is_compressed:
                 searched = searched.only(predicate.__ne__)
                 found |= self._unproved_of_compressed(order, predicate, wanted)
+        found |= self._hopeless
+        searched -= self._hopeless
+        self._hopeless = NOTHING
         inner = {id(m): m for p in searched.all_predicates() for m in self._inner(order, p)}
         return found | self._by_search(searched, [m for m in self._modules if id(m) in inner])
 

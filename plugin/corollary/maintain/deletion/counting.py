@@ -125,6 +125,10 @@ class CountedLayer:
         self.proved: TripleIndex = work.proved_at_first(layer)
         self.proved.share(work.layers.data_among(index.all_predicates()), staying)
 
+    def postponed(self, candidates: Delta) -> Delta:
+        """None."""
+        return NOTHING
+
     def unproved(self, candidates: Delta) -> Delta:
         """The candidates without derivations; at first all facts of the layer that go, candidates or not."""
         gone, self._gone = self._gone, NOTHING

@@ -6,7 +6,7 @@ nonrecursive derivations save facts derived from E alone from overdeletion; here
 
 from __future__ import annotations
 
-from corollary.columns import Delta
+from corollary.columns import NOTHING, Delta
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.precedence import Precedence
@@ -57,6 +57,10 @@ class DRedLayer:
         self._work = work
         self._layer = layer
         self._is_limited = is_limited
+
+    def postponed(self, candidates: Delta) -> Delta:
+        """None."""
+        return NOTHING
 
     def unproved(self, candidates: Delta) -> Delta:
         """All candidates."""
