@@ -2,16 +2,15 @@
 
 1. ``corollary.sparql.parser`` parses the text; parsed queries are cached.
 2. The query is evaluated immediately, on a snapshot of the store.
-3. Rows are decoded when they are read.
+3. Rows and triples are decoded when they are read.
 
-NotImplementedError hands a query back to rdflib: DESCRIBE and SERVICE, custom evaluation functions, user
+NotImplementedError hands a query back to rdflib: SERVICE, custom evaluation functions, user
 functions that need rdflib's evaluation context, and unknown arguments. An error in a SELECT, for example in a
 user function, is raised when the rows are read, as in rdflib.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -21,19 +20,19 @@ from rdflib.graph import Graph
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import FrozenBindings, Query, QueryContext
 from rdflib.query import Result
-from rdflib.term import BNode, Identifier, Node, Variable
+from rdflib.term import Identifier, Variable
 
-from corollary.kernels.limits import Cancelled, LimitExceeded, check
+from corollary.kernels.limits import Cancelled, LimitExceeded
 from corollary.language import CorollaryError
 from corollary.sparql.access import refuse
+from corollary.sparql.constructed import OBJECT, PREDICATE, SUBJECT, constructed, described
 from corollary.sparql.dataset import UNION, QueryDataset, Source
 from corollary.sparql.evaluate import Evaluator
 from corollary.sparql.external import refuse_clauses, refuse_services
 from corollary.sparql.parser import parse_query
 from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.sparql.query_terms import QueryTerms
-from corollary.sparql.result import FailedResult, SelectResult
-from corollary.sparql.tuning import ROWS_DECODED_AT_ONCE
+from corollary.sparql.result import FailedResult, GraphResult, SelectResult
 
 KNOWN_ARGUMENTS = {"base", "DEBUG"}
 
@@ -61,14 +60,14 @@ def answer(
     refuse_clauses(translated, source.has, access)
     silenced = refuse_services(translated.algebra, access)
     try:
-        return _answered(source, translated, bindings, home, arguments, silenced)
+        return _answered(source, translated, prefixes, bindings, home, arguments, silenced)
     except NotImplementedError as problem:
         if silenced:  # rdflib would call these services
             refuse("SERVICE SILENT in a query that is rdflib's to answer", silenced[0].term, access)
         missing = source.missing(home, translated.algebra.datasetClause)
         if missing:  # rdflib would read any address, whatever ``access`` says
             raise CorollaryError(
-                f"FROM {missing[0].n3()} in a query that is rdflib's to answer (DESCRIBE, SERVICE): load the "
+                f"FROM {missing[0].n3()} in a query that is rdflib's to answer (SERVICE): load the "
                 "graph into the store first"
             ) from None
         raise problem
@@ -77,6 +76,7 @@ def answer(
 def _answered(
     source: Source,
     translated: Query,
+    prefixes: Mapping[str, Any],
     bindings: Mapping[str, Identifier],
     home: Identifier,
     arguments: Mapping[str, Any],
@@ -87,7 +87,7 @@ def _answered(
     if not KNOWN_ARGUMENTS.issuperset(arguments):
         raise NotImplementedError("arguments that are not known here")
     main = translated.algebra
-    if main.name not in ("SelectQuery", "AskQuery", "ConstructQuery"):
+    if main.name not in ("SelectQuery", "AskQuery", "ConstructQuery", "DescribeQuery"):
         raise NotImplementedError(f"query form {main.name}")
     context = QueryContext(None, initBindings={Variable(name): term for name, term in bindings.items()})
     context.prologue = translated.prologue
@@ -99,9 +99,31 @@ def _answered(
         result = Result("ASK")
         result.askAnswer = evaluator.solve(main.p, 1).size > 0
         return result
-    result = Result("CONSTRUCT")
-    result.graph = _constructed(evaluator, main)
-    return result
+    return _made(evaluator, main, dataset, prefixes)
+
+
+def _made(
+    evaluator: Evaluator, main: CompValue, dataset: QueryDataset, prefixes: Mapping[str, Any]
+) -> GraphResult:
+    """The result of CONSTRUCT or DESCRIBE."""
+    if main.name == "ConstructQuery":
+        form, triples, bound = "CONSTRUCT", constructed(evaluator, main), dict[str, Any]()
+    else:
+        form, triples, bound = "DESCRIBE", described(evaluator, main, dataset.default), dict(prefixes)
+    decode, columns = evaluator.terms.decode, [triples.columns.get(n) for n in (SUBJECT, PREDICATE, OBJECT)]
+
+    def new_graph() -> Graph:
+        graph = Graph()
+        for prefix, namespace in bound.items():
+            graph.bind(prefix, namespace)
+        return graph
+
+    return GraphResult(
+        form,
+        triples.size,
+        lambda start, end: [decode(c[start:end]) for c in columns if c is not None],
+        new_graph,
+    )
 
 
 def _translated_text(text: Any, base: str | None, prefixes: Mapping[str, Any]) -> Query:
@@ -134,34 +156,3 @@ def _selected(evaluator: Evaluator, main: CompValue, context: QueryContext) -> R
         lambda start, end: [decode(column[start:end]) for column in columns],
         lambda solution: FrozenBindings(context, solution),
     )
-
-
-def _constructed(evaluator: Evaluator, main: CompValue) -> Graph:
-    """The graph of the template under every solution. Each solution gets new blank nodes."""
-    batch = evaluator.solve(main.p)
-    graph = Graph()
-    template = _pattern(main.p).triples if main.template is None else main.template
-    variables = {term for triple in template for term in triple if isinstance(term, Variable)}
-    columns = {v: evaluator.expressions.column(v, batch) for v in variables}
-    for start in range(0, batch.size, ROWS_DECODED_AT_ONCE):
-        end = min(batch.size, start + ROWS_DECODED_AT_ONCE)
-        terms = {v: evaluator.terms.decode(column[start:end]) for v, column in columns.items()}
-        for i in range(end - start):
-            check()
-            blank: defaultdict[Node, Node] = defaultdict(BNode)
-            filled: Any  # the parser has checked the kinds of terms
-            for triple in template:
-                filled = [
-                    terms[term][i] if term in terms else blank[term] if isinstance(term, BNode) else term
-                    for term in triple
-                ]
-                if None not in filled:
-                    graph.add(tuple(filled))
-    return graph
-
-
-def _pattern(part: CompValue) -> CompValue:
-    """The pattern of CONSTRUCT WHERE, which is also the template, in a query that rdflib prepared."""
-    while part.name != "BGP":
-        part = part.p
-    return part

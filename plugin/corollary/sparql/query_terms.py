@@ -8,10 +8,12 @@ Invariant: within a query a term has one id, so that equality of ids is equality
 from __future__ import annotations
 
 import numpy as np
-from rdflib.term import Node
+from rdflib.term import BNode, Node
 
+from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column
 from corollary.sparql.rdf_terms import Terms
+from corollary.sparql.tuning import TERMS_BETWEEN_CHECKS
 from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
 
 UNBOUND = (1 << 32) - 1
@@ -44,6 +46,14 @@ class QueryTerms:
                 self._own.append(term)
             self._ids[key] = term_id
         return term_id
+
+    def blank_nodes(self, count: int) -> Column:
+        """The ids of new blank nodes."""
+        first = FIRST_LOCAL + len(self._own)
+        for start in range(0, count, TERMS_BETWEEN_CHECKS):
+            check()
+            self._own += [BNode() for _ in range(min(TERMS_BETWEEN_CHECKS, count - start))]
+        return np.arange(first, first + count, dtype=np.uint32)
 
     def __getitem__(self, term_id: int) -> Node:
         if term_id < FIRST_LOCAL:

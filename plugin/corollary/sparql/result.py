@@ -1,10 +1,12 @@
-"""A query's result as columns. Rows are decoded to rdflib terms when they are read."""
+"""A query's result as columns. Rows and triples are decoded to rdflib terms when they are read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from typing import Any
 
+from rdflib.graph import Graph
 from rdflib.query import Result, ResultRow
 from rdflib.term import Node, Variable
 
@@ -34,21 +36,23 @@ class SelectResult(Result):
         return self._size > 0
 
     def __iter__(self) -> Iterator[Any]:
-        labels = {str(variable): position for position, variable in enumerate(self.vars or ())}
-        new = tuple.__new__
-        for terms in self._rows():
-            for term in terms:
-                if term is not None:
-                    row = new(ResultRow, terms)
-                    row.labels = labels
-                    yield row
-                    break
+        row: Any = partial(tuple.__new__, _row_class(tuple(map(str, self.vars or ()))))
+        for columns in self._chunks():
+            rows = map(row, zip(*columns, strict=True))
+            if any(None not in column for column in columns):
+                yield from rows
+            else:
+                yield from (found for found in rows if found.count(None) < len(found))
 
     def _rows(self) -> Iterator[tuple[Node | None, ...]]:
+        if not self.vars:
+            yield from [()] * self._size
+        for columns in self._chunks():
+            yield from zip(*columns, strict=True)
+
+    def _chunks(self) -> Iterator[list[list[Node | None]]]:
         for start in range(0, self._size, RESULTS_DECODED_AT_ONCE):
-            end = min(self._size, start + RESULTS_DECODED_AT_ONCE)
-            columns = self._columns(start, end)
-            yield from zip(*columns, strict=True) if columns else [()] * (end - start)
+            yield self._columns(start, min(self._size, start + RESULTS_DECODED_AT_ONCE))
 
     @property
     def bindings(self) -> Any:
@@ -66,6 +70,50 @@ class SelectResult(Result):
     @bindings.setter
     def bindings(self, bindings: Any) -> None:
         self._bindings = bindings
+
+
+@lru_cache(maxsize=256)
+def _row_class(names: tuple[str, ...]) -> type[ResultRow]:
+    """rdflib's class of rows, with the variables in the class: a row needs no attributes of its own."""
+    return type("ResultRow", (ResultRow,), {"labels": {name: i for i, name in enumerate(names)}})
+
+
+class GraphResult(Result):
+    """The result of CONSTRUCT or DESCRIBE over columns of distinct triples: iterated without a graph.
+
+    ``graph`` is built when it is first read, by ``new_graph``.
+    """
+
+    def __init__(self, form: str, size: int, columns: Columns, new_graph: Callable[[], Graph]) -> None:
+        self._size = size
+        self._columns = columns
+        self._new_graph = new_graph
+        self._graph: Graph | None = None
+        super().__init__(form)
+
+    @property
+    def graph(self) -> Graph:
+        """The triples as a graph in memory."""
+        if self._graph is None:
+            graph = self._new_graph()
+            graph.addN((*triple, graph) for triple in self._triples())
+            self._graph = graph
+        return self._graph
+
+    @graph.setter
+    def graph(self, graph: Graph | None) -> None:
+        self._graph = graph
+
+    def __len__(self) -> int:
+        return self._size if self._graph is None else len(self._graph)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._triples() if self._graph is None else self._graph)
+
+    def _triples(self) -> Iterator[Any]:
+        for start in range(0, self._size, RESULTS_DECODED_AT_ONCE):
+            columns = self._columns(start, min(self._size, start + RESULTS_DECODED_AT_ONCE))
+            yield from zip(*columns, strict=True)
 
 
 class FailedResult(Result):
@@ -92,4 +140,4 @@ class FailedResult(Result):
         raise self._problem
 
 
-__all__ = ["FailedResult", "SelectResult"]
+__all__ = ["FailedResult", "GraphResult", "SelectResult"]
