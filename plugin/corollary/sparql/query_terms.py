@@ -11,7 +11,7 @@ import numpy as np
 from rdflib.term import BNode, Node
 
 from corollary.kernels.limits import check
-from corollary.kernels.sorted import Column
+from corollary.kernels.sorted import Column, Mask
 from corollary.sparql.rdf_terms import Terms
 from corollary.sparql.tuning import TERMS_BETWEEN_CHECKS
 from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
@@ -46,6 +46,12 @@ class QueryTerms:
                 self._own.append(term)
             self._ids[key] = term_id
         return term_id
+
+    def have_lower_tags(self, ids: Column) -> Mask:
+        """For each literal of the store, whether it is decoded with a language tag in lower case, or none."""
+        known = map(self._terms.get, ids.tolist())
+        tags = (getattr(term, "language", None) for term in known)
+        return np.fromiter((tag is None or tag.islower() for tag in tags), np.bool_, ids.size)
 
     def blank_nodes(self, count: int) -> Column:
         """The ids of new blank nodes."""
