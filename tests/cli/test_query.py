@@ -6,9 +6,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pyarrow
+import pyarrow.ipc
 import pytest
 from click.testing import CliRunner, Result
+from pyarrow import parquet
 
 from corollary.cli import main
 
@@ -262,3 +266,20 @@ def test_literals_that_are_ill_typed_are_printed_without_ado(
     result = query(tmp_path / "born.nt", "-q", "SELECT ?d { ?a <urn:b> ?d }")
     assert result.exit_code == 0 and "2020-02-30" in result.stdout
     assert not caplog.records
+
+
+@pytest.mark.parametrize("results", ["arrow", "parquet"])
+def test_tables_for_data_frames(graphs: Path, results: str) -> None:
+    def table(text: str, *options: str) -> Any:
+        process = query(graphs, "-q", text, "--results", results, *options)
+        assert process.exit_code == 0, process.output
+        source = pyarrow.BufferReader(process.stdout_bytes)
+        return (
+            parquet.read_table(source) if results == "parquet" else pyarrow.ipc.open_stream(source).read_all()
+        )
+
+    assert table("SELECT ?age { ?x :age ?age }", "--typed").to_pylist() == [{"age": 3}]
+    assert table("SELECT ?name { ?x :name ?name }").num_rows == 2
+    assert table("CONSTRUCT WHERE { ?x :age ?y }").column_names == ["subject", "predicate", "object"]
+    assert "is not for ASK" in mistake(graphs, "-q", "ASK {}", "--results", results)
+    assert "--typed is for tables of Arrow" in mistake(graphs, "-q", "ASK {}", "--typed")

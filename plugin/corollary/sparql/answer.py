@@ -12,7 +12,7 @@ user function, is raised when the rows are read, as in rdflib.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import rdflib.plugins.sparql as settings
@@ -31,7 +31,7 @@ from corollary.sparql.evaluate import Evaluator
 from corollary.sparql.external import refuse_clauses, refuse_services
 from corollary.sparql.parser import parse_query
 from corollary.sparql.query_errors import refuses_deep_nesting
-from corollary.sparql.query_terms import QueryTerms
+from corollary.sparql.query_terms import QueryTerms, filled
 from corollary.sparql.result import FailedResult, GraphResult, SelectResult
 
 KNOWN_ARGUMENTS = {"base", "DEBUG"}
@@ -110,7 +110,6 @@ def _made(
         form, triples, bound = "CONSTRUCT", constructed(evaluator, main), dict[str, Any]()
     else:
         form, triples, bound = "DESCRIBE", described(evaluator, main, dataset.default), dict(prefixes)
-    decode, columns = evaluator.terms.decode, [triples.columns.get(n) for n in (SUBJECT, PREDICATE, OBJECT)]
 
     def new_graph() -> Graph:
         graph = Graph()
@@ -118,12 +117,8 @@ def _made(
             graph.bind(prefix, namespace)
         return graph
 
-    return GraphResult(
-        form,
-        triples.size,
-        lambda start, end: [decode(c[start:end]) for c in columns if c is not None],
-        new_graph,
-    )
+    ends = [triples.columns.get(end, filled(0, 0)) for end in (SUBJECT, PREDICATE, OBJECT)]
+    return GraphResult(form, triples.size, ends, evaluator.terms, new_graph)
 
 
 def _translated_text(text: Any, base: str | None, prefixes: Mapping[str, Any]) -> Query:
@@ -149,10 +144,4 @@ def _selected(evaluator: Evaluator, main: CompValue, context: QueryContext) -> R
     except Exception as problem:
         return FailedResult(variables, problem)
     columns = [evaluator.expressions.column(variable, batch) for variable in variables]
-    decode = evaluator.terms.decode
-    return SelectResult(
-        variables,
-        batch.size,
-        lambda start, end: [decode(column[start:end]) for column in columns],
-        lambda solution: FrozenBindings(context, solution),
-    )
+    return SelectResult(variables, batch.size, columns, evaluator.terms, partial(FrozenBindings, context))

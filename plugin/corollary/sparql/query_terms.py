@@ -12,7 +12,7 @@ from rdflib.term import BNode, Node
 
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Mask
-from corollary.sparql.rdf_terms import Terms
+from corollary.sparql.rdf_terms import Terms, text_of
 from corollary.sparql.tuning import TERMS_BETWEEN_CHECKS
 from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
 
@@ -65,6 +65,10 @@ class QueryTerms:
         if term_id < FIRST_LOCAL:
             return self._terms[term_id]
         return self._own[term_id - FIRST_LOCAL]
+
+    def text_of(self, term_id: int) -> str:
+        """The N-Triples text of an id."""
+        return text_of(self[term_id])
 
     def decode(self, column: Column) -> list[Node | None]:
         """The terms of a column, None for UNBOUND."""

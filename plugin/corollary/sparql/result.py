@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
+from html import escape
+from itertools import islice
 from typing import Any
 
 from rdflib.graph import Graph
 from rdflib.query import Result, ResultRow
 from rdflib.term import Node, Variable
 
-from corollary.sparql.tuning import RESULTS_DECODED_AT_ONCE
-
-Columns = Callable[[int, int], list[list[Node | None]]]
-"""``columns(start, end)``: the terms of the rows [start, end), column by column; None for unbound."""
+from corollary.kernels.sorted import Column
+from corollary.sparql.query_terms import QueryTerms
+from corollary.sparql.tuning import MAX_ROWS_SHOWN, RESULTS_DECODED_AT_ONCE
 
 
 class SelectResult(Result):
@@ -21,13 +22,23 @@ class SelectResult(Result):
     leaves them out."""
 
     def __init__(
-        self, variables: list[Variable], size: int, columns: Columns, solution: Callable[..., Any]
+        self,
+        variables: list[Variable],
+        size: int,
+        ids: list[Column],
+        terms: QueryTerms,
+        solution: Callable[..., Any],
     ) -> None:
+        """``ids`` has a column for each variable; ``solution`` makes rdflib's mapping of a row."""
         super().__init__("SELECT")
         self.vars = variables
         self._size = size
-        self._columns = columns
+        self.ids, self.terms = ids, terms
         self._solution = solution
+
+    def _repr_html_(self) -> str:
+        """The first rows, for Jupyter."""
+        return _html(list(map(str, self.vars or ())), self._rows(), self._size, "row")
 
     def __len__(self) -> int:
         return self._size
@@ -51,8 +62,7 @@ class SelectResult(Result):
             yield from zip(*columns, strict=True)
 
     def _chunks(self) -> Iterator[list[list[Node | None]]]:
-        for start in range(0, self._size, RESULTS_DECODED_AT_ONCE):
-            yield self._columns(start, min(self._size, start + RESULTS_DECODED_AT_ONCE))
+        yield from _chunks(self.ids, self._size, self.terms)
 
     @property
     def bindings(self) -> Any:
@@ -72,6 +82,25 @@ class SelectResult(Result):
         self._bindings = bindings
 
 
+def _chunks(ids: list[Column], size: int, terms: QueryTerms) -> Iterator[list[list[Node | None]]]:
+    """The terms of some rows at a time, column by column; None for unbound."""
+    for start in range(0, size, RESULTS_DECODED_AT_ONCE):
+        end = min(size, start + RESULTS_DECODED_AT_ONCE)
+        yield [terms.decode(column[start:end]) for column in ids]
+
+
+def _html(names: list[str], rows: Iterator[Any], size: int, what: str) -> str:
+    """A table of the first rows, and the number of all."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    lines = []
+    for row in islice(rows, MAX_ROWS_SHOWN):
+        cells = ("" if term is None else escape(term.n3()) for term in row)
+        lines.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+    shown = f", the first {len(lines)} shown" if size > len(lines) else ""
+    count = f"<p>{size:,} {what}{'' if size == 1 else 's'}{shown}</p>"
+    return f"<table><tr>{head}</tr>{''.join(lines)}</table>{count}"
+
+
 @lru_cache(maxsize=256)
 def _row_class(names: tuple[str, ...]) -> type[ResultRow]:
     """rdflib's class of rows, with the variables in the class: a row needs no attributes of its own."""
@@ -84,9 +113,12 @@ class GraphResult(Result):
     ``graph`` is built when it is first read, by ``new_graph``.
     """
 
-    def __init__(self, form: str, size: int, columns: Columns, new_graph: Callable[[], Graph]) -> None:
+    def __init__(
+        self, form: str, size: int, ids: list[Column], terms: QueryTerms, new_graph: Callable[[], Graph]
+    ) -> None:
+        """``ids`` has the columns of subjects, predicates and objects."""
         self._size = size
-        self._columns = columns
+        self.ids, self.terms = ids, terms
         self._new_graph = new_graph
         self._graph: Graph | None = None
         super().__init__(form)
@@ -111,9 +143,12 @@ class GraphResult(Result):
         return iter(self._triples() if self._graph is None else self._graph)
 
     def _triples(self) -> Iterator[Any]:
-        for start in range(0, self._size, RESULTS_DECODED_AT_ONCE):
-            columns = self._columns(start, min(self._size, start + RESULTS_DECODED_AT_ONCE))
+        for columns in _chunks(self.ids, self._size, self.terms):
             yield from zip(*columns, strict=True)
+
+    def _repr_html_(self) -> str:
+        """The first triples, for Jupyter."""
+        return _html(["subject", "predicate", "object"], iter(self), len(self), "triple")
 
 
 class FailedResult(Result):

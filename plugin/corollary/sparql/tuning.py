@@ -26,3 +26,6 @@ seven digits."""
 
 MAX_CHARACTERS_SHOWN = 120
 """Characters of a pattern in a message."""
+
+MAX_ROWS_SHOWN = 20
+"""Rows of a result that Jupyter shows."""

@@ -25,6 +25,7 @@ from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef
 
 from corollary.columns import TripleIndex
 from corollary.kernels.limits import Limits
+from corollary.language import CorollaryError
 from corollary.reasoner import Reasoner
 from corollary.reasoner.options import Rules
 from corollary.reasoner.reasoner import skips_bad_lines
@@ -239,6 +240,31 @@ class CorollaryStore(GraphStore):
             return answer(source, query, prefixes, initBindings, home, kwargs, self.external)
 
         return self.reasoner.limited(limits, answered, asked, sys._getframe(1))
+
+    def query_arrow(
+        self,
+        query: Query | str,
+        *,
+        graph: Graph | Node | None = None,
+        typed: bool = False,
+        bindings: Mapping[str, Identifier] | None = None,
+        limits: Limits | str | None = None,
+    ) -> Any:
+        """The result of a SPARQL query as a ``pyarrow.Table``, dictionary-encoded.
+
+        ``graph`` is the default graph of the query; by default the union of all graphs. Terms are N-Triples
+        texts. With ``typed`` they are values: see ``sparql/arrow_results.py``. Errors are those of ``query``;
+        CorollaryError for a query with SERVICE or a function that only rdflib's evaluator knows.
+        """
+        from corollary.sparql.arrow_results import arrow_table
+
+        home = "__UNION__" if graph is None else graph.identifier if isinstance(graph, Graph) else graph
+        try:
+            result = self.query(query, {}, bindings or {}, cast(str, home), limits=limits)
+        except NotImplementedError as problem:
+            remedy = "ask it with Graph.query"
+            raise CorollaryError(f"rdflib has to answer this query ({problem}): {remedy}") from None
+        return arrow_table(result, typed=typed)
 
     def _source(self, version: Version, home: Node) -> QuerySource:
         """The facts that a query on the graph ``home`` reads."""
