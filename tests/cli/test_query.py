@@ -283,3 +283,14 @@ def test_tables_for_data_frames(graphs: Path, results: str) -> None:
     assert table("CONSTRUCT WHERE { ?x :age ?y }").column_names == ["subject", "predicate", "object"]
     assert "is not for ASK" in mistake(graphs, "-q", "ASK {}", "--results", results)
     assert "--typed is for tables of Arrow" in mistake(graphs, "-q", "ASK {}", "--typed")
+
+
+def test_plans() -> None:
+    text = "SELECT ?x { ?x :parent ?y . ?y :parent :cid }"
+    lines = answer(FAMILY, "-q", text, "--explain").splitlines()
+    assert lines[0].split() == ["estimated", "operator"] and lines[1].split()[1] == "SELECT"
+    plan = json.loads(answer(FAMILY, "-q", text, "--analyze", "--results", "json"))
+    assert plan["rows"] is not None and plan["inputs"][0]["operator"] == "SELECT"
+    assert json.loads(answer(FAMILY, "-q", text, "--explain", "--results", "json"))["rows"] is None
+    assert "--results csv is not for plans" in mistake(FAMILY, "-q", text, "--explain", "--results", "csv")
+    assert "query:1:1" in mistake(FAMILY, "-q", "SELEC", "--explain")

@@ -44,7 +44,7 @@ def test_ranks_compare_as_terms_do(data: list[Any]) -> None:
     terms = Terms(TermDictionary())
     ids = np.array(terms.ids_of(data), np.uint32)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(term_order, "MIN_TERMS_ON_COLUMNS", 1)
+        patch.setattr(term_order, "MIN_USES_OF_RANKS", 1)
         ranks = text_ranks(ids, QueryTerms(terms), ids.size)
     assert ranks is not None
     assert ranks.tolist() == [sum(_val(other) < _val(term) for other in data) for term in data]
@@ -59,7 +59,7 @@ def test_ranks_compare_as_terms_do(data: list[Any]) -> None:
 def test_extremes_are_those_of_rdflib(data: list[tuple[int, Node]], asked: str, fewest: int) -> None:
     query = f"SELECT ?s ({asked} AS ?a) {{ ?s x:p/x:q ?o }} GROUP BY ?s"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(term_order, "MIN_TERMS_ON_COLUMNS", fewest)
+        patch.setattr(term_order, "MIN_USES_OF_RANKS", fewest)
         own, memory = (answer(store, data, query) for store in (CorollaryStore(rules="none"), "default"))
     if all(isinstance(term, URIRef | BNode) or term.datatype is None for _, term in data):  # type: ignore[attr-defined]
         assert own == memory  # else equal terms compete

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TextIO, TypeVar
 
 import click
@@ -234,6 +235,8 @@ def check(
     type=click.Choice(["table", "csv", "tsv", "json", "xml", "ttl", "nt", "arrow", "parquet"]),
     help="How to print the answer. Default: table, or ttl for CONSTRUCT and DESCRIBE.",
 )
+@click.option("--explain", is_flag=True, help="Print how the query is evaluated, instead of its answer.")
+@click.option("--analyze", is_flag=True, help="As --explain, with the rows and times of an evaluation.")
 @click.option("--typed", is_flag=True, help="With arrow or parquet: columns of values instead of terms.")
 @click.option(
     "--external",
@@ -252,6 +255,8 @@ def query(
     text: str | None,
     query_file: TextIO | None,
     results: str | None,
+    explain: bool,
+    analyze: bool,
     typed: bool,
     external: str,
 ) -> None:
@@ -274,11 +279,12 @@ def query(
       corollary query data.ttl -f report.rq --results parquet --typed > report.parquet
       corollary query data.ttl -q 'SELECT * { GRAPH <urn:x-corollary:inferred> { ?s ?p ?o } }'
       corollary query data.ttl -q 'CONSTRUCT WHERE { ?x :knows ?y }' --results nt > known.nt
+      corollary query data.ttl -f report.rq --analyze
       if corollary query data.ttl -q 'ASK { :ann :ancestor :cid }'; then echo related; fi
     """
-    from corollary.cli.querying import ask
+    from corollary.cli.querying import ask, explained
     from corollary.cli.question import Question
-    from corollary.cli.results import output_format, print_result
+    from corollary.cli.results import output_format, print_plan, print_result
 
     if text is not None and query_file is None:
         question = Question("query", text)
@@ -286,6 +292,10 @@ def query(
         question = Question.read(query_file)
     else:
         raise click.UsageError("give the query: either its text with -q or its file with -f")
+    if explain or analyze:
+        question.form()  # raises what is wrong with the text
+        print_plan(partial(explained, files, rules, reading, question, external, analyze=analyze), results)
+        return
     format = output_format(question.form(), results, typed)
     answer = ask(files, rules, reading, question, external)
     outcome = print_result(answer.result, answer.dataset, format, typed=typed)

@@ -6,6 +6,7 @@ per row, in plain characters and of any width, for pagers (``less -S``) and ``gr
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from rdflib import Dataset, Graph
     from rdflib.query import Result
     from rdflib.term import Literal, Node
+
+    from corollary.sparql.explain_query import QueryPlan
 
 DEFAULTS = {"SELECT": "table", "ASK": "table", "CONSTRUCT": "ttl", "DESCRIBE": "ttl"}
 """The default output format for each form of query."""
@@ -76,6 +79,19 @@ def print_result(result: Result, dataset: Dataset, format: str, *, typed: bool =
     return _counted(result.bindings, "row")
 
 
+def print_plan(explain: Callable[[], QueryPlan], wanted: str | None) -> None:
+    """Print the plan of a query as a table, or as JSON. Raises InputError for another format."""
+    from corollary.loaders.formats import input_error
+
+    if wanted not in (None, "table", "json"):
+        raise input_error(f"--results {wanted} is not for plans", "choose table or json")
+    plan = explain()
+    if wanted == "json":
+        click.echo(json.dumps(plan.as_dict(), indent=2, ensure_ascii=False))
+    else:
+        click.echo(str(plan), nl=False)
+
+
 def _print_binary(result: Result, format: str, typed: bool) -> str:
     import pyarrow.ipc
     from pyarrow import parquet
@@ -89,7 +105,7 @@ def _print_binary(result: Result, format: str, typed: bool) -> str:
     else:
         with pyarrow.ipc.new_stream(sink, table.schema) as stream:
             stream.write_table(table)
-    click.get_binary_stream("stdout").write(sink.getvalue().to_pybytes())
+    click.echo(sink.getvalue().to_pybytes(), nl=False)
     return _counted(table, "row" if result.type == "SELECT" else "triple")
 
 

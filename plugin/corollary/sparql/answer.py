@@ -11,9 +11,9 @@ user function, is raised when the rows are read, as in rdflib.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import rdflib.plugins.sparql as settings
 from rdflib.graph import Graph
@@ -36,6 +36,8 @@ from corollary.sparql.result import FailedResult, GraphResult, SelectResult
 
 KNOWN_ARGUMENTS = {"base", "DEBUG"}
 
+AnyEvaluator = TypeVar("AnyEvaluator", bound=Evaluator)
+
 
 @refuses_deep_nesting
 def answer(
@@ -54,9 +56,7 @@ def answer(
     Raises NotImplementedError if rdflib has to answer, ``SparqlSyntaxError``, ``ExternalAccessRefused`` if
     the query needs files or addresses that ``access`` excludes, and ``NestedTooDeep``.
     """
-    translated = (
-        query if isinstance(query, Query) else _translated_text(query, arguments.get("base"), prefixes)
-    )
+    translated = translation(query, prefixes, arguments.get("base"))
     refuse_clauses(translated, source.has, access)
     silenced = refuse_services(translated.algebra, access)
     try:
@@ -82,34 +82,48 @@ def _answered(
     arguments: Mapping[str, Any],
     silenced: Sequence[CompValue],
 ) -> Result:
-    if settings.CUSTOM_EVALS or (home == UNION and not settings.SPARQL_DEFAULT_GRAPH_UNION):
-        raise NotImplementedError("evaluation is not as usual")
     if not KNOWN_ARGUMENTS.issuperset(arguments):
         raise NotImplementedError("arguments that are not known here")
-    main = translated.algebra
-    if main.name not in ("SelectQuery", "AskQuery", "ConstructQuery", "DescribeQuery"):
-        raise NotImplementedError(f"query form {main.name}")
+    evaluator = evaluator_of(source, translated, bindings, home, silenced, Evaluator)
+    return evaluated(evaluator, translated.algebra, prefixes)
+
+
+def evaluator_of(
+    source: Source,
+    translated: Query,
+    bindings: Mapping[str, Identifier],
+    home: Identifier,
+    silenced: Sequence[CompValue],
+    kind: Callable[..., AnyEvaluator],
+) -> AnyEvaluator:
+    """An evaluator of a query. Raises NotImplementedError if rdflib has to answer."""
+    if settings.CUSTOM_EVALS or (home == UNION and not settings.SPARQL_DEFAULT_GRAPH_UNION):
+        raise NotImplementedError("evaluation is not as usual")
     context = QueryContext(None, initBindings={Variable(name): term for name, term in bindings.items()})
     context.prologue = translated.prologue
-    dataset = QueryDataset.of(source, home, main.datasetClause)
-    evaluator = Evaluator(dataset, QueryTerms(source.terms), context, silenced)
+    dataset = QueryDataset.of(source, home, translated.algebra.datasetClause)
+    return kind(dataset, QueryTerms(source.terms), context, silenced)
+
+
+def evaluated(evaluator: Evaluator, main: CompValue, prefixes: Mapping[str, Any]) -> Result:
+    """The result of a query of any form."""
     if main.name == "SelectQuery":
-        return _selected(evaluator, main, context)
+        return _selected(evaluator, main)
     if main.name == "AskQuery":
         result = Result("ASK")
         result.askAnswer = evaluator.solve(main.p, 1).size > 0
         return result
-    return _made(evaluator, main, dataset, prefixes)
+    if main.name not in ("ConstructQuery", "DescribeQuery"):
+        raise NotImplementedError(f"query form {main.name}")
+    return _made(evaluator, main, prefixes)
 
 
-def _made(
-    evaluator: Evaluator, main: CompValue, dataset: QueryDataset, prefixes: Mapping[str, Any]
-) -> GraphResult:
+def _made(evaluator: Evaluator, main: CompValue, prefixes: Mapping[str, Any]) -> GraphResult:
     """The result of CONSTRUCT or DESCRIBE."""
     if main.name == "ConstructQuery":
         form, triples, bound = "CONSTRUCT", constructed(evaluator, main), dict[str, Any]()
     else:
-        form, triples, bound = "DESCRIBE", described(evaluator, main, dataset.default), dict(prefixes)
+        form, triples, bound = "DESCRIBE", described(evaluator, main), dict(prefixes)
 
     def new_graph() -> Graph:
         graph = Graph()
@@ -121,7 +135,10 @@ def _made(
     return GraphResult(form, triples.size, ends, evaluator.terms, new_graph)
 
 
-def _translated_text(text: Any, base: str | None, prefixes: Mapping[str, Any]) -> Query:
+def translation(text: Any, prefixes: Mapping[str, Any], base: str | None = None) -> Query:
+    """The algebra of a query, given as text or prepared. Raises ``SparqlSyntaxError``."""
+    if isinstance(text, Query):
+        return text
     if isinstance(text, bytes):
         text = text.decode("utf-8")
     if not isinstance(text, str):
@@ -135,7 +152,7 @@ def _translated(text: str, base: str, prefixes: tuple[tuple[str, str], ...]) -> 
     return parse_query(text, dict(prefixes), base)
 
 
-def _selected(evaluator: Evaluator, main: CompValue, context: QueryContext) -> Result:
+def _selected(evaluator: Evaluator, main: CompValue) -> Result:
     variables = list(main.PV)
     try:
         batch = evaluator.solve(main.p)
@@ -144,4 +161,6 @@ def _selected(evaluator: Evaluator, main: CompValue, context: QueryContext) -> R
     except Exception as problem:
         return FailedResult(variables, problem)
     columns = [evaluator.expressions.column(variable, batch) for variable in variables]
-    return SelectResult(variables, batch.size, columns, evaluator.terms, partial(FrozenBindings, context))
+    return SelectResult(
+        variables, batch.size, columns, evaluator.terms, partial(FrozenBindings, evaluator.context)
+    )

@@ -60,7 +60,7 @@ def _pattern(part: CompValue) -> CompValue:
     return part
 
 
-def described(evaluator: Evaluator, main: CompValue, index: TripleIndex) -> Batch:
+def described(evaluator: Evaluator, main: CompValue) -> Batch:
     """The concise bounded description of every resource that is asked for, as in rdflib: ``described_by``."""
     terms = evaluator.terms
     parts = [np.array([terms.id_of(term) for term in main.PV if isinstance(term, URIRef)], np.uint32)]
@@ -68,7 +68,7 @@ def described(evaluator: Evaluator, main: CompValue, index: TripleIndex) -> Batc
         parts += evaluator.solve(main.p).columns.values()
     resources = distinct(np.concatenate(parts))
     names = [terms.id_of(name) for name in (RDF.subject, RDF.predicate, RDF.object)]
-    return described_by(resources[resources != UNBOUND], index, names)
+    return described_by(resources[resources != UNBOUND], evaluator.dataset.default, names)
 
 
 def described_by(resources: Column, index: TripleIndex, names: list[int]) -> Batch:

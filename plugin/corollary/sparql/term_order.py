@@ -11,7 +11,7 @@ import numpy as np
 from corollary.kernels.sorted import Column, Rows
 from corollary.sparql.query_terms import FIRST_LOCAL, QueryTerms
 from corollary.sparql.term_texts import TermTexts
-from corollary.sparql.tuning import MIN_TERMS_ON_COLUMNS
+from corollary.sparql.tuning import MIN_USES_OF_RANKS
 from corollary.terms.dictionary import Kind, kinds
 
 
@@ -21,13 +21,13 @@ def text_ranks(ids: Column, terms: QueryTerms, uses: int) -> Rows | None:
     None for few ``uses`` of ranks, and if a text has escapes. None for other terms than IRIs and literals
     without datatypes: literals with datatypes are compared by value.
     """
-    import pyarrow
-    from pyarrow import compute
-
-    if uses < MIN_TERMS_ON_COLUMNS or not ids.size or int(ids.max()) >= FIRST_LOCAL:
+    if uses < MIN_USES_OF_RANKS or not ids.size or int(ids.max()) >= FIRST_LOCAL:
         return None
     if (kinds(ids) == Kind.BLANK_NODE).any():
         return None
+    import pyarrow
+    from pyarrow import compute
+
     texts = TermTexts.of(ids, terms.dictionary)
     if texts is None or not texts.is_written.all():
         return None

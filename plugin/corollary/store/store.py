@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from corollary.loaders.into_reasoner import Source
     from corollary.loaders.reading import Progress
     from corollary.sparql.dataset import Source as QuerySource
+    from corollary.sparql.explain_query import QueryPlan
 
 
 Parameters = ParamSpec("Parameters")
@@ -258,13 +259,41 @@ class CorollaryStore(GraphStore):
         """
         from corollary.sparql.arrow_results import arrow_table
 
-        home = "__UNION__" if graph is None else graph.identifier if isinstance(graph, Graph) else graph
         try:
-            result = self.query(query, {}, bindings or {}, cast(str, home), limits=limits)
+            result = self.query(query, {}, bindings or {}, cast(str, _home(graph)), limits=limits)
         except NotImplementedError as problem:
             remedy = "ask it with Graph.query"
             raise CorollaryError(f"rdflib has to answer this query ({problem}): {remedy}") from None
         return arrow_table(result, typed=typed)
+
+    def explain_query(
+        self,
+        query: Query | str,
+        *,
+        analyze: bool = False,
+        graph: Graph | Node | None = None,
+        bindings: Mapping[str, Identifier] | None = None,
+    ) -> QueryPlan:
+        """How a SPARQL query is evaluated over the present facts: operators, join orders, estimated rows.
+
+        With ``analyze`` the query is evaluated, and the plan has the actual rows and times. ``str`` of the
+        plan is a table, ``as_dict`` is for JSON. ``graph`` and ``bindings``: see ``query_arrow``.
+        """
+        from corollary.sparql.explain_query import explain_query
+
+        home = cast(IdentifiedNode, _home(graph))
+
+        def explained() -> QueryPlan:
+            version = self.reasoner.settled()
+            source = self._source(version, home)
+            return explain_query(
+                source, query, dict(version.namespaces), bindings or {}, home, analyze=analyze
+            )
+
+        try:
+            return self.reasoner.limited(None, explained)
+        except NotImplementedError as problem:
+            raise CorollaryError(f"rdflib has to answer this query ({problem}): it has no plan") from None
 
     def _source(self, version: Version, home: Node) -> QuerySource:
         """The facts that a query on the graph ``home`` reads."""
@@ -373,3 +402,10 @@ def _read_from(terms: Terms, iri: URIRef) -> TripleIndex:
 
 
 __all__ = ["EXPLICIT", "INFERRED", "CorollaryStore", "InferredTripleWarning"]
+
+
+def _home(graph: Graph | Node | None) -> Node | str:
+    """The name of a query's default graph, as rdflib gives it to stores."""
+    if graph is None:
+        return "__UNION__"
+    return graph.identifier if isinstance(graph, Graph) else graph
