@@ -140,6 +140,7 @@ class CorollaryStore(GraphStore):
     commit = of_reasoner(Reasoner.commit)
     rollback = of_reasoner(Reasoner.rollback)
     compact = of_reasoner(Reasoner.compact)
+    subscribe = of_reasoner(Reasoner.subscribe)
 
     # Options and folders
 
