@@ -89,8 +89,9 @@ class PatternJoin:
         batch, following = self._next(batch, patterns)
         rest = list(patterns)
         rest.remove(following)
-        growth = self.growth(batch, following)
-        if all_stay and not rest and self._is_product(batch, following):
+        is_product = all_stay and not rest and self._is_product(batch, following)
+        growth = self.growth(batch, following) if batch.size > 1 or is_product else 1.0  # one row is one part
+        if is_product:
             current().rows(batch.size * int(growth))
             reserve(batch.size * int(growth) * 4 * (len(batch.columns) + len(following.variables)))
         for start, end in self._parts(batch, following, int(limit / max(growth, 1)), limit):
@@ -125,6 +126,8 @@ class PatternJoin:
             start = end
 
     def _next(self, batch: Batch, waiting: list[Pattern]) -> tuple[Batch, Pattern]:
+        if len(waiting) == 1 and not batch.columns:
+            return batch, waiting[0]
         following = min(waiting, key=lambda pattern: self.cost(batch, pattern))
         if batch.columns and self.cost(batch, following)[0]:
             batch = self.filters(batch)
