@@ -123,7 +123,14 @@ _:wrong rdf:subject x:st ; rdf:predicate x:by ; rdf:object x:nobody .
 
 @pytest.mark.parametrize(
     "query",
-    ["DESCRIBE x:a", "DESCRIBE ?x {?x x:p x:a}", "DESCRIBE x:a ?x {?x x:by ?y}"],
+    [
+        "DESCRIBE x:a",
+        "DESCRIBE ?x {?x x:p x:a}",
+        "DESCRIBE x:a ?x {?x x:by ?y}",
+        "DESCRIBE ?x {?x x:p ?y . ?y x:p ?z}",
+        "DESCRIBE x:c x:a {?x x:by ?y}",
+        "DESCRIBE ?y ?x {?x x:p ?y . ?z x:by ?w}",
+    ],
 )
 def test_descriptions_are_those_of_rdflib(query: str) -> None:
     data = f"@prefix x: <urn:x:> . @prefix rdf: <{RDF}> . {DESCRIBED}"
