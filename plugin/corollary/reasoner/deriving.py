@@ -79,6 +79,14 @@ class Deriver:
             self._warn(version)
         return version
 
+    def committed(self) -> Version:
+        """The version of the last commit, derived."""
+        shared = self.versions.shared()
+        version = shared if shared.committed is None else shared.committed
+        if version.derived.state is None:
+            self.limited(None, self._derive_in_turn, version)
+        return version
+
     def forget(self) -> None:
         """Drop the references to states, before the dictionary is replaced."""
         self.latest = self.warned_of = None
