@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -43,6 +44,8 @@ PAPERS = tuple(
 @click.option("--repeat", default=3, show_default=True, help="Turns a task has; fewer if it takes long.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Keep the results in this JSON.")
 @click.option("--page", type=click.Path(exists=True, path_type=Path), help="Write the page from this JSON.")
+@click.option("--missing", is_flag=True, help="Only what --out lacks at these sizes: go on after a stop.")
+@click.option("--minutes", type=float, default=inf, help="Begin no entry after so many minutes.")
 @click.option("--list", "only_list", is_flag=True, help="List the entries and stop.")
 def main(
     only: tuple[str, ...],
@@ -51,6 +54,8 @@ def main(
     repeat: int,
     out: Path | None,
     page: Path | None,
+    missing: bool,
+    minutes: float,
     only_list: bool,
 ) -> None:
     """Rerun tables and figures of four papers.
@@ -61,7 +66,8 @@ def main(
     003  Xu, Curé: ZodiacEdge, incremental maintenance of rule sets (2023)
     004  Hu, Motik, Horrocks: Modular Materialisation of Datalog Programs (2019)
 
-    Sizes are reduced, so that everything ends in twenty minutes on two cores. Times are CPU times, because
+    Sizes are reduced, so that everything ends in an hour and a half on two cores, and each entry in half
+    an hour. Times are CPU times, because
     these depend less on other load. Data that are not generated come from the folder that the environment
     variable CORPUS names, or ../shared/data.
 
@@ -69,6 +75,7 @@ def main(
     Examples:
       python benchmarks/papers.py --only 003/figure-7
       python benchmarks/papers.py --out docs/papers.json
+      python benchmarks/papers.py --out docs/papers.json --missing
       python benchmarks/papers.py --page docs/papers.json    # writes docs/papers.md and docs/figures
     """
     if page is not None:
@@ -78,21 +85,39 @@ def main(
     if unknown := set(only) - {*names, *(paper.key for paper in PAPERS)}:
         raise click.UsageError(f"no such entry: {', '.join(sorted(unknown))}; --list shows them")
     wanted = list(chosen(PAPERS, only))
+    if missing and out is not None and out.exists():
+        wanted = lacking(wanted, json.loads(out.read_text()), small=small, full=full)
     if only_list:
         for paper, place in wanted:
             click.echo(name_of(paper, place))
         return
     keep_memory()
-    run(wanted, Scope(Settings(repeat, find_corpus(), small=small), full), out)
+    run(wanted, Scope(Settings(repeat, find_corpus(), small=small), full), out, 60 * minutes)
 
 
-def run(wanted: list[tuple[Paper, str]], scope: Scope, out: Path | None) -> None:
-    """Measure the entries. The JSON is written after each of them."""
-    console = Console(stderr=True)
+def lacking(
+    wanted: list[tuple[Paper, str]], kept: dict[str, Any], *, small: bool, full: bool
+) -> list[tuple[Paper, str]]:
+    """The entries without results, or with results of other sizes."""
+
+    def is_kept(paper: Paper, place: str) -> bool:
+        about = kept.get(name_of(paper, place), {}).get("measured", {})
+        return (about.get("small"), about.get("full")) == (small, full)
+
+    return [(paper, place) for paper, place in wanted if not is_kept(paper, place)]
+
+
+def run(wanted: list[tuple[Paper, str]], scope: Scope, out: Path | None, most_seconds: float = inf) -> None:
+    """Measure the entries, and begin none after ``most_seconds``. The JSON is written after each of them."""
+    console, began = Console(stderr=True), perf_counter()
     kept: dict[str, Any] = json.loads(out.read_text()) if out is not None and out.exists() else {}
     for number, (paper, place) in enumerate(wanted, 1):
         title = f"[{number}/{len(wanted)}] {name_of(paper, place)}"
         started = perf_counter()
+        if started - began > most_seconds:
+            left = len(wanted) - number + 1
+            console.print(f"The time is over; {left} entries are left: --missing goes on with them.")
+            break
         with moving(console, title) as say:
             entry = paper.entries[place](Scope(scope.settings, scope.full, say))
         took = perf_counter() - started

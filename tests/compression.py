@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from corollary.closure import bit_index, interval_index
+from corollary.closure import bit_index, compressed_relation, interval_index
 from corollary.modules import equality, inclusion, transitive
 
 Kept = Literal["intervals", "bits", "lists"]
@@ -17,8 +17,9 @@ def compress_all(patch: pytest.MonkeyPatch, index: Kept = "intervals") -> None:
 
     ``lists``: closures are listed by their intervals instead, and inverse ones share their lists.
     """
-    for module in (interval_index, bit_index, equality):
+    for module in (compressed_relation, equality):
         patch.setattr(module, "MIN_PAIRS_COMPRESSED", 1)
+    patch.setattr(compressed_relation, "MAX_SHRINKING", 1)
     patch.setattr(bit_index, "MIN_PAIRS_PER_WORD", 0)
     patch.setattr(equality, "MIN_COPIES_PER_FACT", 0)
     patch.setattr(interval_index, "MIN_PAIRS_PER_INTERVAL", 0)

@@ -184,7 +184,6 @@ MOST_LINES = 60
 
 LONG_FUNCTIONS = {
     "find_terms": "the loop over the bytes of N-Triples: a kernel calls no function",
-    "locate": "a galloping search in one loop: a kernel calls no function",
     "merge_intervals": "intervals gathered and merged in one loop: a kernel calls no function",
     "number_texts": "a hash table of texts in one loop: a kernel calls no function",
 }

@@ -28,7 +28,7 @@ from benchmarks.book.plots import write_plot
 from benchmarks.book.textbook import OutOfTime, Rows, evaluate, rules_of
 from benchmarks.engine import ENGINE
 from benchmarks.measure import Settings
-from benchmarks.papers import PAPERS
+from benchmarks.papers import PAPERS, lacking, run
 
 PROJECT = Path(__file__).parents[2]
 SMALL = Scope(Settings(repeat=1, small=True))
@@ -174,6 +174,19 @@ def test_the_page_is_that_of_its_results() -> None:
     assert "not measured yet" not in page
     for picture in re.findall(r'(?:src|srcset)="([^"]+)"', page):
         assert (PROJECT / "docs" / picture).is_file()
+
+
+def test_what_is_missing_is_measured_next(tmp_path: Path) -> None:
+    wanted = [(paper, place) for paper in PAPERS for place in PLACES[paper.key]][:3]
+    names = [name_of(paper, place) for paper, place in wanted]
+    kept = {
+        names[0]: {"measured": {"small": False, "full": False}},
+        names[1]: {"measured": {"small": True, "full": False}},
+    }
+    assert lacking(wanted, kept, small=False, full=False) == wanted[1:]
+    out = tmp_path / "results.json"
+    run(wanted, Scope(Settings(1, None, small=True), full=False), out, most_seconds=-1)
+    assert not out.exists(), "no time, no entry"
 
 
 @pytest.mark.slow

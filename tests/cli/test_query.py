@@ -6,9 +6,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pyarrow
+import pyarrow.ipc
 import pytest
 from click.testing import CliRunner, Result
+from pyarrow import parquet
 
 from corollary.cli import main
 
@@ -262,3 +266,31 @@ def test_literals_that_are_ill_typed_are_printed_without_ado(
     result = query(tmp_path / "born.nt", "-q", "SELECT ?d { ?a <urn:b> ?d }")
     assert result.exit_code == 0 and "2020-02-30" in result.stdout
     assert not caplog.records
+
+
+@pytest.mark.parametrize("results", ["arrow", "parquet"])
+def test_tables_for_data_frames(graphs: Path, results: str) -> None:
+    def table(text: str, *options: str) -> Any:
+        process = query(graphs, "-q", text, "--results", results, *options)
+        assert process.exit_code == 0, process.output
+        source = pyarrow.BufferReader(process.stdout_bytes)
+        return (
+            parquet.read_table(source) if results == "parquet" else pyarrow.ipc.open_stream(source).read_all()
+        )
+
+    assert table("SELECT ?age { ?x :age ?age }", "--typed").to_pylist() == [{"age": 3}]
+    assert table("SELECT ?name { ?x :name ?name }").num_rows == 2
+    assert table("CONSTRUCT WHERE { ?x :age ?y }").column_names == ["subject", "predicate", "object"]
+    assert "is not for ASK" in mistake(graphs, "-q", "ASK {}", "--results", results)
+    assert "--typed is for tables of Arrow" in mistake(graphs, "-q", "ASK {}", "--typed")
+
+
+def test_plans() -> None:
+    text = "SELECT ?x { ?x :parent ?y . ?y :parent :cid }"
+    lines = answer(FAMILY, "-q", text, "--explain").splitlines()
+    assert lines[0].split() == ["estimated", "operator"] and lines[1].split()[1] == "SELECT"
+    plan = json.loads(answer(FAMILY, "-q", text, "--analyze", "--results", "json"))
+    assert plan["rows"] is not None and plan["inputs"][0]["operator"] == "SELECT"
+    assert json.loads(answer(FAMILY, "-q", text, "--explain", "--results", "json"))["rows"] is None
+    assert "--results csv is not for plans" in mistake(FAMILY, "-q", text, "--explain", "--results", "csv")
+    assert "query:1:1" in mistake(FAMILY, "-q", "SELEC", "--explain")

@@ -54,6 +54,25 @@ def test_locate_among_many(
 
 @both_forms
 @quick
+@given(st.integers(1, 900), st.integers(1, 70), st.integers(1, 2000), st.booleans(), st.integers(0, 99))
+def test_contains_among_many(
+    compiled: bool, size: int, number: int, last: int, is_sorted: bool, seed: int
+) -> None:
+    """As ``test_locate_among_many``, with some of the keys removed and others added."""
+    random = np.random.default_rng(seed)
+    keys = np.unique(random.integers(0, last, size, np.uint64, endpoint=True))
+    part = random.integers(0, 9, keys.size)
+    base, added, removed = keys[part < 8], keys[part == 8], keys[part == 0]
+    probes = random.integers(0, last, number, np.uint64, endpoint=True)
+    if is_sorted:
+        probes.sort()
+    found = np.zeros(number, np.bool_)
+    form(sorted.contains, compiled)(base, added, removed, probes, found)
+    assert (found == np.isin(probes, keys[part > 0])).all()
+
+
+@both_forms
+@quick
 @given(sorted_keys, st.data())
 def test_expand(compiled: bool, keys: NDArray[np.uint64], data: st.DataObject) -> None:
     bounds = st.lists(st.integers(0, keys.size), min_size=2, max_size=2).map(np.sort)

@@ -39,7 +39,7 @@ def arrays(network: Network) -> tuple[NDArray[np.int64], NDArray[np.int64], NDAr
 
 
 def after_rounds(network: Network, rounds: int) -> Sequence[float]:
-    """The twin: the least sums over paths with at most so many edges."""
+    """The twin: the least sums over paths with at most a number of edges."""
     values, edges = network
     for _ in range(rounds):
         found = list(values)

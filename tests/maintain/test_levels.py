@@ -6,6 +6,8 @@ become external while paths explained them.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,10 +17,15 @@ from tests.maintain.histories import History, assert_exact, histories, same_visi
 from tests.modules import kinds
 from tests.strategies import EXAMPLE, thorough
 
+from corollary.columns import Delta
 from corollary.evaluate import materialise
 from corollary.evaluate.precedence import Precedence
+from corollary.execute import next_join
 from corollary.language import IRI, parse_program
 from corollary.maintain import final_schema
+from corollary.maintain.deletion import backward_forward
+from corollary.maintain.deletion.prover import Prover
+from corollary.modules import transitive
 from corollary.profiles import load_profile
 from corollary.terms.dictionary import TermDictionary
 
@@ -67,6 +74,15 @@ PROGRAMS = {
         :E[?x] :- :C[?x], :D[?x] .
         [?x, :s, ?y] :- :E[?x], [?x, :t, ?y] .
     """,
+    "joins and a closure that lead to each other": """
+        [?x, :t, ?y] :- [?x, :p, ?y] .
+        [?x, :t, ?z] :- [?x, :p, ?y], [?y, :r, ?z] .
+        [?x, :t, ?z] :- [?x, :t, ?y], [?y, :t, ?z] .
+        [?x, :r, ?w] :- [?y, :q, ?x], [?y, :s, ?z], [?z, :q, ?w] .
+        [?y, :s, ?z] :- [?x, :t, ?y], [?x, :t, ?z] .
+        [?y, :s, ?z] :- [?x, :t, ?y], [?x, :r, ?w], [?w, :t, ?z] .
+        [?x, :r, ?x] :- [?x, :p, ?y] .
+    """,
     "types by ends of joins": """
         [?x, :q, ?z] :- [?x, :p, ?y], [?y, :t, ?z] .
         [?y, :q, ?x] :- [?x, :q, ?y] .
@@ -85,10 +101,26 @@ fact_sets: st.SearchStrategy[frozenset[Fact]] = st.frozensets(
 )
 
 
+@pytest.fixture
+def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do with few candidates, facts and rows what is done with many."""
+    monkeypatch.setattr(backward_forward, "MIN_CANDIDATES_TO_SIFT", 1)
+    monkeypatch.setattr(transitive, "MIN_FACTS_TO_TRACE", 0)
+    monkeypatch.setattr(next_join, "MIN_ROWS_TO_ESTIMATE", 2)
+    monkeypatch.setattr(next_join, "MIN_ROWS_SAVED", 1)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 @thorough(40)
 @given(histories(fact_sets))
 def test_closed_relations(name: str, history: History) -> None:
+    assert_exact(history, parse_program(kinds.PREFIX + PROGRAMS[name]))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@thorough(40)
+@given(history=histories(fact_sets))
+def test_sifted_candidates(few_are_many: None, name: str, history: History) -> None:
     assert_exact(history, parse_program(kinds.PREFIX + PROGRAMS[name]))
 
 
@@ -122,6 +154,28 @@ ontologies = ontology.ontologies(
 @given(history=histories(ontologies))
 def test_schema_that_few_facts_prove(always_tried: None, profile: str, history: History) -> None:
     assert_exact(history, load_profile(profile), same_visible)
+
+
+def test_hopeless_candidates_are_not_searched_for(
+    few_are_many: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """b s c, and then b r d, have no instance left; only the cycle of e and f is searched for proofs."""
+    program = """
+        [?x, :s, ?y] :- [?x, :p, ?y] .
+        [?x, :s, ?z] :- [?x, :r, ?y], [?y, :q, ?z] .
+        [?x, :r, ?z] :- [?x, :s, ?y], [?y, :t, ?z] .
+    """
+    searched: list[int] = []
+    search = Prover.unproved
+
+    def noted(self: Prover, candidates: Delta, *others: Any) -> Delta:
+        searched.append(len(candidates))
+        return search(self, candidates, *others)
+
+    monkeypatch.setattr(Prover, "unproved", noted)
+    before = facts("b p c, c t d, d q g, e p f, f t e, e q f")
+    assert_exact([before, before - facts("b p c, e p f")], parse_program(kinds.PREFIX + program))
+    assert max(searched) <= 2
 
 
 def test_the_last_fact_of_a_property(always_tried: None) -> None:

@@ -19,6 +19,7 @@ from corollary.columns.delta import NOTHING, Delta
 from corollary.evaluate import materialise
 from corollary.execute.context import ExecutionContext
 from corollary.language import IRI, RDF_TYPE, Constant, Program, parse_program
+from corollary.language.model import RDFS
 from corollary.maintain import maintain
 from corollary.modules.list_rules import ListRules
 from corollary.modules.semi_naive import SemiNaive
@@ -154,3 +155,25 @@ def test_guards_of_a_rule_that_comes_are_schema(modular: bool) -> None:
     assert facts_of(came.index.columns(), dictionary) == naive.closure(facts, copies)[0]
     after, _ = maintain(came, fewer, Delta.of(explicit) - fewer, NOTHING)
     assert facts_of(after.index.columns(), dictionary) == facts - {guard}
+
+
+def test_schema_that_schema_rules_derive_does_not_depend_on_data() -> None:
+    """Without ``prp-dom``, facts of rdfs:domain are data. They follow from the schema all the same."""
+    dictionary, whole = TermDictionary(), load_profile("owl2rl")
+    part = Program(tuple(rule for rule in whole if rule.name != "prp-dom"))
+    names = {name: IRI(EXAMPLE + name) for name in ("a", "b", "p", "q", "C")}
+    facts = frozenset(
+        {
+            (names["p"], IRI(RDFS + "subPropertyOf"), names["q"]),
+            (names["q"], IRI(RDFS + "domain"), names["C"]),
+            (names["a"], names["p"], names["b"]),
+        }
+    )
+    explicit = load(facts, dictionary)
+    before = materialise(explicit, part, dictionary)
+    came, report = maintain(before, explicit, NOTHING, NOTHING, program=whole)
+    assert report.strategy == "backward/forward"
+    assert not came.engine.schema_depends_on_data
+    domains = came.index.relation(dictionary.encode(f"<{RDFS}domain>"))
+    assert len(domains) == 2
+    assert_exact([facts, facts], [part, whole], same_visible)

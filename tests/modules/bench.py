@@ -161,7 +161,8 @@ class Bench:
         checked = frontier = candidates
         while frontier:
             read = self.terms.told(self.module.premises(self.terms.index(frontier), self.index, there))
-            frontier = (read & facts) - checked
+            assert read <= facts, "premises that are no facts"
+            frontier = read - checked
             checked = checked | frontier
         proved = self.meaning.closure(known & checked | certain | self.meaning.guards(facts))
         assert candidates & self.meaning.closure(known) <= proved, "premises are left out"

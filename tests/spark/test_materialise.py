@@ -21,12 +21,14 @@ from tests.strategies import MORE_EXAMPLES
 
 from corollary.columns import TripleIndex
 from corollary.evaluate import materialise as materialise_here
+from corollary.kernels import announcing
+from corollary.kernels.announcing import ListingWarning
 from corollary.language import Program, RuleError, UnstratifiableError, parse_program
 from corollary.language.errors import InputError
 from corollary.loaders import read_index
 from corollary.loaders.encoded import load_encoded, save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
-from corollary.loaders.spark import evaluation, facts, joins, materialise
+from corollary.loaders.spark import closures, evaluation, facts, joins, materialise
 from corollary.loaders.spark.closures import components
 from corollary.profiles import load_profile, profile_names
 from corollary.reasoner import Reasoner
@@ -275,6 +277,23 @@ def test_closures_of_few_edges_and_of_many(
     explicit = read_index([path], dictionary)
     with as_if_much() if is_much else nullcontext():
         assert_same.on_index(explicit, dictionary, parse_program(program))
+
+
+def test_long_closures_are_announced(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before they are listed, with the number of their facts: a chain of 13 nodes has 78."""
+    monkeypatch.setattr(announcing, "MAX_ROWS_UNANNOUNCED", 50)
+    monkeypatch.setattr(closures, "MAX_ROWS_UNANNOUNCED", 50)
+    lines = [f"<http://e/n{n}> <http://e/edge> <http://e/n{n + 1}> .\n" for n in range(12)]
+    (tmp_path / "chain.nt").write_text("".join(lines))
+    dictionary = TermDictionary()
+    explicit = read_index([tmp_path / "chain.nt"], dictionary)
+    save_encoded(tmp_path / "set", EncodedDataSet(dictionary, explicit))
+    program = parse_program("PREFIX : <http://e/> [?x, :edge, ?z] :- [?x, :edge, ?y], [?y, :edge, ?z] .")
+    with pytest.warns(ListingWarning, match="listing 78 facts of a closure on Spark"):
+        done = materialise(spark, str(tmp_path / "set"), str(tmp_path / "closed"), program)
+    assert done.inferred == 66
 
 
 EQUATING = """

@@ -57,7 +57,11 @@ conditions_on_one: st.SearchStrategy[str] = st.one_of(
     st.builds("STRLEN({}) {} {}".format, texts, comparisons, numbers),
     st.builds("?o {} {}".format, comparisons, numbers),
     st.builds("{} {} ?o".format, numbers, comparisons),
-    st.sampled_from(['LANGMATCHES(LANG(?o), "EN")', "isIRI(?o)", "isLITERAL(?o)", "isBLANK(?o)"]),
+    st.builds(
+        "LANG(?o) {} {}".format, comparisons, st.sampled_from(['"en"', '"EN"', '""', '"de"', '"en-us"'])
+    ),
+    st.builds("LANGMATCHES(LANG(?o), {})".format, st.sampled_from(['"EN"', '"*"', '"en-US"', '"-"', '""'])),
+    st.sampled_from(["isIRI(?o)", "isLITERAL(?o)", "isBLANK(?o)"]),
 )
 
 any_condition = st.recursive(

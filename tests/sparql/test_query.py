@@ -12,6 +12,7 @@ import rdflib.plugins.sparql as sparql
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import RDF, RDFS, BNode, Dataset, Graph, Literal, Namespace, URIRef, Variable
+from rdflib.compare import isomorphic
 from rdflib.plugins.sparql import CUSTOM_EVALS, prepareQuery
 from rdflib.plugins.sparql.operators import register_custom_function, unregister_custom_function
 from rdflib.term import Node
@@ -99,6 +100,49 @@ def test_forms(graph: Graph) -> None:
     assert len(graph.query("DESCRIBE x:s1")) == 2
 
 
+def test_constructed_triples_are_read_with_and_without_a_graph(graph: Graph) -> None:
+    result = graph.query("CONSTRUCT {x:all x:has ?o . ?s x:q ?m} {?s x:p ?o OPTIONAL {?s x:m ?m}}")
+    triples = list(result)
+    assert len(result) == len(triples) == len(set(triples)) and bool(result)
+    assert result.graph is result.graph is not None
+    assert set(result.graph) == set(result) == set(triples)
+    result.graph.add((EX.more, EX.p, EX.more))
+    assert len(result) == len(triples) + 1
+    assert b"urn:x:has" in (result.serialize(format="nt") or b"")
+    assert not graph.query("CONSTRUCT {?s x:p ?o} {?s x:never ?o}")
+    assert not graph.query("DESCRIBE x:nobody").graph
+
+
+DESCRIBED = """
+x:a x:p _:b ; x:q x:c . _:b x:p _:c . _:c x:p _:b , 1 .
+x:st rdf:subject x:a ; rdf:predicate x:q ; rdf:object x:c ; x:by _:who . _:who x:name "w" .
+x:other rdf:subject x:a ; rdf:predicate x:q ; rdf:object x:d . x:c x:p x:a .
+_:wrong rdf:subject x:st ; rdf:predicate x:by ; rdf:object x:nobody .
+"""
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "DESCRIBE x:a",
+        "DESCRIBE ?x {?x x:p x:a}",
+        "DESCRIBE x:a ?x {?x x:by ?y}",
+        "DESCRIBE ?x {?x x:p ?y . ?y x:p ?z}",
+        "DESCRIBE x:c x:a {?x x:by ?y}",
+        "DESCRIBE ?y ?x {?x x:p ?y . ?z x:by ?w}",
+    ],
+)
+def test_descriptions_are_those_of_rdflib(query: str) -> None:
+    data = f"@prefix x: <urn:x:> . @prefix rdf: <{RDF}> . {DESCRIBED}"
+    own, memory = Graph(store=CorollaryStore(rules="none")), Graph()
+    own.parse(data=data, format="turtle")
+    memory.parse(data=own.serialize(format="nt"), format="nt")
+    found = own.query(query)
+    assert found.type == "DESCRIBE" and len(found) == len(list(found))
+    expected = memory.query(query, initNs={"x": "urn:x:"}).graph
+    assert expected is not None and found.graph is not None and isomorphic(found.graph, expected)
+
+
 def test_rows_can_be_looked_at_in_every_way(graph: Graph) -> None:
     result = graph.query("SELECT ?s ?m {?s x:p 1 OPTIONAL {?s x:m ?m}}")
     row: Any = next(iter(result))
@@ -143,7 +187,7 @@ def test_volatile_functions_are_computed_for_every_row(graph: Graph) -> None:
 
 def test_what_is_handed_back(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COROLLARY_EXTERNAL", "all")
-    for query in ("DESCRIBE x:s1", "SELECT * {SERVICE <urn:x> {?s ?p ?o}}"):
+    for query in ("DESCRIBE x:s1 {SERVICE <urn:x> {?s ?p ?o}}", "SELECT * {SERVICE <urn:x> {?s ?p ?o}}"):
         with pytest.raises(NotImplementedError):
             native(graph, query)
     CUSTOM_EVALS["test"] = lambda context, part: iter(())

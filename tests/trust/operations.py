@@ -24,7 +24,7 @@ from tests.trust.injection import Interrupted
 
 from corollary.language import CorollaryError, Program, constant_text, parse_constant, parse_program
 from corollary.profiles import load_profile
-from corollary.sparql.rdf_terms import _term, _text
+from corollary.sparql.rdf_terms import _term, text_of
 from corollary.store import CorollaryStore
 
 EX = Namespace("http://example.org/")
@@ -144,7 +144,7 @@ def check_closure(found: Seen) -> None:
     explicit = frozenset((s, p, o) for s, p, o, graph in quads if graph != EX.formula)
     key = explicit, rules
     if key not in _closures:
-        facts = {tuple(parse_constant(_text(term)) for term in triple) for triple in explicit}
+        facts = {tuple(parse_constant(text_of(term)) for term in triple) for triple in explicit}
         closed = naive.visible(naive.closure(facts, Program(tuple(rules)), INTEGERS)[0])  # type: ignore[arg-type]
         terms = {tuple(_term(constant_text(term)) for term in fact) for fact in closed}
         _closures[key] = frozenset(terms - explicit)

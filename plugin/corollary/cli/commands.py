@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TextIO, TypeVar
 
 import click
@@ -234,9 +235,12 @@ def check(
 @click.option("--query-file", "-f", type=click.File(encoding="utf-8"), help="A file with the query.")
 @click.option(
     "--results",
-    type=click.Choice(["table", "csv", "tsv", "json", "xml", "ttl", "nt"]),
+    type=click.Choice(["table", "csv", "tsv", "json", "xml", "ttl", "nt", "arrow", "parquet"]),
     help="How to print the answer. Default: table, or ttl for CONSTRUCT and DESCRIBE.",
 )
+@click.option("--explain", is_flag=True, help="Print how the query is evaluated, instead of its answer.")
+@click.option("--analyze", is_flag=True, help="As --explain, with the rows and times of an evaluation.")
+@click.option("--typed", is_flag=True, help="With arrow or parquet: columns of values instead of terms.")
 @click.option(
     "--external",
     type=click.Choice(["none", "files", "network", "all"]),
@@ -254,6 +258,9 @@ def query(
     text: str | None,
     query_file: TextIO | None,
     results: str | None,
+    explain: bool,
+    analyze: bool,
+    typed: bool,
     external: str,
 ) -> None:
     """Answer a SPARQL query over FILE... and everything that follows from them.
@@ -264,8 +271,8 @@ def query(
     <urn:x-corollary:explicit>. With --rules none nothing is inferred.
 
     SELECT prints table, csv, tsv, json or xml. ASK prints yes or no (or json, xml), and the exit code is 0
-    for yes, 1 for no. CONSTRUCT and DESCRIBE print ttl or nt. The number of rows and the times are printed to
-    standard error.
+    for yes, 1 for no. CONSTRUCT and DESCRIBE print ttl or nt. All but ASK write arrow and parquet. The number
+    of rows and the times are printed to standard error.
 
     \b
     Examples:
@@ -273,13 +280,15 @@ def query(
       corollary query data.trig -q 'SELECT ?g ?x { GRAPH ?g { ?x a :Person } }' --results csv > people.csv
       corollary query data.ttl -f report.rq | less -S
       corollary query closed.encoded --as-is -f report.rq
+      corollary query data.ttl -f report.rq --results parquet --typed > report.parquet
       corollary query data.ttl -q 'SELECT * { GRAPH <urn:x-corollary:inferred> { ?s ?p ?o } }'
       corollary query data.ttl -q 'CONSTRUCT WHERE { ?x :knows ?y }' --results nt > known.nt
+      corollary query data.ttl -f report.rq --analyze
       if corollary query data.ttl -q 'ASK { :ann :ancestor :cid }'; then echo related; fi
     """
-    from corollary.cli.querying import ask
+    from corollary.cli.querying import ask, explained
     from corollary.cli.question import Question
-    from corollary.cli.results import output_format, print_result
+    from corollary.cli.results import output_format, print_plan, print_result
 
     if text is not None and query_file is None:
         question = Question("query", text)
@@ -287,9 +296,13 @@ def query(
         question = Question.read(query_file)
     else:
         raise click.UsageError("give the query: either its text with -q or its file with -f")
-    format = output_format(question.form(), results)
+    if explain or analyze:
+        question.form()  # raises what is wrong with the text
+        print_plan(partial(explained, files, rules, reading, question, external, analyze=analyze), results)
+        return
+    format = output_format(question.form(), results, typed)
     answer = ask(files, rules, reading, question, external)
-    outcome = print_result(answer.result, answer.dataset, format)
+    outcome = print_result(answer.result, answer.dataset, format, typed=typed)
     times = ", ".join(f"{name} {seconds:.3f} s" for name, seconds in answer.seconds.items())
     click.echo(f"{outcome} ({times})", err=True)
     ctx.exit(EXIT_NO if answer.result.askAnswer is False else 0)

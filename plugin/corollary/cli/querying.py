@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from corollary.cli.pipeline import DEFAULT_RULES, load_program, reason
 from corollary.cli.progress import stage
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rdflib.query import Result
 
     from corollary.cli.input_options import Reading
+    from corollary.sparql.explain_query import QueryPlan
 
 
 @dataclass
@@ -39,10 +40,44 @@ def ask(
     parsed the query (``Question.form``), so that a syntax error is reported before a file is read.
     """
     seconds: dict[str, float] = {}
+    dataset = loaded(files, rules, reading, external, seconds)
+    with stage("query", seconds):
+        from rdflib.plugins.sparql.sparql import SPARQLError
+
+        try:
+            result = dataset.query(question.prepared(dataset))
+            result.bindings  # noqa: B018 (rdflib evaluates lazily: errors must be raised here)
+        except (SPARQLError, OSError) as error:  # OSError: SERVICE uses the network
+            remedy = "look at SERVICE, and at functions that are not SPARQL's own"
+            raise question.error(f"this cannot be answered: {error}", remedy) from None
+    return Answer(result, dataset, seconds)
+
+
+def explained(
+    files: Sequence[str],
+    rules: Sequence[str],
+    reading: Reading,
+    question: Question,
+    external: str,
+    *,
+    analyze: bool,
+) -> QueryPlan:
+    """As ``ask``, for the plan of a query."""
+    seconds: dict[str, float] = {}
+    dataset = loaded(files, rules, reading, external, seconds)
+    with stage("query", seconds):
+        store: Any = dataset.store
+        plan: QueryPlan = store.explain_query(question.prepared(dataset), analyze=analyze)
+    return plan
+
+
+def loaded(
+    files: Sequence[str], rules: Sequence[str], reading: Reading, external: str, seconds: dict[str, float]
+) -> Dataset:
+    """Files in a data set, closed under rules. Adds the seconds of each stage."""
     with stage("prepare", seconds):
         from rdflib import Dataset
         from rdflib.namespace import NamespaceManager
-        from rdflib.plugins.sparql.sparql import SPARQLError
 
         from corollary.store import CorollaryStore
 
@@ -55,11 +90,4 @@ def ask(
         facts = reading.load(files, store, current.update)
         reading.write_report()
     reason(store, facts, seconds)
-    with stage("query", seconds):
-        try:
-            result = dataset.query(question.prepared(dataset))
-            result.bindings  # noqa: B018 (rdflib evaluates lazily: errors must be raised here)
-        except (SPARQLError, OSError) as error:  # OSError: SERVICE uses the network
-            remedy = "look at SERVICE, and at functions that are not SPARQL's own"
-            raise question.error(f"this cannot be answered: {error}", remedy) from None
-    return Answer(result, dataset, seconds)
+    return dataset

@@ -6,9 +6,10 @@ per row, in plain characters and of any width, for pagers (``less -S``) and ``gr
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sized
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,35 +20,45 @@ if TYPE_CHECKING:
     from rdflib.query import Result
     from rdflib.term import Literal, Node
 
+    from corollary.sparql.explain_query import QueryPlan
+
 DEFAULTS = {"SELECT": "table", "ASK": "table", "CONSTRUCT": "ttl", "DESCRIBE": "ttl"}
 """The default output format for each form of query."""
 
 CHOICES = {
-    "SELECT": ("table", "csv", "tsv", "json", "xml"),
+    "SELECT": ("table", "csv", "tsv", "json", "xml", "arrow", "parquet"),
     "ASK": ("table", "json", "xml"),
-    "CONSTRUCT": ("ttl", "nt"),
-    "DESCRIBE": ("ttl", "nt"),
+    "CONSTRUCT": ("ttl", "nt", "arrow", "parquet"),
+    "DESCRIBE": ("ttl", "nt", "arrow", "parquet"),
 }
+
+BINARY = ("arrow", "parquet")
 
 PLAIN_NUMBERS = ("integer", "decimal", "boolean")
 
 Printer = Callable[["Node | None"], str]
 
 
-def output_format(form: str, wanted: str | None) -> str:
-    """The output format for a form of query. Raises InputError if ``wanted`` is not for that form."""
+def output_format(form: str, wanted: str | None, typed: bool) -> str:
+    """The output format for a form of query. Raises InputError for options that are not for that form."""
     from corollary.loaders.formats import input_error
 
+    if typed and wanted not in BINARY:
+        raise input_error("--typed is for tables of Arrow", f"add --results {' or '.join(BINARY)}")
     if wanted is None:
         return DEFAULTS[form]
     if wanted not in CHOICES[form]:
         remedy = f"choose one of {', '.join(CHOICES[form])}"
         raise input_error(f"--results {wanted} is not for {form} queries", remedy)
+    if wanted in BINARY and sys.stdout.isatty():
+        raise input_error(f"--results {wanted} is not for a terminal", "redirect it to a file, with >")
     return wanted
 
 
-def print_result(result: Result, dataset: Dataset, format: str) -> str:
-    """Print a result. Returns a summary of it, such as ``3 rows``."""
+def print_result(result: Result, dataset: Dataset, format: str, *, typed: bool = False) -> str:
+    """Print a result. Returns a summary of it, such as ``3 rows``. ``typed`` is for ``BINARY`` formats."""
+    if format in BINARY:
+        return _print_binary(result, format, typed)
     if result.type == "ASK":
         if format == "table":
             click.echo("yes" if result.askAnswer else "no")
@@ -66,6 +77,36 @@ def print_result(result: Result, dataset: Dataset, format: str) -> str:
     else:
         _write(result.serialize(format=format))
     return _counted(result.bindings, "row")
+
+
+def print_plan(explain: Callable[[], QueryPlan], wanted: str | None) -> None:
+    """Print the plan of a query as a table, or as JSON. Raises InputError for another format."""
+    from corollary.loaders.formats import input_error
+
+    if wanted not in (None, "table", "json"):
+        raise input_error(f"--results {wanted} is not for plans", "choose table or json")
+    plan = explain()
+    if wanted == "json":
+        click.echo(json.dumps(plan.as_dict(), indent=2, ensure_ascii=False))
+    else:
+        click.echo(str(plan), nl=False)
+
+
+def _print_binary(result: Result, format: str, typed: bool) -> str:
+    import pyarrow.ipc
+    from pyarrow import parquet
+
+    from corollary.sparql.arrow_results import arrow_table
+
+    table = arrow_table(result, typed=typed)
+    sink: Any = pyarrow.BufferOutputStream()
+    if format == "parquet":
+        parquet.write_table(table, sink)
+    else:
+        with pyarrow.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table)
+    click.echo(sink.getvalue().to_pybytes(), nl=False)
+    return _counted(table, "row" if result.type == "SELECT" else "triple")
 
 
 def _write(text: bytes | None) -> None:

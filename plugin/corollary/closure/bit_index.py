@@ -11,7 +11,7 @@ import numpy as np
 from corollary.closure.closure_index import ClosureIndex
 from corollary.closure.reachability import Graph
 from corollary.closure.strong_components import Nodes, words_for
-from corollary.closure.tuning import MAX_WORDS_PER_EDGE, MIN_PAIRS_COMPRESSED, MIN_PAIRS_PER_WORD
+from corollary.closure.tuning import MAX_WORDS_PER_EDGE, MIN_PAIRS_PER_WORD
 from corollary.columns.pairs import Pairs, seconds
 from corollary.kernels.graph import Bits, write_bits
 from corollary.kernels.limits import reserve
@@ -31,17 +31,17 @@ class BitIndex(ClosureIndex):
         return cls(graph)
 
     @classmethod
-    def of(cls, graph: Graph) -> BitIndex | None:
-        """The index of a graph; None if there are few pairs, or far more words than edges."""
+    def of(cls, graph: Graph, least: int) -> BitIndex | None:
+        """The index of a graph; None if ``least`` pairs are too many, or words far more than edges."""
         words = graph.components.cyclic.size * words_for(graph.nodes.size)
-        if graph.nodes.size**2 < MIN_PAIRS_COMPRESSED or words > MAX_WORDS_PER_EDGE * graph.edges.size:
+        if graph.nodes.size**2 < least or words > MAX_WORDS_PER_EDGE * graph.edges.size:
             return None
         return cls(graph)
 
     @property
     def is_small(self) -> bool:
         """Whether the index takes much less memory than a list of the pairs."""
-        return len(self) >= max(MIN_PAIRS_COMPRESSED, MIN_PAIRS_PER_WORD * (self._bits.size >> 3))
+        return len(self) >= MIN_PAIRS_PER_WORD * (self._bits.size >> 3)
 
     def listed(self) -> Pairs:
         """All pairs. Cost: the pairs and the words."""

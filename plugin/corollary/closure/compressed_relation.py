@@ -14,11 +14,13 @@ import numpy as np
 from corollary.closure.bit_index import BitIndex
 from corollary.closure.interval_index import IntervalIndex
 from corollary.closure.reachability import Graph, listed
+from corollary.closure.tuning import MAX_SHRINKING, MIN_PAIRS_COMPRESSED
 from corollary.columns.pairs import (
     NO_KEYS,
     Pairs,
     difference,
     distinct,
+    join,
     pack,
     sort_keys,
     sorted_unique,
@@ -161,6 +163,12 @@ class CompressedRelation(Relation):
         within = part.minus(self._beside.pairs().keys)
         return CompressedRelation(self._closure, within.plus(self._without.pairs().keys), beside)
 
+    def unmirrored(self) -> Relation | None:
+        """As ``Relation.unmirrored``. None if the closure is not symmetric: there may be too many to list."""
+        if self._closure.inverse is not self._closure or self._without.unmirrored() is None:
+            return None
+        return self.inverse().less(self)
+
     def _is_within(self, closure: FactIndex) -> bool:
         """Whether all facts are known to be in a closure, without listing any."""
         return closure.includes(self._closure) and bool(closure.contains(self._beside.pairs().keys).all())
@@ -221,8 +229,11 @@ class CompressedRelation(Relation):
     def _matches(
         closure: FactIndex, without: Relation, beside: Relation, terms: Column
     ) -> tuple[Rows, Column]:
-        rows, values = closure.after(terms)
-        if len(without):
+        if without.is_compressed:
+            rows, values = _difference(closure, without, terms)
+        else:
+            rows, values = closure.after(terms)
+        if len(without) and not without.is_compressed:
             kept = ~without.contains(pack(terms[rows], values))
             rows, values = rows[kept], values[kept]
         if len(beside):
@@ -298,16 +309,36 @@ class CompressedRelation(Relation):
         return self.inverse().subject_terms()
 
 
-def closure_of(graph: Graph) -> Relation:
+def _difference(closure: FactIndex, without: Relation, terms: Column) -> tuple[Rows, Column]:
+    """The facts of a closure that a compressed part of it lacks, as ``objects_of``.
+
+    Cost: what is read of the closure for one of all terms with the same objects in both, and the answer.
+
+        a clique of n that loses a member loses 2n - 1 of n² pairs: n objects are read twice
+    """
+    one, other = closure.groups_of(terms), without.groups_of(terms)
+    order = np.lexsort((other, one))
+    one, other = one[order], other[order]
+    is_new = np.append(terms.size > 0, (one[1:] != one[:-1]) | (other[1:] != other[:-1]))[: terms.size]
+    group = np.empty(terms.size, np.uint32)
+    group[order] = np.cumsum(is_new) - 1
+    named = terms[order[is_new]]
+    rows, values = closure.after(named)
+    kept = ~without.contains(pack(named[rows], values))
+    return join(sort_keys(pack(rows[kept].astype(np.uint32), values[kept])), group)
+
+
+def closure_of(graph: Graph, *, stays: bool = False) -> Relation:
     """The closure of a graph: compressed, unless a list of its pairs is as small.
 
-    Precondition: there are edges.
+    ``stays``: it was compressed before. Precondition: there are edges.
     """
-    intervals = IntervalIndex.of(graph)
+    least = MIN_PAIRS_COMPRESSED // MAX_SHRINKING if stays else MIN_PAIRS_COMPRESSED
+    intervals = IntervalIndex.of(graph, least)
     if intervals is not None and intervals.is_small:
         return CompressedRelation(intervals)
-    bits = BitIndex.of(graph)
-    if bits is not None and bits.is_small:
+    bits = BitIndex.of(graph, least)
+    if bits is not None and len(bits) >= least and bits.is_small:
         return CompressedRelation(bits)
     index = intervals or bits
     return Relation(Pairs(listed(graph)) if index is None else index.listed())

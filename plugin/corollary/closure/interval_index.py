@@ -19,7 +19,6 @@ from corollary.closure.tuning import (
     INTERVALS_MERGED_PER_EDGE,
     MAX_INTERVALS_PER_EDGE,
     MAX_WORDS_PER_EDGE,
-    MIN_PAIRS_COMPRESSED,
     MIN_PAIRS_PER_INTERVAL,
     WORDS_PER_INTERVAL,
 )
@@ -56,18 +55,18 @@ class IntervalIndex(ClosureIndex):
         return cls(graph, *found)
 
     @classmethod
-    def of(cls, graph: Graph) -> IntervalIndex | None:
-        """The index of a graph; None if there are few pairs, or more intervals than are worth merging."""
+    def of(cls, graph: Graph, least: int) -> IntervalIndex | None:
+        """The index of a graph; None if fewer pairs than ``least``, or too many intervals to merge."""
         size, parts = graph.nodes.size + graph.edges.size, graph.components
-        if graph.nodes.size**2 < MIN_PAIRS_COMPRESSED:
+        if graph.nodes.size**2 < least:
             return None
         most = INTERVALS_MERGED_PER_EDGE * size
         words = parts.cyclic.size * words_for(graph.nodes.size)
-        if words <= MAX_WORDS_PER_EDGE * graph.edges.size:  # bits take less time than so many intervals
+        if words <= MAX_WORDS_PER_EDGE * graph.edges.size:  # computing bits takes less time than merging more
             most = min(most, parts.cyclic.size + words // WORDS_PER_INTERVAL)
         found = _merged(parts, MAX_INTERVALS_PER_EDGE * size, most)
         index = None if found is None else cls(graph, *found)
-        return index if index is not None and len(index) >= MIN_PAIRS_COMPRESSED else None
+        return index if index is not None and len(index) >= least else None
 
     @property
     def is_small(self) -> bool:

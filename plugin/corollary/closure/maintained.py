@@ -96,16 +96,17 @@ class MaintainedClosure:
         others = Paths(self._edges, rest).starting(rest.pairs().distinct_firsts())
         return union(paths, sort_keys(swap(others), by_first=True) if inverse else others)
 
-    def closed(self, known: Relation = EMPTY) -> Relation:
+    def closed(self, known: Relation = EMPTY, *, stays: bool = False) -> Relation:
         """R (E = S): compressed, unless a list is as small.
 
         ``known`` are facts of R, all of S among them. If they are compressed, the cost is that of their
-        generators.
+        generators. ``stays``: R was compressed before.
         """
         if not len(self.external):
             return EMPTY
         is_short = known.closed_by == PATHS and not len(known.missing())
-        return closure_of(self._graph(known.generators() if is_short else None))
+        graph = self._graph(known.generators() if is_short else None)
+        return closure_of(graph, stays=stays or known.is_compressed)
 
     def _graph(self, edges: Keys | None = None) -> Graph:
         """The graph of edges; of the external facts, if there are none (E = S)."""

@@ -29,6 +29,10 @@ MAX_IDS_PER_TERM = 8
 MIN_PAIRS_COMPRESSED = 1 << 20
 """Pairs of a closure that is compressed. With fewer, a list of pairs takes less than 8 MB."""
 
+MAX_SHRINKING = 4
+"""Factor by which a compressed closure may become smaller than others are, before it is listed: to compare a
+list with an index takes more time than to compare two indices."""
+
 MIN_PAIRS_PER_INTERVAL = 8
 """Pairs per interval, node and edge of a closure held as intervals. With fewer, a list is as small."""
 

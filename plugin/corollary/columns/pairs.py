@@ -232,10 +232,11 @@ def difference(left: Keys, right: Keys) -> Keys:
     """The keys in ``left`` that are not in ``right``. Precondition: both sorted and unique."""
     if not right.size or not left.size:
         return left
-    if left.size < MIN_KEYS_MERGED or max(left.size, right.size) > MAX_RATIO_MERGED * min(
-        left.size, right.size
-    ):
+    if left.size < MIN_KEYS_MERGED or right.size > MAX_RATIO_MERGED * left.size:
         return left[~contains(right, left)]
+    if left.size > MAX_RATIO_MERGED * right.size:
+        places = np.minimum(np.searchsorted(left, right), left.size - 1)
+        return np.delete(left, places[left[places] == right])
     reserve(left.nbytes)
     kept: Keys = np.empty_like(left)
     kept.resize(difference_kernel(left, right, kept), refcheck=False)

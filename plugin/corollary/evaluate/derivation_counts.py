@@ -164,7 +164,7 @@ class Component:
     def _in_parts(
         self, joins: SemiNaive, facts: TripleIndex, recent: Delta, old: TripleIndex
     ) -> Iterator[tuple[CompiledRule, Batch]]:
-        """As ``SemiNaive.instances``, for so many recent facts at a time that joins have few rows at once."""
+        """As ``SemiNaive.instances``, in parts of the recent facts, so that joins have few rows at once."""
         start, size = 0, FACTS_JOINED_AT_FIRST
         while start < len(recent):
             check()

@@ -200,10 +200,18 @@ class Engine:
         self._review()
         self._place_modules()
         if not (is_as_before or self.schema_depends_on_data):
-            more = self.schema.beyond(before.schema).of(index)
-            self.schema_depends_on_data = bool(more - explicit)
+            more = self.schema.beyond(before.schema).of(index) - explicit
+            self.schema_depends_on_data = self._may_follow_from_data(more.all_predicates())
         self.schema_depends_on_data |= self._closes_schema()
         return lost, stated, emptied
+
+    def _may_follow_from_data(self, predicates: Collection[int]) -> bool:
+        """Whether modules that are not of the schema have live rules for facts of these predicates."""
+        schema_names = {module.name for module in self.schema_modules}
+        return any(
+            not self.precedence(self.fixpoint.index).modules_deriving(predicate) <= schema_names
+            for predicate in predicates
+        )
 
     def lost_at_least(self, removed: Collection[CompiledRule], explicit: TripleIndex) -> int:
         """A lower bound of the facts that lose a derivation if the rules ``removed`` are removed."""

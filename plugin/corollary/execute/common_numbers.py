@@ -121,7 +121,7 @@ class CommonNumbers:
 
 
 def scaled(keys: Iterable[Real], digits: int) -> list[int]:
-    """Integers, or decimals with at most so many fractional digits, as multiples of 10 ** -digits."""
+    """Integers, or decimals with at most ``digits`` fractional digits, as multiples of 10 ** -digits."""
     return [
         key * 10**digits if isinstance(key, int) else int(EXACT.scaleb(Decimal(key), digits)) for key in keys
     ]

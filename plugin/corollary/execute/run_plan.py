@@ -1,4 +1,4 @@
-"""Running a plan: its steps in order, over a batch of bindings."""
+"""Running a plan: its steps in order, over a batch of bindings. Joins in a row may change places."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from corollary.execute.batches import Batch, distinct_values, join, join_for
 from corollary.execute.context import ExecutionContext
 from corollary.execute.filters import number_rows, select
 from corollary.execute.grouping import group
+from corollary.execute.next_join import next_join
 from corollary.execute.tuning import MAX_GUARD_FANOUT, MIN_FACTS_PER_GROUP
 from corollary.kernels.limits import current, reserve
 from corollary.kernels.sorted import Column
@@ -66,8 +67,11 @@ def run(
     """
     batch = Batch.start() if batch is None else batch
     current().where = rule
-    for step in plan:
-        if wanted and step is plan[-1] and isinstance(step, Join):
+    waiting = plan
+    while waiting:
+        number = next_join(waiting, batch, facts)
+        step, waiting = waiting[number], (*waiting[:number], *waiting[number + 1 :])
+        if wanted and not waiting and isinstance(step, Join):
             batch = join_for(batch, step.atom, facts[step.age], wanted)
         elif isinstance(step, Join):
             batch = join(batch, step.atom, facts[step.age])

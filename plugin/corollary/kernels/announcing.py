@@ -13,11 +13,11 @@ class ListingWarning(UserWarning):
     """Many facts are listed that are held without being listed, such as the closure of a long chain."""
 
 
-def announce(rows: int) -> None:
+def announce(rows: int, which: str = "that are held compressed") -> None:
     """Warn that ``rows`` facts are listed, if they are many."""
     if rows > MAX_ROWS_UNANNOUNCED:
         where = f" ({current().where})" if current().where else ""
-        text = f"listing {rows:,} facts that are held compressed{where}"
+        text = f"listing {rows:,} facts {which}{where}"
         warnings.warn(text, ListingWarning, stacklevel=callers_level())
 
 

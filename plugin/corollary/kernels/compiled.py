@@ -88,14 +88,28 @@ class Kernel(Generic[Parameters, Result]):
         """
         refuse_without_room()
         import numba
+        from numba.extending import register_jitable
 
+        while PARTS:
+            register_jitable(PARTS[-1])
+            PARTS.pop()
         compiled: Any = numba.njit(cache=True, nogil=True)(self.plain)
         return compiled  # type: ignore[no-any-return]
 
 
 def kernel(function: Callable[Parameters, Result]) -> Kernel[Parameters, Result]:
-    """Decorator: make a kernel of a function. The function must not call other kernels."""
+    """Decorator: make a kernel of a function, which may call parts of kernels, but no kernels."""
     return Kernel(function)
+
+
+PARTS: list[Callable[..., Any]] = []
+"""The functions that Numba does not know yet as parts of kernels."""
+
+
+def part(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Decorator: a function that the kernels of its file may call. It is compiled with them."""
+    PARTS.append(function)
+    return function
 
 
 def go_on() -> Flag:

@@ -2,7 +2,8 @@
 
 *Keys* are packed pairs (``uint64``, first << 32 | second), sorted and unique. Probes may be in any order.
 Each probe is found by galloping search from the previous hit, at a cost logarithmic in the distance. For two
-sorted columns this is a merge join, for a few probes into a large relation binary search.
+sorted columns this is a merge join. Where probes are far apart, a search waits for memory at every step. Such
+probes are searched in lockstep, so that they wait together.
 """
 
 from __future__ import annotations
@@ -10,17 +11,117 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.compiled import Flag, kernel
-from corollary.kernels.tuning import ENTRIES_SCANNED_PER_SORTED_KEY, FIRST_STEP_DIVISOR, MAX_RATIO_MERGED
+from corollary.kernels.compiled import Flag, kernel, part
+from corollary.kernels.tuning import (
+    ENTRIES_SCANNED_PER_SORTED_KEY,
+    FIRST_STEP_DIVISOR,
+    LANES,
+    MAX_RATIO_MERGED,
+    MIN_RATIO_IN_LOCKSTEP,
+    PROBES_SAMPLED,
+)
 
 Keys = NDArray[np.uint64]
 Column = NDArray[np.uint32]
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Places = NDArray[np.uint64]
+Place = int | np.int64
 
 BLOCK, BLOCKS = 8, 8
 """Keys per block, and blocks that are scanned before galloping if probes are close together. The scan of a
 block has no data-dependent branch, because the processor could not predict one."""
+
+
+@part
+def are_far(keys: Keys, probes: Column | Keys) -> bool:
+    """Whether probes are far apart, because they are few, or in no order."""
+    if keys.size > MIN_RATIO_IN_LOCKSTEP * probes.size:
+        return True
+    backward = 0
+    step = 1 + probes.size // PROBES_SAMPLED
+    for row in range(step, probes.size, step):
+        backward += probes[row] < probes[row - 1]
+    return keys.size > 0 and backward * step * 4 > probes.size
+
+
+@part
+def search_in_lockstep(keys: Keys, targets: Keys, count: int, low: Place, places: Places) -> Place:
+    """Find the first key >= target, or the end, for each of the first ``count`` targets. Fills ``places``.
+
+    Precondition: there are keys. Returns a place near the last target, from which the next search starts: its
+    ``low``. All searches take the same steps, and none branches by a key that it reads:
+    so their misses of the cache overlap.
+    """
+    size = keys.size
+    width: Place = size
+    if count < LANES:
+        low = 0
+    else:
+        least = targets[0]
+        most = least
+        for lane in range(count):
+            least = min(least, targets[lane])
+            most = max(most, targets[lane])
+        low = min(low, size - 1)
+        step = 1
+        while low > 0 and keys[low] >= least:
+            low -= step
+            step *= 2
+        low = max(low, 0)
+        high = low + 1
+        step = 1
+        while high < size and keys[high] < most:
+            high += step
+            step *= 2
+        width = min(high, size) - low
+    bits = np.uint64(0)
+    while width >> 1 >= 1 << np.int64(bits):
+        bits += np.uint64(1)
+    first = np.uint64(low)
+    rest = np.uint64(width - (1 << np.int64(bits)))
+    for lane in range(count):  # leaves 2 ** bits keys, of which the first is less, or the first of all
+        places[lane] = first + np.uint64(keys[first + rest] < targets[lane]) * rest
+    while bits > 0:
+        bits -= np.uint64(1)
+        half = np.uint64(1) << bits
+        for lane in range(count):
+            place = places[lane]
+            places[lane] = place + (np.uint64(keys[place + half] < targets[lane]) << bits)
+    low = np.int64(places[count - 1])
+    for lane in range(count):
+        places[lane] += np.uint64(keys[places[lane]] < targets[lane])
+    return low
+
+
+@part
+def gallop(keys: Keys, target: np.uint64, position: Place, step: int, is_before: bool) -> Place:
+    """Find the first key >= target, or the end, by growing steps forward from a position.
+
+    ``is_before``: backward. Precondition: the target is in that direction.
+    """
+    low: Place = position
+    high: Place = position
+    if is_before:
+        low = high - 1
+        while low >= 0 and keys[low] >= target:
+            high = low
+            low = low - step
+            step = step * 2
+        low = 0 if low < 0 else low + 1
+    while high < keys.size and keys[high] < target:
+        low = high + 1
+        high = high + step
+        step = step * 2
+    if high > keys.size:
+        high = keys.size
+    while low < high:
+        middle = (low + high) >> 1
+        if keys[middle] < target:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @kernel
@@ -31,12 +132,20 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
     """
     size = keys.size
     total = 0
-    position = 0
+    position: Place = 0
     last = np.uint32(0)
     shift = np.uint64(32)
     stride = 1 + size // (FIRST_STEP_DIVISOR * probes.size + 1)
     is_near = 1 < stride <= BLOCK * BLOCKS // FIRST_STEP_DIVISOR
+    is_far = are_far(keys, probes)
+    targets = np.empty(LANES, np.uint64)
+    places = np.empty(LANES, np.uint64)
     for row in range(probes.size):
+        if is_far and row % LANES == 0:
+            lanes = min(LANES, probes.size - row)
+            for lane in range(lanes):
+                targets[lane] = np.uint64(probes[row + lane]) << shift
+            position = search_in_lockstep(keys, targets, lanes, position, places)
         probe = probes[row]
         if row > 0 and probe == last:
             starts[row] = starts[row - 1]
@@ -44,59 +153,26 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
             total += counts[row]
             continue
         target = np.uint64(probe) << shift
-        # gallop from the last hit, forward or backward, to a window that holds the first key >= target
-        low = position
-        high = position
-        step = stride
-        if probe < last:
-            low = high - 1
-            while low >= 0 and keys[low] >= target:
-                high = low
-                low = low - step
-                step = step * 2
-            low = 0 if low < 0 else low + 1
-        elif is_near:
-            end = low + BLOCK * BLOCKS
-            if end > size - BLOCK:
-                end = size - BLOCK
-            while low <= end and keys[low + BLOCK - 1] < target:
-                low = low + BLOCK
-            if low <= end:
-                for place in range(low, low + BLOCK):
-                    low += keys[place] < target
-            high = low
-        while high < size and keys[high] < target:
-            low = high + 1
-            high = high + step
-            step = step * 2
-        if high > size:
-            high = size
-        while low < high:
-            middle = (low + high) >> 1
-            if keys[middle] < target:
-                low = middle + 1
-            else:
-                high = middle
-        start = low
-        end = start
-        step = 1
-        high = start
-        while high < size and np.uint32(keys[high] >> shift) == probe:
-            end = high + 1
-            high = high + step
-            step = step * 2
-        if high > size:
-            high = size
-        while end < high:
-            middle = (end + high) >> 1
-            if np.uint32(keys[middle] >> shift) == probe:
-                end = middle + 1
-            else:
-                high = middle
+        start = position
+        if is_far:
+            start = np.int64(places[row % LANES])
+        else:
+            if is_near and probe >= last:
+                most = min(start + BLOCK * BLOCKS, size - BLOCK)
+                while start <= most and keys[start + BLOCK - 1] < target:
+                    start += BLOCK
+                if start <= most:
+                    for place in range(start, start + BLOCK):
+                        start += keys[place] < target
+            start = gallop(keys, target, start, stride, probe < last)
+            position = start
+        target |= np.uint64(0xFFFFFFFF)
+        end = gallop(keys, target, start, 1, False)
+        while end < size and keys[end] == target:
+            end += 1
         starts[row] = start
         counts[row] = end - start
-        total += end - start
-        position = start
+        total += counts[row]
         last = probe
     return total
 
@@ -175,15 +251,17 @@ def contains(base: Keys, added: Keys, removed: Keys, probes: Keys, found: Mask) 
     Precondition: ``base``, ``added`` and ``removed`` are sorted and unique; ``added`` is disjoint from
     ``base``; ``removed`` is a subset of ``base``; ``found`` is all False.
     """
-    for part in range(3):
-        keys = base if part == 0 else removed if part == 1 else added
+    targets = np.empty(LANES, np.uint64)
+    places = np.zeros(LANES, np.uint64)
+    for layer in range(3):
+        keys = base if layer == 0 else removed if layer == 1 else added
         size = keys.size
         if size == 0:
             continue
-        position = 0
+        position: Place = 0
         start = 0
         last = np.uint64(0)
-        if part == 0 and size <= MAX_RATIO_MERGED * probes.size and probes.size <= MAX_RATIO_MERGED * size:
+        if layer == 0 and size <= MAX_RATIO_MERGED * probes.size and probes.size <= MAX_RATIO_MERGED * size:
             while start < probes.size and position < size and probes[start] >= last:
                 last = probes[start]
                 key = keys[position]
@@ -191,35 +269,22 @@ def contains(base: Keys, added: Keys, removed: Keys, probes: Keys, found: Mask) 
                 start += 1 if key >= last else 0
                 position += 1 if key < last else 0
         stride = 1 + size // (FIRST_STEP_DIVISOR * probes.size + 1)
+        is_far = are_far(keys, probes)
         for row in range(start, probes.size):
-            if part > 0 and found[row] != (part == 1):
+            lane = (row - start) % LANES if is_far else 0
+            if is_far and lane == 0:
+                lanes = min(LANES, probes.size - row)
+                for next_lane in range(lanes):
+                    targets[next_lane] = probes[row + next_lane]
+                position = search_in_lockstep(keys, targets, lanes, position, places)
+            if layer > 0 and found[row] != (layer == 1):
                 continue
             target = probes[row]
-            low = position
-            high = position
-            step = stride
-            if target < last:
-                low = high - 1
-                while low >= 0 and keys[low] >= target:
-                    high = low
-                    low = low - step
-                    step = step * 2
-                low = 0 if low < 0 else low + 1
-            while high < size and keys[high] < target:
-                low = high + 1
-                high = high + step
-                step = step * 2
-            if high > size:
-                high = size
-            while low < high:
-                middle = (low + high) >> 1
-                if keys[middle] < target:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low < size and keys[low] == target:
-                found[row] = part != 1
-            position = low
+            place: Place = np.int64(places[lane])
+            if not is_far:
+                place = position = gallop(keys, target, position, stride, target < last)
+            if place < size and keys[place] == target:
+                found[row] = layer != 1
             last = target
 
 

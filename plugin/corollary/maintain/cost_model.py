@@ -14,6 +14,7 @@ from corollary.evaluate.tuning import SECONDS_PER_REMOVED_FACT
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import DeletionStrategy, Request, TooMuch
 from corollary.maintain.tuning import (
+    ESTIMATE_KEPT,
     ESTIMATES_ALLOWED,
     MAX_DERIVATIONS,
     MAX_SHARE_OF_RECOMPUTING,
@@ -72,11 +73,16 @@ def learn(request: Request, report: Report, seconds: float) -> Measured:
 
 
 def learn_from_recomputing(request: Request, given_up: str, error: Exception | None) -> Measured:
-    """As ``learn``, after recomputing. ``TooMuch`` as ``error`` penalises the strategy ``given_up``."""
+    """As ``learn``, after recomputing. ``TooMuch`` as ``error`` penalises the strategy ``given_up``.
+
+    After a first small removal that was aborted, recomputing counts as no better; then as twice as good.
+    """
     removed = len(request.removed)
-    known = {name: (number, seconds / 2) for name, (number, seconds) in request.engine.measured.items()}
+    before = request.engine.measured
+    known = {name: (number, ESTIMATE_KEPT * seconds) for name, (number, seconds) in before.items()}
     if isinstance(error, TooMuch) and removed:
-        penalty = PENALTY_AFTER_ABORT if removed >= MIN_REMOVED_FACTS_TO_LEARN else 1
+        is_first = given_up not in known and removed < MIN_REMOVED_FACTS_IF_SLOW
+        penalty = 1 if is_first else PENALTY_AFTER_ABORT
         known[given_up] = (removed, penalty * request.engine.seconds)
     return known
 

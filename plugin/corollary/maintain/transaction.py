@@ -57,12 +57,21 @@ class LayerDeletion(Protocol):
     def proved(self) -> TripleIndex:
         """Facts that have a proof from E and the layers below."""
 
+    def postponed(self, candidates: Delta) -> Delta:
+        """Those to decide later, all at once: when no other candidates of their level are left.
+
+        Asked again for a candidate that loses another derivation until then.
+        """
+
     def unproved(self, candidates: Delta) -> Delta:
         """The facts to delete: candidates without a proof, and premises of theirs without a proof.
 
         Precondition: no candidate is in ``proved``. Candidates that are not in I are allowed, and may be
         returned.
         """
+
+    def spares(self, module: Module) -> bool:
+        """Whether some facts of ``module.relations`` are proved now that were not before."""
 
     def charge(self, deletions: int) -> None:
         """Called before each deletion, with the number of facts. May raise ``TooMuch``."""
@@ -206,7 +215,7 @@ class Transaction:
             known += [self._work.request.explicit, self._engine.axioms]
         named: dict[int, Delta] = {}
         while True:
-            candidates = self._work.dequeue_candidates(layer, strategy.order)
+            candidates = self._next_candidates(layer, strategy, PROOFS if named else EXPLICIT)
             if candidates:
                 now = {number: facts & candidates for number, facts in named.items()}
                 named = {number: facts - candidates for number, facts in named.items()}
@@ -226,6 +235,16 @@ class Transaction:
         if deleted.all_predicates():
             self._commit(layer, Delta.of(deleted), strategy)
 
+    def _next_candidates(self, layer: int, strategy: LayerDeletion, line: str) -> Delta:
+        """The candidates to decide next: those not postponed, or at last the postponed ones."""
+        candidates = self._work.dequeue_candidates(layer, strategy.order)
+        if not candidates:
+            return self._work.dequeue_postponed()
+        with self._report.timed(self._layers.name(layer), line):
+            postponed = strategy.postponed(candidates)
+        self._work.postpone(postponed)
+        return candidates - postponed
+
     def _overdelete(
         self, module: Module, facts: TripleIndex, deleted: Delta, strategy: LayerDeletion
     ) -> Delta:
@@ -239,6 +258,8 @@ class Transaction:
         if module.relations:
             if not strategy.takes_compressed:
                 raise CannotFollow("a closure too large to list loses facts")
+            while strategy.spares(module):
+                module.spare(facts, strategy.proved)
             overdeleted |= Delta.of_relations(module.relations)
             module.relations = {}
         return overdeleted
@@ -287,6 +308,8 @@ class Transaction:
         with self._report.timed(stage, PROOFS if named else EXPLICIT) as line:
             compressed = candidates.only(lambda predicate: candidates.relation(predicate).is_compressed)
             listed = candidates - compressed
+            if not named and strategy.order is None:  # a search may cost more than starting over
+                self._refuse_loss(listed)
             unproved = strategy.unproved(listed) if listed else NOTHING
             if named:  # the first candidates of a layer are known to be in I
                 unproved &= self._index
@@ -310,12 +333,18 @@ class Transaction:
 
     def _notify(self, deleted: Delta, own: Mapping[int, Delta]) -> None:
         """Add deleted facts to the pending facts of the modules that read them."""
+        self._refuse_loss(deleted)
         for number, module in enumerate(self._modules):
             news = deleted.only(module.reads)
             if number in own:
                 news = (news - own[number]) | feedback(module, own[number].only(module.reads))
             if news:
                 self._pending[number] = self._pending.get(number, NOTHING) | news
+
+    def _refuse_loss(self, deleted: Delta) -> None:
+        """Raise ``NewModules`` if a module cannot follow what deleted facts lead to."""
+        for module in self._modules:
+            module.refuse_loss(self._work.before, deleted)
 
     def _forget_pending(self) -> None:
         """Drop the pending facts of modules without state: all that they would overdelete is decided."""
@@ -344,13 +373,23 @@ class Transaction:
         for predicate in compressed.all_predicates():
             lost = compressed.only(predicate.__eq__)
             names = order.modules_deriving(predicate)
+            rest = self._index.snapshot()
+            rest.remove_relation(predicate, lost.relation(predicate))
             for number, module in enumerate(self._modules):
                 if named.get(number, NOTHING).relation(predicate).is_compressed:
                     names.discard(module.name)
-                elif is_ordered and module.name in names and module.takes_compressed:
+                elif is_ordered and module.name in names:
+                    if not module.takes_compressed and len(lost) > self._work.checks:
+                        break
                     names.discard(module.name)
-                    if Delta.gathered(module.rederive(lost, self._index)):
+                    wanted = (
+                        lost
+                        if module.takes_compressed
+                        else Delta.gathered({predicate: [lost.keys(predicate)]})
+                    )
+                    if Delta.gathered(module.rederive(wanted, rest)):
                         names.add(module.name)
+                        break
             if names:
                 raise CannotFollow("a closure too large to list loses facts that other rules derive too")
 

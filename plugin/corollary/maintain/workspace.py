@@ -61,15 +61,17 @@ class Workspace:
         self.deletions = Budget(most_deletions(request), TOO_MANY_DELETIONS)
         self.clock = Clock(most_seconds(request, report.strategy))
         self._candidates: dict[int, Delta] = {}
+        self._postponed: Delta = NOTHING
 
     def has_candidates(self, layer: int) -> bool:
         """Whether a layer has candidates."""
-        return bool(self._candidates.get(layer))
+        return bool(self._candidates.get(layer) or self._postponed)
 
     def least_level(self, layer: int, order: Precedence) -> float:
         """The least level of a layer's candidates; infinite if there are none."""
         candidates = self._candidates.get(layer, NOTHING)
-        return min(map(order.level, candidates.all_predicates()), default=inf)
+        predicates = (*candidates.all_predicates(), *self._postponed.all_predicates())
+        return min(map(order.level, predicates), default=inf)
 
     def enqueue_candidates(self, facts: Delta, layer: int | None) -> Delta:
         """Enqueue candidates by layer. Returns those of ``layer``, the present one.
@@ -88,12 +90,28 @@ class Workspace:
         return NOTHING if layer is None else parts.get(layer, NOTHING)
 
     def dequeue_candidates(self, layer: int, order: Precedence | None = None) -> Delta:
-        """Remove and return the candidates of a layer; with ``order``, only those of the least level."""
-        found = self._candidates.pop(layer, NOTHING)
+        """Remove and return the candidates of a layer; with ``order``, only those of the least level.
+
+        Postponed candidates are not returned, but count for the least level.
+        """
+        found, later = self._candidates.pop(layer, NOTHING), NOTHING
         if order is not None and found:
             found, later = order.first(found)
-            if later:
-                self._candidates[layer] = later
+            level = order.level(found.all_predicates()[0])
+            if self._postponed and order.level(self._postponed.all_predicates()[0]) < level:
+                found, later = NOTHING, found | later
+        if later:
+            self._candidates[layer] = later
+        self._postponed -= found
+        return found
+
+    def postpone(self, candidates: Delta) -> None:
+        """Keep candidates, all of the present layer's least level, for ``dequeue_postponed``."""
+        self._postponed |= candidates
+
+    def dequeue_postponed(self) -> Delta:
+        """Remove and return the postponed candidates that were not returned as candidates since."""
+        found, self._postponed = self._postponed, NOTHING
         return found
 
     def proved_at_first(self, layer: int, *, with_schema: bool = False) -> TripleIndex:

@@ -31,7 +31,7 @@ from corollary.closure.cliques import NO_CLIQUES, Cliques
 from corollary.closure.compressed_relation import CompressedRelation
 from corollary.closure.copy_index import CopyIndex, facts_with_copies
 from corollary.closure.tuning import MIN_COPIES_PER_FACT, MIN_PAIRS_COMPRESSED
-from corollary.columns import Candidates, Relation, TripleIndex
+from corollary.columns import Candidates, Relation, TripleIndex, grouped
 from corollary.columns.pairs import (
     NO_KEYS,
     NO_PAIRS,
@@ -42,7 +42,7 @@ from corollary.columns.pairs import (
     pack,
     seconds,
 )
-from corollary.columns.relation import COPIES
+from corollary.columns.relation import COPIES, EMPTY
 from corollary.execute.context import ExecutionContext
 from corollary.execute.filters import number_keys
 from corollary.kernels.limits import at
@@ -50,9 +50,12 @@ from corollary.kernels.sorted import Column, Keys, Mask
 from corollary.modules.module import External, Module, NewModules
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
+from corollary.modules.tuning import MAX_COPIES_TOGETHER
 from corollary.program.compile import CompiledRule, is_virtual
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import replaced_end
+
+COPIES_LOST = "copies of facts, too many to list, may be lost"
 
 
 class Equality(Module):
@@ -133,7 +136,7 @@ class Equality(Module):
         self.is_waiting = False
         candidates: Candidates = {}
         cliques = self._cliques(changed, facts)
-        for predicate in changed.predicates() if len(cliques) else ():
+        for predicate in self._replace_in_small(changed, cliques, facts, candidates) if len(cliques) else ():
             self._replace_in(predicate, changed, cliques, facts, candidates, may_compress=True)
         return candidates
 
@@ -150,9 +153,22 @@ class Equality(Module):
         cliques = self._cliques(changed, facts)
         if len(cliques):
             self._refuse_loss(self._with_copies(changed, cliques), facts)
-            for predicate in changed.predicates():
+            for predicate in self._replace_in_small(changed, cliques, facts, candidates):
                 self._replace_in(predicate, changed, cliques, facts, candidates)
         return candidates
+
+    def refuse_loss(self, facts: TripleIndex, deleted: TripleIndex) -> None:
+        """Refuse pairs of Q whose terms are in facts with copies that are not listed."""
+        pairs = deleted.relation(self._same)
+        if not len(pairs) or pairs.is_compressed:
+            return
+        terms = distinct(np.concatenate((pairs.subject_terms(), pairs.object_terms())))
+        for predicate in facts.predicates():
+            relation = facts.relation(predicate)
+            if relation.closed_by != COPIES:
+                continue
+            if (relation.subject_counts(terms) + relation.object_counts(terms)).any():
+                raise NewModules(COPIES_LOST)
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """The wanted facts that are replacements of ``facts``."""
@@ -194,17 +210,38 @@ class Equality(Module):
         found = {p: recent.relation(p) for p in recent.predicates()}
         predicates = facts.predicates()
         replaced = terms[among(terms, np.sort(np.array(predicates, np.uint32)))].tolist()
+        small: list[int] = []
         for predicate in predicates:
             relation = facts.relation(predicate)
             if len(relation) == len(recent.relation(predicate)):
                 continue
             if predicate in replaced and 1 in self._places:
                 found[predicate] = relation
+            elif (
+                predicate != self._same
+                and len(relation) <= MAX_COPIES_TOGETHER
+                and not relation.is_compressed
+            ):
+                small.append(predicate)
             elif predicate != self._same:
-                keys = self._with_terms(relation, terms)
-                if keys.size:
-                    found[predicate] = found.get(predicate, Relation()).plus(Pairs.of(keys).keys)
+                self._include(found, predicate, self._with_terms(relation, terms))
+        if small:
+            sizes = [len(facts.relation(predicate)) for predicate in small]
+            keys = np.concatenate([facts.keys(predicate) for predicate in small])
+            is_near = np.zeros(keys.size, np.bool_)
+            for place, ends in ((0, firsts(keys)), (2, seconds(keys))):
+                if place in self._places:
+                    is_near |= among(ends, terms)
+            names = np.repeat(np.array(small, np.uint32), sizes)[is_near]
+            for predicate, part in grouped(names, keys[is_near]):
+                self._include(found, predicate, part)
         return TripleIndex(found)
+
+    @staticmethod
+    def _include(found: dict[int, Relation], predicate: int, keys: Keys) -> None:
+        """Add facts in any order to those found."""
+        if keys.size:
+            found[predicate] = found.get(predicate, EMPTY).plus(Pairs.of(keys).keys)
 
     def _with_terms(self, relation: Relation, terms: Column) -> Keys:
         """The facts of a relation with some terms (ascending) at places where terms are replaced."""
@@ -218,6 +255,37 @@ class Equality(Module):
             rows, subjects = relation.subjects_of(terms)
             parts.append(pack(subjects, terms[rows]))
         return np.concatenate(parts) if parts else NO_KEYS
+
+    def _replace_in_small(
+        self, changed: TripleIndex, cliques: Cliques, facts: TripleIndex, candidates: Candidates
+    ) -> list[int]:
+        """Replace in the facts of all predicates with few facts and copies. Returns the other predicates.
+
+        The small ones are replaced together: one by one each takes some 100 µs, however few facts there are.
+        """
+        names = np.array(changed.predicates(), np.uint32)
+        sizes = np.array([len(changed.relation(p)) for p in names.tolist()], np.int64)
+        is_small = (sizes <= MAX_COPIES_TOGETHER) & (names != self._same)
+        if 1 in self._places:
+            is_small &= ~cliques.have(names)
+        is_small[[facts.relation(p).is_compressed for p in names.tolist()]] = False
+        small = np.flatnonzero(is_small)
+        if small.size < 2:
+            return changed.predicates()
+        keys = np.concatenate([changed.keys(p) for p in names[small].tolist()])
+        rows = np.repeat(small, sizes[small])
+        subjects, objects = (cliques if place in self._places else NO_CLIQUES for place in (0, 2))
+        first, second = subjects.least(firsts(keys)), objects.least(seconds(keys))
+        copies = subjects.sizes(first) * objects.sizes(second)
+        is_small &= np.bincount(rows, copies, names.size) < min(MAX_COPIES_TOGETHER, MIN_PAIRS_COMPRESSED)
+        replaced = is_small[rows] & (copies > 1)
+        rows, first, second = rows[replaced], first[replaced], second[replaced]
+        steps, others = subjects.members(first)
+        more, values = objects.members(second[steps])
+        for predicate, part in grouped(names[rows[steps[more]]], pack(others[more], values)):
+            candidates.setdefault(predicate, []).append(part)
+        whole: list[int] = names[~is_small].tolist()
+        return whole
 
     def _replace_in(
         self,
@@ -306,7 +374,7 @@ class Equality(Module):
     def _refuse_loss(self, predicates: Iterable[int], facts: TripleIndex) -> None:
         """Raise ``NewModules`` if copies of one of the predicates are not listed."""
         if any(facts.relation(predicate).closed_by == COPIES for predicate in predicates):
-            raise NewModules("copies of facts, too many to list, may be lost")
+            raise NewModules(COPIES_LOST)
 
     def _groups(self, candidates: TripleIndex, cliques: Cliques) -> Iterator[list[int]]:
         """The predicates of the candidates, grouped by clique."""

@@ -54,6 +54,8 @@ from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import InclusionShape, inclusion_shape
 
+COPIES_LOST = "a closure too large to list loses facts that were copied"
+
 
 class Inclusion(Module):
     """The module of all inclusion rules of a program."""
@@ -172,6 +174,16 @@ class Inclusion(Module):
             self._apply(self._included, TripleIndex(included), candidates)
         return candidates
 
+    def refuse_loss(self, facts: TripleIndex, deleted: TripleIndex) -> None:
+        """Refuse edges of a compressed relation with copies, if paths lead over them."""
+        for source in deleted.all_predicates():
+            relation, edges = facts.relation(source), deleted.relation(source)
+            if relation.is_compressed and not edges.is_compressed and self._has_copies(source):
+                keys = edges.pairs().keys
+                before, after = relation.object_counts(firsts(keys)), relation.subject_counts(seconds(keys))
+                if (before + after).any():
+                    raise NewModules(COPIES_LOST)
+
     @property
     def holds_back(self) -> bool:
         """Whether there are deleted facts whose types by domains and ranges are held back."""
@@ -218,9 +230,12 @@ class Inclusion(Module):
         derived: Candidates = {}
         for target, source, inverse in self._copies(candidates, _has_facts(facts)):
             wanted, there = candidates.relation(target), facts.relation(source)
-            if wanted.is_compressed:
+            mirrored = wanted.unmirrored() if wanted.is_compressed and inverse and target == source else None
+            if mirrored is not None:
+                found = swap(there.common(mirrored.pairs().keys))
+            elif wanted.is_compressed:
                 if there.is_compressed:
-                    raise NewModules("a closure too large to list loses facts that were copied")
+                    raise NewModules(COPIES_LOST)
                 found = wanted.common((there.inverse() if inverse else there).pairs().keys)
             else:
                 pairs = wanted.pairs()
@@ -315,14 +330,19 @@ class Inclusion(Module):
         return closed_inclusions(rules, facts, self._context, self._rdf_type)
 
     def _refuse_copies(self, deleted: TripleIndex) -> None:
-        """Raise ``NewModules`` if deleted facts that are not listed were copied to other properties."""
+        """Raise ``NewModules`` if deleted facts that are not listed have copies other than their inverses."""
         for source in deleted.all_predicates():
-            copies = (
-                *self._included.properties.seconds_of(source),
-                *self._included.inverses.seconds_of(source),
-            )
-            if copies and deleted.relation(source).is_compressed:
-                raise NewModules("a closure too large to list loses facts that were copied")
+            relation = deleted.relation(source)
+            if relation.is_compressed and (
+                self._has_copies(source)
+                or (self._included.inverses.has(source << 32 | source) and relation.unmirrored() is None)
+            ):
+                raise NewModules(COPIES_LOST)
+
+    def _has_copies(self, predicate: int) -> bool:
+        """Whether facts of a predicate are copied to another one."""
+        kinds = (self._included.properties, self._included.inverses)
+        return any(target != predicate for kind in kinds for target in kind.seconds_of(predicate))
 
     def _apply(
         self,
@@ -350,7 +370,10 @@ class Inclusion(Module):
                             candidates.setdefault(target, []).append(facts.relation(mirror).pairs().keys)
                         continue
                     keys = None
-                    if relation.is_compressed and whole is not None:
+                    if relation.is_compressed and whole is None and inverse and target == source:
+                        mirrored = relation.unmirrored()
+                        keys = None if mirrored is None else swap(mirrored.pairs().keys)
+                    elif relation.is_compressed and whole is not None:
                         keys = _composed(relation, whole.relation(source), whole.relation(target))
                     if keys is not None:
                         keys = swap(keys) if inverse else keys

@@ -143,7 +143,8 @@ class Linear(Module):
         if not wanted.size:
             return {}
         external, edges = self._closure.premises(wanted)
-        return self._answer(external) | self._answer(edges, self._shape.edges)
+        closed, known = self._both(facts)
+        return self._answer(closed.common(external)) | self._answer(known.common(edges), self._shape.edges)
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """The deletions are final. Facts that no path explains any more are external from now on."""

@@ -268,6 +268,18 @@ class Module(Protocol):
         out. There is no upper bound: the caller proves every returned fact, or deletes and rederives it.
         """
 
+    def refuse_loss(self, facts: TripleIndex, deleted: TripleIndex) -> None:
+        """Raise ``NewModules`` if deleted facts lead to losses that no answer of ``overdelete`` can be.
+
+        ``facts`` is I before the transaction. Called before any module overdeletes by these facts, so that
+        little work is in vain. ``overdelete`` refuses what is not seen here.
+        """
+        return
+
+    def spare(self, facts: TripleIndex, proved: TripleIndex) -> None:
+        """Compute ``relations`` anew: some of the facts that ``overdelete`` returned were proved since."""
+        return
+
     def overdelete_in_order(
         self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex, precedes: Precedes
     ) -> Candidates:
@@ -294,6 +306,13 @@ class Module(Protocol):
 
         Some external facts may be missing; without those, the closure of the others is the same. None if the
         module does not know. Facts of earlier answers of ``overdelete`` in this transaction are left out.
+        """
+        return None
+
+    def basis(self, predicate: int) -> Relation | None:
+        """Facts from which all of a predicate followed before the transaction: external ones, maybe others.
+
+        None if the module does not close the predicate.
         """
         return None
 
@@ -336,7 +355,7 @@ class Module(Protocol):
 
     @abstractmethod
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
-        """The facts from which the candidates may be derived: the backward step of Backward/Forward.
+        """Those of ``facts`` from which the candidates may be derived: the backward step of Backward/Forward.
 
         Preconditions: ``facts`` are all facts that may still hold; ``proved`` ⊆ ``facts``; ``facts`` contain
         all guards.

@@ -21,7 +21,7 @@ from corollary.columns.pairs import NO_KEYS, distinct, firsts, numbered, pack, s
 from corollary.execute.batches import Batch, concatenate, join
 from corollary.execute.common_numbers import CommonNumbers, fractional_digits, scaled
 from corollary.execute.context import ExecutionContext
-from corollary.execute.filters import values
+from corollary.execute.filters import number_keys, values
 from corollary.execute.run_plan import inner_matches
 from corollary.execute.sums_along_paths import EndlessDescent, exact_least_sums, least_sums
 from corollary.expressions.operators import EXACT, Rank, Real
@@ -237,9 +237,10 @@ class LeastValues(Module):
             sources, groups, of_steps[has_step.numbers], seeded, of_keys[has_key.numbers]
         )
         is_derived = least < least_seeds
-        different, rows = np.unique(least[is_derived], return_inverse=True)
-        terms = np.array([self.numbers.term(unscaled(v)) for v in different.tolist()], np.uint32)
-        return sort_keys(pack(nodes[is_derived], terms[rows]))
+        sums = least[is_derived]
+        first, number = number_keys((sums + 0.0).view(np.uint64))  # -0.0 is 0.0
+        terms = np.array([self.numbers.term(unscaled(v)) for v in sums[first].tolist()], np.uint32)
+        return sort_keys(pack(nodes[is_derived], terms[number]))
 
     def _as_floats(
         self, steps: Sequence[Real], keys: Sequence[Real], size: int

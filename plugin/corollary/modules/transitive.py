@@ -29,8 +29,9 @@ from dataclasses import replace
 import numpy as np
 
 from corollary.closure.maintained import MaintainedClosure
+from corollary.closure.reachability import Paths
 from corollary.columns import Candidates, Relation, TripleIndex
-from corollary.columns.pairs import Pairs, firsts, seconds, union
+from corollary.columns.pairs import Pairs, among, firsts, seconds, union
 from corollary.columns.relation import EMPTY
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
@@ -41,7 +42,7 @@ from corollary.modules.guards import Guards
 from corollary.modules.module import External, Module, ModuleRejectsRule, NewModules
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
-from corollary.modules.tuning import MIN_FACTS_TO_MIRROR
+from corollary.modules.tuning import MIN_FACTS_TO_MIRROR, MIN_FACTS_TO_TRACE
 from corollary.program.compile import Atom, CompiledRule
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import closed_predicate, loopless_predicate, symmetric_predicate
@@ -274,10 +275,21 @@ class Transitive(Module):
                 candidates[predicate] = [self._derived(predicate, union(paths, near))]
         return candidates
 
+    def spare(self, facts: TripleIndex, proved: TripleIndex) -> None:
+        """Close the proved facts of these relations anew."""
+        relations, self.relations = self.relations, {}
+        for predicate in relations:
+            del self._losing[predicate]
+            self._lose(predicate, facts, proved)
+
     def external(self, predicate: int) -> Relation | None:
         """The external facts of a closed predicate that were not deleted; None if some may be internal."""
         is_known = predicate in self._certain and predicate in self._closures
         return self._closures[predicate].remaining if is_known else None
+
+    def basis(self, predicate: int) -> Relation | None:
+        """The external facts of a closed predicate."""
+        return self._closures[predicate].external if predicate in self._closures else None
 
     def settle(self, predicate: int, external: Keys, internal: Keys) -> None:
         """Note which facts are external, and which paths over others explain."""
@@ -288,8 +300,19 @@ class Transitive(Module):
         self._certain.discard(predicate)
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
-        """The wanted facts of relations with a recent fact that ``facts`` prove."""
-        parts = {p: wanted.relation(p) for p in self._closures if len(recent.relation(p))}
+        """The wanted facts that ``facts`` prove, and not without a recent one.
+
+        Of many wanted facts only those are looked at whose subject is, or leads to, that of a recent fact.
+        """
+        parts: dict[int, Relation] = {}
+        for predicate, closure in self._closures.items():
+            news, edges = recent.relation(predicate), facts.relation(predicate)
+            if len(news):
+                parts[predicate] = asked = wanted.relation(predicate)
+                if len(asked) > MIN_FACTS_TO_TRACE and not (news.is_compressed or edges.is_compressed):
+                    before = Paths(edges, None, closure.symmetric).sources_of(news.subject_terms())
+                    keys = asked.pairs().keys
+                    parts[predicate] = Relation(Pairs(keys[among(firsts(keys), before)]))
         return self.rederive(TripleIndex(parts), facts)
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
@@ -308,8 +331,8 @@ class Transitive(Module):
 
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """The external facts on the paths from the candidates' subjects."""
-        wanted = self._closed_among(candidates)
-        return {predicate: [self._closures[predicate].premises(keys)[0]] for predicate, keys in wanted}
+        read = {p: self._closures[p].premises(keys)[0] for p, keys in self._closed_among(candidates)}
+        return {p: [facts.relation(p).common(keys)] for p, keys in read.items()}
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """The deletions are final. Facts that no path explains any more are external from now on."""
@@ -406,7 +429,8 @@ class Transitive(Module):
         known = self._anew.get(predicate)
         if known is None or not np.array_equal(known[0], edges):
             symmetric = self._closures[predicate].symmetric
-            known = edges, MaintainedClosure(Relation(Pairs(edges)), symmetric=symmetric).closed()
+            closure = MaintainedClosure(Relation(Pairs(edges)), symmetric=symmetric)
+            known = edges, closure.closed(stays=True)
             self._anew[predicate] = known
         return known[1]
 

@@ -37,3 +37,11 @@ takes longer than computing all values from nothing, on arrays. Measured: 1.8 µ
 
 MIN_EDGES_FOLLOWED = 1 << 12
 """Edges that a change may look at however few there are."""
+
+MAX_COPIES_TOGETHER = 256
+"""Copies of the facts of one predicate. Predicates with fewer are replaced together.
+Measured: individuals with a key of 10,000 properties become equal in 0.6 instead of 1.9 s."""
+
+MIN_FACTS_TO_TRACE = 256
+"""Wanted facts of a closed relation. Of more, those are proved that recent facts lead to. Measured: proofs of
+CSPA-100k, 1,500 wanted facts each time, took 131 ms for all, and 38 ms for these."""

@@ -18,6 +18,7 @@ rdflib.
     term_format.py       TermView: ids <-> terms of the reasoner's owner (N-Triples texts, rdflib's terms)
     persistence.py       the protocol of storage; folder.py, contents.py: a folder with an SQLite database;
                          opening.py: replaces the version in memory by the stored one
+    subscriptions.py     what came and went with each commit
     explaining.py, rule_warnings.py, statistics.py,
     summary.py, verification.py, compacting.py
                          one report or one maintenance task each
@@ -31,9 +32,11 @@ from corollary.kernels.limits import Cancelled, LimitExceeded, Limits
 from corollary.reasoner.reasoner import Reasoner
 from corollary.reasoner.rule_warnings import SuspendedRuleWarning, UnendingRuleWarning
 from corollary.reasoner.snapshot import Snapshot
+from corollary.reasoner.subscriptions import FactChanges
 
 __all__ = [
     "Cancelled",
+    "FactChanges",
     "LimitExceeded",
     "Limits",
     "ListingWarning",

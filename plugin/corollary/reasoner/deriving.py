@@ -97,6 +97,14 @@ class Deriver:
         is_apart = version.options.inferred == "apart"
         self.latest = version.derived.state = State(facts, result, is_apart, perf_counter() - started)
 
+    def committed(self) -> Version:
+        """The version of the last commit, derived."""
+        shared = self.versions.shared()
+        version = shared if shared.committed is None else shared.committed
+        if version.derived.state is None:
+            self.limited(None, self._in_turn, self._derive, version)
+        return version
+
     def forget(self) -> None:
         """Drop the references to states, before the dictionary is replaced."""
         self.latest = self.warned_of = None

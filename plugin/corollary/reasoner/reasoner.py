@@ -37,6 +37,7 @@ from corollary.reasoner.rule_sources import RuleSource, named_rules, rules_from
 from corollary.reasoner.rule_warnings import SuspendedRule, suspended_rules
 from corollary.reasoner.snapshot import Snapshot
 from corollary.reasoner.state import State
+from corollary.reasoner.subscriptions import FactChanges, Pattern, Subscriptions
 from corollary.reasoner.summary import StoreSummary
 from corollary.reasoner.term_format import DEFAULT_GRAPH, NTriplesTerms, TermView
 from corollary.reasoner.version import StaleTerms, Version
@@ -99,6 +100,8 @@ class Reasoner:
     def _begin(self, version: Version) -> None:
         self.versions = Versions(version)
         self._deriver = Deriver(self.versions)
+        self._subscriptions = Subscriptions(self._deriver.committed)
+        self.versions.after_commit = self._subscriptions.report
         self._terms_over: Callable[[TermDictionary], TermView] = type(version.terms)
 
     def __getstate__(self) -> Version:
@@ -444,6 +447,17 @@ class Reasoner:
         already. The next maintenance starts from the rolled back facts, and so also costs their difference.
         """
         self.versions.roll_back()
+
+    def subscribe(self, pattern: Pattern, callback: Callable[[FactChanges], object]) -> Callable[[], None]:
+        """Call ``callback`` after each commit with the facts that came and went. Returns its cancellation.
+
+        ``pattern`` is a triple in which None matches any term. A commit is the end of a transaction, or a
+        call of ``commit`` or ``compact``, but not ``close``. ``FactChanges`` has explicit and inferred facts
+        apart. The callback runs in the thread that commits, when the commit has taken effect; it may read and
+        change the reasoner, and its exceptions are raised there. It is not called if no matching fact
+        changed. Cost: that of the difference between the two states.
+        """
+        return self._subscriptions.subscribe(pattern, callback)
 
     def compact(self) -> int:
         """Commit, and drop the terms that no fact, graph or rule uses. Returns the number of dropped terms.

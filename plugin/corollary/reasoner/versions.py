@@ -155,6 +155,7 @@ class Versions:
         self._shared = version
         self._innermost: Transaction | None = None
         self._mutex = RLock()
+        self.after_commit: Callable[[], object] = lambda: None  # called outside of all locks
 
     # Reading
 
@@ -299,6 +300,8 @@ class Versions:
             else:
                 transaction.is_ending = True
                 held(self._mutex, self._publish, transaction, transaction.version)
+        if commit is not None and transaction.parent is None and transaction.becomes is None:
+            self.after_commit()
 
     def _begin(self, transaction: Transaction) -> bool:
         running = self._running()

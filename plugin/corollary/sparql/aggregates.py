@@ -1,4 +1,4 @@
-"""GROUP BY and aggregates: COUNT, SAMPLE, and sums of integers on columns, others by rdflib's accumulators.
+"""GROUP BY and aggregates: on columns, except for sums of numbers that are no integers (by rdflib).
 
 Errors are handled as in rdflib. COUNT and SAMPLE leave out rows with an error. For other functions, the
 result of a group with an error is unbound; rows in which the aggregated variable is unbound are left out.
@@ -7,28 +7,33 @@ GROUP_CONCAT also leaves out rows in which a variable of its expression is unbou
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from rdflib.namespace import XSD
 from rdflib.plugins.sparql.aggregates import Aggregator
-from rdflib.plugins.sparql.parserutils import CompValue
-from rdflib.plugins.sparql.sparql import SPARQLError
+from rdflib.plugins.sparql.evalutils import _val
+from rdflib.plugins.sparql.parserutils import CompValue, Expr
+from rdflib.plugins.sparql.sparql import FrozenBindings, SPARQLError
 from rdflib.term import Literal, Node, Variable
 
 from corollary.columns.pairs import distinct, firsts, order_of, pack, seconds, sorted_unique
 from corollary.execute.batches import Batch
-from corollary.execute.filters import number_rows
-from corollary.kernels.limits import check
+from corollary.execute.filters import number_keys, number_rows
+from corollary.kernels.limits import check, reserve_text
 from corollary.kernels.sorted import Column, Rows
 from corollary.sparql.expressions import Exists, Expressions, mentioned
 from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
 from corollary.sparql.solutions import first_of_each
+from corollary.sparql.term_order import text_ranks
 from corollary.sparql.tuning import TERMS_BETWEEN_CHECKS
 
 SET_AGGREGATES = frozenset(f"Aggregate_{name}" for name in ("Count", "Sample", "Min", "Max"))
 """The aggregates that have the same result without duplicates, COUNT if it is DISTINCT."""
+
+EXTREMES = {"Aggregate_Min": min, "Aggregate_Max": max}
 
 KEY, ARGUMENT = Variable("__key"), Variable("__argument")
 
@@ -81,7 +86,9 @@ def _aggregate(
             first = first_of_each(inner, tuple(inner.columns))
             groups = groups[first]  # equal rows are in the same group
         return _counts(np.bincount(groups, minlength=size), terms)
-    values = expressions.values(item.vars, inner, exists)
+    is_concatenation = item.name == "Aggregate_GroupConcat"
+    argument = _text_argument(item.vars) if is_concatenation else item.vars
+    values = expressions.values(argument, inner, exists)
     valued = values != UNBOUND
     if item.name == "Aggregate_Count":
         keys = pack(groups[valued].astype(np.uint32), values[valued])
@@ -93,37 +100,110 @@ def _aggregate(
         column[groups[valued][::-1]] = values[valued][::-1]  # in reverse: the first value is written last
         return column
     failed = np.zeros(size, np.bool_)
-    if not isinstance(item.vars, Variable):
+    if not isinstance(argument, Variable):
         blamed = ~valued
-        if item.name == "Aggregate_GroupConcat":
-            for variable in mentioned(item.vars):
+        if is_concatenation:
+            for variable in mentioned(argument):
                 blamed &= expressions.column(variable, inner) != UNBOUND
         failed[groups[blamed]] = True
+    values, groups = values[valued], groups[valued]
+    found = None
     if item.name in ("Aggregate_Sum", "Aggregate_Avg"):
-        totals = _of_whole_numbers(item, values[valued], groups[valued], size, terms)
-        if totals is not None:
-            return np.where(failed, np.uint32(UNBOUND), totals)
-    order = order_of(groups[valued])
-    ends = np.cumsum(np.bincount(groups[valued], minlength=size))
+        found = _of_whole_numbers(item, values, groups, size, terms)
+    elif not is_concatenation:
+        found = _of_texts(item, values, groups, size, terms)
+    if found is None:
+        found = _of_members(item, values, groups, size, expressions, terms)
+    return np.where(failed, np.uint32(UNBOUND), found)
+
+
+def _of_members(
+    item: CompValue, values: Column, groups: Rows, size: int, expressions: Expressions, terms: QueryTerms
+) -> Column:
+    """An aggregate of each group's terms, in the order of the rows."""
+    order = order_of(groups)
+    ends = np.cumsum(np.bincount(groups, minlength=size))
     column = filled(size, UNBOUND)
-    known = {}
-    for group, members in enumerate(np.split(values[valued][order], ends[:-1])):
+    known: dict[int, FrozenBindings] = {}
+    for group, members in enumerate(np.split(values[order], ends[:-1])):
         check()
-        if failed[group]:
-            continue
-        aggregator = Aggregator([_plain(item)])
-        try:
-            for number, term_id in enumerate(members.tolist()):
-                if number % TERMS_BETWEEN_CHECKS == 0:
-                    check()
-                if term_id not in known:
-                    known[term_id] = expressions.row({ARGUMENT: terms[term_id]})
-                aggregator.update(known[term_id])
-            found = aggregator.get_bindings().get(KEY)
-        except SPARQLError:
-            continue
+        if item.name == "Aggregate_GroupConcat":
+            found: Node | None = _concatenated(item, members, terms)
+        elif item.name in EXTREMES:
+            extreme: Any = EXTREMES[item.name]
+            found = extreme(_decoded(members, terms), key=_val, default=None)
+            found = None if found is None else Literal(found)  # as in rdflib, also of an IRI
+        else:
+            found = _accumulated(item, members, expressions, terms, known)
         if found is not None:
             column[group] = terms.id_of(found)
+    return column
+
+
+def _decoded(members: Column, terms: QueryTerms) -> Iterator[Node]:
+    for number, term_id in enumerate(members.tolist()):
+        if number % TERMS_BETWEEN_CHECKS == 0:
+            check()
+        yield terms[term_id]
+
+
+def _text_argument(argument: Any) -> Any:
+    """The argument of GROUP_CONCAT, without STR around a variable: all arguments are made texts."""
+    is_text = isinstance(argument, Expr) and argument.name == "Builtin_STR"
+    return argument.arg if is_text and isinstance(argument.arg, Variable) else argument
+
+
+def _concatenated(item: CompValue, members: Column, terms: QueryTerms) -> Literal:
+    """GROUP_CONCAT. DISTINCT compares terms, or texts if these are asked for."""
+    separator = " " if item.separator is None else item.separator
+    is_text = isinstance(item.vars, Expr) and item.vars.name == "Builtin_STR"
+    if item.distinct and not is_text:
+        members = members[np.sort(np.unique(members, return_index=True)[1])]
+    texts = list(map(str, _decoded(members, terms)))
+    if item.distinct and is_text:
+        texts = list(dict.fromkeys(texts))
+    reserve_text(sum(map(len, texts)))
+    return Literal(separator.join(texts))
+
+
+def _accumulated(
+    item: CompValue,
+    members: Column,
+    expressions: Expressions,
+    terms: QueryTerms,
+    known: dict[int, FrozenBindings],
+) -> Node | None:
+    """An aggregate by rdflib's accumulator; None for an error. ``known`` caches the rows for terms."""
+    aggregator = Aggregator([_plain(item)])
+    try:
+        for number, term_id in enumerate(members.tolist()):
+            if number % TERMS_BETWEEN_CHECKS == 0:
+                check()
+            if term_id not in known:
+                known[term_id] = expressions.row({ARGUMENT: terms[term_id]})
+            aggregator.update(known[term_id])
+        found: Node | None = aggregator.get_bindings().get(KEY)
+    except SPARQLError:
+        return None
+    return found
+
+
+def _of_texts(item: CompValue, values: Column, groups: Rows, size: int, terms: QueryTerms) -> Column | None:
+    """MIN or MAX by the ranks of terms; None if the terms have no ``text_ranks``."""
+    rows, numbers = number_keys(values)
+    ids = values[rows]
+    ranks = text_ranks(ids, terms, values.size)
+    if ranks is None:
+        return None
+    is_least = item.name == "Aggregate_Min"
+    best: Rows = np.full(size, ids.size if is_least else -1)
+    (np.minimum if is_least else np.maximum).at(best, groups, ranks[numbers])
+    by_rank = np.empty(ids.size + 1, np.uint32)
+    by_rank[ranks] = ids
+    by_rank[-1] = UNBOUND  # of an empty group
+    column = by_rank[best]
+    for term_id in distinct(column[column != UNBOUND]).tolist():
+        column[column == term_id] = terms.id_of(Literal(terms[term_id]))  # as in rdflib, also of an IRI
     return column
 
 

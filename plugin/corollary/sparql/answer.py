@@ -2,40 +2,41 @@
 
 1. ``corollary.sparql.parser`` parses the text; parsed queries are cached.
 2. The query is evaluated immediately, on a snapshot of the store.
-3. Rows are decoded when they are read.
+3. Rows and triples are decoded when they are read.
 
-NotImplementedError hands a query back to rdflib: DESCRIBE and SERVICE, custom evaluation functions, user
+NotImplementedError hands a query back to rdflib: SERVICE, custom evaluation functions, user
 functions that need rdflib's evaluation context, and unknown arguments. An error in a SELECT, for example in a
 user function, is raised when the rows are read, as in rdflib.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any, TypeVar
 
 import rdflib.plugins.sparql as settings
 from rdflib.graph import Graph
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.sparql import FrozenBindings, Query, QueryContext
 from rdflib.query import Result
-from rdflib.term import BNode, Identifier, Node, Variable
+from rdflib.term import Identifier, Variable
 
-from corollary.kernels.limits import Cancelled, LimitExceeded, check
+from corollary.kernels.limits import Cancelled, LimitExceeded
 from corollary.language import CorollaryError
 from corollary.sparql.access import refuse
+from corollary.sparql.constructed import OBJECT, PREDICATE, SUBJECT, constructed, described
 from corollary.sparql.dataset import UNION, QueryDataset, Source
 from corollary.sparql.evaluate import Evaluator
 from corollary.sparql.external import refuse_clauses, refuse_services
 from corollary.sparql.parser import parse_query
 from corollary.sparql.query_errors import refuses_deep_nesting
-from corollary.sparql.query_terms import QueryTerms
-from corollary.sparql.result import FailedResult, SelectResult
-from corollary.sparql.tuning import ROWS_DECODED_AT_ONCE
+from corollary.sparql.query_terms import QueryTerms, filled
+from corollary.sparql.result import FailedResult, GraphResult, SelectResult
 
 KNOWN_ARGUMENTS = {"base", "DEBUG"}
+
+AnyEvaluator = TypeVar("AnyEvaluator", bound=Evaluator)
 
 
 @refuses_deep_nesting
@@ -55,20 +56,18 @@ def answer(
     Raises NotImplementedError if rdflib has to answer, ``SparqlSyntaxError``, ``ExternalAccessRefused`` if
     the query needs files or addresses that ``access`` excludes, and ``NestedTooDeep``.
     """
-    translated = (
-        query if isinstance(query, Query) else _translated_text(query, arguments.get("base"), prefixes)
-    )
+    translated = translation(query, prefixes, arguments.get("base"))
     refuse_clauses(translated, source.has, access)
     silenced = refuse_services(translated.algebra, access)
     try:
-        return _answered(source, translated, bindings, home, arguments, silenced)
+        return _answered(source, translated, prefixes, bindings, home, arguments, silenced)
     except NotImplementedError as problem:
         if silenced:  # rdflib would call these services
             refuse("SERVICE SILENT in a query that is rdflib's to answer", silenced[0].term, access)
         missing = source.missing(home, translated.algebra.datasetClause)
         if missing:  # rdflib would read any address, whatever ``access`` says
             raise CorollaryError(
-                f"FROM {missing[0].n3()} in a query that is rdflib's to answer (DESCRIBE, SERVICE): load the "
+                f"FROM {missing[0].n3()} in a query that is rdflib's to answer (SERVICE): load the "
                 "graph into the store first"
             ) from None
         raise problem
@@ -77,34 +76,69 @@ def answer(
 def _answered(
     source: Source,
     translated: Query,
+    prefixes: Mapping[str, Any],
     bindings: Mapping[str, Identifier],
     home: Identifier,
     arguments: Mapping[str, Any],
     silenced: Sequence[CompValue],
 ) -> Result:
-    if settings.CUSTOM_EVALS or (home == UNION and not settings.SPARQL_DEFAULT_GRAPH_UNION):
-        raise NotImplementedError("evaluation is not as usual")
     if not KNOWN_ARGUMENTS.issuperset(arguments):
         raise NotImplementedError("arguments that are not known here")
-    main = translated.algebra
-    if main.name not in ("SelectQuery", "AskQuery", "ConstructQuery"):
-        raise NotImplementedError(f"query form {main.name}")
+    evaluator = evaluator_of(source, translated, bindings, home, silenced, Evaluator)
+    return evaluated(evaluator, translated.algebra, prefixes)
+
+
+def evaluator_of(
+    source: Source,
+    translated: Query,
+    bindings: Mapping[str, Identifier],
+    home: Identifier,
+    silenced: Sequence[CompValue],
+    kind: Callable[..., AnyEvaluator],
+) -> AnyEvaluator:
+    """An evaluator of a query. Raises NotImplementedError if rdflib has to answer."""
+    if settings.CUSTOM_EVALS or (home == UNION and not settings.SPARQL_DEFAULT_GRAPH_UNION):
+        raise NotImplementedError("evaluation is not as usual")
     context = QueryContext(None, initBindings={Variable(name): term for name, term in bindings.items()})
     context.prologue = translated.prologue
-    dataset = QueryDataset.of(source, home, main.datasetClause)
-    evaluator = Evaluator(dataset, QueryTerms(source.terms), context, silenced)
+    dataset = QueryDataset.of(source, home, translated.algebra.datasetClause)
+    return kind(dataset, QueryTerms(source.terms), context, silenced)
+
+
+def evaluated(evaluator: Evaluator, main: CompValue, prefixes: Mapping[str, Any]) -> Result:
+    """The result of a query of any form."""
     if main.name == "SelectQuery":
-        return _selected(evaluator, main, context)
+        return _selected(evaluator, main)
     if main.name == "AskQuery":
         result = Result("ASK")
         result.askAnswer = evaluator.solve(main.p, 1).size > 0
         return result
-    result = Result("CONSTRUCT")
-    result.graph = _constructed(evaluator, main)
-    return result
+    if main.name not in ("ConstructQuery", "DescribeQuery"):
+        raise NotImplementedError(f"query form {main.name}")
+    return _made(evaluator, main, prefixes)
 
 
-def _translated_text(text: Any, base: str | None, prefixes: Mapping[str, Any]) -> Query:
+def _made(evaluator: Evaluator, main: CompValue, prefixes: Mapping[str, Any]) -> GraphResult:
+    """The result of CONSTRUCT or DESCRIBE."""
+    if main.name == "ConstructQuery":
+        form, triples, bound = "CONSTRUCT", constructed(evaluator, main), dict[str, Any]()
+    else:
+        form, triples, bound = "DESCRIBE", described(evaluator, main), dict(prefixes)
+
+    def new_graph() -> Graph:
+        graph = Graph()
+        for prefix, namespace in bound.items():
+            graph.bind(prefix, namespace)
+        return graph
+
+    ends = [triples.columns.get(end, filled(0, 0)) for end in (SUBJECT, PREDICATE, OBJECT)]
+    return GraphResult(form, triples.size, ends, evaluator.terms, new_graph)
+
+
+def translation(text: Any, prefixes: Mapping[str, Any], base: str | None = None) -> Query:
+    """The algebra of a query, given as text or prepared. Raises ``SparqlSyntaxError``."""
+    if isinstance(text, Query):
+        return text
     if isinstance(text, bytes):
         text = text.decode("utf-8")
     if not isinstance(text, str):
@@ -118,7 +152,7 @@ def _translated(text: str, base: str, prefixes: tuple[tuple[str, str], ...]) -> 
     return parse_query(text, dict(prefixes), base)
 
 
-def _selected(evaluator: Evaluator, main: CompValue, context: QueryContext) -> Result:
+def _selected(evaluator: Evaluator, main: CompValue) -> Result:
     variables = list(main.PV)
     try:
         batch = evaluator.solve(main.p)
@@ -127,41 +161,6 @@ def _selected(evaluator: Evaluator, main: CompValue, context: QueryContext) -> R
     except Exception as problem:
         return FailedResult(variables, problem)
     columns = [evaluator.expressions.column(variable, batch) for variable in variables]
-    decode = evaluator.terms.decode
     return SelectResult(
-        variables,
-        batch.size,
-        lambda start, end: [decode(column[start:end]) for column in columns],
-        lambda solution: FrozenBindings(context, solution),
+        variables, batch.size, columns, evaluator.terms, partial(FrozenBindings, evaluator.context)
     )
-
-
-def _constructed(evaluator: Evaluator, main: CompValue) -> Graph:
-    """The graph of the template under every solution. Each solution gets new blank nodes."""
-    batch = evaluator.solve(main.p)
-    graph = Graph()
-    template = _pattern(main.p).triples if main.template is None else main.template
-    variables = {term for triple in template for term in triple if isinstance(term, Variable)}
-    columns = {v: evaluator.expressions.column(v, batch) for v in variables}
-    for start in range(0, batch.size, ROWS_DECODED_AT_ONCE):
-        end = min(batch.size, start + ROWS_DECODED_AT_ONCE)
-        terms = {v: evaluator.terms.decode(column[start:end]) for v, column in columns.items()}
-        for i in range(end - start):
-            check()
-            blank: defaultdict[Node, Node] = defaultdict(BNode)
-            filled: Any  # the parser has checked the kinds of terms
-            for triple in template:
-                filled = [
-                    terms[term][i] if term in terms else blank[term] if isinstance(term, BNode) else term
-                    for term in triple
-                ]
-                if None not in filled:
-                    graph.add(tuple(filled))
-    return graph
-
-
-def _pattern(part: CompValue) -> CompValue:
-    """The pattern of CONSTRUCT WHERE, which is also the template, in a query that rdflib prepared."""
-    while part.name != "BGP":
-        part = part.p
-    return part

@@ -9,7 +9,7 @@ Supported are ``&&``, ``||`` and ``!`` over these conditions on one variable ?x 
 * CONTAINS, STRSTARTS, STRENDS with a constant, REGEX with a constant pattern, = and != with a constant, of
   texts: ?x, STR, LCASE or UCASE of a text;
 * STRLEN of a text, or a number ?x, compared with a constant number;
-* LANGMATCHES(LANG(?x), "constant"), and the tests of kinds, such as isIRI.
+* LANG(?x) = and != a constant, LANGMATCHES(LANG(?x), "constant"), and the tests of kinds, such as isIRI.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Conditions:
             case "Builtin_CONTAINS" | "Builtin_STRSTARTS" | "Builtin_STRENDS" | "Builtin_REGEX":
                 return self._search(part)
             case "Builtin_LANGMATCHES":
-                return self._language(part.arg1, _plain(part.arg2))
+                return self._language_range(part.arg1, _plain(part.arg2))
             case name if name in KINDS and isinstance(part.arg, Variable):
                 return self._of_terms(part.arg, partial(_of_kind, KINDS[name]), needs_texts=False)
         raise Unsupported
@@ -199,14 +199,19 @@ class Conditions:
             left, right, operator = right, left, MIRRORED.get(operator, operator)
         if operator not in COMPARISONS or not isinstance(right, Literal):
             raise Unsupported
-        if isinstance(left, Expr) and left.name == "Builtin_STRLEN":
+        if _is_call(left, "Builtin_STRLEN"):
             return self._length(left.arg, operator, _number(right))
         if isinstance(left, Variable):
             return self._of_terms(left, partial(_compared, operator, _number(right)))
         if operator not in ("=", "!="):
             raise Unsupported
         wanted = _plain(right)
-        decision = self._of_text(left, partial(_equal, wanted), is_plain=True)
+        if _is_call(left, "Builtin_LANG"):
+            if wanted != wanted.lower():
+                raise Unsupported
+            decision = self._language(left, partial(_has_language, wanted), is_exact=True)
+        else:
+            decision = self._of_text(left, partial(_equal, wanted), is_plain=True)
         return decision if operator == "=" else _negated(decision)
 
     def _length(self, part: Any, operator: str, number: float) -> Decision:
@@ -218,28 +223,42 @@ class Conditions:
 
         return self._of_text(part, decide)
 
-    def _language(self, part: Any, wanted: str) -> Decision:
+    def _language_range(self, part: Any, wanted: str) -> Decision:
         """LANGMATCHES(LANG(?x), wanted): compares without case, as the dictionary keeps tags."""
-        if not (isinstance(part, Expr) and part.name == "Builtin_LANG" and isinstance(part.arg, Variable)):
+        if wanted != "*" and not wanted.replace("-", "").isalnum():
             raise Unsupported
-        if not wanted.isalnum():
-            raise Unsupported
+        if wanted == "*":
+            return self._language(part, lambda suffixes: _starts_with(suffixes, "@"))
         tag = f"@{wanted.lower()}"
+        return self._language(
+            part, lambda suffixes: _equal(tag, suffixes) | _starts_with(suffixes, f"{tag}-")
+        )
+
+    def _language(self, part: Any, find: Callable[[Any], Mask], *, is_exact: bool = False) -> Decision:
+        """A condition on LANG(?x), decided on the suffixes of literals. It is an error for IRIs.
+
+        With ``is_exact``, terms that are decoded with a tag in upper case are undecided where it is true.
+        """
+        if not (_is_call(part, "Builtin_LANG") and isinstance(part.arg, Variable)):
+            raise Unsupported
 
         def decide(ids: Column, texts: TermTexts | None) -> Decision:
-            from pyarrow import compute
-
             assert texts is not None
-            found = mask_of(compute.equal(texts.suffixes, tag))
-            found |= mask_of(compute.starts_with(texts.suffixes, pattern=f"{tag}-"))
+            found = find(texts.suffixes)
             true, false, undecided = (np.zeros(ids.size, np.bool_) for _ in range(3))
             undecided[:] = True
             undecided[texts.rows] = False
-            true[texts.rows[texts.is_literal & found]] = True
+            places = texts.rows[texts.is_literal & found]
+            true[places] = self._terms.have_lower_tags(ids[places]) if is_exact else True
+            undecided[places] = ~true[places]
             false[texts.rows[texts.is_literal & ~found]] = True
             return true, false, undecided
 
         return self._of_terms(part.arg, decide)
+
+
+def _is_call(part: Any, name: str) -> bool:
+    return isinstance(part, Expr) and part.name == name
 
 
 def _both(one: Decision, other: Decision) -> Decision:
@@ -286,6 +305,17 @@ def _equal(wanted: str, lexical: Any) -> Mask:
     from pyarrow import compute
 
     return mask_of(compute.equal(lexical, wanted))
+
+
+def _starts_with(texts: Any, start: str) -> Mask:
+    from pyarrow import compute
+
+    return mask_of(compute.starts_with(texts, pattern=start))
+
+
+def _has_language(wanted: str, suffixes: Any) -> Mask:
+    """Which literals have the language; the empty text stands for none."""
+    return _equal(f"@{wanted}", suffixes) if wanted else ~_starts_with(suffixes, "@")
 
 
 def _compared(operator: str, number: float, ids: Column, texts: TermTexts | None) -> Decision:

@@ -118,18 +118,19 @@ class Evaluator:
     ) -> None:
         """The ``silenced`` SERVICE patterns are not called: each has one solution, which binds nothing."""
         self._silenced = silenced
+        self.context = context
         self.terms = terms
         self.numbers = Numbers()
         self.expressions = Expressions(context, terms, self.numbers)
-        self._dataset = dataset
+        self.dataset = dataset
         given = context.initBindings or {}
         self._given = {Variable(name): term for name, term in given.items()}
         columns = {self.numbers[v]: filled(1, terms.id_of(term)) for v, term in self._given.items()}
-        self._start = Scope(dataset.default, Batch(1, columns))
+        self.start = Scope(dataset.default, Batch(1, columns))
 
     def solve(self, part: CompValue, need: int | None = None) -> Batch:
         """The solutions of a part of the algebra in the default graph."""
-        return self._solve(part, self._start, need)
+        return self._solve(part, self.start, need)
 
     def _solve(self, part: CompValue, scope: Scope, need: int | None = None) -> Batch:
         operator = getattr(self, f"_{part.name.lower()}", None)
@@ -168,21 +169,33 @@ class Evaluator:
 
         With ``wanted``, the distinct values of these variables suffice.
         """
-        patterns = [Pattern(self._term(s), self._predicate(p), self._term(o)) for s, p, o in part.triples]
-        id_of = self.terms.id_of
-        paths = PathJoin(scope.index, self._dataset.source.nodes, id_of, self.numbers.fresh)
-        given = frozenset(scope.seed.columns)
-        unwanted = frozenset[int]()
-        if wanted is not None:
-            ends = Counter(end for pattern in patterns for end in (pattern.s, pattern.o) if end < 0)
-            once = {end for end, times in ends.items() if times == 1}
-            others = {pattern.p for pattern in patterns if not isinstance(pattern.p, Path)}
-            asked = {self.numbers[variable] for variable in wanted}
-            unwanted = frozenset(once - others - asked - start.columns.keys())
-        patterns_join = PatternJoin(scope.index, paths, given, id_of, early, unwanted)
-        batch = patterns_join.solve(start, patterns, need, finish)
+        patterns = self.patterns(part)
+        unwanted = self.unwanted(patterns, wanted, start.columns)
+        batch = self.pattern_join(scope, early, unwanted).solve(start, patterns, need, finish)
         blank = {self.numbers[term] for triple in part.triples for term in triple if isinstance(term, BNode)}
         return Batch(batch.size, {v: c for v, c in batch.columns.items() if v not in blank})
+
+    def unwanted(
+        self, patterns: list[Pattern], wanted: Collection[Variable] | None, bound: Collection[int]
+    ) -> frozenset[int]:
+        """The variables of one pattern whose values are not ``wanted`` (None: all are)."""
+        if wanted is None:
+            return frozenset()
+        ends = Counter(end for pattern in patterns for end in (pattern.s, pattern.o) if end < 0)
+        once = {end for end, times in ends.items() if times == 1}
+        others = {pattern.p for pattern in patterns if not isinstance(pattern.p, Path)}
+        asked = {self.numbers[variable] for variable in wanted}
+        return frozenset(once - others - asked - set(bound))
+
+    def patterns(self, part: CompValue) -> list[Pattern]:
+        """The triple patterns of a basic graph pattern."""
+        return [Pattern(self._term(s), self._predicate(p), self._term(o)) for s, p, o in part.triples]
+
+    def pattern_join(self, scope: Scope, early: Change, unwanted: frozenset[int]) -> PatternJoin:
+        """The join of a basic graph pattern. ``early`` and ``unwanted``: see ``PatternJoin``."""
+        id_of = self.terms.id_of
+        paths = PathJoin(scope.index, self.dataset.source.nodes, id_of, self.numbers.fresh)
+        return PatternJoin(scope.index, paths, frozenset(scope.seed.columns), id_of, early, unwanted)
 
     def _term(self, term: Node) -> int:
         return self.numbers[term] if isinstance(term, Variable | BNode) else self.terms.id_of(term)
@@ -233,17 +246,17 @@ class Evaluator:
         term = self._given.get(part.term, part.term)
         if isinstance(term, Variable):
             return stacked([self._named(term, name, part.p, scope) for name in self._names(term, scope)])
-        return self._solve(part.p, replace(scope, index=self._dataset.graph(term)), need)
+        return self._solve(part.p, replace(scope, index=self.dataset.graph(term)), need)
 
     def _names(self, variable: Variable, scope: Scope) -> Iterable[Node]:
         column = scope.seed.columns.get(self.numbers[variable])
         if column is None:
-            return self._dataset.graphs()
+            return self.dataset.graphs()
         return [self.terms[term_id] for term_id in sorted(set(column.tolist()))]
 
     def _named(self, variable: Variable, name: Node, part: CompValue, scope: Scope) -> Batch:
         number, name_id = self.numbers[variable], self.terms.id_of(name)
-        batch = self._solve(part, replace(scope, index=self._dataset.graph(name)))
+        batch = self._solve(part, replace(scope, index=self.dataset.graph(name)))
         column = batch.columns.get(number)
         if column is not None:
             batch = batch.take((column == name_id) | (column == UNBOUND))
@@ -353,24 +366,31 @@ class Evaluator:
         If all aggregates ignore duplicates, the distinct values of the variables asked for are enough. If a
         single triple pattern is counted in groups by one end, this end is enough.
         """
-        pattern, keys = part.p.p, part.p.expr or []
-        counts = [item for item in part.A if item.name == "Aggregate_Count" and not item.distinct]
-        others = [item for item in part.A if item not in counts]
-        arguments = [*keys, *(item.vars for item in others)]
-        are_sets = all(item.name in SET_AGGREGATES and item.vars != "*" for item in others)
-        if pattern.name != "BGP" or not are_sets or has_exists(arguments):
-            return self._solve(part.p, scope), None
-        asked = mentioned(arguments)
-        if not counts:
-            return self._basic(pattern, scope, scope.seed, wanted=asked), None
-        end = self._counted_end(pattern, counts, asked) if not scope.seed.columns else None
-        if end is None:
+        pattern, asked = part.p.p, self.wanted(part, scope)
+        if asked is None:
             return self._solve(part.p, scope), None
         inner = self._basic(pattern, scope, scope.seed, wanted=asked)
+        counts = _plain_counts(part)
+        end = self._counted_end(pattern, counts, asked) if counts else None
+        if end is None:
+            return inner, None
         s, p, _ = pattern.triples[0]
         relation = scope.index.relation(self.terms.id_of(p))
         times = relation.subject_counts if end == s else relation.object_counts
         return inner, times(inner.columns[self.numbers[end]]) if inner.size else None
+
+    def wanted(self, part: CompValue, scope: Scope) -> set[Variable] | None:
+        """The variables whose distinct values an aggregate needs; None if it needs all solutions."""
+        pattern, keys = part.p.p, part.p.expr or []
+        counts = _plain_counts(part)
+        others = [item for item in part.A if item not in counts]
+        arguments = [*keys, *(item.vars for item in others)]
+        are_sets = all(item.name in SET_AGGREGATES and item.vars != "*" for item in others)
+        if pattern.name != "BGP" or not are_sets or has_exists(arguments):
+            return None
+        asked = mentioned(arguments)
+        is_found = not counts or (not scope.seed.columns and self._counted_end(pattern, counts, asked))
+        return asked if is_found else None
 
     @staticmethod
     def _counted_end(pattern: CompValue, counts: list[CompValue], asked: set[Variable]) -> Node | None:
@@ -442,6 +462,11 @@ class Evaluator:
         end = None if length is None else start + length
         batch = self._solve(part.p, scope, end)
         return batch.take(np.arange(batch.size)[start:end])
+
+
+def _plain_counts(part: CompValue) -> list[CompValue]:
+    """The aggregates of a group that count solutions."""
+    return [item for item in part.A if item.name == "Aggregate_Count" and not item.distinct]
 
 
 def has_subquery(part: Any) -> bool:

@@ -30,6 +30,7 @@ from corollary.kernels.limits import check, reserve_text
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.sparql.column_conditions import Conditions
 from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
+from corollary.sparql.term_order import text_ranks
 from corollary.sparql.tuning import ROWS_DECODED_AT_ONCE
 
 EXISTS = ("Builtin_EXISTS", "Builtin_NOTEXISTS")
@@ -215,6 +216,21 @@ class _Copy:
                     raise NotImplementedError("this function wants to see rdflib's own evaluation")
 
 
+def _order_key(term: Any) -> Any:
+    """What terms are ordered by: their kind, then the term. Other values are first."""
+    key: Any = _val(term)
+    return (0, "") if key is None or key[0] == 0 else key
+
+
+def _ranks(keys: list[Any]) -> Rows:
+    """For each key, how many different ones are less."""
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    ranks: Rows = np.zeros(len(keys), np.int64)
+    for before, after in pairwise(order):
+        ranks[after] = ranks[before] + bool(keys[before] < keys[after])
+    return ranks
+
+
 class Expressions:
     """Evaluates expressions over batches, for one query."""
 
@@ -255,19 +271,28 @@ class Expressions:
 
     def ranks(self, expression: Any, batch: Batch, exists: Exists) -> Rows:
         """Numbers that order the rows by the expression's values. Errors and unbound values come first."""
+        if isinstance(expression, Variable):
+            return self._ranks_of(self.column(expression, batch))
 
         def evaluate(own: Any, row: FrozenBindings) -> Any:
             try:
-                key = _val(value(row, own, variables=True))
+                return _order_key(value(row, own, variables=True))
             except SPARQLError:
-                key = None
-            return (0, "") if key is None or key[0] == 0 else key
+                return (0, "")
 
         keys, numbers = self._over_rows(expression, batch, exists, evaluate)
-        order = sorted(range(len(keys)), key=keys.__getitem__)
-        ranks: Rows = np.zeros(len(keys), np.int64)
-        for before, after in pairwise(order):
-            ranks[after] = ranks[before] + bool(keys[before] < keys[after])
+        return _ranks(keys)[numbers]
+
+    def _ranks_of(self, column: Column) -> Rows:
+        """The ranks of terms, 0 for UNBOUND."""
+        rows, numbers = number_keys(column)
+        ids = column[rows]
+        bound = ids[ids != UNBOUND]
+        found = text_ranks(bound, self._terms, bound.size)
+        if found is None:
+            found = _ranks([_order_key(term) for term in self._terms.decode(bound)])
+        ranks: Rows = np.zeros(ids.size, np.int64)
+        ranks[ids != UNBOUND] = found + 1
         return ranks[numbers]
 
     def column(self, variable: Variable, batch: Batch) -> Column:

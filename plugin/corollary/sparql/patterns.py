@@ -89,8 +89,9 @@ class PatternJoin:
         batch, following = self._next(batch, patterns)
         rest = list(patterns)
         rest.remove(following)
-        growth = self._growth(batch, following)
-        if all_stay and not rest and self._is_product(batch, following):
+        is_product = all_stay and not rest and self._is_product(batch, following)
+        growth = self.growth(batch, following) if batch.size > 1 or is_product else 1.0  # one row is one part
+        if is_product:
             current().rows(batch.size * int(growth))
             reserve(batch.size * int(growth) * 4 * (len(batch.columns) + len(following.variables)))
         for start, end in self._parts(batch, following, int(limit / max(growth, 1)), limit):
@@ -125,8 +126,10 @@ class PatternJoin:
             start = end
 
     def _next(self, batch: Batch, waiting: list[Pattern]) -> tuple[Batch, Pattern]:
-        following = min(waiting, key=lambda pattern: self._cost(batch, pattern))
-        if batch.columns and self._cost(batch, following)[0]:
+        if len(waiting) == 1 and not batch.columns:
+            return batch, waiting[0]
+        following = min(waiting, key=lambda pattern: self.cost(batch, pattern))
+        if batch.columns and self.cost(batch, following)[0]:
             batch = self.filters(batch)
         return batch, following
 
@@ -193,13 +196,13 @@ class PatternJoin:
     def _extend(self, batch: Batch, pattern: Pattern) -> Batch:
         return self.paths.extend(batch, pattern.s, pattern.p, pattern.o, self.given)
 
-    def _cost(self, batch: Batch, pattern: Pattern) -> tuple[bool, float, bool]:
+    def cost(self, batch: Batch, pattern: Pattern) -> tuple[bool, float, bool]:
         """The sort key of the join order: connected patterns first, then small growth, then checks."""
         variables = pattern.variables
         connected = not batch.columns or not variables or any(v in batch.columns for v in variables)
-        return not connected, self._growth(batch, pattern), bool(variables - batch.columns.keys())
+        return not connected, self.growth(batch, pattern), bool(variables - batch.columns.keys())
 
-    def _growth(self, batch: Batch, pattern: Pattern) -> float:
+    def growth(self, batch: Batch, pattern: Pattern) -> float:
         """The expected number of result rows for each row of the batch."""
         s, p, o = pattern.s, pattern.p, pattern.o
         if self._has_end(pattern):

@@ -8,10 +8,12 @@ Invariant: within a query a term has one id, so that equality of ids is equality
 from __future__ import annotations
 
 import numpy as np
-from rdflib.term import Node
+from rdflib.term import BNode, Node
 
-from corollary.kernels.sorted import Column
-from corollary.sparql.rdf_terms import Terms
+from corollary.kernels.limits import check
+from corollary.kernels.sorted import Column, Mask
+from corollary.sparql.rdf_terms import Terms, text_of
+from corollary.sparql.tuning import TERMS_BETWEEN_CHECKS
 from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
 
 UNBOUND = (1 << 32) - 1
@@ -45,10 +47,28 @@ class QueryTerms:
             self._ids[key] = term_id
         return term_id
 
+    def have_lower_tags(self, ids: Column) -> Mask:
+        """For each literal of the store, whether it is decoded with a language tag in lower case, or none."""
+        known = map(self._terms.get, ids.tolist())
+        tags = (getattr(term, "language", None) for term in known)
+        return np.fromiter((tag is None or tag.islower() for tag in tags), np.bool_, ids.size)
+
+    def blank_nodes(self, count: int) -> Column:
+        """The ids of new blank nodes."""
+        first = FIRST_LOCAL + len(self._own)
+        for start in range(0, count, TERMS_BETWEEN_CHECKS):
+            check()
+            self._own += [BNode() for _ in range(min(TERMS_BETWEEN_CHECKS, count - start))]
+        return np.arange(first, first + count, dtype=np.uint32)
+
     def __getitem__(self, term_id: int) -> Node:
         if term_id < FIRST_LOCAL:
             return self._terms[term_id]
         return self._own[term_id - FIRST_LOCAL]
+
+    def text_of(self, term_id: int) -> str:
+        """The N-Triples text of an id."""
+        return text_of(self[term_id])
 
     def decode(self, column: Column) -> list[Node | None]:
         """The terms of a column, None for UNBOUND."""

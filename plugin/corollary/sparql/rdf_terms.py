@@ -76,14 +76,14 @@ class Terms(dict[int, Node]):
 
     def id_of(self, term: Node) -> int:
         """The id of a term; an unknown term gets a new id. Raises TypeError if ``term`` is no RDF term."""
-        term_id = self.dictionary.encode(_text(term))
+        term_id = self.dictionary.encode(text_of(term))
         if not isinstance(term, _NAMES):
             self.setdefault(term_id, term)  # decoding then returns this object
         return term_id
 
     def ids_of(self, terms: Sequence[Node]) -> list[int]:
         """The ids of terms, as ``id_of`` gives them, in less time."""
-        ids = self.dictionary.encode_all([_text(term) for term in terms])
+        ids = self.dictionary.encode_all([text_of(term) for term in terms])
         for place, term in enumerate(terms):
             if not isinstance(term, _NAMES):
                 self.setdefault(ids[place], term)
@@ -102,10 +102,10 @@ class Terms(dict[int, Node]):
 
     def find(self, term: Node) -> int | None:
         """The id of a term. None if the term has no id, or is no RDF term: then it occurs in no fact."""
-        return self.dictionary.find(_text(term)) if isinstance(term, Node) else None
+        return self.dictionary.find(text_of(term)) if isinstance(term, Node) else None
 
 
-def _text(term: Node) -> str:
+def text_of(term: Node) -> str:
     """The dictionary's key of a term."""
     if isinstance(term, URIRef):
         return f"<{term}>"
@@ -119,7 +119,7 @@ def _text(term: Node) -> str:
     if isinstance(term, Variable):
         return f"_:?{term}"
     if isinstance(term, Graph):
-        return f"_:{{{_text(term.identifier)}}}"
+        return f"_:{{{text_of(term.identifier)}}}"
     raise TypeError(f"{term!r} is no RDF term: expected a URIRef, BNode or Literal")
 
 

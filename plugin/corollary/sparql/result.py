@@ -1,17 +1,20 @@
-"""A query's result as columns. Rows are decoded to rdflib terms when they are read."""
+"""A query's result as columns. Rows and triples are decoded to rdflib terms when they are read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
+from html import escape
+from itertools import islice
 from typing import Any
 
+from rdflib.graph import Graph
 from rdflib.query import Result, ResultRow
 from rdflib.term import Node, Variable
 
-from corollary.sparql.tuning import RESULTS_DECODED_AT_ONCE
-
-Columns = Callable[[int, int], list[list[Node | None]]]
-"""``columns(start, end)``: the terms of the rows [start, end), column by column; None for unbound."""
+from corollary.kernels.sorted import Column
+from corollary.sparql.query_terms import QueryTerms
+from corollary.sparql.tuning import MAX_ROWS_SHOWN, RESULTS_DECODED_AT_ONCE
 
 
 class SelectResult(Result):
@@ -19,13 +22,23 @@ class SelectResult(Result):
     leaves them out."""
 
     def __init__(
-        self, variables: list[Variable], size: int, columns: Columns, solution: Callable[..., Any]
+        self,
+        variables: list[Variable],
+        size: int,
+        ids: list[Column],
+        terms: QueryTerms,
+        solution: Callable[..., Any],
     ) -> None:
+        """``ids`` has a column for each variable; ``solution`` makes rdflib's mapping of a row."""
         super().__init__("SELECT")
         self.vars = variables
         self._size = size
-        self._columns = columns
+        self.ids, self.terms = ids, terms
         self._solution = solution
+
+    def _repr_html_(self) -> str:
+        """The first rows, for Jupyter."""
+        return _html(list(map(str, self.vars or ())), self._rows(), self._size, "row")
 
     def __len__(self) -> int:
         return self._size
@@ -34,21 +47,22 @@ class SelectResult(Result):
         return self._size > 0
 
     def __iter__(self) -> Iterator[Any]:
-        labels = {str(variable): position for position, variable in enumerate(self.vars or ())}
-        new = tuple.__new__
-        for terms in self._rows():
-            for term in terms:
-                if term is not None:
-                    row = new(ResultRow, terms)
-                    row.labels = labels
-                    yield row
-                    break
+        row: Any = partial(tuple.__new__, _row_class(tuple(map(str, self.vars or ()))))
+        for columns in self._chunks():
+            rows = map(row, zip(*columns, strict=True))
+            if any(None not in column for column in columns):
+                yield from rows
+            else:
+                yield from (found for found in rows if found.count(None) < len(found))
 
     def _rows(self) -> Iterator[tuple[Node | None, ...]]:
-        for start in range(0, self._size, RESULTS_DECODED_AT_ONCE):
-            end = min(self._size, start + RESULTS_DECODED_AT_ONCE)
-            columns = self._columns(start, end)
-            yield from zip(*columns, strict=True) if columns else [()] * (end - start)
+        if not self.vars:
+            yield from [()] * self._size
+        for columns in self._chunks():
+            yield from zip(*columns, strict=True)
+
+    def _chunks(self) -> Iterator[list[list[Node | None]]]:
+        yield from _chunks(self.ids, self._size, self.terms)
 
     @property
     def bindings(self) -> Any:
@@ -66,6 +80,75 @@ class SelectResult(Result):
     @bindings.setter
     def bindings(self, bindings: Any) -> None:
         self._bindings = bindings
+
+
+def _chunks(ids: list[Column], size: int, terms: QueryTerms) -> Iterator[list[list[Node | None]]]:
+    """The terms of some rows at a time, column by column; None for unbound."""
+    for start in range(0, size, RESULTS_DECODED_AT_ONCE):
+        end = min(size, start + RESULTS_DECODED_AT_ONCE)
+        yield [terms.decode(column[start:end]) for column in ids]
+
+
+def _html(names: list[str], rows: Iterator[Any], size: int, what: str) -> str:
+    """A table of the first rows, and the number of all."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    lines = []
+    for row in islice(rows, MAX_ROWS_SHOWN):
+        cells = ("" if term is None else escape(term.n3()) for term in row)
+        lines.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+    shown = f", the first {len(lines)} shown" if size > len(lines) else ""
+    count = f"<p>{size:,} {what}{'' if size == 1 else 's'}{shown}</p>"
+    return f"<table><tr>{head}</tr>{''.join(lines)}</table>{count}"
+
+
+@lru_cache(maxsize=256)
+def _row_class(names: tuple[str, ...]) -> type[ResultRow]:
+    """rdflib's class of rows, with the variables in the class: a row needs no attributes of its own."""
+    return type("ResultRow", (ResultRow,), {"labels": {name: i for i, name in enumerate(names)}})
+
+
+class GraphResult(Result):
+    """The result of CONSTRUCT or DESCRIBE over columns of distinct triples: iterated without a graph.
+
+    ``graph`` is built when it is first read, by ``new_graph``.
+    """
+
+    def __init__(
+        self, form: str, size: int, ids: list[Column], terms: QueryTerms, new_graph: Callable[[], Graph]
+    ) -> None:
+        """``ids`` has the columns of subjects, predicates and objects."""
+        self._size = size
+        self.ids, self.terms = ids, terms
+        self._new_graph = new_graph
+        self._graph: Graph | None = None
+        super().__init__(form)
+
+    @property
+    def graph(self) -> Graph:
+        """The triples as a graph in memory."""
+        if self._graph is None:
+            graph = self._new_graph()
+            graph.addN((*triple, graph) for triple in self._triples())
+            self._graph = graph
+        return self._graph
+
+    @graph.setter
+    def graph(self, graph: Graph | None) -> None:
+        self._graph = graph
+
+    def __len__(self) -> int:
+        return self._size if self._graph is None else len(self._graph)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._triples() if self._graph is None else self._graph)
+
+    def _triples(self) -> Iterator[Any]:
+        for columns in _chunks(self.ids, self._size, self.terms):
+            yield from zip(*columns, strict=True)
+
+    def _repr_html_(self) -> str:
+        """The first triples, for Jupyter."""
+        return _html(["subject", "predicate", "object"], iter(self), len(self), "triple")
 
 
 class FailedResult(Result):
@@ -92,4 +175,4 @@ class FailedResult(Result):
         raise self._problem
 
 
-__all__ = ["FailedResult", "SelectResult"]
+__all__ = ["FailedResult", "GraphResult", "SelectResult"]

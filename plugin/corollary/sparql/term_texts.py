@@ -17,7 +17,7 @@ from corollary.kernels.byte_texts import Bytes, Places, find_last, gather_texts
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Mask
 from corollary.language import XSD
-from corollary.terms.dictionary import INDEX_MASK, Kind, TermDictionary, kinds
+from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, Kind, TermDictionary, kinds
 
 QUOTE = ord('"')
 
@@ -90,6 +90,19 @@ class TermTexts:
 
         found: Mask = ~(self.is_literal & mask_of(compute.match_substring(self.lexical, "\\")))
         return found
+
+
+def gathered_texts(ids: Column, dictionary: TermDictionary) -> Any:
+    """The N-Triples texts of ascending ids, as Arrow's large strings, which may be no Unicode."""
+    import pyarrow
+
+    parts = []
+    for kind in BULK_KINDS:
+        table = dictionary.tables()[kind]
+        numbers = (ids[kinds(ids) == kind] & np.uint32(INDEX_MASK)).astype(np.int64)
+        offsets = table.offsets()
+        parts.append(_strings(table.content(), offsets[numbers], offsets[numbers + 1]))
+    return pyarrow.concat_arrays(parts)
 
 
 def _strings(arena: Bytes, starts: Places, ends: Places) -> Any:

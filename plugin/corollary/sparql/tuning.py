@@ -17,6 +17,10 @@ MIN_TERMS_ON_COLUMNS = 64
 """Distinct terms of a variable from which on a condition is decided on columns. Arrow's kernels take some
 0.1 ms, rdflib 10 to 25 µs a term."""
 
+MIN_USES_OF_RANKS = 1_000
+"""Values of a variable from which on terms are ranked by their texts: a comparison of terms takes some
+3 µs, the import of Arrow 100 ms once."""
+
 MAX_EXACT_DOUBLE = 2.0**53
 """Whole numbers below are exact as doubles."""
 
@@ -26,3 +30,6 @@ seven digits."""
 
 MAX_CHARACTERS_SHOWN = 120
 """Characters of a pattern in a message."""
+
+MAX_ROWS_SHOWN = 20
+"""Rows of a result that Jupyter shows."""

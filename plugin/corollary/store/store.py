@@ -25,6 +25,7 @@ from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef
 
 from corollary.columns import TripleIndex
 from corollary.kernels.limits import Limits
+from corollary.language import CorollaryError
 from corollary.reasoner import Reasoner
 from corollary.reasoner.options import Rules
 from corollary.reasoner.reasoner import Inferred, skips_bad_lines
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from corollary.loaders.into_reasoner import Source
     from corollary.loaders.reading import Progress
     from corollary.sparql.dataset import Source as QuerySource
+    from corollary.sparql.explain_query import QueryPlan
 
 
 Parameters = ParamSpec("Parameters")
@@ -139,6 +141,7 @@ class CorollaryStore(GraphStore):
     rollback = of_reasoner(Reasoner.rollback)
     compact = of_reasoner(Reasoner.compact)
     save = of_reasoner(Reasoner.save)
+    subscribe = of_reasoner(Reasoner.subscribe)
 
     # Options and folders
 
@@ -242,6 +245,59 @@ class CorollaryStore(GraphStore):
             return answer(source, query, prefixes, initBindings, home, kwargs, self.external)
 
         return self.reasoner.limited(limits, answered, asked, sys._getframe(1))
+
+    def query_arrow(
+        self,
+        query: Query | str,
+        *,
+        graph: Graph | Node | None = None,
+        typed: bool = False,
+        bindings: Mapping[str, Identifier] | None = None,
+        limits: Limits | str | None = None,
+    ) -> Any:
+        """The result of a SPARQL query as a ``pyarrow.Table``, dictionary-encoded.
+
+        ``graph`` is the default graph of the query; by default the union of all graphs. Terms are N-Triples
+        texts. With ``typed`` they are values: see ``sparql/arrow_results.py``. Errors are those of ``query``;
+        CorollaryError for a query with SERVICE or a function that only rdflib's evaluator knows.
+        """
+        from corollary.sparql.arrow_results import arrow_table
+
+        try:
+            result = self.query(query, {}, bindings or {}, cast(str, _home(graph)), limits=limits)
+        except NotImplementedError as problem:
+            remedy = "ask it with Graph.query"
+            raise CorollaryError(f"rdflib has to answer this query ({problem}): {remedy}") from None
+        return arrow_table(result, typed=typed)
+
+    def explain_query(
+        self,
+        query: Query | str,
+        *,
+        analyze: bool = False,
+        graph: Graph | Node | None = None,
+        bindings: Mapping[str, Identifier] | None = None,
+    ) -> QueryPlan:
+        """How a SPARQL query is evaluated over the present facts: operators, join orders, estimated rows.
+
+        With ``analyze`` the query is evaluated, and the plan has the actual rows and times. ``str`` of the
+        plan is a table, ``as_dict`` is for JSON. ``graph`` and ``bindings``: see ``query_arrow``.
+        """
+        from corollary.sparql.explain_query import explain_query
+
+        home = cast(IdentifiedNode, _home(graph))
+
+        def explained() -> QueryPlan:
+            version = self.reasoner.settled()
+            source = self._source(version, home)
+            return explain_query(
+                source, query, dict(version.namespaces), bindings or {}, home, analyze=analyze
+            )
+
+        try:
+            return self.reasoner.limited(None, explained)
+        except NotImplementedError as problem:
+            raise CorollaryError(f"rdflib has to answer this query ({problem}): it has no plan") from None
 
     def _source(self, version: Version, home: Node) -> QuerySource:
         """The facts that a query on the graph ``home`` reads."""
@@ -358,3 +414,10 @@ def _read_from(terms: Terms, iri: URIRef) -> TripleIndex:
 
 
 __all__ = ["EXPLICIT", "INFERRED", "CorollaryStore", "InferredTripleWarning"]
+
+
+def _home(graph: Graph | Node | None) -> Node | str:
+    """The name of a query's default graph, as rdflib gives it to stores."""
+    if graph is None:
+        return "__UNION__"
+    return graph.identifier if isinstance(graph, Graph) else graph

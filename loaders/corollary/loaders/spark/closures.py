@@ -20,10 +20,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from corollary.closure.reachability import Paths
+from corollary.closure.bit_index import BitIndex
+from corollary.closure.interval_index import IntervalIndex
+from corollary.closure.reachability import Graph, Paths
 from corollary.columns import Relation
-from corollary.columns.pairs import Pairs, distinct, firsts, pack, seconds
+from corollary.columns.pairs import Pairs, distinct, firsts, pack, seconds, swap
+from corollary.kernels.announcing import announce
 from corollary.kernels.sorted import Keys
+from corollary.kernels.tuning import MAX_ROWS_UNANNOUNCED
 from corollary.loaders.spark.tuning import SOURCES_PER_CLOSURE
 
 if TYPE_CHECKING:
@@ -43,12 +47,21 @@ def closed_everywhere(edges: DataFrame, *, symmetric: bool) -> DataFrame:
     found = edges.select("subject", "object").toArrow()
     ends = [found.column(name).to_numpy().astype(np.uint32) for name in ("subject", "object")]
     keys = Pairs.of(pack(*ends)).keys
+    _announce(keys, symmetric)
     sources = distinct(np.concatenate(ends) if symmetric else ends[0])
     spark = edges.sparkSession
     nodes = spark.createDataFrame(pa.table({"node": pa.array(sources, pa.int64())}))
     if sources.size > SOURCES_PER_CLOSURE:
         nodes = nodes.repartition(spark.sparkContext.defaultParallelism)
     return nodes.mapInArrow(_walker(keys, symmetric), PAIRS)
+
+
+def _announce(edges: Keys, symmetric: bool) -> None:
+    """Say how many pairs a closure has, if these are many, and are counted without a list."""
+    if edges.size:
+        graph = Graph.of(np.concatenate((edges, swap(edges))) if symmetric else edges)
+        index = IntervalIndex.of(graph, MAX_ROWS_UNANNOUNCED) or BitIndex.of(graph, MAX_ROWS_UNANNOUNCED)
+        announce(0 if index is None else len(index), "of a closure on Spark")
 
 
 def _walker(keys: Keys, symmetric: bool) -> Callable[[Batches], Batches]:

@@ -6,9 +6,9 @@ strata, DRed replaces this strategy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from corollary.columns import NOTHING, Candidates, Delta, TripleIndex
+from corollary.columns import NOTHING, Candidates, Delta, Relation, TripleIndex
 from corollary.columns.pairs import NO_KEYS
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
@@ -23,6 +23,7 @@ from corollary.maintain.layers import DATA, SCHEMA
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import Request
 from corollary.maintain.transaction import LayerDeletion, LayerwiseStrategy, follow
+from corollary.maintain.tuning import MIN_CANDIDATES_TO_SIFT
 from corollary.maintain.workspace import Workspace
 from corollary.modules.module import Module
 
@@ -81,6 +82,34 @@ class BackwardForwardLayer:
         self._prover = Prover(self._modules, self.proved, work.checks, coming)
         self._open = set(work.index.all_predicates())
         self._closed: set[int] = set()
+        self._has_spared = False
+        self._hopeless: Delta = NOTHING
+        self._sifts = False
+
+    def postponed(self, candidates: Delta) -> Delta:
+        """Of many candidates to search for, those that an instance over I still derives.
+
+        The others are *hopeless*: deleted without a search. So are facts that lose their last instance by
+        that, and so on; the search is left for the rest, and done once. Only predicates are sifted that
+        modules without state derive: for closed relations, whether paths are left is a search of its own.
+        """
+        order = self.order
+        self._sifts = self._sifts or len(candidates) >= MIN_CANDIDATES_TO_SIFT
+        if order is None or not self._sifts:
+            return NOTHING
+        searched = candidates.only(lambda p: p in order.recursive and p not in order.alone)
+        hopeless = searched.only(lambda predicate: self._is_sifted(order, predicate))
+        for module in self._modules:
+            if hopeless and not module.keeps_state:
+                check()
+                hopeless -= Delta.gathered(module.rederive(hopeless, self._work.index))
+        self._hopeless = hopeless
+        return searched - hopeless
+
+    def _is_sifted(self, order: Precedence, predicate: int) -> bool:
+        """Whether only modules without state derive facts of a predicate."""
+        names = order.modules_deriving(predicate)
+        return bool(names) and not any(m.keeps_state for m in self._modules if m.name in names)
 
     def unproved(self, candidates: Delta) -> Delta:
         """The candidates without a proof, and premises of theirs without a proof.
@@ -90,18 +119,54 @@ class BackwardForwardLayer:
         order = self.order
         if order is None:
             return self._by_search(candidates, self._modules)
+        if self._has_spared:
+            candidates -= self.proved
+            if not candidates:
+                return NOTHING
         self._settle(order, order.level(candidates.all_predicates()[0]))
         plain = candidates.only(lambda predicate: predicate not in order.recursive)
         found = self._after_one_step(plain, self._modules) if plain else NOTHING
         searched = candidates.only(lambda predicate: predicate in order.recursive)
         for predicate in searched.all_predicates():
-            module = self._closing(order, predicate)
+            wanted, module = searched.only(predicate.__eq__), self._closing(order, predicate)
             if module is not None:
-                wanted = searched.only(predicate.__eq__)
                 searched = searched.only(predicate.__ne__)
                 found |= self._unproved_of_closed(module, predicate, wanted)
+            elif self._work.before.relation(predicate).is_compressed:
+                searched = searched.only(predicate.__ne__)
+                found |= self._unproved_of_compressed(order, predicate, wanted)
+        found |= self._hopeless
+        searched -= self._hopeless
+        self._hopeless = NOTHING
         inner = {id(m): m for p in searched.all_predicates() for m in self._inner(order, p)}
         return found | self._by_search(searched, [m for m in self._modules if id(m) in inner])
+
+    def spares(self, module: Module) -> bool:
+        """Prove compressed facts that a module overdeletes, by one step of others from proved facts."""
+        order = self.order
+        if order is None:
+            return False
+        for predicate, lost in module.relations.items():
+            names = order.modules_deriving(predicate) - {module.name}
+            found = self._found_elsewhere(names, predicate, lost) - self.proved
+            if found:
+                self.proved.add_all(found)
+                self._has_spared = True
+                return True
+        return False
+
+    def _found_elsewhere(self, names: Collection[str], predicate: int, lost: Relation) -> Delta:
+        """The lost facts that some modules derive from proved facts in one step, if these are found soon."""
+        found = NOTHING
+        for other in self._modules:
+            if other.name not in names or not len(lost):
+                continue
+            if lost.is_compressed and not other.takes_compressed:
+                if len(lost) > self._work.checks:
+                    continue
+                lost = Relation(lost.pairs())
+            found |= Delta.gathered(other.rederive(TripleIndex({predicate: lost}), self.proved))
+        return found
 
     def charge(self, deletions: int) -> None:
         """Do nothing: every strategy deletes the facts without a proof."""
@@ -147,6 +212,40 @@ class BackwardForwardLayer:
         module.settle(predicate, (wanted - left).keys(predicate), (left - lost).keys(predicate))
         return lost
 
+    def _unproved_of_compressed(self, order: Precedence, predicate: int, wanted: Delta) -> Delta:
+        """The wanted facts without a proof, of a compressed predicate that other modules derive too.
+
+        Of the facts from which all others follow, those are proved that other modules derive in one step from
+        proved facts; then the closure of these is looked up. Facts that other modules may still derive are
+        searched. The rest is returned, also what a closure of more facts has: the module that closes the
+        predicate adds such facts again, after ``spares`` has proved those.
+
+            q symmetric and transitive, a q b explicit: b q a is proved by inverting it
+        """
+        self._lose_track({predicate})
+        for module in self._modules:
+            basis = module.basis(predicate)
+            if basis is None or not wanted:
+                continue
+            others = [other for other in self._modules if other is not module]
+            self._after_one_step((wanted | Delta.of_relations({predicate: basis})) - self.proved, others)
+            wanted = self._after_one_step(wanted - self.proved, [module])
+            rest = self._work.index.snapshot()
+            rest.remove(predicate, rest.relation(predicate).common(wanted.keys(predicate)))
+            open_ = NOTHING
+            for other in others:
+                open_ |= Delta.gathered(other.rederive(wanted, rest))
+            return (wanted - open_) | self._by_search(open_, self._inner(order, predicate))
+        return wanted
+
+    def _lose_track(self, predicates: set[int]) -> None:
+        """Tell all modules that facts of some predicates, and of those beside them, lose derivations."""
+        if self.order is not None:
+            predicates = predicates | self.order.beside(predicates)
+        for module in self._modules:
+            for predicate in predicates:
+                module.lose_track(predicate)
+
     def _after_one_step(self, wanted: Delta, modules: Iterable[Module]) -> Delta:
         """The wanted facts that no module derives from proved facts in one step. The others are proved."""
         for module in modules:
@@ -165,12 +264,7 @@ class BackwardForwardLayer:
         """
         if not wanted:
             return wanted
-        searched = set(wanted.all_predicates())
-        if self.order is not None:
-            searched |= self.order.beside(searched)
-        for module in self._modules:
-            for predicate in searched:
-                module.lose_track(predicate)
+        self._lose_track(set(wanted.all_predicates()))
         few: Candidates = {}
         for module in self._modules:
             extend(few, module.witnesses(wanted, self._work.index, self.proved))

@@ -34,6 +34,7 @@ from corollary.maintain.report import Report
 from corollary.maintain.strategy import CannotFollow, Request, TooMuch
 from corollary.maintain.transaction import LayerDeletion, follow
 from corollary.maintain.workspace import Workspace
+from corollary.modules.module import Module
 from corollary.program.compile import CompiledRule, is_virtual
 
 
@@ -124,10 +125,18 @@ class CountedLayer:
         self.proved: TripleIndex = work.proved_at_first(layer)
         self.proved.share(work.layers.data_among(index.all_predicates()), staying)
 
+    def postponed(self, candidates: Delta) -> Delta:
+        """None."""
+        return NOTHING
+
     def unproved(self, candidates: Delta) -> Delta:
         """The candidates without derivations; at first all facts of the layer that go, candidates or not."""
         gone, self._gone = self._gone, NOTHING
         return gone | (candidates - self._facts)
+
+    def spares(self, module: Module) -> bool:
+        """False: closures that are not listed are not counted."""
+        return False
 
     def charge(self, deletions: int) -> None:
         """No budget: no more is deleted than must be."""

@@ -6,7 +6,7 @@ nonrecursive derivations save facts derived from E alone from overdeletion; here
 
 from __future__ import annotations
 
-from corollary.columns import Delta
+from corollary.columns import NOTHING, Delta
 from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.precedence import Precedence
@@ -17,6 +17,7 @@ from corollary.maintain.report import Report
 from corollary.maintain.strategy import Request
 from corollary.maintain.transaction import follow
 from corollary.maintain.workspace import Workspace
+from corollary.modules.module import Module
 
 
 class DRed:
@@ -57,9 +58,17 @@ class DRedLayer:
         self._layer = layer
         self._is_limited = is_limited
 
+    def postponed(self, candidates: Delta) -> Delta:
+        """None."""
+        return NOTHING
+
     def unproved(self, candidates: Delta) -> Delta:
         """All candidates."""
         return candidates
+
+    def spares(self, module: Module) -> bool:
+        """False: DRed rederives."""
+        return False
 
     def charge(self, deletions: int) -> None:
         """Spend the budget of deletions, if the layer has one."""

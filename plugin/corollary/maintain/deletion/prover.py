@@ -65,7 +65,7 @@ class Prover:
             for module in inner:
                 check()
                 extend(read, module.premises(frontier, facts, known))
-            frontier = (Delta.gathered(read) - self.proved - checked) & facts
+            frontier = Delta.gathered(read) - self.proved - checked
         return checked
 
     def _prove(self, frontier: Delta, checked: Delta, inner: Sequence[Module]) -> tuple[Delta, Delta]:

@@ -117,17 +117,22 @@ class QueryParser(PatternParser):
 
     def _describe(self) -> CompValue:
         self.advance()
-        terms = []
+        terms, selection = [], Selection(modifier="DISTINCT")
         if not self.accept("*"):
+            selection.items = []
             while self.kind in ("variable", "iri", "name"):
+                place = self.starts[self.at]
                 terms.append(self.variable_or_iri())
+                if isinstance(terms[-1], Variable):
+                    selection.items.append((None, terms[-1]))
+                    selection.places.append(place)
             if not terms:
                 self.fail_expecting("'*', a variable or an IRI")
         clauses = self._dataset()
         self.aggregates = []
         algebra = None
         if self.word in ("WHERE", "{"):
-            algebra, _ = self._solved(Selection(modifier="DISTINCT"))
+            algebra, _ = self._solved(selection)
         else:
             self._modifiers()
         return CompValue("DescribeQuery", p=algebra, datasetClause=clauses, PV=terms)

@@ -1,0 +1,171 @@
+"""Results as Arrow tables, for data frames: from columns of ids, without a term of rdflib.
+
+A term is its N-Triples text, so that nothing is lost. In *typed* columns a term is its value: numbers, truth
+values, dates and times where all values of a column have one datatype, and else the text without quotation
+marks, language and datatype. Columns of texts are dictionary-encoded. Unbound is null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rdflib.query import Result
+
+from corollary.execute.filters import number_keys
+from corollary.kernels.sorted import Column
+from corollary.language import XSD, CorollaryError
+from corollary.language.constants import unescape
+from corollary.sparql.query_terms import FIRST_LOCAL, UNBOUND, QueryTerms
+from corollary.sparql.rdf_terms import Terms
+from corollary.sparql.result import FailedResult, GraphResult, SelectResult
+from corollary.sparql.term_texts import gathered_texts
+from corollary.terms.dictionary import TermDictionary
+
+TRIPLE = ("subject", "predicate", "object")
+"""The names of the columns of a CONSTRUCT or DESCRIBE."""
+
+LITERAL = r'(?s)^"(?P<lexical>.*)"(?P<suffix>[^"]*)$'
+
+INTEGERS = (
+    *(
+        "integer",
+        "int",
+        "long",
+        "short",
+        "byte",
+        "nonNegativeInteger",
+        "positiveInteger",
+        "nonPositiveInteger",
+    ),
+    *("negativeInteger", "unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte"),
+)
+
+
+def arrow_table(result: Result, *, typed: bool = False) -> Any:
+    """A result as a ``pyarrow.Table``: a column for each variable; three columns of triples; or one answer.
+
+    Cost: one text for every distinct term of a column. Raises CorollaryError for texts that are no Unicode.
+    """
+    import pyarrow
+
+    if isinstance(result, FailedResult):
+        len(result)  # raises the error of the evaluation
+    if result.type == "ASK":
+        return pyarrow.table({"answer": [result.askAnswer]})
+    if isinstance(result, SelectResult):
+        names, columns, terms = [str(v) for v in result.vars or ()], result.ids, result.terms
+    elif isinstance(result, GraphResult):
+        names, columns, terms = list(TRIPLE), result.ids, result.terms
+    else:
+        names, columns, terms = _encoded(result)
+    arrays = [_array(column, terms, typed) for column in columns]
+    return pyarrow.Table.from_arrays(arrays, names=names)
+
+
+def _encoded(result: Result) -> tuple[list[str], list[Column], QueryTerms]:
+    """The columns of a result that rdflib has evaluated."""
+    terms = QueryTerms(Terms(TermDictionary()))
+    if result.type == "SELECT":
+        names = list(map(str, result.vars or ()))
+        rows: Any = [[row.get(variable) for variable in result.vars or ()] for row in result.bindings]
+    else:
+        names, rows = list(TRIPLE), list(result)
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    ids = [[UNBOUND if term is None else terms.id_of(term) for term in column] for column in columns]
+    return names, [np.array(column, np.uint32) for column in ids], terms
+
+
+def _array(column: Column, terms: QueryTerms, typed: bool) -> Any:
+    import pyarrow
+    from pyarrow import compute
+
+    rows, numbers = number_keys(column)
+    ids = column[rows]
+    is_unbound = column == UNBOUND
+    places = pyarrow.array(numbers.astype(np.int32), mask=is_unbound if is_unbound.any() else None)
+    ids = ids[: ids.size - bool(ids.size and ids[-1] == UNBOUND)]  # ids ascend
+    texts = _texts(ids, terms)
+    values = _values(texts) if typed else texts
+    if pyarrow.types.is_large_string(values.type):
+        encoded = compute.dictionary_encode(values)  # equal texts of different terms are one
+        places = encoded.indices.take(places)
+        return pyarrow.DictionaryArray.from_arrays(places, encoded.dictionary)
+    return values.take(places)
+
+
+def _texts(ids: Column, terms: QueryTerms) -> Any:
+    """The N-Triples texts of distinct ids, in order."""
+    import pyarrow
+
+    known = ids < FIRST_LOCAL  # ids ascend: these are first
+    parts = [gathered_texts(ids[known], terms.dictionary)]
+    try:
+        parts.append(pyarrow.array([terms.text_of(i) for i in ids[~known].tolist()], pyarrow.large_string()))
+        texts = pyarrow.concat_arrays(parts)
+        texts.validate(full=True)
+    except (UnicodeEncodeError, pyarrow.ArrowInvalid):
+        raise CorollaryError(
+            "a text of the result has half of a character, which Arrow does not hold"
+        ) from None
+    return texts
+
+
+def _values(texts: Any) -> Any:
+    """Terms as values: of a type that all of them have, or as large strings."""
+    import pyarrow
+    from pyarrow import compute
+
+    literals = compute.extract_regex(texts, pattern=LITERAL)
+    suffixes = compute.fill_null(compute.struct_field(literals, "suffix"), "")
+    is_iri, is_literal = (compute.starts_with(texts, pattern=first) for first in '<"')
+    names = compute.if_else(is_iri, compute.utf8_slice_codeunits(texts, 1, -1), texts)
+    lexical = compute.if_else(is_literal, compute.struct_field(literals, "lexical"), names)
+    found = compute.unique(suffixes).to_pylist()
+    convert = CONVERSIONS.get(found[0][3:-1]) if len(found) == 1 and found[0][:3] == "^^<" else None
+    if convert is not None:
+        try:
+            return convert(lexical)
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError):  # a value that is no such number
+            pass
+    escaped = np.flatnonzero(compute.match_substring(lexical, "\\").to_numpy(zero_copy_only=False))
+    if not escaped.size:
+        return lexical
+    plain = lexical.to_pylist()
+    for place in escaped.tolist():
+        if is_literal[place].as_py():
+            plain[place] = unescape(plain[place])
+    return pyarrow.array(plain, pyarrow.large_string())
+
+
+def _cast(name: str, *arguments: Any) -> Callable[[Any], Any]:
+    """A conversion from texts to one of Arrow's types."""
+
+    def convert(lexical: Any) -> Any:
+        import pyarrow
+        from pyarrow import compute
+
+        return compute.cast(compute.utf8_ltrim(lexical, "+"), getattr(pyarrow, name)(*arguments))
+
+    return convert
+
+
+def _decimals(lexical: Any) -> Any:
+    import pyarrow
+    from pyarrow import compute
+
+    fractions = compute.replace_substring_regex(lexical, r"^[^.]*\.?", "")
+    scale = compute.max(compute.utf8_length(fractions)).as_py() or 0
+    return compute.cast(compute.utf8_ltrim(lexical, "+"), pyarrow.decimal128(38, scale))
+
+
+CONVERSIONS = {
+    **{XSD + name: _cast("int64") for name in INTEGERS},
+    **{XSD + name: _cast("float64") for name in ("double", "float")},
+    XSD + "decimal": _decimals,
+    XSD + "boolean": _cast("bool_"),
+    XSD + "date": _cast("date32"),
+    XSD + "dateTime": _cast("timestamp", "us"),
+}
+"""Conversions of lexical forms to values, by datatype."""

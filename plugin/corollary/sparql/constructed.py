@@ -1,0 +1,99 @@
+"""CONSTRUCT and DESCRIBE: the triples of a result, as columns of ids without duplicates.
+
+No term is decoded here, and no graph is built: see ``result.GraphResult``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rdflib.namespace import RDF
+from rdflib.plugins.sparql.parserutils import CompValue
+from rdflib.term import BNode, Node, URIRef, Variable
+
+from corollary.columns import TripleIndex
+from corollary.columns.pairs import among, distinct
+from corollary.execute.batches import Batch, join
+from corollary.kernels.sorted import Column, Mask
+from corollary.program.compile import Atom
+from corollary.sparql.evaluate import Evaluator
+from corollary.sparql.query_terms import UNBOUND, filled
+from corollary.sparql.solutions import distinct as distinct_rows
+from corollary.sparql.solutions import stacked
+from corollary.terms.dictionary import Kind, kinds
+
+SUBJECT, PREDICATE, OBJECT, STATEMENT = -1, -2, -3, -4
+"""The columns of triples, and of the names of reified triples."""
+
+TRIPLE = Atom(SUBJECT, PREDICATE, OBJECT)
+
+
+def constructed(evaluator: Evaluator, main: CompValue) -> Batch:
+    """The triples of the template under every solution. Each solution gets new blank nodes."""
+    solutions = evaluator.solve(main.p)
+    template = _pattern(main.p).triples if main.template is None else main.template
+    terms, blank = evaluator.terms, dict[Node, Column]()
+
+    def column(term: Any) -> Column:
+        if isinstance(term, Variable):
+            return evaluator.expressions.column(term, solutions)
+        if not isinstance(term, BNode):
+            return filled(solutions.size, terms.id_of(term))
+        if term not in blank:
+            blank[term] = terms.blank_nodes(solutions.size)
+        return blank[term]
+
+    parts = []
+    for triple in template:
+        columns = dict(zip((SUBJECT, PREDICATE, OBJECT), map(column, triple), strict=True))
+        is_bound: Mask = np.logical_and.reduce([found != UNBOUND for found in columns.values()])
+        part = Batch(solutions.size, columns)
+        parts.append(distinct_rows(part if is_bound.all() else part.take(is_bound)))
+    return distinct_rows(stacked(parts)) if len(parts) > 1 else stacked(parts)
+
+
+def _pattern(part: CompValue) -> CompValue:
+    """The pattern of CONSTRUCT WHERE, which is also the template, in a query that rdflib prepared."""
+    while part.name != "BGP":
+        part = part.p
+    return part
+
+
+def described(evaluator: Evaluator, main: CompValue) -> Batch:
+    """The concise bounded description of every resource that is asked for, as in rdflib: ``described_by``."""
+    terms = evaluator.terms
+    parts = [np.array([terms.id_of(term) for term in main.PV if isinstance(term, URIRef)], np.uint32)]
+    if main.p is not None:
+        parts += evaluator.solve(main.p).columns.values()
+    resources = distinct(np.concatenate(parts))
+    names = [terms.id_of(name) for name in (RDF.subject, RDF.predicate, RDF.object)]
+    return described_by(resources[resources != UNBOUND], evaluator.dataset.default, names)
+
+
+def described_by(resources: Column, index: TripleIndex, names: list[int]) -> Batch:
+    """The triples with the ``resources`` as subjects, of blank nodes in their objects, and of reifications.
+
+    ``names`` are the predicates of reified triples. Precondition: the resources ascend. Cost: O(result),
+    and a look-up in each relation for every step from a blank node or a reification to the next ones.
+    """
+    known, parts = resources, []
+    while resources.size:
+        found = join(Batch(resources.size, {SUBJECT: resources}), TRIPLE, index)
+        parts.append(found)
+        ends = found.columns.get(OBJECT, resources[:0])
+        further = distinct(
+            np.concatenate((ends[kinds(ends) == Kind.BLANK_NODE], _reified(resources, index, names)))
+        )
+        resources = further[~among(further, known)]
+        known = distinct(np.concatenate((known, resources)))
+    return stacked(parts)
+
+
+def _reified(subjects: Column, index: TripleIndex, names: list[int]) -> Column:
+    """The names of reified facts with these subjects."""
+    batch = Batch(subjects.size, {SUBJECT: subjects})
+    for name, end in zip(names, (SUBJECT, PREDICATE, OBJECT), strict=True):
+        batch = join(batch, Atom(STATEMENT, name, end), index)
+    batch = join(batch, TRIPLE, index)
+    return batch.columns.get(STATEMENT, subjects[:0])

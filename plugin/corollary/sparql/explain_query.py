@@ -1,0 +1,309 @@
+"""EXPLAIN for queries: the operators that a query is evaluated by, with estimated and actual rows and times.
+
+The estimate of a basic graph pattern is what its join order is chosen by: ``patterns.PatternJoin``. All other
+estimates are upper bounds from the estimates of the inputs. Analysing evaluates the query with an evaluator
+that counts. Invariant: the join order that is shown is the one that is evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+from rdflib.plugins.sparql.parserutils import CompValue
+from rdflib.plugins.sparql.sparql import Query
+from rdflib.term import Identifier, Node, URIRef, Variable
+
+from corollary.execute.batches import Batch
+from corollary.sparql.answer import evaluated, evaluator_of, translation
+from corollary.sparql.dataset import Source
+from corollary.sparql.evaluate import KEYWORDS, Evaluator, Scope
+from corollary.sparql.expressions import EXISTS, mentioned
+from corollary.sparql.external import services
+from corollary.sparql.patterns import Change, Pattern, PatternJoin
+from corollary.sparql.query_terms import filled
+from corollary.sparql.rdf_terms import printer
+
+FORMS = {
+    "SelectQuery": "SELECT",
+    "AskQuery": "ASK",
+    "ConstructQuery": "CONSTRUCT",
+    "DescribeQuery": "DESCRIBE",
+}
+
+
+@dataclass
+class Step:
+    """An operator of a query. ``rows`` and ``seconds`` (with the inputs' seconds) are None unless analysed.
+
+    ``rows`` is the sum over all evaluations; None if the result was found without them, as counts are.
+    """
+
+    operator: str
+    detail: str = ""
+    estimate: float = 1.0
+    rows: int | None = None
+    seconds: float | None = None
+    inputs: list[Step] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The step and its inputs, ready for JSON."""
+        own = {"operator": self.operator, "detail": self.detail, "estimated_rows": round(self.estimate, 2)}
+        found = {"rows": self.rows, "seconds": self.seconds}
+        return {**own, **found, "inputs": [step.as_dict() for step in self.inputs]}
+
+
+@dataclass
+class QueryPlan:
+    """How a query is evaluated: a tree of steps. ``str`` gives a table of them, inputs below the operator."""
+
+    root: Step
+    is_analysed: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """The tree of steps, ready for JSON."""
+        return self.root.as_dict()
+
+    def __str__(self) -> str:
+        titles = ["estimated", "rows", "ms"] if self.is_analysed else ["estimated"]
+        lines = ["".join(f"{title:>12}" for title in titles) + "  operator"]
+        lines += _lines(self.root, 0, self.is_analysed)
+        return "\n".join(lines) + "\n"
+
+
+def _lines(step: Step, depth: int, is_analysed: bool) -> Iterator[str]:
+    cells = [f"{step.estimate:,.0f}" if step.estimate >= 1 or not step.estimate else f"{step.estimate:.2g}"]
+    if is_analysed:
+        cells.append("-" if step.rows is None else f"{step.rows:,}")
+        cells.append("-" if step.seconds is None else f"{1000 * step.seconds:.2f}")
+    what = f"{step.operator} {step.detail}".rstrip()
+    yield "".join(f"{cell:>12}" for cell in cells) + f"  {'  ' * depth}{what}"
+    for part in step.inputs:
+        yield from _lines(part, depth + 1, is_analysed)
+
+
+class _Counted:
+    """The rows and the time of a part of a query, over all its evaluations."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.seconds = 0.0
+
+
+class CountingEvaluator(Evaluator):
+    """An evaluator that counts the rows and the time of each operator and triple pattern."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.counted: dict[Any, _Counted] = {}
+        self._pattern = 0
+
+    def _solve(self, part: CompValue, scope: Scope, need: int | None = None) -> Batch:
+        return self._count_in(id(part), partial(super()._solve, part, scope, need))
+
+    def _basic(self, part: CompValue, *arguments: Any, **named: Any) -> Batch:
+        self._pattern = id(part)
+        evaluate = partial(super()._basic, part, *arguments, **named)
+        return self._count_in(("pattern", id(part)), evaluate)
+
+    def _count_in(self, key: Any, evaluate: Callable[[], Batch]) -> Batch:
+        counted, started = self.counted.setdefault(key, _Counted()), perf_counter()
+        batch = evaluate()
+        counted.rows += batch.size
+        counted.seconds += perf_counter() - started
+        return batch
+
+    def pattern_join(self, scope: Scope, early: Change, unwanted: frozenset[int]) -> PatternJoin:
+        """A join that also counts the rows after each pattern."""
+        join = super().pattern_join(scope, early, unwanted)
+        rest = join.given, join.id_of, early, unwanted, self.counted, self._pattern
+        return _CountingJoin(join.index, join.paths, *rest)
+
+
+@dataclass(frozen=True)
+class _CountingJoin(PatternJoin):
+    counted: dict[Any, _Counted] = field(default_factory=dict)
+    part: int = 0
+
+    def _extended(self, batch: Batch, pattern: Pattern, limit: int) -> Iterator[Batch]:
+        counted = self.counted.setdefault((self.part, pattern), _Counted())
+        started = perf_counter()
+        for part in PatternJoin._extended(self, batch, pattern, limit):
+            counted.rows += part.size
+            counted.seconds += perf_counter() - started
+            yield part
+            started = perf_counter()
+
+
+def explain_query(
+    source: Source,
+    query: Any,
+    prefixes: Mapping[str, Any],
+    bindings: Mapping[str, Identifier],
+    home: Identifier,
+    *,
+    analyze: bool = False,
+) -> QueryPlan:
+    """The plan of a query over a snapshot. ``analyze`` evaluates the query, too.
+
+    Raises NotImplementedError if rdflib has to answer; the errors of the evaluation are raised.
+    """
+    translated: Query = translation(query, prefixes)
+    main = translated.algebra
+    if any(services(main)):
+        raise NotImplementedError("SERVICE")
+    evaluator = evaluator_of(source, translated, bindings, home, (), CountingEvaluator)
+    seconds, rows = None, None
+    if analyze:
+        started = perf_counter()
+        rows = len(evaluated(evaluator, main, prefixes))
+        seconds = perf_counter() - started
+    root = Step(FORMS[main.name], rows=rows, seconds=seconds)
+    if main.p is not None:
+        planner = _Planner(evaluator, printer(prefixes.items()))
+        root.inputs.append(planner.step(main.p, evaluator.start))
+        root.estimate = root.inputs[0].estimate if main.name != "AskQuery" else 1.0
+    return QueryPlan(root, analyze)
+
+
+class _Planner:
+    """Makes the steps of algebra. ``known`` are the variables with a value in every row."""
+
+    def __init__(self, evaluator: CountingEvaluator, text: Callable[[Node], str]) -> None:
+        self._evaluator = evaluator
+        self._text = text
+
+    def step(
+        self,
+        part: CompValue,
+        scope: Scope,
+        start: tuple[float, frozenset[int]] | None = None,
+        wanted: Collection[Variable] | None = None,
+    ) -> Step:
+        """The step of a part.
+
+        A basic graph pattern may ``start`` from rows with known variables, and find only values of variables
+        that are ``wanted``.
+        """
+        if part.name == "BGP":
+            return self._pattern(part, scope, start or (1.0, frozenset(scope.seed.columns)), wanted)
+        step = Step(KEYWORDS.get(part.name, part.name), self._detail(part))
+        counted = self._evaluator.counted.get(id(part))
+        if counted is not None:
+            step.rows, step.seconds = counted.rows, counted.seconds
+        if part.name == "Graph" and isinstance(part.term, URIRef):
+            scope = Scope(self._evaluator.dataset.graph(part.term), scope.seed)
+        inner = self._inputs(part, scope)
+        step.inputs = [*inner, *(self.step(graph, scope) for graph in _exists(part.get("expr")))]
+        step.estimate = self._estimate(part, [each.estimate for each in inner])
+        return step
+
+    def _inputs(self, part: CompValue, scope: Scope) -> list[Step]:
+        if part.name in ("Join", "LeftJoin"):
+            first, second = part.p1, part.p2
+            if part.name == "Join" and first.name == "BGP":
+                first, second = second, first
+            left = self.step(first, scope)
+            bound = self._bound(first)
+            numbers = self._evaluator.numbers
+            joins = bound & {numbers[v] for v in mentioned(second.get("triples"))}
+            start = (left.estimate, bound) if joins else None
+            return [left, self.step(second, scope, start)]
+        if part.name == "AggregateJoin":
+            return [self.step(part.p.p, scope, None, self._evaluator.wanted(part, scope))]
+        if part.name == "Distinct" and part.p.name == "Project" and part.p.p.name == "BGP":
+            return [self.step(part.p.p, scope, None, part.p.PV)]
+        inner = [part[name] for name in ("p", "p1", "p2") if isinstance(part.get(name), CompValue)]
+        return [self.step(each, scope) for each in inner if each.name != "values"]
+
+    def _pattern(
+        self,
+        part: CompValue,
+        scope: Scope,
+        start: tuple[float, frozenset[int]],
+        wanted: Collection[Variable] | None,
+    ) -> Step:
+        """The triple patterns in join order, each with the expected rows after it."""
+        evaluator = self._evaluator
+        rows, bound = start
+        patterns = evaluator.patterns(part)
+        unwanted = evaluator.unwanted(patterns, wanted, bound)
+        join = evaluator.pattern_join(scope, lambda batch: batch, unwanted)
+        waiting = dict(zip(patterns, part.triples, strict=True))
+        batch = Batch(1, {v: filled(1, 0) for v in bound})
+        step = Step("pattern", "" if waiting else "of no triples")
+        while waiting:
+            pattern = min(waiting, key=lambda each: join.cost(batch, each))
+            rows *= join.growth(batch, pattern)
+            batch.columns |= {v: filled(1, 0) for v in pattern.variables}
+            counted = evaluator.counted.get((id(part), pattern))
+            triple = " ".join(map(self._text, waiting.pop(pattern)))
+            found = (None, None) if counted is None else (counted.rows, counted.seconds)
+            step.inputs.append(Step(triple, "", rows, *found))
+        step.estimate = rows
+        counted = evaluator.counted.get(("pattern", id(part)))
+        if counted is not None:
+            step.rows, step.seconds = counted.rows, counted.seconds
+        return step
+
+    def _bound(self, part: CompValue) -> frozenset[int]:
+        """Variables that have a value in every solution."""
+        numbers = self._evaluator.numbers
+        match part.name:
+            case "BGP":
+                return frozenset(numbers[v] for v in mentioned(part.triples))
+            case "Join":
+                return self._bound(part.p1) | self._bound(part.p2)
+            case "Union":
+                return self._bound(part.p1) & self._bound(part.p2)
+            case "LeftJoin" | "Minus":
+                return self._bound(part.p1)
+            case "Project":
+                return self._bound(part.p) & {numbers[v] for v in part.PV}
+            case "AggregateJoin" | "ToMultiSet":
+                return frozenset()
+        return self._bound(part.p) if isinstance(part.get("p"), CompValue) else frozenset()
+
+    @staticmethod
+    def _estimate(part: CompValue, inputs: list[float]) -> float:
+        if part.name == "Slice" and part.length is not None:
+            return float(min(inputs[0], part.length))
+        if part.name == "AggregateJoin" and part.p.expr is None:
+            return 1.0
+        if part.name == "Union":
+            return float(sum(inputs))
+        if part.name in ("Join", "LeftJoin"):
+            return max(inputs)
+        if part.name == "ToMultiSet" and not inputs:
+            return float(len(part.p.res or ()) if isinstance(part.p, CompValue) else 0)
+        return inputs[0] if inputs else 1.0
+
+    def _detail(self, part: CompValue) -> str:
+        match part.name:
+            case "Project":
+                return " ".join(v.n3() for v in part.PV)
+            case "Slice":
+                limit = "all" if part.length is None else str(part.length)
+                return f"{limit} OFFSET {part.start}" if part.start else limit
+            case "Filter" | "OrderBy" | "AggregateJoin" | "Group" | "LeftJoin":
+                read = part.p.expr if part.name == "AggregateJoin" else part.get("expr")
+                names = " ".join(sorted(v.n3() for v in mentioned(read)))
+                return f"by {names}" if names else ""
+            case "Extend":
+                return str(part.var.n3())
+            case "Graph":
+                return self._text(part.term)
+        return ""
+
+
+def _exists(node: Any) -> Iterator[CompValue]:
+    """The patterns of EXISTS in an expression."""
+    if isinstance(node, CompValue) and node.name in EXISTS:
+        yield node.graph
+        return
+    parts = node.values() if isinstance(node, dict) else node if isinstance(node, list | tuple) else ()
+    for part in parts:
+        yield from _exists(part)

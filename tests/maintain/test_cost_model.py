@@ -1,0 +1,53 @@
+"""What the cost model learns from removals that were given up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from corollary.columns import Delta, TripleIndex
+from corollary.evaluate import materialise
+from corollary.language import Program
+from corollary.maintain.cost_model import learn_from_recomputing, learnt_seconds, most_seconds
+from corollary.maintain.strategy import Request, TooMuch
+from corollary.maintain.tuning import MIN_REMOVED_FACTS_TO_LEARN, PENALTY_AFTER_ABORT
+from corollary.terms.dictionary import TermDictionary
+
+NAME = "backward/forward"
+SECONDS = 2.0
+
+
+def request(removed: int) -> Request:
+    """A transaction that removes some facts from a materialisation that took two seconds."""
+    before = materialise(TripleIndex(), Program(()), TermDictionary())
+    before.engine.seconds = SECONDS
+    gone = Delta({1: np.arange(removed, dtype=np.uint64)})
+    return Request(before, TripleIndex(), gone, Delta({}), Program(()))
+
+
+def give_up(asked: Request) -> float:
+    """The estimate after the strategy gave up."""
+    asked.engine.measured = learn_from_recomputing(asked, NAME, TooMuch("too much"))
+    return learnt_seconds(asked, NAME)
+
+
+def start_over(asked: Request) -> float:
+    """The estimate after a transaction that was chosen to start over."""
+    asked.engine.measured = learn_from_recomputing(asked, NAME, None)
+    return learnt_seconds(asked, NAME)
+
+
+def test_a_small_removal_is_tried_again_soon_and_then_later() -> None:
+    asked = request(MIN_REMOVED_FACTS_TO_LEARN - 1)
+    assert give_up(asked) == SECONDS
+    assert start_over(asked) == SECONDS / 2
+    assert most_seconds(asked, NAME) == pytest.approx(0.75 * SECONDS), "more than at first"
+    assert give_up(asked) == PENALTY_AFTER_ABORT * SECONDS
+    waits = 0
+    while start_over(asked) >= SECONDS:
+        waits += 1
+    assert waits == 3
+
+
+def test_a_large_removal_is_tried_again_later() -> None:
+    assert give_up(request(MIN_REMOVED_FACTS_TO_LEARN)) == PENALTY_AFTER_ABORT * SECONDS
