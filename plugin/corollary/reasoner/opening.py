@@ -89,6 +89,7 @@ def save_in_folder(versions: Versions, place: Path) -> None:
         raise
     if kept is not None:
         kept.close()
+    versions.after_commit()
 
 
 def _saved(version: Version, before: Version, length: int, saved: Version) -> Version:
