@@ -20,6 +20,7 @@ from corollary.maintain.tuning import (
     MAX_SHARE_OF_RECOMPUTING,
     MIN_BUDGET_FACTS,
     MIN_BUDGET_SECONDS,
+    MIN_FIRST_BUDGET_SECONDS,
     MIN_REMOVED_FACTS_IF_SLOW,
     MIN_REMOVED_FACTS_TO_LEARN,
     PENALTY_AFTER_ABORT,
@@ -98,7 +99,7 @@ def most_seconds(request: Request, strategy: str) -> float:
     share = MAX_SHARE_OF_RECOMPUTING * recomputing
     if known is not None and known[1] < recomputing:
         share = max(share, min(recomputing, ESTIMATES_ALLOWED * learnt_seconds(request, strategy)))
-    return max(MIN_BUDGET_SECONDS, share)
+    return max(MIN_FIRST_BUDGET_SECONDS if known is None else MIN_BUDGET_SECONDS, share)
 
 
 def most_checks(request: Request) -> int:
