@@ -45,7 +45,7 @@ def test_a_small_removal_is_tried_again_soon_and_then_later() -> None:
     waits = 0
     while start_over(asked) >= SECONDS:
         waits += 1
-    assert waits == 6
+    assert waits == 3
 
 
 def test_a_large_removal_is_tried_again_later() -> None:

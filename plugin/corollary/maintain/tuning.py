@@ -11,10 +11,10 @@ PENALTY_AFTER_ABORT = 2
 """Factor. After an aborted removal, the strategy's estimate for that size is set to this many times the
 estimate for recomputing, so that the next removals recompute at once."""
 
-ESTIMATE_KEPT = 0.9
+ESTIMATE_KEPT = 0.8
 """Share of each estimate that is left after a transaction that recomputes, so that a strategy is tried again.
-A strategy that takes r times as long as recomputing is tried once in 1 + ln r / 0.105 transactions: on the
-average they take at most 1.3 times as long for r up to 6."""
+A strategy that takes r times as long as recomputing is tried once in 1 + ln r / 0.22 transactions: on the
+average they take at most 1.25 times as long for r up to 2, where the budget of time ends a large one."""
 
 MAX_SHARE_OF_RECOMPUTING = 0.25
 """Share of the time of recomputing. A strategy that has spent it deletes no further, and the transaction is
