@@ -254,6 +254,7 @@ def test_ctrl_c_ends_quietly(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         bufsize=1,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job ignores it
     )
     assert process.stdin is not None
     process.stdin.write("<http://a> <http://b> <http://c> .\n" * 10_000)  # it reads: it has come so far
