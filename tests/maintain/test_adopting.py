@@ -88,19 +88,19 @@ replacements: st.SearchStrategy[Replace] = st.builds(
 )
 
 
-@thorough(150)
+@thorough(25)
 @given(histories(some.fact_sets), some.programs(), replacements)
 def test_positive_programs(history: History, program: Program, replace: Replace) -> None:
     assert_exact(history, program, between=replace)
 
 
-@thorough(200)
+@thorough(80)
 @given(histories(kinds.fact_sets), kinds.positive_programs, replacements)
 def test_modules_feed_each_other(history: History, program: Program, replace: Replace) -> None:
     assert_exact(history, program, between=replace)
 
 
-@thorough(60)
+@thorough(25)
 @given(
     st.sampled_from(["intervals", "bits", "lists"]),
     histories(kinds.fact_sets),
@@ -113,7 +113,7 @@ def test_compressed_closures(kept: Kept, history: History, program: Program, rep
         assert_exact(history, program, between=replace)
 
 
-@thorough(60)
+@thorough(25)
 @given(histories(test_equality.fact_sets), test_equality.programs, replacements, st.booleans())
 def test_copies(history: History, program: Program, replace: Replace, is_compressed: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -122,14 +122,14 @@ def test_copies(history: History, program: Program, replace: Replace, is_compres
         assert_exact(history, program, between=replace)
 
 
-@thorough(60)
+@thorough(25)
 @given(histories(kinds.fact_sets), kinds.programs_with_not, replacements)
 def test_modules_and_negation(history: History, program: Program, replace: Replace) -> None:
     assume(is_stratified(program))
     assert_exact(history, program, between=replace)
 
 
-@thorough(100)
+@thorough(40)
 @given(histories(some.number_fact_sets), some.programs(special), replacements)
 def test_negation_and_aggregates(history: History, program: Program, replace: Replace) -> None:
     assume(is_stratified(program))
@@ -137,7 +137,7 @@ def test_negation_and_aggregates(history: History, program: Program, replace: Re
 
 
 @pytest.mark.parametrize("numbers", [recursive.INTEGERS, recursive.MIXED], ids=["integers", "mixed"])
-@thorough(60)
+@thorough(25)
 @given(data=st.data(), replace=replacements)
 def test_recursive_aggregates(numbers: tuple[Constant, ...], data: st.DataObject, replace: Replace) -> None:
     history, program = data.draw(histories(recursive.networks(numbers))), recursive.program_over(numbers)
@@ -152,13 +152,13 @@ def test_profiles(profile: str, history: History, replace: Replace) -> None:
     assert_exact(history, load_profile(profile), same_visible, between=replace)
 
 
-@thorough(60)
+@thorough(25)
 @given(histories_of_rules(kinds.fact_sets, kinds.positive_programs), replacements)
 def test_rules_come_and_go(both: tuple[History, list[Program]], replace: Replace) -> None:
     assert_exact(*both, between=replace)
 
 
-@thorough(60)
+@thorough(25)
 @given(histories_of_rules(some.number_fact_sets, some.programs(special)), replacements)
 def test_special_rules_come_and_go(both: tuple[History, list[Program]], replace: Replace) -> None:
     history, programs = both

@@ -45,7 +45,7 @@ class Mirror:
             facts |= set(added)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(steps, max_size=14))
 def test_a_mirror_has_the_facts_of_each_commit(history: list[tuple[str, Any]]) -> None:
     reasoner = Reasoner("rdfs")

@@ -165,7 +165,7 @@ def test_interrupted_anywhere(closed: Path, tmp_path: Path, work: Callable[..., 
     work(begun(), closed, tmp_path / "warm")
     lines = len(traced(lambda: work(begun(), closed, tmp_path / "counted")))
     sizes = set()
-    for number, at in enumerate(range(0, lines, max(1, lines // examples(60)))):
+    for number, at in enumerate(range(0, lines, max(1, lines // examples(30)))):
         graph = begun()
         with suppress(Interrupted):
             traced(partial(work, graph, closed, tmp_path / f"folder-{number}"), at)
