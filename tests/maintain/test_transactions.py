@@ -45,7 +45,7 @@ def as_if_large() -> Iterator[None]:
         yield
 
 
-@thorough(140)
+@thorough(200)
 @given(histories(some.fact_sets), some.programs())
 def test_positive_programs(history: History, program: Program) -> None:
     assert_exact(history, program)
@@ -140,7 +140,7 @@ TWO_WAYS = written(
 """Each of b p a and a p b is explicit for a while: the first stays for the second, and goes with it."""
 
 
-@thorough(140)
+@thorough(200)
 @given(histories(kinds.fact_sets), kinds.positive_programs)
 @example(*PATHS)
 @example(*TWO_WAYS)
@@ -153,7 +153,7 @@ def test_modules_feed_each_other(history: History, program: Program) -> None:
     assert_exact(history, program)
 
 
-@thorough(70)
+@thorough(100)
 @given(histories(kinds.fact_sets), kinds.programs_with_not)
 def test_modules_and_negation(history: History, program: Program) -> None:
     assume(is_stratified(program))
@@ -178,7 +178,7 @@ def test_profiles(profile: str, history: History) -> None:
 special = st.one_of(some.rules_with_not(), some.rules_with_aggregate(), some.rules_with_bind())
 
 
-@thorough(140)
+@thorough(200)
 @given(histories(some.number_fact_sets), some.programs(special))
 def test_negation_and_aggregates(history: History, program: Program) -> None:
     assume(is_stratified(program))
@@ -208,19 +208,19 @@ def test_negation_over_ontologies(history: History, program: Program) -> None:
     assert_exact(history, both, wanted=models, suspended=suspended)
 
 
-@thorough(100)
+@thorough(150)
 @given(histories_of_rules(some.fact_sets, some.programs()))
 def test_rules_come_and_go(both: tuple[History, list[Program]]) -> None:
     assert_exact(*both)
 
 
-@thorough(70)
+@thorough(100)
 @given(histories_of_rules(kinds.fact_sets, kinds.positive_programs))
 def test_rules_of_modules_come_and_go(both: tuple[History, list[Program]]) -> None:
     assert_exact(*both)
 
 
-@thorough(70)
+@thorough(100)
 @given(histories_of_rules(some.number_fact_sets, some.programs(special)))
 def test_special_rules_come_and_go(both: tuple[History, list[Program]]) -> None:
     history, programs = both
