@@ -45,7 +45,7 @@ PAPERS = tuple(
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Keep the results in this JSON.")
 @click.option("--page", type=click.Path(exists=True, path_type=Path), help="Write the page from this JSON.")
 @click.option("--missing", is_flag=True, help="Only what --out lacks at these sizes: go on after a stop.")
-@click.option("--minutes", type=float, default=inf, help="Begin no entry after so many minutes.")
+@click.option("--minutes", type=float, default=inf, help="Begin no entry after this many minutes.")
 @click.option("--list", "only_list", is_flag=True, help="List the entries and stop.")
 def main(
     only: tuple[str, ...],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ from tests.sparql.test_against_pyoxigraph import blocks, patterns
 from tests.strategies import examples
 
 from corollary.language import CorollaryError
+from corollary.sparql.access import ExternalAccessRefused
 from corollary.sparql.explain_query import _CountingJoin
+from corollary.sparql.query_errors import NestedTooDeep
 from corollary.store import CorollaryStore
 
 EX = Namespace("urn:x:")
@@ -154,3 +157,18 @@ def test_the_order_shown_is_the_order_evaluated(block: str, asked: str) -> None:
     assert [triple.rows is None for triple in step.inputs] == sorted(
         triple.rows is None for triple in step.inputs
     )
+
+
+def test_no_file_is_read_without_permission(tmp_path: Path) -> None:
+    document = tmp_path / "beside.ttl"
+    document.write_text("<urn:s> <urn:p> <urn:o> .")
+    query = f"SELECT * FROM <{document.as_uri()}> {{ ?s ?p ?o }}"
+    for analyze in (False, True):
+        with pytest.raises(ExternalAccessRefused):
+            CorollaryStore(rules="none").explain_query(query, analyze=analyze)
+
+
+def test_deep_nesting_is_an_error_with_a_message() -> None:
+    query = f"SELECT * {{ {3000 * '{'}?s ?p ?o{3000 * '}'} }}"
+    with pytest.raises(NestedTooDeep):
+        CorollaryStore(rules="none").explain_query(query)

@@ -158,7 +158,7 @@ def _concatenated(item: CompValue, members: Column, terms: QueryTerms) -> Litera
     separator = " " if item.separator is None else item.separator
     is_text = isinstance(item.vars, Expr) and item.vars.name == "Builtin_STR"
     if item.distinct and not is_text:
-        members = members[np.sort(np.unique(members, return_index=True)[1])]
+        members = members[np.sort(number_keys(members)[0])]
     texts = list(map(str, _decoded(members, terms)))
     if item.distinct and is_text:
         texts = list(dict.fromkeys(texts))

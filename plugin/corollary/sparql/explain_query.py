@@ -22,8 +22,9 @@ from corollary.sparql.answer import evaluated, evaluator_of, translation
 from corollary.sparql.dataset import Source
 from corollary.sparql.evaluate import KEYWORDS, Evaluator, Scope
 from corollary.sparql.expressions import EXISTS, mentioned
-from corollary.sparql.external import services
+from corollary.sparql.external import refuse_clauses, services
 from corollary.sparql.patterns import Change, Pattern, PatternJoin
+from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.sparql.query_terms import filled
 from corollary.sparql.rdf_terms import printer
 
@@ -138,20 +139,23 @@ class _CountingJoin(PatternJoin):
             started = perf_counter()
 
 
+@refuses_deep_nesting
 def explain_query(
     source: Source,
     query: Any,
     prefixes: Mapping[str, Any],
     bindings: Mapping[str, Identifier],
     home: Identifier,
+    access: str = "all",
     *,
     analyze: bool = False,
 ) -> QueryPlan:
     """The plan of a query over a snapshot. ``analyze`` evaluates the query, too.
 
-    Raises NotImplementedError if rdflib has to answer; the errors of the evaluation are raised.
+    Raises NotImplementedError if rdflib has to answer; else as ``answer``, with the errors of the evaluation.
     """
     translated: Query = translation(query, prefixes)
+    refuse_clauses(translated, source.has, access)
     main = translated.algebra
     if any(services(main)):
         raise NotImplementedError("SERVICE")

@@ -290,8 +290,9 @@ class CorollaryStore(GraphStore):
         def explained() -> QueryPlan:
             version = self.reasoner.settled()
             source = self._source(version, home)
+            prefixes = dict(version.namespaces)
             return explain_query(
-                source, query, dict(version.namespaces), bindings or {}, home, analyze=analyze
+                source, query, prefixes, bindings or {}, home, self.external, analyze=analyze
             )
 
         try:
