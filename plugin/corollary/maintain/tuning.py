@@ -50,8 +50,8 @@ overdeleted fact: deleting row by row would cost more."""
 
 MIN_CANDIDATES_TO_SIFT = 1000
 """Candidates. Of this number or more at once, those without any instance are deleted before proofs of the
-others are searched, in this layer. Measured: for 1,000 removed facts of CSPA-100k, 3 searches for 40,000 facts
-instead of 16 for 450,000."""
+others are searched, in this layer. Measured: for 1,000 removed facts of CSPA-100k, 3 searches for 40,000
+facts instead of 16 for 450,000."""
 
 MIN_FACTS_PER_SUPPORTING_FACT = 16
 """Explicit facts for each of the few that may prove the schema: with fewer, this is not tried, because
