@@ -87,7 +87,7 @@ class CompressedRelation(Relation):
         self._closure = closure
         self._without = without
         self._beside = beside
-        self._size = len(closure) - len(without) + len(beside)
+        self.size = len(closure) - len(without) + len(beside)
         self._legal = -1
 
     def __repr__(self) -> str:

@@ -37,7 +37,7 @@ class Delta(TripleIndex):
     @staticmethod
     def of_relations(relations: Mapping[int, Relation]) -> Delta:
         """The facts of the given relations, which are shared."""
-        return _shared({p: relation for p, relation in relations.items() if len(relation)})
+        return _shared({p: relation for p, relation in relations.items() if relation.size})
 
     @staticmethod
     def gathered(candidates: Candidates) -> Delta:
@@ -71,10 +71,10 @@ class Delta(TripleIndex):
 
     def fact_count(self) -> int:
         """The number of facts, including virtual relations."""
-        return sum(map(len, self._relations.values()))
+        return sum([relation.size for relation in self._relations.values()])
 
     def __len__(self) -> int:
-        return sum(map(len, self._relations.values()))
+        return sum([relation.size for relation in self._relations.values()])
 
     def __bool__(self) -> bool:
         return bool(self._relations)
@@ -103,7 +103,7 @@ class Delta(TripleIndex):
         found: dict[int, Relation] = {}
         for predicate, relation in self._relations.items():
             known = other._relations.get(predicate)
-            if known is None or not len(known):
+            if known is None or not known.size:
                 found[predicate] = relation
             elif relation.is_compressed:
                 if len(left := relation.less(known)):

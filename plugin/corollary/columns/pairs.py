@@ -77,6 +77,8 @@ def seconds(keys: Keys) -> Column:
 
 def swap(keys: Keys) -> Keys:
     """The inverse of every pair, in the order of ``keys``. The result is not sorted."""
+    if keys.size <= KEYS_PER_STEP:
+        return (keys << HALF) | (keys >> HALF)
     if keys.size > MAX_ROWS_UNRESERVED:
         reserve(2 * keys.nbytes)
     by_object = np.empty_like(keys)
@@ -160,11 +162,13 @@ def sorted_unique(keys: Keys) -> Keys:
 
 def ascending(keys: Keys) -> Keys:
     """The keys, sorted and unique: the argument itself if it is sorted and unique already."""
-    return keys if (keys[1:] > keys[:-1]).all() else sorted_unique(keys)
+    return keys if keys.size < 2 or (keys[1:] > keys[:-1]).all() else sorted_unique(keys)
 
 
 def distinct(column: NDArray[Integer]) -> NDArray[Integer]:
     """The distinct values of a column, ascending."""
+    if column.size < 2:
+        return column
     if column.size > MAX_ROWS_UNRESERVED:
         reserve(column.nbytes)
     found = _marked(column) if column.size > MIN_KEYS_MERGED else None

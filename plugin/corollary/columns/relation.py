@@ -47,7 +47,7 @@ FIRST_LITERAL_KEY = FIRST_LITERAL << 32
 class Relation:
     """An immutable set of facts (subject, object) of one predicate, indexed by subject and by object."""
 
-    __slots__ = ("_legal", "_parts", "_size")
+    __slots__ = ("_legal", "_parts", "size")
 
     is_compressed: ClassVar[bool] = False
     """Whether the facts are not listed. ``pairs`` and ``keys`` list them (``CompressedRelation``)."""
@@ -57,11 +57,11 @@ class Relation:
         if MIN_BASE_PER_OVERLAY * overlay > base.keys.size:
             base, added, removed = base.minus(removed).plus(added), NO_PAIRS, NO_PAIRS
         self._parts = (base, added, removed)  # one attribute: folding does not disturb concurrent readers
-        self._size = base.keys.size + added.keys.size - removed.keys.size
+        self.size = base.keys.size + added.keys.size - removed.keys.size
         self._legal = -1  # not counted yet
 
     def __len__(self) -> int:
-        return self._size
+        return self.size
 
     def __repr__(self) -> str:
         _, added, removed = self._parts

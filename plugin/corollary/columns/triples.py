@@ -46,6 +46,7 @@ class TripleIndex:
         self._legal_count: int | None = None  # counted on demand
         self._by_subject: Relation | None = None
         self._by_object: Relation | None = None
+        self._known: frozenset[int] = frozenset()
 
     @staticmethod
     def from_columns(subjects: Column, predicates: Column, objects: Column) -> TripleIndex:
@@ -66,6 +67,7 @@ class TripleIndex:
         copy._relations = dict(self._relations)
         copy._fact_count, copy._legal_count = self._fact_count, self._legal_count
         copy._by_subject, copy._by_object = self._by_subject, self._by_object
+        copy._known = self._known
         return copy
 
     def but_for(self, predicates: Iterable[int]) -> TripleIndex:
@@ -81,12 +83,14 @@ class TripleIndex:
 
     def all_predicates(self) -> list[int]:
         """As ``predicates``, including virtual relations."""
-        return [predicate for predicate, relation in self._relations.items() if len(relation)]
+        return [predicate for predicate, relation in self._relations.items() if relation.size]
 
     @property
-    def known_predicates(self) -> Set[int]:
-        """A live view of the predicates that have, or once had, facts in this index."""
-        return self._relations.keys()
+    def known_predicates(self) -> frozenset[int]:
+        """The predicates that have, or once had, facts in this index."""
+        if len(self._known) != len(self._relations):  # a predicate is never forgotten
+            self._known = frozenset(self._relations)
+        return self._known
 
     def relation(self, predicate: int) -> Relation:
         """The relation of a predicate, which may be empty."""
@@ -124,7 +128,7 @@ class TripleIndex:
     def few_terms(self, most: int) -> set[int] | None:
         """The subjects and objects of all facts, also of virtual relations; None if there are more facts."""
         relations = self._relations.values()
-        if sum([len(relation) for relation in relations]) > most:
+        if sum([relation.size for relation in relations]) > most:
             return None
         keys = [key for relation in relations for key in relation.pairs().keys.tolist()]
         return {key >> 32 for key in keys} | {key & 0xFFFFFFFF for key in keys}
@@ -135,7 +139,7 @@ class TripleIndex:
         Precondition: ``objects`` ascends; None stands for any.
         """
         for other, relation in self._relations.items():
-            if len(relation) and other in predicates:
+            if relation.size and other in predicates:
                 return True
         found = self._relations.get(predicate)
         if not found:
@@ -149,7 +153,7 @@ class TripleIndex:
     def relations(self) -> Iterator[tuple[int, Relation]]:
         """All non-empty relations with their predicates, without virtual relations."""
         for predicate, relation in self._relations.items():
-            if len(relation) and predicate < FIRST_VIRTUAL:
+            if relation.size and predicate < FIRST_VIRTUAL:
                 yield predicate, relation
 
     def add(self, predicate: int, new: Pairs) -> None:

@@ -78,12 +78,13 @@ class Layers:
             if not self._schema_depends_on_data and predicate in self._engine.schema.predicates:
                 return SCHEMA
             return self._properties.get(predicate, self._other_property)
-        schema = None
+        schema, in_schema = None, 0
         if not self._schema_depends_on_data:
             schema = self._engine.schema.mask(predicate, Pairs(keys))
-            if schema.all():
+            in_schema = int(np.count_nonzero(schema))
+            if in_schema == keys.size:
                 return SCHEMA
-        if not self._classes.size and (schema is None or not schema.any()):
+        if not self._classes.size and not in_schema:
             return self._other_class
         layers: Rows = np.full(keys.size, self._other_class, np.int64)
         if self._classes.size:

@@ -99,8 +99,7 @@ class Entrances:
         few = known.few if values.size <= MAX_EXTENT_COMPARED else None
         if few is not None and few.isdisjoint(values.tolist()):
             return NONE
-        starts = np.searchsorted(known.column, values)
-        ends = np.searchsorted(known.column, values, side="right")
+        starts, ends = known.column.searchsorted(values), known.column.searchsorted(values, side="right")
         rows = spans(starts, ends)
         return Entering(known.rows.take(rows), values.size) if rows.size else NONE
 

@@ -22,6 +22,7 @@ class Guards:
         self._named: set[int] = set()
         self._classes: Column = np.empty(0, np.uint32)  # the named ones, ascending
         self.has_any_class = False
+        self._last: tuple[Relation, Relation] | None = None  # types seen, and the guards among them
 
     def add(self, rule: CompiledRule) -> None:
         """Add the guards of a rule."""
@@ -39,6 +40,7 @@ class Guards:
 
     def _name(self, classes: set[int]) -> None:
         self._named, self._classes = classes, np.array(sorted(classes), np.uint32)
+        self._last = None
 
     def is_as(self, other: Guards) -> bool:
         """Whether both have the same guards."""
@@ -79,11 +81,18 @@ class Guards:
         types = facts.relation(self._rdf_type)
         if self.has_any_class:
             found[self._rdf_type] = types
-        elif len(types):
-            rows, subjects = types.subjects_of(self._classes)
-            if rows.size:
-                found[self._rdf_type] = Relation(Pairs.of(pack(subjects, self._classes[rows])))
+        elif types.size:
+            found[self._rdf_type] = self._among_types(types)
         return Delta.of_relations(found)
+
+    def _among_types(self, types: Relation) -> Relation:
+        """The types of named classes. The same relation for the same types: the last is kept."""
+        last = self._last
+        if last is None or last[0] is not types:
+            rows, subjects = types.subjects_of(self._classes)
+            last = (types, Relation(Pairs.of(pack(subjects, self._classes[rows]))))
+            self._last = last
+        return last[1]
 
     def mask(self, predicate: int, facts: Pairs) -> Mask:
         """For each fact of a predicate, whether it is a guard."""

@@ -205,7 +205,8 @@ class Inclusion(Module):
         for (source, inverse), parts in ends.items():
             kind = self._included.ranges if inverse else self._included.domains
             if classes := kind.seconds_of(source):
-                relation, terms = facts.relation(source), distinct(np.concatenate(parts))
+                terms = parts[0] if len(parts) == 1 else distinct(np.concatenate(parts))
+                relation = facts.relation(source)
                 left = relation.object_counts(terms) if inverse else relation.subject_counts(terms)
                 types = _all_pairs(terms[left == 0], classes)
                 candidates.setdefault(self._rdf_type, []).append(types)
@@ -296,19 +297,19 @@ class Inclusion(Module):
         """The rdf:type facts among ``types`` (sorted) that the closure derives from ``facts``."""
         rows, classes = facts.relation(self._rdf_type).objects_of(firsts(types))
         steps = pack(classes, seconds(types)[rows])
-        left: Mask = np.ones(types.size, np.bool_)
-        left[rows[contains(self._included.classes.keys, steps)]] = False
-        by_class, by_object = types[~left], Pairs(types[left]).by_object
-        left = np.ones(by_object.size, np.bool_)
+        found: Mask = np.zeros(types.size, np.bool_)
+        found[rows[contains(self._included.classes.keys, steps)]] = True
+        by_class, by_object = types[found], Pairs(types[~found]).by_object
+        found = np.zeros(by_object.size, np.bool_)
         sources = self._ends(by_object, _has_facts(facts))
         for source, inverse, rows in sorted(sources, key=lambda end: -len(facts.relation(end[0]))):
-            rows = rows[left[rows]]
+            rows = rows[~found[rows]]
             if not rows.size:
                 continue
             relation, ends = facts.relation(source), seconds(by_object[rows])
             sizes = relation.object_counts(ends) if inverse else relation.subject_counts(ends)
-            left[rows[sizes > 0]] = False
-        return np.concatenate((by_class, swap(by_object[~left])))
+            found[rows[sizes > 0]] = True
+        return np.concatenate((by_class, swap(by_object[found])))
 
     def _ends(self, types: Keys, is_read: Callable[[int], bool]) -> Iterator[tuple[int, bool, Rows]]:
         """The properties read with a domain or range (``inverse``) among the classes, and their rows.
@@ -317,12 +318,12 @@ class Inclusion(Module):
         """
         column = firsts(types)
         classes = distinct_of_sorted(column)
-        starts = np.append(np.searchsorted(column, classes), column.size)
+        starts, ends = column.searchsorted(classes), column.searchsorted(classes, side="right")
         for included, inverse in ((self._included.domains, False), (self._included.ranges, True)):
             numbers, sources = join(included.by_object, classes)
             for source, part in grouped(sources, numbers):
                 if is_read(source):
-                    yield source, inverse, spans(starts[part], starts[part + 1])
+                    yield source, inverse, spans(starts[part], ends[part])
 
     def _closure(self, facts: TripleIndex) -> Inclusions:
         """The closure of all inclusions, given the guards among ``facts``."""

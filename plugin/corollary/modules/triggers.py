@@ -128,7 +128,7 @@ class Triggers:
 
         ``are_closed``: the facts have all conclusions. So they have facts of the predicate of a head.
         """
-        present = frozenset(facts.known_predicates)
+        present = facts.known_predicates
         live = self._live.get((present, are_closed))
         if live is None:
             if len(self._live) >= MAX_PREDICATE_SETS_KEPT:
