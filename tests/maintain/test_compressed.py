@@ -217,9 +217,24 @@ PROVED_LATER = written(
 """a p b stays by a v b, which is not proved when a p b is decided."""
 
 
+AMONG_COPIES = written(
+    CLIQUES
+    + """
+    [?y, ?p, ?o] :- [?x, :same, ?y], [?x, ?p, ?o] .
+    [?s, ?p, ?y] :- [?x, :same, ?y], [?s, ?p, ?x] .
+    [?x, :q, ?y] :- [?x, :r, ?y] .
+    """,
+    "b same d, f r b, f r f, f q f",
+    "b same d, f r b, f r f",
+    "b same d, f r b",
+)
+"""Once lost: f q f, which still follows from f r f, and has no copies among those that are compressed."""
+
+
 @pytest.mark.parametrize(
     "case",
     [
+        AMONG_COPIES,
         PROVED_LATER,
         COPY_STAYS,
         COPIED_AGAIN,

@@ -218,7 +218,8 @@ class BackwardForwardLayer:
         Of the facts from which all others follow, those are proved that other modules derive in one step from
         proved facts; then the closure of these is looked up. Facts that other modules may still derive are
         searched. The rest is returned, also what a closure of more facts has: the module that closes the
-        predicate adds such facts again, after ``spares`` has proved those.
+        predicate adds such facts again, after ``spares`` has proved those. If no module closes the predicate,
+        its compressed facts are copies by equality, and the wanted facts are searched.
 
             q symmetric and transitive, a q b explicit: b q a is proved by inverting it
         """
@@ -236,7 +237,7 @@ class BackwardForwardLayer:
             for other in others:
                 open_ |= Delta.gathered(other.rederive(wanted, rest))
             return (wanted - open_) | self._by_search(open_, self._inner(order, predicate))
-        return wanted
+        return self._by_search(wanted, self._inner(order, predicate))  # copies, no paths
 
     def _lose_track(self, predicates: set[int]) -> None:
         """Tell all modules that facts of some predicates, and of those beside them, lose derivations."""
