@@ -128,3 +128,69 @@ def test_an_error_of_a_callback_comes_after_the_commit() -> None:
         reasoner.add((X, TYPE, A))
     reasoner.rollback()
     assert (X, TYPE, A) in reasoner
+
+
+def test_a_callback_that_commits_leaves_the_order_of_the_others() -> None:
+    reasoner = Reasoner("rdfs")
+
+    def take_back(changes: FactChanges) -> None:
+        reasoner.remove((X, TYPE, A))
+        reasoner.commit()
+
+    reasoner.subscribe((X, TYPE, A), take_back)
+    mirror = Mirror(reasoner)
+    reasoner.add((X, TYPE, A), (A, SUB, B))
+    reasoner.commit()
+    snapshot = reasoner.snapshot()
+    assert (X, TYPE, A) not in reasoner
+    assert mirror.explicit == set(snapshot.explicit) and mirror.inferred == set(snapshot.inferred)
+
+
+def test_all_are_called_though_some_raise() -> None:
+    reasoner = Reasoner("none")
+    names = iter("abc")
+
+    def fail(changes: FactChanges) -> None:
+        raise ValueError(next(names))
+
+    cancel = reasoner.subscribe((None, None, None), fail)
+    mirror = Mirror(reasoner)
+    reasoner.add((X, TYPE, A))
+    with pytest.raises(ValueError, match="a"):
+        reasoner.commit()
+    assert mirror.explicit == {(X, TYPE, A)}
+    reasoner.subscribe((None, None, None), fail)
+    reasoner.add((X, TYPE, B))
+    with pytest.raises(ExceptionGroup) as raised:
+        reasoner.commit()
+    assert list(map(str, raised.value.exceptions)) == ["b", "c"]
+    cancel()
+    assert mirror.explicit == {(X, TYPE, A), (X, TYPE, B)}
+
+
+def test_an_interrupted_report_goes_on_with_the_next_commit() -> None:
+    reasoner = Reasoner("none")
+
+    def interrupt(changes: FactChanges) -> None:
+        cancel()
+        raise KeyboardInterrupt
+
+    cancel = reasoner.subscribe((None, None, None), interrupt)
+    mirror = Mirror(reasoner)
+    reasoner.add((X, TYPE, A))
+    with pytest.raises(KeyboardInterrupt):
+        reasoner.commit()
+    reasoner.remove((X, TYPE, A))
+    reasoner.add((X, TYPE, B))
+    reasoner.commit()
+    assert mirror.explicit == {(X, TYPE, B)}
+
+
+def test_a_callback_cancels_another_one() -> None:
+    reasoner = Reasoner("none")
+    seen: list[FactChanges] = []
+    reasoner.subscribe((None, None, None), lambda _: cancel())
+    cancel = reasoner.subscribe((None, None, None), seen.append)
+    reasoner.add((X, TYPE, A))
+    reasoner.commit()
+    assert not seen

@@ -454,8 +454,9 @@ class Reasoner:
         ``pattern`` is a triple in which None matches any term. A commit is the end of a transaction, or a
         call of ``commit`` or ``compact``, but not ``close``. ``FactChanges`` has explicit and inferred facts
         apart. The callback runs in the thread that commits, when the commit has taken effect; it may read and
-        change the reasoner, and its exceptions are raised there. It is not called if no matching fact
-        changed. Cost: that of the difference between the two states.
+        change the reasoner. Its exceptions are raised there, after the other callbacks were called: several
+        as an ExceptionGroup. It is not called if no matching fact changed. Cost: that of the difference
+        between the two states.
         """
         return self._subscriptions.subscribe(pattern, callback)
 

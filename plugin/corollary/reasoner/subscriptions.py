@@ -1,8 +1,10 @@
 """Subscriptions: after each commit, the facts that came and went, explicit and inferred.
 
-The facts are the difference of two immutable states: of the commit that was reported last, and of the present
-one. Relations that a transaction has not changed are shared by both, so the cost is that of the change.
-Invariant: every change that is committed is reported once, by one call for one or more commits.
+The facts are the difference of two immutable states: of the commit that a subscriber was told of last, and of
+the present one. Relations that a transaction has not changed are shared by both, so the cost is that of the
+change. Invariant: every subscriber is told of every committed change once, by one call for one or more
+commits, also where a callback commits, or raises an exception. In one thread the calls come in the order of
+the commits.
 """
 
 from __future__ import annotations
@@ -47,22 +49,28 @@ class FactChanges:
 Callback = Callable[[FactChanges], object]
 
 
+@dataclass
+class Subscriber:
+    """A callback, its pattern, and the version of the commit that it was told of last."""
+
+    pattern: Pattern
+    callback: Callback
+    told: Version
+
+
 class Subscriptions:
     """The subscribers of one reasoner. ``committed`` gives the version of the last commit, derived."""
 
     def __init__(self, committed: Callable[[], Version]) -> None:
         self._committed = committed
-        self._subscribers: dict[int, tuple[Pattern, Callback]] = {}
+        self._subscribers: dict[int, Subscriber] = {}
         self._numbers = count()
         self._lock = RLock()
-        self._reported: Version | None = None
 
     def subscribe(self, pattern: Pattern, callback: Callback) -> Callable[[], None]:
         """See ``Reasoner.subscribe``."""
         number = next(self._numbers)
-        if not self._subscribers:
-            self._reported = self._committed()
-        self._subscribers[number] = pattern, callback
+        self._subscribers[number] = Subscriber(pattern, callback, self._committed())
 
         def unsubscribe() -> None:
             self._subscribers.pop(number, None)
@@ -70,21 +78,26 @@ class Subscriptions:
         return unsubscribe
 
     def report(self) -> None:
-        """Call the subscribers with what was committed since the last report."""
-        if not self._subscribers:
-            self._reported = None
-            return
-        before, now = held(self._lock, self._advance)
-        if before is None or before.derived is now.derived:
-            return
-        for pattern, callback in list(self._subscribers.values()):
-            changes = _changes(before, now, pattern)
-            if changes:
-                callback(changes)
+        """Call all subscribers with what was committed since they were told last; then raise their errors."""
+        errors: list[Exception] = []
+        for number in list(self._subscribers):
+            subscriber = self._subscribers.get(number)  # a callback may have cancelled it
+            changes = None if subscriber is None else held(self._lock, self._advance, subscriber)
+            if subscriber is not None and changes:
+                try:
+                    subscriber.callback(changes)
+                except Exception as error:
+                    errors.append(error)
+        if len(errors) > 1:
+            raise ExceptionGroup("subscribers raised exceptions", errors)
+        if errors:
+            raise errors[0]
 
-    def _advance(self) -> tuple[Version | None, Version]:
-        before, self._reported = self._reported, self._committed()
-        return before, self._reported
+    def _advance(self, subscriber: Subscriber) -> FactChanges | None:
+        before, now = subscriber.told, self._committed()
+        changes = None if before.derived is now.derived else _changes(before, now, subscriber.pattern)
+        subscriber.told = now
+        return changes
 
 
 def _changes(before: Version, now: Version, pattern: Pattern) -> FactChanges:
