@@ -22,6 +22,7 @@ from corollary.evaluate import materialise
 from corollary.evaluate.precedence import Precedence
 from corollary.execute import next_join
 from corollary.language import IRI, parse_program
+from corollary.language.model import OWL, RDF_TYPE, RDFS
 from corollary.maintain import final_schema
 from corollary.maintain.deletion import backward_forward
 from corollary.maintain.deletion.prover import Prover
@@ -214,3 +215,25 @@ def test_rules_without_facts_are_no_edges() -> None:
         "[?x, :p, ?z] :- [?x, :p, ?y], [?y, :r, ?z] . [?x, :q, ?y] :- [?x, :p, ?y] .", "a p b"
     )
     assert all(names == {"inclusion"} for names in found.recursive.values())
+
+
+INTO_TYPES = [
+    (IRI(EXAMPLE + "p"), IRI(RDFS + "subPropertyOf"), RDF_TYPE),
+    (IRI(EXAMPLE + "r"), IRI(OWL + "inverseOf"), IRI(EXAMPLE + "p")),
+    (IRI(EXAMPLE + "q"), IRI(RDFS + "subPropertyOf"), IRI(EXAMPLE + "r")),
+    (IRI(EXAMPLE + "t"), IRI(RDFS + "domain"), IRI(EXAMPLE + "a")),
+]
+"""Properties from which rdf:type is copied."""
+
+
+@pytest.mark.parametrize("profile", ["rdfs-plus", "owl2rl"])
+@thorough(40)
+@given(history=histories(fact_sets.map(lambda found: found | frozenset(INTO_TYPES))))
+def test_types_copied_from_properties(profile: str, history: History) -> None:
+    """Such copies are rules of the semi-naive module, although their rule is an inclusion."""
+    assert_exact(history, load_profile(profile), same_visible)
+
+
+def test_a_type_whose_domain_goes_and_whose_property_stays() -> None:
+    before = facts("a r x, x t y, z t y") | frozenset(INTO_TYPES)
+    assert_exact([before, before - facts("x t y")], load_profile("owl2rl"), same_visible)

@@ -157,7 +157,8 @@ class Engine:
         if known is None or not known.holds_for(assignments, guards, predicates):
             rows, schema = tables(self.context, facts), self.schema.predicates
             closing = {module.name for module in self._modules.modules if module.closes_premises}
-            found = precedence_of(assignments, facts, rows, schema, closing)
+            evaluated = [*assignments, *self._modules.variants]
+            found = precedence_of(evaluated, facts, rows, schema, closing)
             known = KnownPrecedence(found, tuple(assignments), guards, frozenset(predicates))
             self._precedence = known
         return known.precedence

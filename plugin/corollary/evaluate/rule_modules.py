@@ -18,7 +18,8 @@ from corollary.program.compiled_program import CompiledProgram
 class RuleModules:
     """Modules in the order of their turns. A module is made for its first rule and removed with its last one.
 
-    Invariant: ``assignments`` has every rule of the program once, in the order of arrival.
+    Invariant: ``assignments`` has every rule of the program once, in the order of arrival; ``variants`` the
+    parts of rules that are left to semi-naive evaluation.
     """
 
     def __init__(
@@ -29,6 +30,7 @@ class RuleModules:
         self._kinds = {kind.name: kind for kind in kinds}
         self._by_rule: dict[int, Module] = {}
         self.assignments: list[Assignment] = []
+        self.variants: list[Assignment] = []
         self.modules: list[Module] = []
         for kind in kinds:
             if kind.is_needed(program):
@@ -45,6 +47,7 @@ class RuleModules:
             self._by_rule[rule.number] = module
             for variant in module.variants(rule, program):
                 self._module(OtherRules.name, program).add_rule(variant)
+                self.variants.append(Assignment(variant, OtherRules.name))
 
     def unassign(self, removed: Collection[CompiledRule], facts: TripleIndex) -> Candidates:
         """Remove rules from their modules. Returns at least their conclusions from ``facts`` in one step."""
@@ -59,6 +62,7 @@ class RuleModules:
                 if not module.rules:
                     self.modules.remove(module)
         self.assignments = [a for a in self.assignments if a.rule.number not in numbers]
+        self.variants = [a for a in self.variants if a.rule.number not in numbers]
         for number in numbers:
             self._by_rule.pop(number, None)
         return lost
