@@ -16,7 +16,7 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
 from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.language.constants import escape, unescape
-from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
+from corollary.terms.dictionary import FIRST_BLANK_NODE, KIND_SHIFT, Kind, TermDictionary
 
 _LOCAL_NAME = re.compile(r"[^\W\d][\w-]*")
 
@@ -33,13 +33,15 @@ class Terms(dict[int, Node]):
     """A cache of rdflib terms by id; ``id_of`` and ``find`` give the ids of terms.
 
     ``default``, ``explicit`` and ``inferred`` are the ids of the graphs that every store has. ``handles`` are
-    the users' ``Graph`` objects, by the id of the graph.
+    the users' ``Graph`` objects, by the id of the graph. ``last_graph`` is the graph that was changed last,
+    with what its id depends on.
     """
 
     def __init__(self, dictionary: TermDictionary) -> None:
         super().__init__()
         self.dictionary = dictionary
         self.handles: dict[int, Graph] = {}
+        self.last_graph: tuple[object, object, int] | None = None
         self.default = self.id_of(DATASET_DEFAULT_GRAPH_ID)
         self.explicit, self.inferred = self.id_of(EXPLICIT), self.id_of(INFERRED)
 
@@ -83,10 +85,12 @@ class Terms(dict[int, Node]):
 
     def ids_of(self, terms: Sequence[Node]) -> list[int]:
         """The ids of terms, as ``id_of`` gives them, in less time."""
-        ids = self.dictionary.encode_all([text_of(term) for term in terms])
-        for place, term in enumerate(terms):
-            if not isinstance(term, _NAMES):
-                self.setdefault(ids[place], term)
+        ids = self.dictionary.encode_all(
+            [f"<{term}>" if type(term) is URIRef else text_of(term) for term in terms]
+        )
+        for term_id, term in zip(ids, terms, strict=True):
+            if term_id >= FIRST_BLANK_NODE and not isinstance(term, _NAMES):
+                self.setdefault(term_id, term)
         return ids
 
     def revive(self, formula: Callable[[Node], Graph]) -> None:

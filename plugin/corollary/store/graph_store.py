@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
 from rdflib.graph import Graph, QuotedGraph
 from rdflib.store import Store
 from rdflib.term import IdentifiedNode, Node, URIRef
@@ -18,6 +19,7 @@ from corollary.columns import TripleIndex
 from corollary.columns.pairs import NO_KEYS
 from corollary.kernels.limits import check
 from corollary.reasoner import Reasoner
+from corollary.reasoner.pending import FIELDS
 from corollary.reasoner.quads import Change, differences, matching
 from corollary.reasoner.state import Fact, State, View
 from corollary.reasoner.version import StaleTerms, Version
@@ -88,12 +90,12 @@ class GraphStore(Store):
             return
         while True:
             version = self.reasoner.versions.current()
-            ids = version.terms.ids_of
-            rows = array("I")
-            for subject, predicate, value, context in given:
-                rows.extend((self._graph_id(version, context), *ids((subject, predicate, value)), 1))
+            rows = np.ones((len(given), FIELDS), np.uint32)
+            rows[:, 0] = [self._graph_id(version, quad[3]) for quad in given]
+            terms = version.terms.ids_of([term for quad in given for term in quad[:3]])
+            rows[:, 1:4] = np.array(terms, np.uint32).reshape(-1, 3)
             try:
-                self.reasoner.versions.change(Version.recorded, version.terms, rows)
+                self.reasoner.versions.change(Version.recorded, version.terms, array("I", rows.tobytes()))
             except StaleTerms:
                 continue
             return
@@ -354,13 +356,18 @@ class GraphStore(Store):
         Raises CorollaryError for the read-only graphs.
         """
         alias: DefaultGraphAlias = version.adapter_state
-        identifier = (alias.meet if is_used else alias.meant)(identifier_of(context))
         terms: Terms = version.terms
+        last = terms.last_graph
+        if last is not None and last[0] is context and last[1] is alias:
+            return last[2]
+        identifier = (alias.meet if is_used else alias.meant)(identifier_of(context))
         name = terms.id_of(identifier)
         refuse_side(terms, name)
         if name not in terms.handles and isinstance(context, Graph):
             own = context.store is self and context.identifier == identifier
             terms.handles[name] = context if own else Graph(self, cast(IdentifiedNode, identifier))
+        if is_used:
+            terms.last_graph = context, alias, name
         return name
 
     def refuse_side(self, name: Node) -> None:

@@ -11,7 +11,7 @@ needs no conversion, and two terms are equal iff their texts are equal.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from enum import IntEnum
 from threading import RLock
 from typing import Any
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from corollary.kernels.byte_texts import Bytes, Places
 from corollary.kernels.interrupts import alone
 from corollary.terms.texts import Texts, TextTable
-from corollary.terms.tuning import MAX_RECENT_IDS
+from corollary.terms.tuning import MAX_RECENT_IDS, MIN_TEXTS_TOGETHER
 
 Ids = NDArray[np.uint32]
 
@@ -127,9 +127,24 @@ class TermDictionary:
         return alone(self._growing, self._enter, text, looked_through) if term_id is None else term_id
 
     def encode_all(self, texts: Sequence[str]) -> list[int]:
-        """The ids of terms: see ``encode``."""
-        known = self._ids
-        return [known[text] if text in known else self.encode(text) for text in texts]
+        """The ids of terms: see ``encode``. Many terms that are not at hand are looked up together."""
+        known, recent = self._ids, self._recent
+        if self._tables is not None and len(texts) >= MIN_TEXTS_TOGETHER:
+            unseen = {text for text in texts if text not in known and text not in recent}
+            if len(unseen) >= MIN_TEXTS_TOGETHER and all(text[0] in '<_"' for text in unseen):
+                return self._encode_together(texts, unseen)
+        return [
+            known[text] if text in known else recent[text] if text in recent else self.encode(text)
+            for text in texts
+        ]
+
+    def _encode_together(self, texts: Sequence[str], unseen: Collection[str]) -> list[int]:
+        """As ``encode_all``: the ``unseen`` texts by one search, which moves young terms into the tables."""
+        ids = np.empty(len(unseen), np.uint32)
+        self.encode_texts(Texts.of_strings([*unseen]), ids)
+        found = dict(zip(unseen, ids.tolist(), strict=True))
+        self._recent = (self._recent if len(self._recent) + len(found) <= MAX_RECENT_IDS else {}) | found
+        return [found[text] if text in found else self.encode(text) for text in texts]
 
     def _tabled(self, text: str) -> int:
         """The number of terms in the table for the kind of this term; 0 without a table."""
@@ -192,8 +207,7 @@ class TermDictionary:
         term_id = self._ids.get(text)
         if term_id is None and self._tables is not None:
             term_id = self._recent.get(text)
-            kind = kind_of_text(text)
-            if term_id is None and kind != Kind.RESERVED:
+            if term_id is None and (kind := kind_of_text(text)) != Kind.RESERVED:
                 number = self._tables[kind].find(text)
                 if number is not None:
                     term_id = kind << KIND_SHIFT | number

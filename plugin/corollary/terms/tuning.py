@@ -3,6 +3,9 @@
 MAX_RECENT_IDS = 1 << 16
 """Entries of the cache of ids found in the tables. The full cache is emptied."""
 
+MIN_TEXTS_TOGETHER = 256
+"""Terms that are looked up together in the tables. One by one takes 10 us each, together 0.5 us."""
+
 MIN_SLOTS = 1 << 10
 """Hash slots of the smallest table."""
 
