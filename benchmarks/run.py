@@ -41,6 +41,7 @@ from benchmarks.workloads import (
     rules,
     soak,
     spark,
+    sparql,
     store,
     transitive,
 )
@@ -56,6 +57,7 @@ WORKLOADS: dict[str, ModuleType] = {
         real,
         store,
         queries,
+        sparql,
         first_use,
         modular,
         literature,

@@ -11,7 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from corollary.generators import categories, encyclopaedia, museum, program_graphs, random_graphs, university
+from corollary.generators import (
+    categories,
+    encyclopaedia,
+    market,
+    museum,
+    program_graphs,
+    random_graphs,
+    university,
+)
 from corollary.language.errors import InputError
 from corollary.loaders.reading import Progress
 from corollary.loaders.writing import replacing
@@ -45,6 +53,7 @@ GENERATORS = {
     ),
     "categories": Generator("categories.ttl", categories.ontology, "categories", categories.part),
     "museum": Generator("museum.ttl", museum.ontology, "museum", museum.part),
+    "market": Generator("market.nt", market.ontology, "market", _joined(market.part)),
     "dag": Generator("dag.nt", random_graphs.ontology, "dag", random_graphs.dag),
     "rand": Generator("rand.nt", random_graphs.ontology, "rand", random_graphs.rand),
     "rmat": Generator("rmat.nt", random_graphs.ontology, "rmat", random_graphs.rmat),

@@ -74,6 +74,13 @@ KINDS = {
         " large groups in which all are related to each other.",
         suffix="ttl",
     ),
+    "market": Kind(
+        "Make markets of some 100,000 triples.",
+        "Generate N markets of some 100,000 triples each, and their ontology.",
+        "The data have the vocabulary of the Berlin SPARQL Benchmark: products, offers and reviews, with long"
+        " texts, numbers and dates.",
+        closing=" --rules rdfs",
+    ),
     "dag": Kind(
         "Make random acyclic graphs of 100,000 edges.",
         "Generate N random acyclic graphs of 10,000 nodes and 100,000 edges of a transitive property.",
