@@ -1,8 +1,8 @@
 """Values for the placeholders of query templates, chosen by the sizes of relations and of their joins.
 
-The names are those of Sparqloscope's templates, and so is what a placeholder stands for: a large predicate, two
-predicates whose join is large but not too large, the median of the numbers. A placeholder without a value is
-missing from the result.
+The names are those of Sparqloscope's templates, and so is what a placeholder stands for: a large predicate,
+two predicates whose join is large but not too large, the median of the numbers. A placeholder without a value
+is missing from the result.
 
 Join sizes are sums of products of counts: with S[p, x] the number of facts of predicate p and subject x, the
 join of two predicates on their subjects has (S Sᵀ)[p, q] rows.
@@ -43,9 +43,9 @@ Sizes = NDArray[np.float64]
 class Predicates:
     """The predicates of a data set, the largest first, with the sizes of their joins.
 
-    ``by_subject[p, q]`` is the size of the join of the subjects, ``by_object`` of the objects. ``chained[p, q]``
-    is the size of the join of the objects of p with the subjects of q. ``kinds``: "number", "date", "text" or
-    "" by the objects.
+    ``by_subject[p, q]`` is the size of the join of the subjects, ``by_object`` of the objects.
+    ``chained[p, q]`` is the size of the join of the objects of p with the subjects of q. ``kinds``: "number",
+    "date", "text" or "" by the objects.
     """
 
     names: list[str]
@@ -230,10 +230,8 @@ def _of_paths(known: Predicates) -> Iterator[Choice]:
     if before.any():
         yield "PREDICATE_LARGE_JOIN_FOR_TRANSITIVE_PATH", int(np.argmax(before))
         least = min(LEAST_JOIN, before.max())
-        yield (
-            "PREDICATE_SMALL_JOIN_FOR_TRANSITIVE_PATH",
-            int(np.argmin(np.where(before < least, np.inf, before))),
-        )
+        before[before < least] = np.inf
+        yield "PREDICATE_SMALL_JOIN_FOR_TRANSITIVE_PATH", int(np.argmin(before))
 
 
 def _percentiles(index: TripleIndex, predicate: int, dictionary: TermDictionary) -> Iterator[str]:

@@ -1,12 +1,11 @@
 """SPARQL queries beside pyoxigraph, DuckDB and rdflib, on the same facts: universities and a market, closed.
 
-A query is timed from its text to the list of its rows, as Python's terms, by the CPU time of all threads: the
-median of the runs, engines in turns. Before that every engine answers it once; a query that takes a peer
-seconds is not repeated, and one that takes longer than ``MOST_SECONDS`` is left to the peer's disadvantage: it
-counts with this time.
+A query is timed from its text to the list of its rows, as Python's terms, by the CPU time of all threads:
+the median of the runs, engines in turns. Before that every engine answers it once. A peer does not repeat a
+query that took ``ONCE_SECONDS``, and is ended after ``MOST_SECONDS``, which then is its time.
 
-The rows are compared with pyoxigraph's, as multisets: numbers up to nine digits, because engines differ in the
-digits of sums and quotients. Where LIMIT or SAMPLE leave a choice, only the number of rows is compared.
+The rows are compared with pyoxigraph's, as multisets: numbers up to nine digits, because engines differ in
+the digits of sums and quotients. Where LIMIT or SAMPLE leave a choice, only the number of rows is compared.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from corollary.store import CorollaryStore
 NAME = "sparql"
 TITLE = "SPARQL queries of many kinds beside pyoxigraph"
 
-PYOXIGRAPH, DUCKDB = "pyoxigraph", "duckdb"
+PYOXIGRAPH = "pyoxigraph"
 
 MARKET_PARTS = 52
 """Parts of the market: 5.2 million triples before the types above are inferred."""

@@ -78,7 +78,8 @@ _WORDS = (
     "garden", "scratched", "complaint", "wonderful", "instructions", "naïve", "façade", "Zürich", "10%",
     "well-made", "AC/DC", "don't", "refund", "aluminium", "surprisingly", "commonly", "welcome", "income",
     "yesterday", r"\"perfect\"", "mañana", "spectacular", "unfortunately", "straightforward", "—",
-    "electromagnetic", "incomprehensible", "e-mail:shop@market.example", "http://market.example/help", r"back\\slash", r"end.\n",
+    "electromagnetic", "incomprehensible", "e-mail:shop@market.example", "http://market.example/help",
+    r"back\\slash", r"end.\n",
 )  # fmt: skip
 
 _SCRIPTS = {
