@@ -31,7 +31,7 @@ from benchmarks.placeholders import placeholders
 from benchmarks.query_sets import Query, bsbm, lubm, own, sparqloscope
 from benchmarks.workloads import lubm as universities
 from benchmarks.workloads.store import MEMORY
-from rdflib import Graph, Literal
+from rdflib import BNode, Graph, Literal
 
 from corollary.generators import generate, university
 from corollary.kernels.limits import LimitExceeded, Limits
@@ -102,9 +102,9 @@ class Asked:
 def run(settings: Settings) -> Results:
     """Ten universities, and a market; one of each if small."""
     results = Results()
-    for data in (_universities, _market):
+    for data, rules in ((_universities, "owl2rl"), (_market, "rhodf")):
         with data(settings) as (size, paths, ask_for):
-            graph = Graph(store=CorollaryStore(rules="owl2rl"))
+            graph = Graph(store=CorollaryStore(rules=rules))
             graph.store.load(*paths)  # type: ignore[attr-defined]
             _run_data(settings, size, graph, ask_for, results)
     return results
@@ -155,7 +155,7 @@ def _run_data(
     """All queries on one data set."""
     result = graph.store.reasoner.materialise()  # type: ignore[attr-defined]
     facts = len(graph)
-    values = placeholders(result.index, result.dictionary, graph.query)
+    values = placeholders(result.index.legal(), result.dictionary, graph.query)
     queries = queries_of(values)
     if settings.corpus is not None:
         queries = [*sparqloscope(settings.corpus, values), *queries]
@@ -269,7 +269,7 @@ def _text(term: Any) -> str:
     if term is None or isinstance(term, bool):
         return str(term)
     if hasattr(term, "toPython"):
-        value = str(term)
+        value = "_" if isinstance(term, BNode) else str(term)
         datatype = str(term.datatype or "") if isinstance(term, Literal) else ""
         language = str(term.language or "") if isinstance(term, Literal) else ""
     else:
