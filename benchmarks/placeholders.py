@@ -50,7 +50,6 @@ class Predicates:
 
     names: list[str]
     sizes: Sizes
-    subjects: Sizes
     objects: Sizes
     kinds: list[str]
     by_subject: Sizes
@@ -62,13 +61,15 @@ class Predicates:
         relations = sorted(index.relations(), key=lambda pair: (-len(pair[1]), pair[0]))
         keys = [relation.keys() for _, relation in relations]
         counted = [[np.unique(ends(k), return_counts=True) for k in keys] for ends in (firsts, seconds)]
-        sums = _joins(*counted)
+        by_subject, by_object, chained = _joins(*counted)
         return Predicates(
-            [dictionary.decode(p) for p, _ in relations],
-            np.array([len(k) for k in keys], np.float64),
-            *(np.array([ids.size for ids, _ in end], np.float64) for end in counted),
-            [_kind(ids, dictionary) for ids, _ in counted[1]],
-            *sums,
+            names=[dictionary.decode(p) for p, _ in relations],
+            sizes=np.array([len(k) for k in keys], np.float64),
+            objects=np.array([ids.size for ids, _ in counted[1]], np.float64),
+            kinds=[_kind(ids, dictionary) for ids, _ in counted[1]],
+            by_subject=by_subject,
+            by_object=by_object,
+            chained=chained,
         )
 
     def first(self, accept: Callable[[int], Any]) -> int | None:

@@ -30,7 +30,7 @@ OF_VALUES = {
 
 def triples(number: int = 1) -> Iterator[tuple[pyoxigraph.NamedNode, str, pyoxigraph.NamedNode]]:
     for quad in pyoxigraph.parse(GENERATORS["market"].part(number, 0), pyoxigraph.RdfFormat.N_TRIPLES):
-        yield quad.subject, quad.predicate.value, quad.object  # type: ignore[misc]
+        yield quad.subject, quad.predicate.value, quad.object
 
 
 @pytest.fixture
@@ -58,7 +58,8 @@ def test_a_product_has_twenty_offers_and_ten_reviews() -> None:
 
 
 def test_values_have_their_datatypes_and_texts_are_long() -> None:
-    lengths, languages = [], set()
+    lengths: list[int] = []
+    languages: set[str | None] = set()
     for _, predicate, value in triples():
         datatype = OF_VALUES.get(predicate)
         if isinstance(value, pyoxigraph.Literal):

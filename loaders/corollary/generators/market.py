@@ -98,10 +98,9 @@ def ontology() -> bytes:
         _line(BSBM + name, TYPE, f"<{_OWL}Class>")
         for name in ("Product", "ProductType", "ProductFeature", "Producer", "Vendor", "Offer", "Review")
     ]
-    for subject, name in _DOMAINS.items():
-        lines += [_line(predicate, f"{_RDFS}domain", f"<{BSBM}{subject}>") for predicate in name]
-    for kind, name in _RANGES.items():
-        lines += [_line(predicate, f"{_RDFS}range", f"<{BSBM}{kind}>") for predicate in name]
+    for end, kinds in (("domain", _DOMAINS), ("range", _RANGES)):
+        for kind, predicates in kinds.items():
+            lines += [_line(predicate, _RDFS + end, f"<{BSBM}{kind}>") for predicate in predicates]
     for number in range(1, TYPES + 1):
         name = product_type(number)
         above = product_type((number + 1) // BRANCHES) if number > 1 else f"{BSBM}Product"

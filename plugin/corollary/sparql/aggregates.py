@@ -24,11 +24,13 @@ from corollary.execute.batches import Batch
 from corollary.execute.filters import number_keys, number_rows
 from corollary.kernels.limits import check, reserve_text
 from corollary.kernels.sorted import Column, Rows
+from corollary.sparql.column_values import POWERS, Numbers, aligned, ids_of_numbers
 from corollary.sparql.expressions import Exists, Expressions, mentioned
 from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
 from corollary.sparql.solutions import first_of_each
-from corollary.sparql.term_order import text_ranks
+from corollary.sparql.term_order import term_ranks
 from corollary.sparql.tuning import TERMS_BETWEEN_CHECKS
+from corollary.sparql.value_columns import Code
 
 SET_AGGREGATES = frozenset(f"Aggregate_{name}" for name in ("Count", "Sample", "Min", "Max"))
 """The aggregates that have the same result without duplicates, COUNT if it is DISTINCT."""
@@ -88,6 +90,10 @@ def _aggregate(
         return _counts(np.bincount(groups, minlength=size), terms)
     is_concatenation = item.name == "Aggregate_GroupConcat"
     argument = _text_argument(item.vars) if is_concatenation else item.vars
+    if item.name in ("Aggregate_Sum", "Aggregate_Avg") and not item.distinct:
+        sums = _of_numbers(item, expressions.numbers(argument, inner), groups, size, terms)
+        if sums is not None:
+            return sums
     values = expressions.values(argument, inner, exists)
     valued = values != UNBOUND
     if item.name == "Aggregate_Count":
@@ -189,21 +195,81 @@ def _accumulated(
 
 
 def _of_texts(item: CompValue, values: Column, groups: Rows, size: int, terms: QueryTerms) -> Column | None:
-    """MIN or MAX by the ranks of terms; None if the terms have no ``text_ranks``."""
+    """MIN or MAX by the ranks of terms; None if the terms have no ``term_ranks``."""
     rows, numbers = number_keys(values)
     ids = values[rows]
-    ranks = text_ranks(ids, terms, values.size)
+    ranks = term_ranks(ids, terms, values.size)
     if ranks is None:
         return None
     is_least = item.name == "Aggregate_Min"
     best: Rows = np.full(size, ids.size if is_least else -1)
-    (np.minimum if is_least else np.maximum).at(best, groups, ranks[numbers])
-    by_rank = np.empty(ids.size + 1, np.uint32)
-    by_rank[ranks] = ids
-    by_rank[-1] = UNBOUND  # of an empty group
-    column = by_rank[best]
+    of_rows = ranks[numbers]
+    (np.minimum if is_least else np.maximum).at(best, groups, of_rows)
+    hits = np.flatnonzero(of_rows == best[groups])[::-1]  # in reverse: the first row is written last
+    column = filled(size, UNBOUND)
+    column[groups[hits]] = values[hits]
     for term_id in distinct(column[column != UNBOUND]).tolist():
         column[column == term_id] = terms.id_of(Literal(terms[term_id]))  # as in rdflib, also of an IRI
+    return column
+
+
+def _of_numbers(
+    item: CompValue, numbers: Numbers | None, groups: Rows, size: int, terms: QueryTerms
+) -> Column | None:
+    """SUM or AVG of each group; None if terms have to decide: floats together with others, large sums.
+
+    Floats are added in the order of the rows, from zero on.
+    """
+    if numbers is None:
+        return None
+    is_average = item.name == "Aggregate_Avg"
+    is_variable = isinstance(item.vars, Variable)
+    if is_variable and numbers.failed.any():
+        return None  # unbound rows, and terms that are no numbers
+    failed = np.zeros(size, np.bool_)
+    failed[groups[numbers.failed]] = True
+    rows = np.flatnonzero(~numbers.failed)
+    some, own = numbers.take(rows), groups[rows]
+    counts = np.bincount(own, minlength=size)
+    codes = np.zeros(size, np.uint8)
+    np.maximum.at(codes, own, some.codes)
+    scale = np.zeros(size, np.int16)
+    if some.is_float.all() and rows.size:
+        sums = np.bincount(own, some.doubles(), size)
+        if not np.isfinite(sums).all():
+            return None
+        values = (np.divide(sums, np.maximum(counts, 1)) if is_average else sums).view(np.int64)
+        codes[is_average & (codes > 0)] = Code.DOUBLE
+    elif not some.is_float.any():
+        np.maximum.at(scale, own, some.scale)
+        digits = aligned(some.values, some.scale, int(scale.max(initial=0)))
+        if digits is None or np.abs(digits).max(initial=0) * max(rows.size, 1) >= 1 << 62:
+            return None
+        values = np.zeros(size, np.int64)
+        np.add.at(values, own, digits)
+        values //= POWERS[int(scale.max(initial=0)) - scale]
+    else:
+        return None
+    codes[counts == 0] = Code.INTEGER
+    totals = Numbers(failed, np.zeros(size, np.bool_), codes, values, scale)
+    if is_average and not some.is_float.any():
+        return _averages(totals, counts, terms)
+    return ids_of_numbers(totals, terms)
+
+
+def _averages(totals: Numbers, counts: Rows, terms: QueryTerms) -> Column:
+    """The quotients of exact sums and counts, 0 of nothing."""
+    column = filled(counts.size, UNBOUND)
+    known: dict[tuple[int, int, int], int] = {}
+    keys = zip(totals.values.tolist(), totals.scale.tolist(), counts.tolist(), strict=True)
+    for row, key in enumerate(keys):
+        if totals.failed[row]:
+            continue
+        if key not in known:
+            count = key[2]
+            found = Decimal(totals.number(row)) / Decimal(count) if count else 0
+            known[key] = terms.id_of(Literal(found))
+        column[row] = known[key]
     return column
 
 

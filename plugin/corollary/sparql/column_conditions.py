@@ -1,6 +1,6 @@
 """Conditions of FILTER on columns: decided for all distinct terms of a variable at once, without decoding.
 
-A condition is true, false, undecided or an error for a term. Undecided terms (escapes, letters beyond ASCII
+A condition is true, false, undecided or an error for a term. Undecided terms (letters beyond ASCII
 in other case, numbers too close to the bound) are left to rdflib's evaluation. Invariant: what is decided
 here is what rdflib decides.
 
@@ -138,7 +138,7 @@ class Conditions:
         if ids.size < MIN_TERMS_ON_COLUMNS:
             raise Unsupported
         if variable not in self._texts:
-            self._texts[variable] = TermTexts.of(ids[known], self._terms.dictionary)
+            self._texts[variable] = self._terms.texts_of(ids[known])
         texts = self._texts[variable]
         if texts is None:
             raise Unsupported
@@ -176,7 +176,7 @@ class Conditions:
 
         def decided(ids: Column, texts: TermTexts | None) -> Decision:
             assert texts is not None
-            text = texts.lexical, texts.is_written & texts.is_string, ~texts.is_string
+            text = texts.lexical, texts.is_string.copy(), ~texts.is_string
             for step in steps:
                 text = _stepped(step, text, texts)
             lexical, known, failed = text
@@ -295,7 +295,7 @@ def _stepped(step: str, text: Text, texts: TermTexts) -> Text:
     lexical, known, failed = text
     if step == "Builtin_STR":
         if lexical is texts.lexical:
-            return lexical, texts.is_written, np.zeros(known.size, np.bool_)
+            return lexical, np.ones(known.size, np.bool_), np.zeros(known.size, np.bool_)
         return text
     change = compute.ascii_lower if step == "Builtin_LCASE" else compute.ascii_upper
     return change(lexical), known & mask_of(compute.string_is_ascii(lexical)), failed

@@ -29,9 +29,12 @@ from corollary.expressions.regular_expressions import compiled
 from corollary.kernels.limits import check, reserve_text
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.sparql.column_conditions import Conditions
+from corollary.sparql.column_functions import ColumnEvaluator, Part, Unsupported
+from corollary.sparql.column_values import Numbers, Texts, ranks_of_numbers, ranks_of_texts
+from corollary.sparql.expression_calls import call_of
 from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
-from corollary.sparql.term_order import text_ranks
-from corollary.sparql.tuning import ROWS_DECODED_AT_ONCE
+from corollary.sparql.term_order import term_ranks
+from corollary.sparql.tuning import MIN_TERMS_ON_COLUMNS, ROWS_DECODED_AT_ONCE
 
 EXISTS = ("Builtin_EXISTS", "Builtin_NOTEXISTS")
 VOLATILE = ("Builtin_RAND", "Builtin_UUID", "Builtin_STRUUID", "Builtin_BNODE")
@@ -254,6 +257,43 @@ class Expressions:
         if isinstance(expression, Literal | URIRef):
             return filled(batch.size, self._terms.id_of(expression))
 
+        on_columns = self._on_columns(expression, batch)
+        if on_columns is not None:
+            evaluator, part = on_columns
+            ids, undecided = evaluator.ids(part)
+            places = evaluator.numbers_of(part.over)
+            column, rows = ids[places], np.flatnonzero(undecided[places])
+            if rows.size:
+                column[rows] = self._values_by_terms(expression, batch.take(rows), exists)
+            return column
+        return self._values_by_terms(expression, batch, exists)
+
+    def numbers(self, expression: Any, batch: Batch) -> Numbers | None:
+        """The numbers of each row; None if some are not decided on columns."""
+        if not batch.size:
+            return None
+        evaluator = self._evaluator(batch)
+        part = evaluator.part(call_of(expression))
+        try:
+            found = None if part is None else evaluator.numbers(part.values)
+        except Unsupported:
+            return None
+        if part is None or found is None or found.undecided.any():
+            return None
+        return found.take(evaluator.numbers_of(part.over))
+
+    def _evaluator(self, batch: Batch) -> ColumnEvaluator:
+        return ColumnEvaluator(self._terms, lambda variable: self.column(variable, batch), batch.size)
+
+    def _on_columns(self, expression: Any, batch: Batch) -> tuple[ColumnEvaluator, Part] | None:
+        """The values on columns with their evaluator; None for few rows, and if terms have to decide."""
+        if batch.size < MIN_TERMS_ON_COLUMNS:
+            return None
+        evaluator = self._evaluator(batch)
+        part = evaluator.part(call_of(expression))
+        return None if part is None else (evaluator, part)
+
+    def _values_by_terms(self, expression: Any, batch: Batch, exists: Exists) -> Column:
         def evaluate(own: Any, row: FrozenBindings) -> int:
             try:
                 result = _eval(own, row)
@@ -274,6 +314,18 @@ class Expressions:
         if isinstance(expression, Variable):
             return self._ranks_of(self.column(expression, batch))
 
+        on_columns = self._on_columns(expression, batch)
+        if on_columns is not None:
+            evaluator, part = on_columns
+            found = None
+            if isinstance(part.values, Numbers):
+                found = ranks_of_numbers(part.values)
+            elif isinstance(part.values, Texts):
+                found = ranks_of_texts(part.values)
+            if found is not None:
+                return found[evaluator.numbers_of(part.over)]
+            return self._ranks_of(self.values(expression, batch, exists))
+
         def evaluate(own: Any, row: FrozenBindings) -> Any:
             try:
                 return _order_key(value(row, own, variables=True))
@@ -288,7 +340,7 @@ class Expressions:
         rows, numbers = number_keys(column)
         ids = column[rows]
         bound = ids[ids != UNBOUND]
-        found = text_ranks(bound, self._terms, bound.size)
+        found = term_ranks(bound, self._terms, bound.size)
         if found is None:
             found = _ranks([_order_key(term) for term in self._terms.decode(bound)])
         ranks: Rows = np.zeros(ids.size, np.int64)
@@ -329,9 +381,22 @@ class Expressions:
         found = self._by_pattern(expression, batch)
         if found is not None:
             return found
+        on_columns = self._on_columns(expression, batch)
+        if on_columns is not None:
+            evaluator, part = on_columns
+            decision = evaluator.booleans(part.values)
+            places = evaluator.numbers_of(part.over)
+            true = (decision.true & ~decision.failed)[places]
+            rows = np.flatnonzero(decision.undecided[places])
+            if rows.size:
+                true[rows] = self._true_by_terms(expression, batch.take(rows), exists)
+            return true
+        return self._true_by_terms(expression, batch, exists)
+
+    def _true_by_terms(self, expression: Any, batch: Batch, exists: Exists) -> Mask:
         results, numbers = self._over_rows(expression, batch, exists, lambda own, row: bool(_ebv(own, row)))
-        true: Mask = np.array(results, np.bool_)[numbers]
-        return true
+        found: Mask = np.array(results, np.bool_)[numbers]
+        return found
 
     def _by_ids(self, expression: Any, batch: Batch) -> Mask | None:
         """``?x = <iri>`` and ``?x != <iri>``, decided on ids; None for other expressions."""

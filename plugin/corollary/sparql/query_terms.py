@@ -7,14 +7,19 @@ Invariant: within a query a term has one id, so that equality of ids is equality
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 from rdflib.term import BNode, Node
 
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Mask
 from corollary.sparql.rdf_terms import Terms, text_of
+from corollary.sparql.term_texts import TermTexts
 from corollary.sparql.tuning import TERMS_BETWEEN_CHECKS
+from corollary.sparql.value_columns import ValueColumns
 from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
+from corollary.terms.texts import ABSENT, Texts
 
 UNBOUND = (1 << 32) - 1
 """The id in a column for an unbound variable."""
@@ -28,7 +33,8 @@ class QueryTerms:
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
         self._ids: dict[tuple[type[Node], Node], int] = {}
-        self._own: list[Node] = []
+        self._own: list[Node | str] = []
+        self._texts: dict[str, int] = {}
 
     @property
     def dictionary(self) -> TermDictionary:
@@ -42,14 +48,33 @@ class QueryTerms:
         if term_id is None:
             term_id = self._terms.find(term)
             if term_id is None:
-                term_id = FIRST_LOCAL + len(self._own)
+                text = text_of(term)
+                term_id = self._texts.get(text)
+            if term_id is None:
+                term_id = self._texts[text] = FIRST_LOCAL + len(self._own)
                 self._own.append(term)
             self._ids[key] = term_id
         return term_id
 
+    def ids_of_literals(self, texts: Any) -> Column:
+        """The ids of the literals with these N-Triples texts, Arrow's large strings.
+
+        A text that the store does not have becomes a term when it is read. Cost: one look-up for each text.
+        """
+        ids: Column = np.empty(len(texts), np.uint32)
+        self.dictionary.find_texts(_arguments(texts), ids, Kind.LITERAL)
+        absent = np.flatnonzero(ids == ABSENT)
+        for row, text in zip(absent.tolist(), texts.take(absent).to_pylist(), strict=True):
+            term_id = self._texts.get(text)
+            if term_id is None:
+                term_id = self._texts[text] = FIRST_LOCAL + len(self._own)
+                self._own.append(text)
+            ids[row] = term_id
+        return ids
+
     def have_lower_tags(self, ids: Column) -> Mask:
-        """For each literal of the store, whether it is decoded with a language tag in lower case, or none."""
-        known = map(self._terms.get, ids.tolist())
+        """For each literal, whether it is decoded with a language tag in lower case, or none."""
+        known = [self._terms.get(i) if i < FIRST_LOCAL else self[i] for i in ids.tolist()]
         tags = (getattr(term, "language", None) for term in known)
         return np.fromiter((tag is None or tag.islower() for tag in tags), np.bool_, ids.size)
 
@@ -64,11 +89,23 @@ class QueryTerms:
     def __getitem__(self, term_id: int) -> Node:
         if term_id < FIRST_LOCAL:
             return self._terms[term_id]
-        return self._own[term_id - FIRST_LOCAL]
+        term = self._own[term_id - FIRST_LOCAL]
+        if type(term) is str:
+            term = self._own[term_id - FIRST_LOCAL] = self._terms.of_text(term)
+        return cast(Node, term)
 
     def text_of(self, term_id: int) -> str:
         """The N-Triples text of an id."""
         return text_of(self[term_id])
+
+    @property
+    def value_columns(self) -> ValueColumns:
+        """The numbers and times of the store's literals."""
+        return self._terms.value_columns
+
+    def texts_of(self, ids: Column) -> TermTexts | None:
+        """The texts of IRIs and literals of the store; None if a text is no Unicode."""
+        return self._terms.text_columns.of(ids)
 
     def decode(self, column: Column) -> list[Node | None]:
         """The terms of a column, None for UNBOUND."""
@@ -76,6 +113,14 @@ class QueryTerms:
             return [None if i == UNBOUND else self[i] for i in column.tolist()]
         terms = self._terms
         return [terms[i] for i in column.tolist()]
+
+
+def _arguments(strings: Any) -> Texts:
+    """Arrow's large strings as the argument of a look-up. Precondition: none is null."""
+    _, places, content = strings.buffers()
+    offsets = np.frombuffer(places, np.int64)[strings.offset : strings.offset + len(strings) + 1]
+    data = np.frombuffer(content or b"", np.uint8).copy()  # kernels are compiled for writable arrays
+    return Texts.of(data, offsets[:-1].copy(), np.diff(offsets))
 
 
 def filled(size: int, term_id: int) -> Column:

@@ -16,6 +16,8 @@ from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
 from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.language.constants import escape, unescape
+from corollary.sparql.term_texts import TextColumns
+from corollary.sparql.value_columns import ValueColumns
 from corollary.terms.dictionary import FIRST_BLANK_NODE, KIND_SHIFT, Kind, TermDictionary
 
 _LOCAL_NAME = re.compile(r"[^\W\d][\w-]*")
@@ -34,13 +36,14 @@ class Terms(dict[int, Node]):
 
     ``default``, ``explicit`` and ``inferred`` are the ids of the graphs that every store has. ``handles`` are
     the users' ``Graph`` objects, by the id of the graph. ``last_graph`` is the graph that was changed last,
-    with what its id depends on.
+    with what its id depends on. ``value_columns`` and ``text_columns`` have values and texts of terms.
     """
 
     def __init__(self, dictionary: TermDictionary) -> None:
         super().__init__()
         self.dictionary = dictionary
         self.handles: dict[int, Graph] = {}
+        self.value_columns, self.text_columns = ValueColumns(dictionary), TextColumns(dictionary)
         self.last_graph: tuple[object, object, int] | None = None
         self.default = self.id_of(DATASET_DEFAULT_GRAPH_ID)
         self.explicit, self.inferred = self.id_of(EXPLICIT), self.id_of(INFERRED)

@@ -9,10 +9,31 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.kernels.sorted import Column, Rows
+from corollary.sparql.column_values import Numbers, Times, decoded, ranks_of_numbers
 from corollary.sparql.query_terms import FIRST_LOCAL, QueryTerms
-from corollary.sparql.term_texts import TermTexts
 from corollary.sparql.tuning import MIN_USES_OF_RANKS
+from corollary.sparql.value_columns import Code
 from corollary.terms.dictionary import Kind, kinds
+
+
+def term_ranks(ids: Column, terms: QueryTerms, uses: int) -> Rows | None:
+    """For each of the distinct ids, a number that orders the terms; equal numbers or times have the same one.
+
+    None for few ``uses`` of ranks, and for terms of different kinds.
+    """
+    if uses < MIN_USES_OF_RANKS or not ids.size:
+        return None
+    found = decoded(ids, terms)
+    first = found.codes[0]
+    no = np.zeros(ids.size, np.bool_)
+    if ((found.codes >= Code.INTEGER) & (found.codes <= Code.DOUBLE)).all():
+        scale = np.where(found.codes == Code.DECIMAL, found.extra, np.int16(0))
+        ranks = ranks_of_numbers(Numbers(no, no, found.codes, found.values, scale))
+        return None if ranks is None else ranks - 1
+    if first >= Code.DATE and (found.codes == first).all():
+        instants = Times(no, no, found.codes, found.values, found.extra).instants()
+        return np.unique(instants, return_inverse=True)[1].astype(np.int64)
+    return text_ranks(ids, terms, uses)
 
 
 def text_ranks(ids: Column, terms: QueryTerms, uses: int) -> Rows | None:
@@ -25,18 +46,5 @@ def text_ranks(ids: Column, terms: QueryTerms, uses: int) -> Rows | None:
         return None
     if (kinds(ids) == Kind.BLANK_NODE).any():
         return None
-    import pyarrow
-    from pyarrow import compute
-
-    texts = TermTexts.of(ids, terms.dictionary)
-    if texts is None or not texts.is_written.all():
-        return None
-    is_tagged = compute.starts_with(texts.suffixes, pattern="@").to_numpy(zero_copy_only=False)
-    if not (texts.is_plain | is_tagged | ~texts.is_literal).all():
-        return None
-    keys = pyarrow.table({"kind": texts.is_literal, "language": texts.suffixes, "text": texts.lexical})
-    used = [name for name in ("kind", "language") if len(compute.unique(keys[name])) > 1]
-    order = compute.sort_indices(keys, sort_keys=[(name, "ascending") for name in (*used, "text")])
-    ranks: Rows = np.empty(ids.size, np.int64)
-    ranks[texts.rows[order.to_numpy()]] = np.arange(ids.size)
-    return ranks
+    texts = terms.texts_of(ids)
+    return None if texts is None else texts.ranks

@@ -15,8 +15,10 @@ import numpy as np
 
 from corollary.kernels.byte_texts import Bytes, Places, find_last, gather_texts
 from corollary.kernels.limits import reserve
-from corollary.kernels.sorted import Column, Mask
+from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.language import XSD
+from corollary.language.constants import unescape
+from corollary.sparql.tuning import MAX_TEXT_BYTES_KEPT
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, Kind, TermDictionary, kinds
 
 QUOTE = ord('"')
@@ -27,7 +29,7 @@ class TermTexts:
     """Distinct terms with texts: IRIs and literals.
 
     ``rows`` has their positions in the column that was asked for, ``is_literal`` tells the kinds apart.
-    ``lexical`` and ``suffixes`` are Arrow's large strings. An escape stands in ``lexical`` as it is written.
+    ``lexical`` and ``suffixes`` are Arrow's large strings, without escapes.
     """
 
     rows: Places
@@ -45,11 +47,13 @@ class TermTexts:
 
         iris, literals = (TermTexts._of_kind(ids, kind, dictionary) for kind in (Kind.IRI, Kind.LITERAL))
         is_literal = np.repeat(np.array([False, True]), [iris[0].size, literals[0].size])
-        lexical, suffixes = (pyarrow.concat_arrays([iris[part], literals[part]]) for part in (1, 2))
         try:
-            lexical.validate(full=True)
-        except pyarrow.ArrowInvalid:
+            for found in (iris, literals):
+                found[1].validate(full=True)
+            lexical = pyarrow.concat_arrays([iris[1], unescaped(literals[1])])
+        except (pyarrow.ArrowInvalid, UnicodeEncodeError):  # half of a character, written or escaped
             return None
+        suffixes = pyarrow.concat_arrays([iris[2], literals[2]])
         return TermTexts(np.concatenate((iris[0], literals[0])), is_literal, lexical, suffixes)
 
     @staticmethod
@@ -64,7 +68,12 @@ class TermTexts:
             closing = np.empty_like(starts)
             find_last(arena, starts, ends, QUOTE, closing)
         suffixes = closing + 1, ends
-        return rows, _strings(arena, starts + 1, closing), _strings(arena, *suffixes)
+        return rows, strings(arena, starts + 1, closing), strings(arena, *suffixes)
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the columns."""
+        return int(self.rows.nbytes + self.lexical.nbytes + self.suffixes.nbytes)
 
     @cached_property
     def is_string(self) -> Mask:
@@ -84,12 +93,74 @@ class TermTexts:
         return found
 
     @cached_property
-    def is_written(self) -> Mask:
-        """The terms whose lexical form is ``lexical``: IRIs, and literals without escapes."""
+    def ranks(self) -> Rows | None:
+        """For each position in the column, the number of terms that are less; None if one has a datatype.
+
+        IRIs are less than literals, which are ordered by language, then by characters. Precondition: the
+        column has no other terms.
+        """
+        import pyarrow
         from pyarrow import compute
 
-        found: Mask = ~(self.is_literal & mask_of(compute.match_substring(self.lexical, "\\")))
-        return found
+        is_tagged = mask_of(compute.starts_with(self.suffixes, pattern="@"))
+        if not (self.is_plain | is_tagged | ~self.is_literal).all():
+            return None
+        keys = pyarrow.table({"kind": self.is_literal, "language": self.suffixes, "text": self.lexical})
+        used = [name for name in ("kind", "language") if len(compute.unique(keys[name])) > 1]
+        order = compute.sort_indices(keys, sort_keys=[(name, "ascending") for name in (*used, "text")])
+        ranks: Rows = np.empty(self.rows.size, np.int64)
+        ranks[self.rows[order.to_numpy()]] = np.arange(self.rows.size)
+        return ranks
+
+
+def unescaped(lexical: Any) -> Any:
+    """The lexical forms of literals, with characters for escapes.
+
+    Raises UnicodeEncodeError if a character cannot be encoded.
+    """
+    import pyarrow
+    from pyarrow import compute
+
+    has_escape = compute.match_substring(lexical, "\\")
+    if not compute.any(has_escape).as_py():
+        return lexical
+    written = lexical.filter(has_escape)
+    changed = compute.replace_substring(written, r"\\", "\0")  # stands in no canonical text
+    for name, character in (('"', '"'), ("n", "\n"), ("r", "\r"), ("t", "\t")):
+        changed = compute.replace_substring(changed, f"\\{name}", character)
+    is_rare = compute.match_substring(changed, "\\")
+    changed = compute.replace_substring(changed, "\0", "\\")
+    if compute.any(is_rare).as_py():
+        texts = [unescape(text) for text in written.filter(is_rare).to_pylist()]
+        changed = compute.replace_with_mask(changed, is_rare, pyarrow.array(texts, pyarrow.large_string()))
+    return compute.replace_with_mask(lexical, has_escape, changed)
+
+
+class TextColumns:
+    """The texts of a dictionary's terms. Columns of texts are kept while they are not too large.
+
+    Thread-safe: what two threads make is equal.
+    """
+
+    def __init__(self, dictionary: TermDictionary) -> None:
+        self._dictionary = dictionary
+        self._kept: dict[int, tuple[Column, TermTexts | None]] = {}
+
+    def of(self, ids: Column) -> TermTexts | None:
+        """As ``TermTexts.of``."""
+        key = hash(ids.tobytes())
+        found = self._kept.get(key)
+        if found is not None and np.array_equal(found[0], ids):
+            return found[1]
+        texts = TermTexts.of(ids, self._dictionary)
+        kept = dict(self._kept)
+        kept.pop(key, None)
+        kept[key] = ids, texts
+        sizes = {each: 0 if t is None else t.nbytes for each, (_, t) in kept.items()}
+        while kept and sum(sizes[each] for each in kept) > MAX_TEXT_BYTES_KEPT:
+            del kept[next(iter(kept))]  # the oldest
+        self._kept = kept
+        return texts
 
 
 def gathered_texts(ids: Column, dictionary: TermDictionary) -> Any:
@@ -101,11 +172,11 @@ def gathered_texts(ids: Column, dictionary: TermDictionary) -> Any:
         table = dictionary.tables()[kind]
         numbers = (ids[kinds(ids) == kind] & np.uint32(INDEX_MASK)).astype(np.int64)
         offsets = table.offsets()
-        parts.append(_strings(table.content(), offsets[numbers], offsets[numbers + 1]))
+        parts.append(strings(table.content(), offsets[numbers], offsets[numbers + 1]))
     return pyarrow.concat_arrays(parts)
 
 
-def _strings(arena: Bytes, starts: Places, ends: Places) -> Any:
+def strings(arena: Bytes, starts: Places, ends: Places) -> Any:
     """Parts of an array of bytes as an Arrow array."""
     import pyarrow
 

@@ -33,3 +33,6 @@ MAX_CHARACTERS_SHOWN = 120
 
 MAX_ROWS_SHOWN = 20
 """Rows of a result that Jupyter shows."""
+
+MAX_TEXT_BYTES_KEPT = 1 << 28
+"""Size of the columns of texts that are kept for later queries. Their making takes some 8 ns a byte."""

@@ -1,0 +1,920 @@
+"""Expressions evaluated on columns: once for each distinct term of a variable, or for each row.
+
+What is not decided on columns is left to the evaluation on terms, row by row (``undecided``), or as a whole
+(``Unsupported``). Invariant: what is decided here has the value that the evaluation on terms has, with the
+same lexical form and datatype.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+from rdflib.term import Literal, URIRef, Variable
+
+from corollary.execute.filters import number_keys
+from corollary.expressions.operators import ExpressionError
+from corollary.expressions.regular_expressions import compiled
+from corollary.kernels.limits import check, reserve
+from corollary.kernels.sorted import Column, Mask, Rows
+from corollary.sparql.column_values import (
+    LARGEST,
+    MAX_EXACT,
+    MAX_SCALE,
+    POWERS,
+    PROMOTED,
+    Booleans,
+    Ids,
+    Numbers,
+    Texts,
+    Times,
+    Values,
+    aligned,
+    decoded,
+    ids_of_numbers,
+    ids_of_texts,
+    large,
+    per_distinct,
+)
+from corollary.sparql.expression_calls import Call
+from corollary.sparql.query_terms import FIRST_LOCAL, UNBOUND, QueryTerms
+from corollary.sparql.term_texts import TermTexts, mask_of, strings
+from corollary.sparql.value_columns import Code
+from corollary.terms.dictionary import Kind, kinds
+
+ROWS = Variable("__rows")
+"""The domain of expressions of several variables: the rows of the batch."""
+
+
+class Unsupported(Exception):
+    """An expression is not evaluated on columns."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The values of an expression: for the distinct terms of a variable, all rows (ROWS), or one constant."""
+
+    values: Values
+    over: Variable | None
+
+
+class ColumnEvaluator:
+    """Evaluates expressions for one batch of ``size`` rows. ``column_of`` gives the ids of a variable."""
+
+    def __init__(self, terms: QueryTerms, column_of: Callable[[Variable], Column], size: int) -> None:
+        self.terms = terms
+        self._column_of = column_of
+        self._size = size
+        self._distinct: dict[Variable, tuple[Column, Rows]] = {}
+
+    def rows(self, expression: Any) -> Values | None:
+        """The values for each row; None if the expression is not evaluated on columns."""
+        found = self.part(expression)
+        return None if found is None else self._lifted(found, ROWS)
+
+    def part(self, expression: Any) -> Part | None:
+        """The values on their domain; None if the expression is not evaluated on columns."""
+        try:
+            return self._evaluated(expression)
+        except (Unsupported, ExpressionError, UnicodeEncodeError):
+            return None
+
+    def numbers_of(self, over: Variable | None) -> Rows:
+        """For each row of the batch, its place in a domain."""
+        if over is None:
+            return np.zeros(self._size, np.int64)
+        return np.arange(self._size) if over is ROWS else self._domain(over)[1]
+
+    def _evaluated(self, node: Any) -> Part:
+        check()
+        if isinstance(node, Variable):
+            ids = self._domain(node)[0]
+            return Part(Ids(ids == UNBOUND, np.zeros(ids.size, np.bool_), ids), node)
+        if isinstance(node, Literal | URIRef):
+            ids = np.array([self.terms.id_of(node)], np.uint32)
+            return Part(Ids(_no(1), _no(1), ids), None)
+        if not isinstance(node, Call):
+            raise Unsupported
+        function = _FUNCTIONS.get(node.name)
+        if function is None:
+            raise Unsupported
+        return function(self, *node.arguments)
+
+    def _domain(self, variable: Variable) -> tuple[Column, Rows]:
+        """The distinct ids of a variable, and the number of each row's id."""
+        if variable not in self._distinct:
+            column = self._column_of(variable)
+            first, numbers = number_keys(column)
+            self._distinct[variable] = column[first], numbers
+        return self._distinct[variable]
+
+    def _lifted(self, part: Part, over: Variable | None) -> Values:
+        if part.over == over:
+            return part.values
+        if over is ROWS:
+            return part.values.take(self.numbers_of(part.over))
+        assert part.over is None
+        return part.values.take(np.zeros(self._domain(over)[0].size, np.int64))  # type: ignore[arg-type]
+
+    def together(self, nodes: Sequence[Any]) -> tuple[list[Values], Variable | None]:
+        """The values of several expressions on their common domain."""
+        parts = [self._evaluated(node) for node in nodes]
+        overs = {part.over for part in parts} - {None}
+        over = ROWS if len(overs) > 1 else next(iter(overs), None)
+        return [self._lifted(part, over) for part in parts], over
+
+    # Conversions
+
+    def numbers(self, values: Values) -> Numbers:
+        """As numbers: an error for other terms."""
+        if isinstance(values, Numbers):
+            return values
+        if not isinstance(values, Ids):
+            raise Unsupported
+        found = decoded(values.ids, self.terms)
+        is_number = (found.codes >= Code.INTEGER) & (found.codes <= Code.DOUBLE)
+        other = ~values.failed & (found.codes == Code.OTHER)
+        failed = values.failed | (~is_number & ~other)
+        codes = np.where(is_number, found.codes, np.uint8(Code.INTEGER))
+        scale = np.where(found.codes == Code.DECIMAL, found.extra, np.int16(0))
+        return Numbers(failed, values.undecided | other, codes, found.values, scale)
+
+    def has_upper_tag(self, values: Ids) -> Mask:
+        """The literals whose language tags are decoded with capitals: the columns have them in lower case."""
+        found = _no(values.size)
+        rows = np.flatnonzero((kinds(values.ids) == Kind.LITERAL) | _is_local(values))
+        found[rows] = ~self.terms.have_lower_tags(values.ids[rows])
+        return found
+
+    def addends(self, values: Values) -> Numbers:
+        """As ``numbers``, but times are undecided: they may be added to durations."""
+        found = self.numbers(values)
+        if not isinstance(values, Ids):
+            return found
+        is_time = decoded(values.ids, self.terms).codes >= Code.DATE
+        return replace(found, failed=found.failed & ~is_time, undecided=found.undecided | is_time)
+
+    def times(self, values: Values) -> Times:
+        """As dates and times: an error for strings and numbers."""
+        if not isinstance(values, Ids):
+            raise Unsupported
+        found = decoded(values.ids, self.terms)
+        is_time = found.codes >= Code.DATE
+        other = ~values.failed & (found.codes == Code.OTHER)
+        return Times(
+            values.failed | (~is_time & ~other),
+            values.undecided | other,
+            found.codes,
+            found.values,
+            found.extra,
+        )
+
+    def texts(self, values: Values, *, any_term: bool = False) -> Texts:
+        """As strings: an error for other terms. With ``any_term`` as STR, also of IRIs and other literals."""
+        if isinstance(values, Texts):
+            return replace(values, suffixes=None) if any_term else values
+        if not isinstance(values, Ids):
+            raise Unsupported
+        import pyarrow
+        from pyarrow import compute
+
+        ids = values.ids
+        local = _is_local(values)
+        known = np.flatnonzero(ids < FIRST_LOCAL)
+        found = self._texts_of(ids[known])
+        rows = known[found.rows]
+        others = [self.terms[term_id] for term_id in ids[local].tolist()]
+        if not all(isinstance(term, Literal) and term.datatype is None for term in others):
+            raise Unsupported
+        places = np.full(ids.size, len(found.lexical) + len(others), np.int64)
+        places[rows] = np.arange(rows.size)
+        places[local] = rows.size + np.arange(len(others))
+        own = pyarrow.array([*map(str, others), ""], pyarrow.large_string())
+        tags = [f"@{term.language.lower()}" if term.language else "" for term in others]  # type: ignore[attr-defined]
+        lexical = pyarrow.concat_arrays([found.lexical, own]).take(places)
+        is_string = np.zeros(ids.size, np.bool_)
+        is_string[rows] = True if any_term else found.is_string
+        is_string[local] = True
+        is_blank = kinds(ids) == Kind.BLANK_NODE
+        if any_term:
+            return Texts(~is_string & ~is_blank, values.undecided | is_blank, lexical, None)
+        suffixes = None
+        if tags or compute.any(compute.greater(compute.binary_length(found.suffixes), 0)).as_py():
+            ends = pyarrow.array([*tags, ""], pyarrow.large_string())
+            suffixes = pyarrow.concat_arrays([found.suffixes, ends]).take(places)
+        return Texts(~is_string, values.undecided, lexical, suffixes)
+
+    def _texts_of(self, ids: Column) -> TermTexts:
+        found = self.terms.texts_of(ids)
+        if found is None:
+            raise Unsupported
+        return found
+
+    def booleans(self, values: Values) -> Booleans:
+        """The effective boolean values."""
+        if isinstance(values, Booleans):
+            return values
+        if isinstance(values, Numbers):
+            return Booleans(values.failed, values.undecided, values.doubles() != 0)
+        if isinstance(values, Texts):
+            from pyarrow import compute
+
+            return Booleans(
+                values.failed, values.undecided, compute.binary_length(values.texts).to_numpy() > 0
+            )
+        numbers = self.numbers(values)
+        return Booleans(numbers.failed & False, numbers.undecided | numbers.failed, numbers.doubles() != 0)
+
+    def ids(self, part: Part) -> tuple[Column, Mask]:
+        """The ids of values on their domain, UNBOUND for errors, and the undecided ones, which have none."""
+        values = part.values
+        if isinstance(values, Ids):
+            return np.where(values.failed, np.uint32(UNBOUND), values.ids), values.undecided
+        ids: Column = np.full(values.size, UNBOUND, np.uint32)
+        rows = np.flatnonzero(~values.undecided)
+        some = values.take(rows)
+        if isinstance(some, Numbers):
+            ids[rows] = ids_of_numbers(some, self.terms)
+        elif isinstance(some, Texts):
+            ids[rows] = ids_of_texts(some, self.terms)
+        elif isinstance(some, Booleans):
+            yes, no = (np.uint32(self.terms.id_of(Literal(answer))) for answer in (True, False))
+            ids[rows] = np.where(some.failed, np.uint32(UNBOUND), np.where(some.true, yes, no))
+        return ids, values.undecided
+
+
+def _is_local(values: Ids) -> Mask:
+    """Which terms only the query has."""
+    found: Mask = (values.ids >= FIRST_LOCAL) & (values.ids != UNBOUND)
+    return found
+
+
+def _no(size: int) -> Mask:
+    return np.zeros(size, np.bool_)
+
+
+def _errors(parts: Sequence[Values]) -> tuple[Mask, Mask]:
+    """The rows in which an argument is an error, and others in which one is undecided.
+
+    Precondition: any error of an argument is an error of the function.
+    """
+    failed: Mask = reduce(np.logical_or, (part.failed & ~part.undecided for part in parts))
+    undecided: Mask = reduce(np.logical_or, (part.undecided for part in parts)) & ~failed
+    return failed, undecided
+
+
+# Logic: true, false, error, undecided
+
+
+def _negated(own: ColumnEvaluator, node: Any) -> Part:
+    (values,), over = own.together([node])
+    found = own.booleans(values)
+    return Part(replace(found, true=~found.true), over)
+
+
+def _both(one: Booleans, other: Booleans) -> Booleans:
+    """``&&``: false if one is false, whatever the other is."""
+    known = [~each.failed & ~each.undecided for each in (one, other)]
+    false = (known[0] & ~one.true) | (known[1] & ~other.true)
+    undecided = (one.undecided | other.undecided) & ~false
+    failed = (one.failed | other.failed) & ~false & ~undecided
+    return Booleans(failed, undecided, one.true & other.true & ~false)
+
+
+def _inverted(found: Booleans) -> Booleans:
+    return replace(found, true=~found.true)
+
+
+def _conjunction(own: ColumnEvaluator, *nodes: Any) -> Part:
+    parts, over = own.together(nodes)
+    return Part(reduce(_both, map(own.booleans, parts)), over)
+
+
+def _disjunction(own: ColumnEvaluator, *nodes: Any) -> Part:
+    parts, over = own.together(nodes)
+    return Part(_inverted(reduce(_both, (_inverted(own.booleans(part)) for part in parts))), over)
+
+
+def _member(own: ColumnEvaluator, *nodes: Any) -> Part:
+    """IN: the disjunction of equalities."""
+    wanted, *members = nodes
+    if not members:
+        raise Unsupported
+    return _disjunction(own, *(Call("=", (wanted, member)) for member in members))
+
+
+def _bound(own: ColumnEvaluator, node: Any) -> Part:
+    (values,), over = own.together([node])
+    return Part(Booleans(_no(values.size), values.undecided, ~values.failed), over)
+
+
+def _alike(own: ColumnEvaluator, parts: Sequence[Values]) -> list[Values]:
+    """The values of one kind, so that one may stand for the other."""
+    if len({type(part) for part in parts}) == 1:
+        return list(parts)
+    found: list[Values] = []
+    for part in parts:
+        ids, undecided = own.ids(Part(part, ROWS))
+        found.append(Ids((ids == UNBOUND) & ~undecided, undecided, ids))
+    return found
+
+
+def _chosen(first: Mask, one: Values, other: Values) -> Values:
+    """The values of one column where ``first``, else of the other."""
+    import pyarrow
+
+    if isinstance(one, Texts) and isinstance(other, Texts):
+        places = np.where(first, np.arange(first.size), first.size + np.arange(first.size))
+        empty = pyarrow.array([""] * 1, pyarrow.large_string()).take(np.zeros(first.size, np.int64))
+        ends = [empty if each.suffixes is None else each.suffixes for each in (one, other)]
+        columns: dict[str, Any] = {
+            "texts": pyarrow.concat_arrays([one.texts, other.texts]).take(places),
+            "suffixes": pyarrow.concat_arrays(ends).take(places),
+        }
+    else:
+        columns = {
+            name: np.where(first, getattr(one, name), getattr(other, name))
+            for name in one.__dataclass_fields__
+            if name not in ("failed", "undecided")
+        }
+    masks = {
+        name: np.where(first, getattr(one, name), getattr(other, name)) for name in ("failed", "undecided")
+    }
+    return replace(one, **masks, **columns)
+
+
+def _conditional(own: ColumnEvaluator, *nodes: Any) -> Part:
+    (condition, *branches), over = own.together(nodes)
+    decision = own.booleans(condition)
+    one, other = _alike(own, branches)
+    found = _chosen(decision.true & ~decision.failed, one, other)
+    failed = (found.failed | decision.failed) & ~decision.undecided
+    return Part(replace(found, failed=failed, undecided=found.undecided | decision.undecided), over)
+
+
+def _coalesced(own: ColumnEvaluator, *nodes: Any) -> Part:
+    parts, over = own.together(nodes)
+
+    def first(one: Values, other: Values) -> Values:
+        return _chosen(~one.failed | one.undecided, one, other)
+
+    return Part(reduce(first, _alike(own, parts)), over)
+
+
+# Comparisons
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "=": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+
+
+def _comparison(operator: str, own: ColumnEvaluator, left: Any, right: Any) -> Part:
+    (one, other), over = own.together([left, right])
+    if isinstance(one, Texts) or isinstance(other, Texts):
+        return Part(_texts_compared(operator, own, one, other), over)
+    if isinstance(one, Booleans) or isinstance(other, Booleans):
+        raise Unsupported
+    failed, undecided = _errors([one, other])
+    true = _no(one.size)
+    known = failed.copy()
+    if isinstance(one, Ids) and isinstance(other, Ids):
+        known |= _terms_compared(operator, one.ids, other.ids, true, own)
+        if known.all():
+            return Part(Booleans(failed, undecided, true), over)
+    numbers = [own.numbers(each) for each in (one, other)]
+    open_ = ~known & ~(numbers[0].failed | numbers[1].failed | numbers[0].undecided | numbers[1].undecided)
+    rows = np.flatnonzero(open_)
+    if rows.size:
+        is_decided, found = _numbers_compared(operator, *(each.take(rows) for each in numbers))
+        true[rows] = found
+        known[rows[is_decided]] = True
+    if isinstance(one, Ids) and isinstance(other, Ids) and not known.all():
+        _times_compared(operator, own, one, other, known, true)
+        if not known.all() and operator not in ("=", "!="):
+            _strings_compared(operator, own, one, other, known, true)
+    return Part(Booleans(failed, undecided | ~known, true), over)
+
+
+def _terms_compared(operator: str, one: Column, other: Column, true: Mask, own: ColumnEvaluator) -> Mask:
+    """``=`` and ``!=`` of IRIs, blank nodes and strings, by their ids. Returns what is known."""
+    if operator not in ("=", "!="):
+        return _no(one.size)
+    is_name = (kinds(one) < Kind.LITERAL) | (kinds(other) < Kind.LITERAL)
+    is_bound = (one != UNBOUND) & (other != UNBOUND)
+    known = is_name & is_bound
+    rest = np.flatnonzero(is_bound & ~is_name)
+    if rest.size:
+        codes = [decoded(each[rest], own.terms).codes for each in (one, other)]
+        known[rest] = (codes[0] == Code.STRING) & (codes[1] == Code.STRING)
+    true[known] = ((one == other) == (operator == "="))[known]
+    found: Mask = known
+    return found
+
+
+def _numbers_compared(operator: str, one: Numbers, other: Numbers) -> tuple[Mask, Mask]:
+    """Numbers without errors: which are decided, and whether the comparison is true."""
+    compare = _COMPARISONS[operator]
+    mixed = one.is_float != other.is_float
+    left, right = one.doubles(), other.doubles()
+    true: Mask = compare(left, right)
+    is_exact = ~one.is_float & ~other.is_float
+    decided = ~is_exact & (~mixed | (left != right)) & ~_is_rounded(one, other)
+    if is_exact.any():
+        rows = np.flatnonzero(is_exact)
+        scale = max(int(one.scale[rows].max()), int(other.scale[rows].max()))
+        digits = [aligned(each.values[rows], each.scale[rows], scale) for each in (one, other)]
+        if digits[0] is not None and digits[1] is not None:
+            true[rows] = compare(digits[0], digits[1])
+            decided[rows] = True
+    return decided, true
+
+
+def _times_compared(
+    operator: str, own: ColumnEvaluator, one: Ids, other: Ids, known: Mask, true: Mask
+) -> None:
+    left, right = own.times(one), own.times(other)
+    rows = np.flatnonzero(~known & (left.codes == right.codes) & (left.codes >= Code.DATE))
+    true[rows] = _COMPARISONS[operator](left.instants()[rows], right.instants()[rows])
+    known[rows] = True
+
+
+def _strings_compared(
+    operator: str, own: ColumnEvaluator, one: Ids, other: Ids, known: Mask, true: Mask
+) -> None:
+    """Order of strings with the same language."""
+    codes = [decoded(each.ids, own.terms).codes for each in (one, other)]
+    is_literal = (kinds(one.ids) >= Kind.LITERAL) & (kinds(other.ids) >= Kind.LITERAL)
+    rows = np.flatnonzero(~known & is_literal & (codes[0] == Code.STRING) & (codes[1] == Code.STRING))
+    if rows.size:
+        found = _texts_compared(operator, own, one.take(rows), other.take(rows))
+        decided = rows[~found.undecided & ~found.failed]
+        true[decided] = found.true[~found.undecided & ~found.failed]
+        known[decided] = True
+
+
+def _texts_compared(operator: str, own: ColumnEvaluator, one: Values, other: Values) -> Booleans:
+    """Strings. Those of different languages are equal or not; their order is left to the terms."""
+    from pyarrow import compute
+
+    left, right = (
+        replace(text, failed=source.failed, undecided=source.undecided | (text.failed & ~source.failed))
+        for text, source in ((own.texts(one), one), (own.texts(other), other))
+    )  # what is no string is no error: the terms decide
+    failed, undecided = _errors([left, right])
+    function = {
+        "=": "equal",
+        "!=": "not_equal",
+        "<": "less",
+        "<=": "less_equal",
+        ">": "greater",
+        ">=": "greater_equal",
+    }
+    true = mask_of(compute.call_function(function[operator], [left.texts, right.texts]))
+    for suffixes in (left.suffixes, right.suffixes):
+        if suffixes is not None:  # only strings without language are compared here
+            undecided = undecided | (compute.binary_length(suffixes).to_numpy() > 0) & ~failed
+    return Booleans(failed, undecided, true)
+
+
+# Arithmetic
+
+
+def _sum(sign: int, own: ColumnEvaluator, left: Any, right: Any) -> Part:
+    (one, other), over = own.together([left, right])
+    one, other = own.addends(one), own.addends(other)
+    failed, undecided = _errors([one, other])
+    is_float = one.is_float | other.is_float
+    undecided |= _is_rounded(one, other) & ~failed
+    scale = np.maximum(one.scale, other.scale)
+    doubles = one.doubles() + sign * other.doubles()
+    digits, is_large = _scaled_sum(sign, one, other, scale)
+    values = np.where(is_float, doubles.view(np.int64), digits)
+    codes = np.maximum(one.codes, other.codes)
+    undecided |= ~failed & np.where(is_float, ~np.isfinite(doubles), is_large)
+    return Part(Numbers(failed, undecided, codes, values, np.where(is_float, np.int16(0), scale)), over)
+
+
+def _scaled_sum(sign: int, one: Numbers, other: Numbers, scale: Any) -> tuple[Any, Mask]:
+    """The digits of sums, and where they exceed 64 bits."""
+    factors = [POWERS[np.clip(scale - each.scale, 0, MAX_SCALE)] for each in (one, other)]
+    sizes = [
+        np.abs(each.values.astype(np.float64)) * f for each, f in zip((one, other), factors, strict=True)
+    ]
+    is_large: Mask = (sizes[0] >= LARGEST / 2) | (sizes[1] >= LARGEST / 2)
+    with np.errstate(over="ignore"):
+        return one.values * factors[0] + sign * other.values * factors[1], is_large
+
+
+def _is_rounded(one: Numbers, other: Numbers) -> Mask:
+    """Where an integer or decimal meets a float, and may have another value as a double."""
+    found: Mask = one.is_float != other.is_float
+    for each in (one, other):
+        found = found & (each.is_float | (np.abs(each.values) >= MAX_EXACT))
+    return found
+
+
+def _product(own: ColumnEvaluator, left: Any, right: Any) -> Part:
+    """A decimal, or a double if the right factor is one. Only the left one a double: left to the terms."""
+    (one, other), over = own.together([left, right])
+    one, other = own.numbers(one), own.numbers(other)
+    failed, undecided = _errors([one, other])
+    doubles = one.doubles() * other.doubles()
+    scale = (one.scale + other.scale).astype(np.int16)
+    size = np.abs(one.values.astype(np.float64)) * np.abs(other.values.astype(np.float64))
+    with np.errstate(over="ignore"):
+        digits = one.values * other.values
+    is_float = other.is_float
+    undecided |= _is_rounded(one, other) & ~failed
+    negative_zero = (digits == 0) & ((one.values < 0) | (other.values < 0))
+    is_left = np.where(
+        is_float,
+        ~np.isfinite(doubles),
+        one.is_float | (size >= LARGEST) | (scale > MAX_SCALE) | negative_zero,
+    )
+    codes = np.where(is_float, np.uint8(Code.DOUBLE), np.uint8(Code.DECIMAL))
+    values = np.where(is_float, doubles.view(np.int64), digits)
+    found = Numbers(failed, undecided | (is_left & ~failed), codes, values, np.where(is_float, 0, scale))
+    return Part(found, over)
+
+
+def _changed(change: str, own: ColumnEvaluator, node: Any) -> Part:
+    """ABS and the sign minus, of which a float becomes a double."""
+    (values,), over = own.together([node])
+    found = own.numbers(values)
+    doubles = found.values.view(np.float64)
+    if change == "ABS":
+        exact, changed = np.abs(found.values), np.abs(doubles)
+    else:
+        exact, changed = -found.values, -doubles
+    is_zero = (found.values == 0) & (found.codes == Code.DECIMAL) & (change == "MINUS")
+    codes = np.where(found.codes == Code.FLOAT, np.uint8(Code.DOUBLE), found.codes)
+    result = np.where(found.is_float, changed.view(np.int64), exact)
+    undecided = found.undecided | (is_zero & ~found.failed)
+    return Part(replace(found, undecided=undecided, codes=codes, values=result), over)
+
+
+def _rounded(name: str, own: ColumnEvaluator, node: Any) -> Part:
+    """CEIL, FLOOR and ROUND of integers and decimals; those of doubles are left to the terms."""
+    (values,), over = own.together([node])
+    found = own.numbers(values)
+    unit = POWERS[np.where(found.is_float, 0, found.scale)]
+    match name:
+        case "FLOOR":
+            whole = found.values // unit
+        case "CEIL":
+            whole = -(-found.values // unit)
+        case _:  # halves up, towards zero if negative
+            whole = (2 * found.values + unit) // (2 * unit)
+    is_left = found.is_float | (np.abs(found.values) >= LARGEST / 2)
+    undecided = found.undecided | (is_left & ~found.failed)
+    return Part(replace(found, undecided=undecided, values=whole, scale=np.zeros_like(found.scale)), over)
+
+
+# Times
+
+
+def _field(name: str, own: ColumnEvaluator, node: Any) -> Part:
+    """YEAR, MONTH, DAY, HOURS, MINUTES and SECONDS."""
+    (values,), over = own.together([node])
+    times = own.times(values)
+    days = times.values // 86400
+    seconds = times.values - 86400 * days
+    date = days.astype("datetime64[D]")
+    month = date.astype("datetime64[M]")
+    match name:
+        case "YEAR":
+            number = date.astype("datetime64[Y]").astype(np.int64) + 1970
+        case "MONTH":
+            number = month.astype(np.int64) % 12 + 1
+        case "DAY":
+            number = (date - month).astype(np.int64) + 1
+        case "HOURS":
+            number = seconds // 3600
+        case "MINUTES":
+            number = seconds // 60 % 60
+        case _:
+            number = seconds % 60
+    failed = times.failed
+    if name in ("HOURS", "MINUTES", "SECONDS"):
+        failed = failed | (times.codes == Code.DATE)
+    found = Numbers.whole(number, failed, times.undecided)
+    if name == "SECONDS":
+        found = replace(found, codes=np.full(found.size, Code.DECIMAL, np.uint8))
+    return Part(found, over)
+
+
+def _zone(own: ColumnEvaluator, node: Any) -> Part:
+    """TZ."""
+    import pyarrow
+
+    (values,), over = own.together([node])
+    times = own.times(values)
+    zones, numbers = np.unique(
+        np.where(times.codes == Code.ZONED, times.minutes, np.int16(-9999)), return_inverse=True
+    )
+    names = [
+        "" if z == -9999 else "Z" if not z else f"{'-' if z < 0 else '+'}{abs(z) // 60:02}:{abs(z) % 60:02}"
+        for z in zones.tolist()
+    ]
+    texts = pyarrow.array(names, pyarrow.large_string()).take(numbers)
+    return Part(Texts(times.failed | (times.codes == Code.DATE), times.undecided, texts, None), over)
+
+
+# Terms
+
+
+def _of_kind(kind: Kind, own: ColumnEvaluator, node: Any) -> Part:
+    part = own._evaluated(node)
+    values = part.values
+    if not isinstance(values, Ids):
+        return Part(
+            Booleans(values.failed, values.undecided, np.full(values.size, kind == Kind.LITERAL)), part.over
+        )
+    return Part(
+        Booleans(values.failed, values.undecided | _is_local(values), kinds(values.ids) == kind), part.over
+    )
+
+
+def _is_numeric(own: ColumnEvaluator, node: Any) -> Part:
+    (values,), over = own.together([node])
+    numbers = own.numbers(values)
+    return Part(Booleans(values.failed, numbers.undecided, ~numbers.failed), over)
+
+
+def _same(own: ColumnEvaluator, left: Any, right: Any) -> Part:
+    (one, other), over = own.together([left, right])
+    if not isinstance(one, Ids) or not isinstance(other, Ids):
+        raise Unsupported
+    return Part(Booleans(*_errors([one, other]), one.ids == other.ids), over)
+
+
+def _text(own: ColumnEvaluator, node: Any) -> Part:
+    """STR."""
+    (values,), over = own.together([node])
+    return Part(own.texts(values, any_term=True), over)
+
+
+def _language(own: ColumnEvaluator, node: Any) -> Part:
+    """LANG. Tags that a term has in upper case are left to the terms."""
+    import pyarrow
+    from pyarrow import compute
+
+    (values,), over = own.together([node])
+    if not isinstance(values, Ids) or _is_local(values).any():
+        raise Unsupported
+    ids = values.ids
+    found = own._texts_of(ids)
+    places = np.full(ids.size, len(found.suffixes), np.int64)
+    places[found.rows] = np.arange(found.rows.size)
+    tags = compute.if_else(compute.starts_with(found.suffixes, pattern="@"), found.suffixes, large(""))
+    tags = pyarrow.concat_arrays([compute.utf8_ltrim(tags, "@"), pyarrow.array([""], pyarrow.large_string())])
+    is_literal = kinds(ids) == Kind.LITERAL
+    undecided = values.undecided | own.has_upper_tag(values)
+    return Part(Texts(~is_literal, undecided, tags.take(places), None), over)
+
+
+def _datatype(own: ColumnEvaluator, node: Any) -> Part:
+    from rdflib.namespace import RDF, XSD
+
+    (values,), over = own.together([node])
+    if isinstance(values, Numbers):
+        names = [own.terms.id_of(PROMOTED[Code(code)]) for code in range(Code.INTEGER, Code.DOUBLE + 1)]
+        ids = np.array(names, np.uint32)[values.codes - Code.INTEGER]
+        return Part(Ids(values.failed, values.undecided, ids), over)
+    if not isinstance(values, Ids) or _is_local(values).any():
+        raise Unsupported
+    found = own._texts_of(values.ids)
+    encoded = found.suffixes.dictionary_encode()
+    names = []
+    for suffix in encoded.dictionary.to_pylist():
+        datatype = RDF.langString if suffix[:1] == "@" else URIRef(suffix[3:-1]) if suffix else XSD.string
+        names.append(own.terms.id_of(datatype))
+    ids = np.full(values.size, UNBOUND, np.uint32)
+    ids[found.rows] = np.array([*names, 0], np.uint32)[encoded.indices.to_numpy()]
+    is_literal = kinds(values.ids) == Kind.LITERAL
+    return Part(Ids(~is_literal, values.undecided, ids), over)
+
+
+# Strings
+
+
+def _plain(node: Any) -> str:
+    """A constant string without language and datatype."""
+    if not isinstance(node, Literal) or node.language or node.datatype is not None:
+        raise Unsupported
+    return str(node)
+
+
+def _length(own: ColumnEvaluator, node: Any) -> Part:
+    from pyarrow import compute
+
+    (values,), over = own.together([node])
+    texts = own.texts(values)
+    return Part(
+        Numbers.whole(compute.utf8_length(texts.texts).to_numpy(), texts.failed, texts.undecided), over
+    )
+
+
+def _cased(name: str, own: ColumnEvaluator, node: Any) -> Part:
+    """UCASE and LCASE: letters beyond ASCII by Python."""
+    import pyarrow
+    from pyarrow import compute
+
+    (values,), over = own.together([node])
+    texts = own.texts(values)
+    change = str.upper if name == "UCASE" else str.lower
+    changed = (compute.ascii_upper if name == "UCASE" else compute.ascii_lower)(texts.texts)
+    is_other = compute.invert(compute.string_is_ascii(texts.texts))
+    if compute.any(is_other).as_py():
+        others = [change(text) for text in texts.texts.filter(is_other).to_pylist()]
+        changed = compute.replace_with_mask(changed, is_other, pyarrow.array(others, pyarrow.large_string()))
+    return Part(replace(texts, texts=changed), over)
+
+
+def _found(name: str, own: ColumnEvaluator, text: Any, wanted: Any) -> Part:
+    """CONTAINS, STRSTARTS and STRENDS with a constant."""
+    from pyarrow import compute
+
+    constant = _plain(wanted)
+    (values,), over = own.together([text])
+    texts = own.texts(values)
+    search = {
+        "CONTAINS": compute.match_substring,
+        "STRSTARTS": compute.starts_with,
+        "STRENDS": compute.ends_with,
+    }
+    true = mask_of(search[name](texts.texts, pattern=constant))
+    return Part(Booleans(texts.failed, texts.undecided, true), over)
+
+
+def _cut(name: str, own: ColumnEvaluator, text: Any, wanted: Any) -> Part:
+    """STRBEFORE and STRAFTER with a constant. What is not found gives the empty string without language."""
+    from pyarrow import compute
+
+    constant = _plain(wanted)
+    if not constant:
+        raise Unsupported
+    (values,), over = own.together([text])
+    texts = own.texts(values)
+    places = compute.find_substring(texts.texts, pattern=constant).to_numpy().astype(np.int64)
+    _, offsets, content = texts.texts.buffers()
+    first = texts.texts.offset
+    bounds = np.frombuffer(offsets, np.int64)[first : first + texts.size + 1]
+    arena = np.frombuffer(content or b"", np.uint8)
+    missing = places < 0
+    if name == "STRBEFORE":
+        starts, ends = bounds[:-1], bounds[:-1] + places
+    else:
+        starts, ends = bounds[:-1] + places + len(constant.encode()), bounds[1:]
+    ends = np.where(missing, starts, ends)
+    suffixes = texts.suffixes
+    if suffixes is not None:
+        suffixes = compute.if_else(missing, large(""), suffixes)
+    return Part(replace(texts, texts=strings(arena.copy(), starts, ends), suffixes=suffixes), over)
+
+
+def _substring(own: ColumnEvaluator, text: Any, *bounds: Any) -> Part:
+    """SUBSTR with constants, from the first character on."""
+    from pyarrow import compute
+
+    numbers = [bound.value if isinstance(bound, Literal) else None for bound in bounds]
+    if not all(type(number) is int and 0 <= number < 1 << 31 for number in numbers) or not numbers[0]:
+        raise Unsupported
+    (values,), over = own.together([text])
+    texts = own.texts(values)
+    start = numbers[0] - 1
+    stop = start + numbers[1] if len(numbers) > 1 else None
+    cut = compute.utf8_slice_codeunits(texts.texts, start=start, stop=stop)
+    return Part(replace(texts, texts=cut), over)
+
+
+def _mapped(change: Callable[[str], str], own: ColumnEvaluator, node: Any) -> Part:
+    """A function of Python on the characters, whose value has no language."""
+    (values,), over = own.together([node])
+    texts = own.texts(values)
+    return Part(Texts(texts.failed, texts.undecided, per_distinct(change, texts.texts), None), over)
+
+
+def _replaced(own: ColumnEvaluator, text: Any, pattern: Any, replacement: Any, *flags: Any) -> Part:
+    matcher = compiled(_plain(pattern), *map(_plain, flags))
+    wanted = _plain(replacement)
+    (values,), over = own.together([text])
+    texts = own.texts(values)
+    return Part(
+        replace(texts, texts=per_distinct(lambda each: matcher.replaced(each, wanted), texts.texts)), over
+    )
+
+
+def _matched(own: ColumnEvaluator, text: Any, pattern: Any, *flags: Any) -> Part:
+    matcher = compiled(_plain(pattern), *map(_plain, flags))
+    (values,), over = own.together([text])
+    texts = own.texts(values)
+    true = _no(texts.size)
+    rows = np.flatnonzero(~texts.failed & ~texts.undecided)
+    true[rows] = matcher.matches(texts.texts.take(rows).to_pylist())
+    return Part(Booleans(texts.failed, texts.undecided, true), over)
+
+
+def _concatenated(own: ColumnEvaluator, *nodes: Any) -> Part:
+    """CONCAT: with the suffix that all strings have."""
+    import pyarrow
+    from pyarrow import compute
+
+    parts, over = own.together(nodes)
+    texts = [own.texts(part) for part in parts]
+    failed, undecided = _errors(texts)
+    for part in parts:
+        if isinstance(part, Ids):
+            undecided = undecided | (own.has_upper_tag(part) & ~failed)
+    reserve(sum(each.texts.nbytes for each in texts))
+    joined = compute.binary_join_element_wise(*(each.texts for each in texts), large(""))
+    suffixes = None
+    if all(each.suffixes is not None for each in texts):
+        first, *others = (each.suffixes for each in texts)
+        same = pyarrow.array(np.ones(failed.size, np.bool_))
+        for other in others:
+            same = compute.and_(same, compute.equal(first, other))
+        suffixes = compute.if_else(same, first, large(""))
+    return Part(Texts(failed, undecided, joined, suffixes), over)
+
+
+def _language_matches(own: ColumnEvaluator, tag: Any, wanted: Any) -> Part:
+    """LANGMATCHES with a constant range of letters, digits and hyphens, or ``*``."""
+    from pyarrow import compute
+
+    (values,), over = own.together([tag])
+    texts = own.texts(values)
+    range_ = _plain(wanted).lower()
+    if range_ == "*":
+        true = compute.binary_length(texts.texts).to_numpy() > 0
+    elif range_.isascii() and range_.replace("-", "").isalnum():
+        lower = compute.ascii_lower(texts.texts)
+        true = mask_of(compute.equal(lower, range_)) | mask_of(
+            compute.starts_with(lower, pattern=f"{range_}-")
+        )
+    else:
+        raise Unsupported
+    return Part(Booleans(texts.failed, texts.undecided, true), over)
+
+
+HASHES = ("MD5", "SHA1", "SHA256", "SHA384", "SHA512")
+
+
+def _hashed(name: str, text: str) -> str:
+    return hashlib.new(name, text.encode()).hexdigest()
+
+
+def _quoted(text: str) -> str:
+    return quote(text.encode(), safe="")
+
+
+_FUNCTIONS: dict[str, Callable[..., Part]] = {
+    "&&": _conjunction,
+    "||": _disjunction,
+    "!": _negated,
+    "IN": _member,
+    "NOT IN": lambda own, *nodes: _negated(own, Call("IN", nodes)),
+    "BOUND": _bound,
+    "IF": _conditional,
+    "COALESCE": _coalesced,
+    **{name: partial(_comparison, name) for name in _COMPARISONS},
+    "+": partial(_sum, 1),
+    "-": partial(_sum, -1),
+    "*": _product,
+    **{name: partial(_changed, name) for name in ("ABS", "MINUS")},
+    **{name: partial(_rounded, name) for name in ("CEIL", "FLOOR", "ROUND")},
+    **{name: partial(_field, name) for name in ("YEAR", "MONTH", "DAY", "HOURS", "MINUTES", "SECONDS")},
+    "TZ": _zone,
+    **{name: partial(_of_kind, Kind.IRI) for name in ("ISIRI", "ISURI")},
+    "ISLITERAL": partial(_of_kind, Kind.LITERAL),
+    "ISBLANK": partial(_of_kind, Kind.BLANK_NODE),
+    "ISNUMERIC": _is_numeric,
+    "SAMETERM": _same,
+    "STR": _text,
+    "LANG": _language,
+    "DATATYPE": _datatype,
+    "STRLEN": _length,
+    **{name: partial(_cased, name) for name in ("UCASE", "LCASE")},
+    **{name: partial(_found, name) for name in ("CONTAINS", "STRSTARTS", "STRENDS")},
+    **{name: partial(_cut, name) for name in ("STRBEFORE", "STRAFTER")},
+    "SUBSTR": _substring,
+    "ENCODE_FOR_URI": partial(_mapped, _quoted),
+    **{
+        name: partial(_mapped, partial(_hashed, name))
+        for name in ("MD5", "SHA1", "SHA256", "SHA384", "SHA512")
+    },
+    "REPLACE": _replaced,
+    "REGEX": _matched,
+    "CONCAT": _concatenated,
+    "LANGMATCHES": _language_matches,
+}

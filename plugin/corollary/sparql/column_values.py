@@ -1,0 +1,291 @@
+"""The values of an expression as columns, by kind: truth values, numbers, texts, times, terms.
+
+A row has a value, or is an error (``failed``), or is ``undecided``: then the evaluation on terms decides.
+Invariant: values of failed and undecided rows have no meaning. Columns are not changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from decimal import Decimal
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from rdflib.namespace import XSD
+from rdflib.term import Literal
+
+from corollary.kernels.sorted import Column, Mask, Rows
+from corollary.language.constants import escape
+from corollary.sparql.query_terms import FIRST_LOCAL, UNBOUND, QueryTerms
+from corollary.sparql.value_columns import Code, Codes, Decoded, Small, Whole
+from corollary.terms.dictionary import Kind, kinds
+
+PROMOTED = {
+    Code.INTEGER: XSD.integer,
+    Code.DECIMAL: XSD.decimal,
+    Code.FLOAT: XSD.float,
+    Code.DOUBLE: XSD.double,
+}
+"""The datatypes of numbers."""
+
+MAX_SCALE = 18
+"""Digits after the point of decimals in 64 bits."""
+
+LARGEST = float(1 << 62)
+"""Results below fit in 64 bits, also with the error of a float."""
+
+MAX_EXACT = 1 << 53
+"""Whole numbers below are exact as doubles."""
+
+POWERS = np.array([10**digits for digits in range(MAX_SCALE + 1)], np.int64)
+
+AnyValues = TypeVar("AnyValues", bound="Values")
+
+
+@dataclass(frozen=True)
+class Values:
+    """A column of values, with the rows that have none."""
+
+    failed: Mask
+    undecided: Mask
+
+    @property
+    def size(self) -> int:
+        return int(self.failed.size)
+
+    def take(self: AnyValues, rows: Rows) -> AnyValues:
+        """The values at some rows, which may repeat."""
+        changes = {each.name: _taken(getattr(self, each.name), rows) for each in fields(self)}
+        return replace(self, **changes)
+
+    def without(self: AnyValues, failed: Mask, undecided: Mask) -> AnyValues:
+        """With further errors and undecided rows."""
+        return replace(self, failed=self.failed | failed, undecided=self.undecided | undecided)
+
+
+def _taken(column: Any, rows: Rows) -> Any:
+    if isinstance(column, np.ndarray):
+        return column[rows]
+    return column.take(rows) if hasattr(column, "take") else column
+
+
+@dataclass(frozen=True)
+class Booleans(Values):
+    """Truth values."""
+
+    true: Mask
+
+
+@dataclass(frozen=True)
+class Numbers(Values):
+    """Numbers: ``codes`` from INTEGER to DOUBLE.
+
+    ``values`` are integers, the digits of decimals with ``scale`` digits after the point, or the bits of
+    doubles.
+    """
+
+    codes: Codes
+    values: Whole
+    scale: Small
+
+    @property
+    def is_float(self) -> Mask:
+        found: Mask = self.codes >= Code.FLOAT
+        return found
+
+    def doubles(self) -> NDArray[np.float64]:
+        """The numbers as doubles, rounded."""
+        exact = self.values / POWERS[np.where(self.is_float, 0, self.scale)]
+        found: NDArray[np.float64] = np.where(self.is_float, self.values.view(np.float64), exact)
+        return found
+
+    @staticmethod
+    def whole(values: Any, failed: Mask, undecided: Mask) -> Numbers:
+        """Integers."""
+        values = np.asarray(values, np.int64)
+        codes = np.full(values.size, Code.INTEGER, np.uint8)
+        return Numbers(failed, undecided, codes, values, np.zeros(values.size, np.int16))
+
+    def number(self, row: int) -> Any:
+        """Python's number of a row."""
+        value = int(self.values[row])
+        if self.codes[row] == Code.INTEGER:
+            return value
+        if self.codes[row] == Code.DECIMAL:
+            digits = tuple(map(int, str(abs(value))))
+            return Decimal((int(value < 0), digits, -int(self.scale[row])))
+        return float(self.values[row : row + 1].view(np.float64)[0])
+
+
+@dataclass(frozen=True)
+class Texts(Values):
+    """Strings as Arrow's large strings, with the suffixes of their N-Triples texts (None: all without)."""
+
+    texts: Any
+    suffixes: Any
+
+
+@dataclass(frozen=True)
+class Times(Values):
+    """Dates and times: ``values`` in seconds as they are written, ``minutes`` from UTC."""
+
+    codes: Codes
+    values: Whole
+    minutes: Small
+
+    def instants(self) -> Whole:
+        """Seconds in UTC. Comparable between times of one code."""
+        found: Whole = self.values - 60 * self.minutes.astype(np.int64)
+        return found
+
+
+@dataclass(frozen=True)
+class Ids(Values):
+    """Terms by their ids, which are not decoded."""
+
+    ids: Column
+
+
+def number_of(term: Any) -> tuple[int, int, int] | None:
+    """Code, value and scale of a number that fits a column; None for other terms."""
+    code = next((c for c, d in PROMOTED.items() if isinstance(term, Literal) and term.datatype == d), None)
+    value = term.value if code is not None and not term.ill_typed else None
+    if code == Code.INTEGER and type(value) is int and abs(value) < LARGEST:
+        return code, value, 0
+    if code == Code.DECIMAL and type(value) is Decimal and value.is_finite():
+        sign, digits, exponent = value.as_tuple()
+        assert isinstance(exponent, int)
+        whole = int("".join(map(str, digits)))
+        if len(digits) <= MAX_SCALE and -9 <= exponent <= 0 and (whole or not sign):
+            return code, -whole if sign else whole, -exponent
+    if code in (Code.FLOAT, Code.DOUBLE) and type(value) is float and np.isfinite(value):
+        assert code is not None
+        return code, int(np.array([value]).view(np.int64)[0]), 0
+    return None
+
+
+def decoded(ids: Column, terms: QueryTerms) -> Decoded:
+    """What is known of bound terms. IRIs and blank nodes are strings here: they have no value."""
+    found = Decoded.none(ids.size)
+    found.codes[:] = Code.STRING
+    literals = np.flatnonzero(kinds(ids) == Kind.LITERAL)
+    if literals.size:
+        known = terms.value_columns.of(ids[literals])
+        found.put(literals, known.codes, known.values, known.extra)
+    for row in np.flatnonzero((ids >= FIRST_LOCAL) & (ids != UNBOUND)).tolist():
+        number = number_of(terms[int(ids[row])])
+        found.put(row, *(number or (Code.OTHER, 0, 0)))
+    return found
+
+
+def ids_of_numbers(numbers: Numbers, terms: QueryTerms) -> Column:
+    """The ids of numbers; UNBOUND for errors. Precondition: no row is undecided."""
+    ids: Column = np.full(numbers.size, UNBOUND, np.uint32)
+    rows = np.flatnonzero(~numbers.failed)
+    columns = numbers.codes[rows], numbers.scale[rows], numbers.values[rows]
+    keys: NDArray[np.int64] = np.stack([column.astype(np.int64) for column in columns])
+    first, inverse = _unique_columns(keys)
+    found = [_literal_id(numbers, row, terms) for row in rows[first].tolist()]
+    ids[rows] = np.array(found, np.uint32)[inverse]
+    return ids
+
+
+def _unique_columns(keys: NDArray[np.int64]) -> tuple[Rows, Rows]:
+    """The distinct columns of a table: a place of each, and the number of each column."""
+    order = np.lexsort(keys)
+    ordered = keys[:, order]
+    fresh = np.ones(order.size, np.bool_)
+    fresh[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
+    inverse = np.empty(order.size, np.int64)
+    inverse[order] = np.cumsum(fresh) - 1
+    return order[fresh], inverse
+
+
+def _literal_id(numbers: Numbers, row: int, terms: QueryTerms) -> int:
+    datatype = PROMOTED[Code(numbers.codes[row])]
+    return terms.id_of(Literal(numbers.number(row), datatype=datatype))
+
+
+def large(text: str) -> Any:
+    """A constant beside columns of texts: Arrow has functions of large strings among themselves only."""
+    import pyarrow
+
+    return pyarrow.scalar(text, pyarrow.large_string())
+
+
+def ids_of_texts(texts: Texts, terms: QueryTerms) -> Column:
+    """The ids of strings; UNBOUND for errors. Precondition: no row is undecided."""
+    from pyarrow import compute
+
+    ids: Column = np.full(texts.size, UNBOUND, np.uint32)
+    rows = np.flatnonzero(~texts.failed)
+    parts = [large('"'), _escaped(texts.texts.take(rows)), large('"')]
+    if texts.suffixes is not None:
+        parts.append(texts.suffixes.take(rows))
+    written = compute.binary_join_element_wise(*parts, large(""))
+    encoded = written.dictionary_encode()
+    found = terms.ids_of_literals(encoded.dictionary)
+    ids[rows] = found[encoded.indices.to_numpy()]
+    return ids
+
+
+def _escaped(lexical: Any) -> Any:
+    """The lexical forms with the escapes of canonical texts."""
+    import pyarrow
+    from pyarrow import compute
+
+    needs = compute.match_substring_regex(lexical, '[\\x00-\\x1f\\x7f\\x{fffe}\\x{ffff}"\\\\]')
+    if not compute.any(needs).as_py():
+        return lexical
+    texts = [escape(text) for text in lexical.filter(needs).to_pylist()]
+    return compute.replace_with_mask(lexical, needs, pyarrow.array(texts, pyarrow.large_string()))
+
+
+def ranks_of_numbers(numbers: Numbers) -> Rows | None:
+    """Numbers that order the rows by value, equal for equal values, 0 for errors; None if undecided."""
+    if numbers.undecided.any():
+        return None
+    rows = np.flatnonzero(~numbers.failed)
+    some = numbers.take(rows)
+    ranks: Rows = np.zeros(numbers.size, np.int64)
+    keys: Any
+    if some.is_float.all():
+        keys = some.values.view(np.float64)
+    elif not some.is_float.any():
+        keys = aligned(some.values, some.scale, int(some.scale.max(initial=0)))
+        if keys is None:
+            return None
+    else:
+        return None
+    ranks[rows] = np.unique(keys, return_inverse=True)[1] + 1
+    return ranks
+
+
+def aligned(values: Whole, scale: Small, common: int) -> Whole | None:
+    """The digits of decimals with ``common`` digits after the point; None if they exceed 64 bits."""
+    factor = POWERS[common - scale]
+    if (np.abs(values.astype(np.float64)) * factor >= LARGEST).any():
+        return None
+    found: Whole = values * factor
+    return found
+
+
+def per_distinct(change: Callable[[str], str], texts: Any) -> Any:
+    """A function of Python on every distinct text."""
+    import pyarrow
+
+    encoded = texts.dictionary_encode()
+    changed = [change(text) for text in encoded.dictionary.to_pylist()]
+    return pyarrow.array(changed, pyarrow.large_string()).take(encoded.indices)
+
+
+def ranks_of_texts(texts: Texts) -> Rows | None:
+    """As ``ranks_of_numbers``; None for strings with languages."""
+    from pyarrow import compute
+
+    if texts.suffixes is not None or texts.undecided.any():
+        return None
+    found: Rows = compute.rank(texts.texts, tiebreaker="dense").to_numpy().astype(np.int64)
+    return np.where(texts.failed, 0, found)
