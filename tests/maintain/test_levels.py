@@ -183,12 +183,11 @@ def test_hopeless_candidates_are_not_searched_for(
 @thorough(25)
 @given(history=histories(ontologies))
 def test_sifted_ontologies(few_are_many: None, profile: str, history: History) -> None:
-    """Inclusions are sifted, too: types that have no reason left go before the others are searched."""
     assert_exact(history, load_profile(profile), same_visible)
 
 
 def test_modules_without_a_part_in_it_are_not_asked() -> None:
-    """A type goes to the modules that read its class; only modules with live rules are asked for its proof."""
+    """A type goes to the modules that read its class; those with live rules are asked for its proof."""
     before = facts("a p b, b p c") | {(IRI(EXAMPLE + "a"), RDF_TYPE, IRI(EXAMPLE + "C"))}
     dictionary = TermDictionary()
     rules = load_profile("owl2rl")

@@ -89,37 +89,30 @@ class BackwardForwardLayer:
         self._sifts = False
 
     def postponed(self, candidates: Delta) -> Delta:
-        """Of many candidates to search for, those that only an instance over unproved facts derives.
+        """Of many candidates to search for, those that an instance over I still derives.
 
-        Most of the others are proved in one step. The rest is *hopeless*: deleted without a search. So are
-        facts that lose their last instance by that, and so on; the search is left for those returned, and
-        done once. Predicates are not sifted that modules derive which close relations: whether paths are left
-        is a search of its own.
+        The others are *hopeless*: deleted without a search. So are facts that lose their last instance by
+        that, and so on; the search is left for the rest, and done once. Only predicates are sifted that
+        modules without state derive: for closed relations, whether paths are left is a search of its own.
+        Most types follow from others in one step, and are not sifted: that would look at them twice.
         """
         order = self.order
         self._sifts = self._sifts or len(candidates) >= MIN_CANDIDATES_TO_SIFT
         if order is None or not self._sifts:
             return NOTHING
         searched = candidates.only(lambda p: p in order.recursive and p not in order.alone)
-        sifted = searched.only(lambda predicate: self._is_sifted(order, predicate))
-        if not sifted:
-            return searched
-        self._settle(order, order.level(sifted.all_predicates()[0]))
-        modules = deriving(self._modules, sifted, order)
-        hopeless = left = self._after_one_step(sifted - self.proved, modules)
-        for module in modules:
-            if hopeless:
+        hopeless = searched.only(lambda predicate: self._is_sifted(order, predicate))
+        for module in deriving(self._modules, hopeless, order):
+            if hopeless and not module.keeps_state:
                 check()
                 hopeless -= Delta.gathered(module.rederive(hopeless, self._work.index))
-        self._has_spared |= len(left) < len(sifted)
         self._hopeless = hopeless
-        return (searched - sifted) | (left - hopeless)
+        return searched - hopeless
 
     def _is_sifted(self, order: Precedence, predicate: int) -> bool:
-        """Whether facts of a predicate are derived by modules that look for instances only."""
+        """Whether only modules without state derive facts of a predicate."""
         names = order.modules_deriving(predicate)
-        modules = [m for m in self._modules if m.name in names]
-        return bool(modules) and all(m.closes_premises or not m.keeps_state for m in modules)
+        return bool(names) and not any(m.keeps_state for m in self._modules if m.name in names)
 
     def unproved(self, candidates: Delta) -> Delta:
         """The candidates without a proof, and premises of theirs without a proof.
