@@ -159,3 +159,23 @@ def test_virtual_facts_do_not_keep_themselves() -> None:
     assert [report.strategy for _, report in states] == ["materialised", NAME, NAME]
     result, _ = states[-1]
     assert facts_of(result.index.columns(legal=False), result.dictionary) == {other}
+
+
+def test_what_only_a_stratum_derived_goes_with_it() -> None:
+    """It was never counted, and is data when the rule with NOT goes: u follows from s, which nothing derives.
+
+    The same in the first transaction that counts, and in a later one.
+    """
+    negation, copy = (
+        parse_program(kinds.PREFIX + text)
+        for text in (
+            "[?x, :s, ?y] :- [?x, :p, ?y], NOT [?y, :p, ?x] .",
+            "[?x, :u, ?y] :- [?x, :s, ?y] .",
+        )
+    )
+    ((facts,), _) = written("", "a p b")
+    for programs in ([negation + copy, copy], [copy, negation + copy, copy]):
+        states = list(follow([facts] * len(programs), programs, NAME))
+        assert {report.strategy for _, report in states[1:]} == {NAME}
+        result, _ = states[-1]
+        assert facts_of(result.index.columns(), result.dictionary) == facts

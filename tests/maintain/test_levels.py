@@ -25,7 +25,7 @@ from corollary.language import IRI, parse_program
 from corollary.language.model import OWL, RDF_TYPE, RDFS
 from corollary.maintain import final_schema
 from corollary.maintain.deletion import backward_forward
-from corollary.maintain.deletion.prover import Prover
+from corollary.maintain.deletion.prover import Prover, deriving
 from corollary.modules import transitive
 from corollary.profiles import load_profile
 from corollary.terms.dictionary import TermDictionary
@@ -177,6 +177,32 @@ def test_hopeless_candidates_are_not_searched_for(
     before = facts("b p c, c t d, d q g, e p f, f t e, e q f")
     assert_exact([before, before - facts("b p c, e p f")], parse_program(kinds.PREFIX + program))
     assert max(searched) <= 2
+
+
+@pytest.mark.parametrize("profile", ["rdfs-plus", "owl2rl"])
+@thorough(25)
+@given(history=histories(ontologies))
+def test_sifted_ontologies(few_are_many: None, profile: str, history: History) -> None:
+    assert_exact(history, load_profile(profile), same_visible)
+
+
+def test_modules_without_a_part_in_it_are_not_asked() -> None:
+    """A type goes to the modules that read its class; those with live rules are asked for its proof."""
+    before = facts("a p b, b p c") | {(IRI(EXAMPLE + "a"), RDF_TYPE, IRI(EXAMPLE + "C"))}
+    dictionary = TermDictionary()
+    rules = load_profile("owl2rl")
+    engine = materialise(load(before, dictionary), rules, dictionary).engine
+    modules, index = engine.fixpoint.modules, engine.fixpoint.index
+    type_ = Delta.of(index).only(engine.compiled.rdf_type.__eq__)
+
+    def names(deleted: Delta) -> set[str]:
+        return {modules[number].name for number in engine.fixpoint.received(deleted)}
+
+    assert names(type_) == {"datatypes", "inclusion", "rules"}
+    functional = {(IRI(EXAMPLE + "p"), RDF_TYPE, IRI(OWL + "FunctionalProperty"))}
+    assert "functional" in names(Delta.of(load(functional, dictionary)))
+    assert deriving(modules, type_, None) == modules
+    assert [module.name for module in deriving(modules, type_, engine.precedence(index))] == ["rules"]
 
 
 def test_the_last_fact_of_a_property(always_tried: None) -> None:

@@ -228,6 +228,15 @@ def test_special_rules_come_and_go(both: tuple[History, list[Program]]) -> None:
     assert_exact(history, programs, same_values)
 
 
+@thorough(100)
+@given(histories_of_rules(kinds.fact_sets, kinds.programs_with_strata))
+def test_strata_come_and_go(both: tuple[History, list[Program]]) -> None:
+    """What a rule with NOT derived is data when that rule goes, and so is what follows from it."""
+    history, programs = both
+    assume(all(map(is_stratified, programs)))
+    assert_exact(history, programs)
+
+
 @pytest.mark.parametrize("profile", ["rhodf", "rdfs-plus", "owl2rl"])
 @thorough(25)
 @given(histories(ontologies), st.data())

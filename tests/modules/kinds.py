@@ -112,6 +112,18 @@ ABSENCE = (
     "[?x, :t, ?x] :- :B[?x], NOT ([?x, :p, ?y], [?y, :q, ?z]) .",
 )
 
+ABOVE = (
+    "[?x, :t, ?z] :- [?x, :s, ?y], [?y, :t, ?z] .",
+    "[?x, :s, ?z] :- [?x, :s, ?y], [?y, :s, ?z] .",
+    "[?y, :u, ?x] :- [?x, :t, ?y] .",
+    "[?x, :s, ?y] :- [?x, :u, ?y] .",
+    "[?x, :s, ?y] :- [?x, :q, ?y] .",
+    ":E[?x] :- :D[?x] .",
+    ":D[?x] :- :B[?x] .",
+    ":F[?x] :- :E[?x], NOT [?x, :u, ?x] .",
+)
+"""Beside these: rules that read what they conclude."""
+
 
 def without_guards(rules: tuple[str, ...]) -> tuple[str, ...]:
     """The rules that name all their predicates and classes."""
@@ -145,6 +157,7 @@ positive_programs = st.one_of(
 programs_with_not = st.builds(
     lambda rules, more: rules + more, programs_of(*NAMED, least=2, most=6), programs_of(*ABSENCE)
 )
+programs_with_strata = programs_of(*NAMED[:6], *ABSENCE, *ABSENCE, *ABOVE, least=3)
 
 same = st.tuples(*[st.sampled_from(some.INDIVIDUALS[:3] + some.PROPERTIES[:2])] * 2).map(
     lambda pair: (pair[0], ontology.owl("sameAs"), pair[1])

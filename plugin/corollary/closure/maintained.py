@@ -213,9 +213,12 @@ class MaintainedClosure:
 
     def commit(self, deleted: Keys, closed: Relation, edges: Relation) -> None:
         """The deletions are final: R and E (unused where E = S) are as given."""
-        self.external = self.external.minus(deleted)
         if self._edges is not None:
             self._edges = edges
+        if not (deleted.size or self.doubtful.size or self.restored.size):
+            self._deleted_edges = NO_KEYS
+            return
+        self.external = self.external.minus(deleted)
         # new rules may have made paths of no facts
         doubtful = closed.common(difference(self.doubtful, deleted))
         unexplained = difference(doubtful, self.paths.among(doubtful))

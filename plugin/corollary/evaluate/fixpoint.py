@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from time import perf_counter
 
-from corollary.columns import Candidates, Relation, TripleIndex
+from corollary.columns import Candidates, Delta, Relation, TripleIndex
 from corollary.columns.pairs import Pairs
 from corollary.evaluate.tuning import MAX_FACTS_ROUTED, MIN_SHARE_RECEIVED_WHOLE
 from corollary.kernels.limits import at, derived
 from corollary.kernels.tuning import MAX_ROWS_UNRESERVED
-from corollary.modules.module import Module
+from corollary.modules.module import Module, has_any
 
 Progress = Callable[[str, int], None]
 
@@ -141,6 +141,16 @@ class Fixpoint:
             else:
                 part = whole = Relation(new) if whole is None else whole
             self._pending[position].setdefault(predicate, []).append(part)
+
+    def received(self, facts: Delta) -> dict[int, Delta]:
+        """The facts that each module receives, by its position: of predicates of which it reads an object."""
+        found: dict[int, dict[int, Relation]] = {}
+        for predicate in facts.all_predicates():
+            relation = facts.relation(predicate)
+            for position, objects in self._readers(predicate):
+                if has_any(relation, objects):
+                    found.setdefault(position, {})[predicate] = relation
+        return {position: Delta.of_relations(part) for position, part in sorted(found.items())}
 
     def _readers(self, predicate: int) -> list[tuple[int, Set[int] | None]]:
         """The positions of the modules that read a predicate, each with the objects that it reads."""

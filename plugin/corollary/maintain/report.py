@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from html import escape
 from time import perf_counter
@@ -39,6 +37,21 @@ class Stage:
 
 
 @dataclass(slots=True)
+class Timing:
+    """A block of code whose time is added to a line. A single change has some ten."""
+
+    line: Stage
+    _started: float = 0.0
+
+    def __enter__(self) -> Stage:
+        self._started = perf_counter()
+        return self.line
+
+    def __exit__(self, *error: object) -> None:
+        self.line.seconds += perf_counter() - self._started
+
+
+@dataclass(slots=True)
 class Report:
     """All stages of a transaction, in order of first appearance.
 
@@ -68,15 +81,9 @@ class Report:
         self.stages.append(Stage(stage, module))
         return self.stages[-1]
 
-    @contextmanager
-    def timed(self, stage: str, module: str) -> Iterator[Stage]:
+    def timed(self, stage: str, module: str) -> Timing:
         """As ``at``; the time until the block ends is added to the line."""
-        line = self.at(stage, module)
-        started = perf_counter()
-        try:
-            yield line
-        finally:
-            line.seconds += perf_counter() - started
+        return Timing(self.at(stage, module))
 
     def as_dict(self) -> dict[str, object]:
         """The report as JSON-ready data."""

@@ -217,8 +217,9 @@ class Transaction:
         while True:
             candidates = self._next_candidates(layer, strategy, PROOFS if named else EXPLICIT)
             if candidates:
-                now = {number: facts & candidates for number, facts in named.items()}
-                named = {number: facts - candidates for number, facts in named.items()}
+                later = {number: facts - candidates for number, facts in named.items()}
+                now = {number: facts - later[number] for number, facts in named.items()}
+                named = later
                 self._apply_deletions(layer, now, candidates, strategy, deleted)
             if any(stratum.is_truncated for stratum in strata):
                 self._forget_pending()
@@ -334,9 +335,9 @@ class Transaction:
     def _notify(self, deleted: Delta, own: Mapping[int, Delta]) -> None:
         """Add deleted facts to the pending facts of the modules that read them."""
         self._refuse_loss(deleted)
-        for number, module in enumerate(self._modules):
-            news = deleted.only(module.reads)
+        for number, news in self._engine.fixpoint.received(deleted).items():
             if number in own:
+                module = self._modules[number]
                 news = (news - own[number]) | feedback(module, own[number].only(module.reads))
             if news:
                 self._pending[number] = self._pending.get(number, NOTHING) | news

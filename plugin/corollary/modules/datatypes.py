@@ -208,6 +208,10 @@ class Datatypes(Module):
         is_known = max((t for t in terms if t < FIRST_BLANK_NODE), default=-1) < self._looked_up
         return not terms.isdisjoint(self._datatypes if is_known else self._supported())
 
+    def _minds_loss(self, deleted: TripleIndex) -> bool:
+        """As ``_minds``, for deleted facts."""
+        return len(deleted.relation(self._same_as)) > 0 or self._minds(deleted)
+
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """The virtual facts about literals in deleted facts.
 
@@ -216,7 +220,7 @@ class Datatypes(Module):
         """
         predicates = self._named.values()
         relations = {p: facts.relation(p) for p in predicates if len(facts.relation(p))}
-        if not relations:
+        if not relations or not self._minds_loss(deleted):
             return {}
         if self._is_wide or len(deleted.relation(self._same_as)):
             return {predicate: [relation.pairs().keys] for predicate, relation in relations.items()}
@@ -238,6 +242,8 @@ class Datatypes(Module):
         """Some facts that show the datatypes of literals among the candidates, if no proved fact does."""
         value, found = self._named["VALUE"], Candidates()
         types = candidates.relation(self._rdf_type)
+        if types.legal_count() == len(types) and not len(candidates.relation(value)):
+            return found
         of_literals = types.pairs().keys[types.legal_count() :]
         names = distinct(seconds(np.concatenate((of_literals, candidates.keys(value)))))
         supported = self._supported()
@@ -308,16 +314,20 @@ class Datatypes(Module):
         for predicate in facts.predicates():
             relation = facts.relation(predicate)
             ones = ends if relation.legal_count() < len(relation) else names
-            rows, others = relation.objects_of(ones)
-            read[predicate] = [pack(ones[rows], others)]
+            if ones.size:
+                rows, others = relation.objects_of(ones)
+                read[predicate] = [pack(ones[rows], others)]
             ones = ends if relation.has_literals else names
-            rows, others = relation.subjects_of(ones)
-            read[predicate].append(pack(others, ones[rows]))
+            if ones.size:
+                rows, others = relation.subjects_of(ones)
+                read.setdefault(predicate, []).append(pack(others, ones[rows]))
         read[self._member] = [facts.keys(self._member)]
         return read
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Forget literals that no longer occur, and datatypes no longer shown: both may be new again."""
+        if not self._minds_loss(deleted):
+            return
         if self._is_wide or {*map(self._id, self._shown_datatypes(deleted))} - self._in_rules:
             self._shown &= self._all_shown(facts)
             self._is_wide = self._looks_at_all(facts)
@@ -418,6 +428,9 @@ class Datatypes(Module):
     def _shown_datatypes(self, facts: TripleIndex) -> set[str]:
         """The supported datatypes in facts of the program's predicates, and those that its rules name."""
         ids = self._supported()
+        terms = facts.few_terms(MAX_FACTS_ONE_BY_ONE)
+        if terms is not None and terms.isdisjoint(ids):
+            return {ids[i] for i in self._in_rules & ids.keys()}
         known = np.sort(np.array(list(ids), np.uint32))
         shown = {ids[i] for i in known.tolist() if i in self._in_rules}
         for predicate in facts.known_predicates & set(self._telling) if known.size else ():
@@ -520,8 +533,14 @@ def _occur(terms: Column, facts: TripleIndex) -> Mask:
     """For each term, whether it occurs in a fact. Precondition: ``terms`` are literals."""
     relations = [relation for _, relation in facts.relations()]
     if terms.size <= MAX_TERMS_ONE_BY_ONE:
+        with_objects = [relation for relation in relations if relation.has_literals]
+        with_subjects = [relation for relation in relations if relation.legal_count() < len(relation)]
         return np.array(
-            [any(r.has_object(t) or r.has_subject(t) for r in relations) for t in terms.tolist()], np.bool_
+            [
+                any(r.has_object(t) for r in with_objects) or any(r.has_subject(t) for r in with_subjects)
+                for t in terms.tolist()
+            ],
+            np.bool_,
         )
     left = distinct(terms)
     for relation in sorted(relations, key=len, reverse=True):

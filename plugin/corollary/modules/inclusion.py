@@ -49,7 +49,7 @@ from corollary.modules.guards import Guards
 from corollary.modules.module import External, Module, NewModules, Precedes
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
-from corollary.modules.tuning import MIN_FACTS_TO_MIRROR
+from corollary.modules.tuning import MAX_FACTS_ONE_BY_ONE, MAX_TERMS_ONE_BY_ONE, MIN_FACTS_TO_MIRROR
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import InclusionShape, inclusion_shape
@@ -199,18 +199,20 @@ class Inclusion(Module):
             same, is_turned = self._least_equivalent(source)
             for deleted in self._held.pop(source):
                 for inverse in (False, True):
-                    terms = deleted.object_terms() if inverse else deleted.subject_terms()
-                    ends.setdefault((same, inverse != is_turned), []).append(terms)
+                    if self._classes_of(same, inverse != is_turned):
+                        terms = deleted.object_terms() if inverse else deleted.subject_terms()
+                        ends.setdefault((same, inverse != is_turned), []).append(terms)
         candidates: Candidates = {}
         for (source, inverse), parts in ends.items():
-            kind = self._included.ranges if inverse else self._included.domains
-            if classes := kind.seconds_of(source):
-                terms = parts[0] if len(parts) == 1 else distinct(np.concatenate(parts))
-                relation = facts.relation(source)
-                left = relation.object_counts(terms) if inverse else relation.subject_counts(terms)
-                types = _all_pairs(terms[left == 0], classes)
-                candidates.setdefault(self._rdf_type, []).append(types)
+            terms = parts[0] if len(parts) == 1 else distinct(np.concatenate(parts))
+            left = _without_facts(terms, facts.relation(source), inverse=inverse)
+            types = _all_pairs(left, self._classes_of(source, inverse))
+            candidates.setdefault(self._rdf_type, []).append(types)
         return candidates
+
+    def _classes_of(self, predicate: int, inverse: bool) -> list[int]:
+        """The domains of a property, or its ranges."""
+        return (self._included.ranges if inverse else self._included.domains).seconds_of(predicate)
 
     def _least_equivalent(self, predicate: int) -> tuple[int, bool]:
         """The least property that is included in this one, and includes it; whether as its inverse."""
@@ -295,6 +297,8 @@ class Inclusion(Module):
 
     def _supported(self, types: Keys, facts: TripleIndex) -> Keys:
         """The rdf:type facts among ``types`` (sorted) that the closure derives from ``facts``."""
+        if types.size <= MAX_FACTS_ONE_BY_ONE and not facts.relation(self._rdf_type).is_compressed:
+            return types[[self._is_supported(key >> 32, key & 0xFFFFFFFF, facts) for key in types.tolist()]]
         rows, classes = facts.relation(self._rdf_type).objects_of(firsts(types))
         steps = pack(classes, seconds(types)[rows])
         found: Mask = np.zeros(types.size, np.bool_)
@@ -310,6 +314,16 @@ class Inclusion(Module):
             sizes = relation.object_counts(ends) if inverse else relation.subject_counts(ends)
             found[rows[sizes > 0]] = True
         return np.concatenate((by_class, swap(by_object[found])))
+
+    def _is_supported(self, individual: int, class_: int, facts: TripleIndex) -> bool:
+        """As ``_supported``, for one fact."""
+        within = self._included.classes
+        if any(within.has(c << 32 | class_) for c in facts.relation(self._rdf_type).objects(individual)):
+            return True
+        sources, turned = self._included.domains.firsts_of(class_), self._included.ranges.firsts_of(class_)
+        return any(facts.relation(source).has_subject(individual) for source in sources) or any(
+            facts.relation(source).has_object(individual) for source in turned
+        )
 
     def _ends(self, types: Keys, is_read: Callable[[int], bool]) -> Iterator[tuple[int, bool, Rows]]:
         """The properties read with a domain or range (``inverse``) among the classes, and their rows.
@@ -390,6 +404,16 @@ class Inclusion(Module):
                     candidates.setdefault(self._rdf_type, []).append(_all_pairs(ends, classes))
         types = follow(facts.relation(self._rdf_type).pairs().by_object, included.classes.keys)
         candidates.setdefault(self._rdf_type, []).append(types)
+
+
+def _without_facts(terms: Column, relation: Relation, *, inverse: bool) -> Column:
+    """The terms that are subject of no fact, or object of none (``inverse``)."""
+    if terms.size <= MAX_TERMS_ONE_BY_ONE:
+        occurs = relation.has_object if inverse else relation.has_subject
+        return np.array([term for term in terms.tolist() if not occurs(term)], np.uint32)
+    counted = relation.object_counts(terms) if inverse else relation.subject_counts(terms)
+    left: Column = terms[counted == 0]
+    return left
 
 
 def _all_pairs(terms: Column, classes: Sequence[int]) -> Keys:

@@ -25,6 +25,7 @@ from corollary.execute.context import ExecutionContext
 from corollary.kernels.sorted import Keys
 from corollary.language import Rule
 from corollary.modules.rule_set import RuleSet
+from corollary.modules.tuning import MAX_FACTS_ONE_BY_ONE
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram, ProgramChange
 
@@ -53,6 +54,20 @@ def feedback(module: Module, own: Delta) -> Delta:
     listed = own.only(lambda predicate: not own.relation(predicate).is_compressed)
     found = {p: Relation(module.feedback(p, Pairs(keys))) for p, keys in listed.items()}
     return Delta.of_relations(found)
+
+
+def received(module: Module, facts: Delta) -> Delta:
+    """The facts of those predicates of which the module reads at least one object of the facts."""
+    return facts.only(lambda p: module.reads(p) and has_any(facts.relation(p), module.objects_read(p)))
+
+
+def has_any(facts: Relation, objects: Set[int] | None) -> bool:
+    """Whether facts have one of the objects; None: any. Compressed facts are not looked up: True."""
+    if objects is None or facts.is_compressed:
+        return True
+    if len(facts) <= MAX_FACTS_ONE_BY_ONE:
+        return any(key & 0xFFFFFFFF in objects for key in facts.pairs().keys.tolist())
+    return bool(objects) and not objects.isdisjoint(facts.object_terms().tolist())
 
 
 class Module(Protocol):

@@ -336,9 +336,10 @@ class Transitive(Module):
 
     def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """The deletions are final. Facts that no path explains any more are external from now on."""
-        rows = set(self._rows(facts)) if self._guards.are_among(deleted) else self._closures.keys()
-        self._closures = {p: closure for p, closure in self._closures.items() if p in rows}
-        self.revision += 1
+        if self._guards.are_among(deleted):
+            rows = set(self._rows(facts))
+            self._closures = {p: closure for p, closure in self._closures.items() if p in rows}
+            self.revision += 1
         for predicate, closure in self._closures.items():
             edges = facts.relation(predicate)
             if predicate in self._losing:

@@ -17,7 +17,7 @@ from corollary.execute.run_plan import extend
 from corollary.kernels.limits import check
 from corollary.maintain.cost_model import learnt_seconds
 from corollary.maintain.deletion.dred import DRed, DRedLayer
-from corollary.maintain.deletion.prover import Prover
+from corollary.maintain.deletion.prover import Prover, deriving
 from corollary.maintain.final_schema import schema_is_final
 from corollary.maintain.layers import DATA, SCHEMA
 from corollary.maintain.report import Report
@@ -79,7 +79,9 @@ class BackwardForwardLayer:
         self._work = work
         self._modules = engine.schema_modules if layer == SCHEMA else work.modules
         coming = work.start.added.all_predicates()
-        self._prover = Prover(self._modules, self.proved, work.checks, coming)
+        self._prover = Prover(self._modules, self.proved, work.checks, coming, self.order)
+        self._tracking = [m for m in self._modules if type(m).lose_track is not Module.lose_track]
+        self._witnessing = [m for m in self._modules if type(m).witnesses is not Module.witnesses]
         self._open = set(work.index.all_predicates())
         self._closed: set[int] = set()
         self._has_spared = False
@@ -92,6 +94,7 @@ class BackwardForwardLayer:
         The others are *hopeless*: deleted without a search. So are facts that lose their last instance by
         that, and so on; the search is left for the rest, and done once. Only predicates are sifted that
         modules without state derive: for closed relations, whether paths are left is a search of its own.
+        Most types follow from others in one step, and are not sifted: that would look at them twice.
         """
         order = self.order
         self._sifts = self._sifts or len(candidates) >= MIN_CANDIDATES_TO_SIFT
@@ -99,7 +102,7 @@ class BackwardForwardLayer:
             return NOTHING
         searched = candidates.only(lambda p: p in order.recursive and p not in order.alone)
         hopeless = searched.only(lambda predicate: self._is_sifted(order, predicate))
-        for module in self._modules:
+        for module in deriving(self._modules, hopeless, order):
             if hopeless and not module.keeps_state:
                 check()
                 hopeless -= Delta.gathered(module.rederive(hopeless, self._work.index))
@@ -125,13 +128,13 @@ class BackwardForwardLayer:
                 return NOTHING
         self._settle(order, order.level(candidates.all_predicates()[0]))
         plain = candidates.only(lambda predicate: predicate not in order.recursive)
-        found = self._after_one_step(plain, self._modules) if plain else NOTHING
+        found = self._after_one_step(plain, deriving(self._modules, plain, order))
         searched = candidates.only(lambda predicate: predicate in order.recursive)
         for predicate in searched.all_predicates():
             wanted, module = searched.only(predicate.__eq__), self._closing(order, predicate)
             if module is not None:
                 searched = searched.only(predicate.__ne__)
-                found |= self._unproved_of_closed(module, predicate, wanted)
+                found |= self._unproved_of_closed(order, module, predicate, wanted)
             elif self._work.before.relation(predicate).is_compressed:
                 searched = searched.only(predicate.__ne__)
                 found |= self._unproved_of_compressed(order, predicate, wanted)
@@ -191,7 +194,7 @@ class BackwardForwardLayer:
         names = order.recursive[predicate]
         return [m for m in self._modules if m.name in names or (VALUES in names and not m.rules)]
 
-    def _unproved_of_closed(self, module: Module, predicate: int, wanted: Delta) -> Delta:
+    def _unproved_of_closed(self, order: Precedence, module: Module, predicate: int, wanted: Delta) -> Delta:
         """The wanted facts without a proof, of a predicate that depends on itself by one module only."""
         request, engine = self._work.request, self._work.engine
         if predicate not in self._closed:
@@ -207,7 +210,8 @@ class BackwardForwardLayer:
             self.proved.share((predicate,), remaining)
         given = (wanted & request.explicit) | (wanted & engine.axioms)
         self.proved.add_all(given)
-        left = self._after_one_step(wanted - given, [m for m in self._modules if m is not module])
+        others = [other for other in deriving(self._modules, wanted, order) if other is not module]
+        left = self._after_one_step(wanted - given, others)
         lost = self._after_one_step(left, [module])
         module.settle(predicate, (wanted - left).keys(predicate), (left - lost).keys(predicate))
         return lost
@@ -243,7 +247,7 @@ class BackwardForwardLayer:
         """Tell all modules that facts of some predicates, and of those beside them, lose derivations."""
         if self.order is not None:
             predicates = predicates | self.order.beside(predicates)
-        for module in self._modules:
+        for module in self._tracking:
             for predicate in predicates:
                 module.lose_track(predicate)
 
@@ -267,7 +271,7 @@ class BackwardForwardLayer:
             return wanted
         self._lose_track(set(wanted.all_predicates()))
         few: Candidates = {}
-        for module in self._modules:
+        for module in self._witnessing:
             extend(few, module.witnesses(wanted, self._work.index, self.proved))
         if few:
             self._after_one_step(Delta.among(few, self._work.index) - wanted - self.proved, self._modules)

@@ -181,9 +181,10 @@ def _follow_deletions(counts: DerivationCounts, request: Request, most: float) -
     """
     engine, explicit = request.engine, request.explicit
     index, program = engine.fixpoint.index, engine.compiled
-    known = bool(counts.components)
-    before = counts.facts.snapshot() if known else index
-    if request.program != request.before.program:
+    known, is_other = bool(counts.components), request.program != request.before.program
+    # conclusions of strata that are none any more were not counted
+    before = index if not known or (is_other and engine.strata) else counts.facts.snapshot()
+    if is_other:
         program = program.changed(request.program).program
     rules, left, staying = _counted(program.rules), _virtual_facts(engine), NOTHING
     facts = explicit

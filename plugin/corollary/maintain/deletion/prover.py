@@ -17,10 +17,25 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from corollary.columns import NOTHING, Candidates, Delta, TripleIndex
+from corollary.evaluate.precedence import Precedence
 from corollary.execute.run_plan import extend
 from corollary.kernels.limits import check
 from corollary.maintain.strategy import Budget
-from corollary.modules.module import Module, feedback
+from corollary.modules.module import Module, feedback, received
+from corollary.program.compile import is_virtual
+
+
+def deriving(modules: Sequence[Module], facts: Delta, order: Precedence | None) -> Sequence[Module]:
+    """The modules that may derive some of the facts; without an ``order``, all.
+
+    Modules without rules derive virtual facts.
+    """
+    if order is None:
+        return modules
+    predicates = facts.all_predicates()
+    names = set[str]().union(*map(order.modules_deriving, predicates))
+    has_virtual = any(map(is_virtual, predicates))
+    return [module for module in modules if module.name in names or (has_virtual and not module.rules)]
 
 
 class Prover:
@@ -32,12 +47,15 @@ class Prover:
         proved: TripleIndex,
         budget: int,
         coming: Collection[int],
+        order: Precedence | None = None,
     ) -> None:
         """At most ``budget`` facts are checked; beyond that, ``TooMuch`` is raised.
 
-        ``coming`` are the predicates of Δ⁺: some of their proved facts may not be in I yet.
+        ``coming`` are the predicates of Δ⁺: some of their proved facts may not be in I yet. With an
+        ``order``, only modules that derive facts of a predicate are asked for them.
         """
         self.proved = proved
+        self._order = order
         self._coming = coming
         self._modules = modules
         self._budget = Budget(budget, "proofs would look at too many facts")
@@ -52,7 +70,7 @@ class Prover:
         """
         inner = self._modules if inner is None else inner
         checked = NOTHING
-        known = self.proved.but_for(self._coming)
+        known = self.proved.but_for(self._coming) if self._coming else self.proved
         wanted = frontier = candidates
         while frontier:
             self._budget.spend(len(frontier))
@@ -71,21 +89,23 @@ class Prover:
     def _prove(self, frontier: Delta, checked: Delta, inner: Sequence[Module]) -> tuple[Delta, Delta]:
         """Prove facts of the frontier, and checked facts that follow from these. Returns the rest of both.
 
-        Each module first rederives the frontier. Then an inner module receives the facts that other modules
-        proved, and of its own the ``feedback``, and propagates them. If these are more than the checked
-        facts, the module rederives the checked facts instead.
+        Each module that may derive facts of the frontier first rederives these. Then an inner module receives
+        the facts that other modules proved, and of its own the ``feedback``, and propagates them. If these
+        are more than the checked facts, the module rederives the checked facts instead.
         """
-        news: list[Delta | None] = [None] * len(self._modules)
-        asked = 0
+        asked = deriving(self._modules, frontier, self._order)
+        modules = [*asked, *(module for module in inner if module not in asked)]
+        news: list[Delta] = [NOTHING] * len(modules)
+        turn = 0
         is_all = len(frontier) == len(checked)
         while checked:
-            number = next((n for n, returned in enumerate(news) if n >= asked or returned), None)
+            number = next((n for n, facts in enumerate(news) if turn <= n < len(asked) or facts), None)
             if number is None:
                 break
             check()
-            module, returned, news[number] = self._modules[number], news[number] or NOTHING, None
-            if number >= asked:
-                asked += 1
+            module, returned, news[number] = modules[number], news[number], NOTHING
+            if turn <= number < len(asked):
+                turn += 1
                 found = Delta.gathered(module.rederive(frontier, self.proved))
                 if returned and len(frontier) < len(checked):
                     news[number] = returned
@@ -98,11 +118,8 @@ class Prover:
             self.proved.add_all(found)
             checked -= found
             frontier = checked if is_all else frontier - found
-            for number, other in enumerate(self._modules):
-                if other not in inner:
-                    continue
-                part = found.only(other.reads)
-                part = feedback(other, part) if other is module else part
-                if part:
-                    news[number] = (news[number] or NOTHING) | part
+            for number, other in enumerate(modules):
+                if checked and other in inner:
+                    part = received(other, found)
+                    news[number] |= feedback(other, part) if other is module else part
         return frontier, checked
