@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from html import escape
 from itertools import islice
@@ -27,14 +27,14 @@ class SelectResult(Result):
         size: int,
         ids: list[Column],
         terms: QueryTerms,
-        solution: Callable[..., Any],
+        given: Mapping[Variable, Node],
     ) -> None:
-        """``ids`` has a column for each variable; ``solution`` makes rdflib's mapping of a row."""
+        """``ids`` has a column for each variable; ``given`` are the bindings that the query was given."""
         super().__init__("SELECT")
         self.vars = variables
         self._size = size
         self.ids, self.terms = ids, terms
-        self._solution = solution
+        self._given = given
 
     def _repr_html_(self) -> str:
         """The first rows, for Jupyter."""
@@ -64,17 +64,20 @@ class SelectResult(Result):
     def _chunks(self) -> Iterator[list[list[Node | None]]]:
         yield from _chunks(self.ids, self._size, self.terms)
 
+    def solutions(self) -> Iterator[dict[Variable, Node]]:
+        """The bound variables of each solution."""
+        variables = self.vars or []
+        for terms in self._rows():
+            yield {v: term for v, term in zip(variables, terms, strict=True) if term is not None}
+
     @property
     def bindings(self) -> Any:
         """The solutions as mappings from variables to terms, decoded at the first call."""
         if self._bindings is None:
-            variables = self.vars or []
-            self._bindings = [
-                self._solution(
-                    {v: term for v, term in zip(variables, terms, strict=True) if term is not None}
-                )
-                for terms in self._rows()
-            ]
+            from rdflib.plugins.sparql.sparql import FrozenBindings, QueryContext
+
+            context = QueryContext(None, initBindings=self._given)
+            self._bindings = [FrozenBindings(context, solution) for solution in self.solutions()]
         return self._bindings
 
     @bindings.setter

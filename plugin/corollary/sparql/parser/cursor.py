@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import NoReturn
 
-from pyparsing import ParseException
-from rdflib.graph import Graph
-from rdflib.namespace import NamespaceManager
-from rdflib.plugins.sparql.sparql import Prologue
 from rdflib.term import URIRef
 
 from corollary.language import Diagnostic
@@ -26,23 +23,27 @@ UNDECLARED = "urn:x-undeclared:"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
-class ParseError(SparqlSyntaxError, ParseException):
-    """A syntax error, also for callers that catch rdflib's."""
+@cache
+def parse_error() -> Callable[..., SparqlSyntaxError]:
+    """The class of syntax errors, which callers that catch rdflib's errors catch too."""
+    from pyparsing import ParseException  # rdflib's parser is not imported otherwise
 
-    def __init__(self, complaint: Diagnostic, text: str, place: int) -> None:
-        ParseException.__init__(self, text, place, complaint.message)
-        self.complaint = complaint
-        Exception.__init__(self, str(complaint))
+    class ParseError(SparqlSyntaxError, ParseException):
+        """A syntax error, also for callers that catch rdflib's."""
 
-    def __str__(self) -> str:
-        return str(self.complaint)
+        def __init__(self, complaint: Diagnostic, text: str, place: int) -> None:
+            ParseException.__init__(self, text, place, complaint.message)
+            self.complaint = complaint
+            Exception.__init__(self, str(complaint))
+
+        def __str__(self) -> str:
+            return str(self.complaint)
+
+    return ParseError
 
 
-class Names(Prologue):
-    """The prefixes and the base of a text. rdflib's namespace manager is made when rdflib asks for it.
-
-    Without ``prefixes`` all prefixes are taken for declared.
-    """
+class Names:
+    """The prefixes and the base of a text. Without ``prefixes`` all prefixes are taken for declared."""
 
     def __init__(self, prefixes: Mapping[str, str] | None, base: str) -> None:
         self.base = base
@@ -52,14 +53,6 @@ class Names(Prologue):
     def namespace(self, prefix: str) -> str | None:
         """The namespace of a prefix; None if it is not declared."""
         return self.prefixes.get(prefix, UNDECLARED if self._has_all else None)
-
-    @property
-    def namespace_manager(self) -> NamespaceManager:  # type: ignore[override]
-        """The prefixes as rdflib has them."""
-        manager = NamespaceManager(Graph(bind_namespaces="none"))
-        for prefix, namespace in self.prefixes.items():
-            manager.bind(prefix, namespace, replace=True)
-        return manager
 
     def resolved(self, reference: str) -> URIRef:
         """An IRI, or a reference resolved against the base."""
@@ -183,4 +176,4 @@ class Cursor:
         start = self.text.rfind("\n", 0, place) + 1
         shown = self.text[start:].partition("\n")[0].rstrip("\r").replace("\t", " ")
         span = Span(self.source, line, place - start + 1, shown)
-        raise ParseError(Diagnostic(message, span, remedy), self.text, place)
+        raise parse_error()(Diagnostic(message, span, remedy), self.text, place)

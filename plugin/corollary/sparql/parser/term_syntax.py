@@ -10,11 +10,9 @@ from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, Path, S
 from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.kernels.limits import check
+from corollary.sparql.algebra import Triple
 from corollary.sparql.parser.cursor import Cursor
 from corollary.sparql.parser.tokens import unescaped
-
-Triple = tuple[Node, Any, Node]
-"""Subject, predicate (or path), object."""
 
 NUMBERS = {"integer": XSD.integer, "decimal": XSD.decimal, "double": XSD.double}
 STRINGS = ("string", "long")
