@@ -28,6 +28,21 @@ Triple = tuple[Node, Any, Node]
 """Subject, predicate (or path), object. A blank node is a variable of its basic graph pattern."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Parameter(Node):
+    """A constant of a query's shape: see ``plan_cache``. ``make`` makes its term from the token at ``place``.
+
+    A plan with parameters is not evaluated.
+    """
+
+    place: int
+    make: Callable[[str], Node]
+
+    def n3(self, namespace_manager: object = None) -> str:
+        """For messages."""
+        return f"${self.place}"
+
+
 # Expressions
 
 

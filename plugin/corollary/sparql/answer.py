@@ -12,7 +12,6 @@ user function, is raised when the rows are read, as in rdflib.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, TypeVar
 
 from rdflib.graph import Graph
@@ -27,8 +26,8 @@ from corollary.sparql.constructed import OBJECT, PREDICATE, SUBJECT, constructed
 from corollary.sparql.dataset import UNION, QueryDataset, Source
 from corollary.sparql.evaluate import Evaluator
 from corollary.sparql.external import refuse_clauses, refuse_services
-from corollary.sparql.from_rdflib import is_prepared, query_of
-from corollary.sparql.parser import parse_query
+from corollary.sparql.from_rdflib import is_prepared
+from corollary.sparql.plan_cache import plan_of, plan_of_prepared
 from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.sparql.query_terms import QueryTerms, filled
 from corollary.sparql.rdflib_settings import default_graph_is_union, has_custom_evaluation
@@ -138,18 +137,12 @@ def translation(text: Any, prefixes: Mapping[str, Any], base: str | None = None)
     if isinstance(text, Query):
         return text
     if is_prepared(text, "Query"):
-        return query_of(text)
+        return plan_of_prepared(text)
     if isinstance(text, bytes):
         text = text.decode("utf-8")
     if not isinstance(text, str):
         raise NotImplementedError("a query that is no text")
-    used = tuple((p or "", str(namespace)) for p, namespace in prefixes.items() if f"{p or ''}:" in text)
-    return _translated(text, base or "", used)
-
-
-@lru_cache(maxsize=256)
-def _translated(text: str, base: str, prefixes: tuple[tuple[str, str], ...]) -> Query:
-    return parse_query(text, dict(prefixes), base)
+    return plan_of(text, prefixes, base or "")
 
 
 def _selected(evaluator: Evaluator, main: Query) -> Result:

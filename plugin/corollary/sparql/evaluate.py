@@ -67,7 +67,7 @@ from corollary.sparql.solutions import (
     stacked,
     without,
 )
-from corollary.sparql.term_evaluation import Environment
+from corollary.sparql.term_evaluation import Environment, is_volatile
 from corollary.sparql.tuning import MAX_CHARACTERS_SHOWN
 
 KEYWORDS: dict[type[Operator], str] = {
@@ -181,7 +181,7 @@ class Evaluator:
     # Patterns
 
     def _service(self, part: Service, scope: Scope, need: int | None) -> Batch:
-        if not any(part is silenced for silenced in self._silenced):
+        if part not in self._silenced:
             raise NotImplementedError("rdflib asks other services")
         return scope.seed
 
@@ -238,7 +238,7 @@ class Evaluator:
 
     def _join(self, part: Join, scope: Scope, need: int | None) -> Batch:
         first, second = part.left, part.right
-        if isinstance(first, Triples):
+        if pattern_of(first) is not None:
             first, second = second, first
         left = self._solve(first, scope)
         if not left.size:
@@ -247,12 +247,21 @@ class Evaluator:
 
     def _joined(self, left: Batch, part: Operator, scope: Scope) -> Batch:
         """Solutions joined with ``part``. A BGP starts from them, if all rows bind the shared variables."""
-        if isinstance(part, Triples):
-            common = [v for v in map(self.numbers.__getitem__, mentioned(part.triples)) if v in left.columns]
+        pattern = pattern_of(part)
+        if pattern is not None:
+            names = mentioned(pattern.triples)
+            common = [v for v in map(self.numbers.__getitem__, names) if v in left.columns]
             complete = scope.seed.columns.keys() <= left.columns.keys()
             if common and complete and is_bound(left, common):
-                return self._basic(part, scope, left)
+                return self._continued(left, part, scope)
         return join(left, self._solve(part, scope))
+
+    def _continued(self, left: Batch, part: Operator, scope: Scope) -> Batch:
+        """Solutions extended by a basic graph pattern and its condition."""
+        if isinstance(part, Filter):
+            return self._filtered_pattern(part, scope, left)
+        assert isinstance(part, Triples)
+        return self._basic(part, scope, left)
 
     def _left_join(self, part: LeftJoin, scope: Scope, need: int | None) -> Batch:
         left = self._solve(part.left, scope, need)
@@ -269,7 +278,10 @@ class Evaluator:
         return stacked((both, left.take(unmatched)))
 
     def _union(self, part: Union, scope: Scope, need: int | None) -> Batch:
-        return stacked((self._solve(part.left, scope, need), self._solve(part.right, scope, need)))
+        left = self._solve(part.left, scope, need)
+        if need is not None and left.size >= need:
+            return left
+        return stacked((left, self._solve(part.right, scope, None if need is None else need - left.size)))
 
     def _minus(self, part: Minus, scope: Scope, need: int | None) -> Batch:
         left = self._solve(part.left, scope)
@@ -320,9 +332,12 @@ class Evaluator:
     # Expressions
 
     def _filter(self, part: Filter, scope: Scope, need: int | None) -> Batch:
-        inner = part.inner
-        if not isinstance(inner, Triples):
-            return self._filtered(part.condition, self._solve(inner, scope), scope)
+        if isinstance(part.inner, Triples):
+            return self._filtered_pattern(part, scope, scope.seed, need)
+        return self._filtered(part.condition, self._solve(part.inner, scope), scope)
+
+    def _filtered_pattern(self, part: Filter, scope: Scope, start: Batch, need: int | None = None) -> Batch:
+        """A basic graph pattern joined with ``start``; each condition is applied as soon as it can be."""
         simple = [p for p in conjuncts(part.condition) if not has_exists(p) and mentioned(p)]
 
         def early(batch: Batch) -> Batch:
@@ -334,7 +349,8 @@ class Evaluator:
         def finish(batch: Batch) -> Batch:
             return self._filtered(part.condition, batch, scope)
 
-        return self._basic(inner, scope, scope.seed, need, early, finish)
+        assert isinstance(part.inner, Triples)
+        return self._basic(part.inner, scope, start, need, early, finish)
 
     def _filtered(self, expression: Expression, batch: Batch, scope: Scope) -> Batch:
         if not batch.size:
@@ -516,6 +532,20 @@ _OPERATORS: dict[type[Operator], Callable[..., Batch]] = {
     Reduced: Evaluator._reduced,
     Slice: Evaluator._slice,
 }
+
+
+def pattern_of(part: Operator) -> Triples | None:
+    """The basic graph pattern that may start from other solutions: alone, or with a condition on it only.
+
+    { ?x :p ?y FILTER(?y > 1) }: ?x :p ?y     { ?x :p ?y FILTER(?z > 1) }: None, the group has no ?z
+    """
+    if isinstance(part, Triples):
+        return part
+    if not isinstance(part, Filter) or not isinstance(part.inner, Triples):
+        return None
+    condition, pattern = part.condition, part.inner
+    is_own = mentioned(condition) <= mentioned(pattern) and not has_exists(condition)
+    return pattern if is_own and not is_volatile(condition) else None
 
 
 def _plain_counts(part: Group) -> list[Aggregate]:

@@ -25,12 +25,10 @@ from corollary.sparql.algebra import (
     InGraph,
     Join,
     LeftJoin,
-    Minus,
     Operator,
     OrderBy,
     Project,
     Slice,
-    Subquery,
     Triples,
     Union,
     Values,
@@ -40,12 +38,13 @@ from corollary.sparql.algebra import (
 )
 from corollary.sparql.answer import evaluated, evaluator_of, translation
 from corollary.sparql.dataset import Source
-from corollary.sparql.evaluate import KEYWORDS, Evaluator, Scope
+from corollary.sparql.evaluate import KEYWORDS, Evaluator, Scope, pattern_of
 from corollary.sparql.external import refuse_clauses
 from corollary.sparql.patterns import Change, Pattern, PatternJoin
 from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.sparql.query_terms import filled
 from corollary.sparql.rdf_terms import printer
+from corollary.sparql.scopes import certain
 
 
 @dataclass
@@ -116,6 +115,10 @@ class CountingEvaluator(Evaluator):
 
     def _solve(self, part: Operator, scope: Scope, need: int | None = None) -> Batch:
         return self._count_in(id(part), partial(super()._solve, part, scope, need))
+
+    def _continued(self, left: Batch, part: Operator, scope: Scope) -> Batch:
+        evaluate = partial(super()._continued, left, part, scope)
+        return self._count_in(id(part), evaluate) if isinstance(part, Filter) else evaluate()
 
     def _basic(self, part: Triples, *arguments: Any, **named: Any) -> Batch:
         self._pattern = id(part)
@@ -211,23 +214,24 @@ class _Planner:
             step.rows, step.seconds = counted.rows, counted.seconds
         if isinstance(part, InGraph) and isinstance(part.name, URIRef):
             scope = Scope(self._evaluator.dataset.graph(part.name), scope.seed)
-        inner = self._inputs(part, scope)
+        inner = self._inputs(part, scope, start)
         step.inputs = [*inner, *(self.step(pattern, scope) for pattern in _exists(part))]
         step.estimate = self._estimate(part, [each.estimate for each in inner])
         return step
 
-    def _inputs(self, part: Operator, scope: Scope) -> list[Step]:
+    def _inputs(self, part: Operator, scope: Scope, start: tuple[float, frozenset[int]] | None) -> list[Step]:
         if isinstance(part, Join | LeftJoin):
             first, second = part.left, part.right
-            if isinstance(part, Join) and isinstance(first, Triples):
+            if isinstance(part, Join) and pattern_of(first) is not None:
                 first, second = second, first
             left = self.step(first, scope)
             bound = self._bound(first)
             numbers = self._evaluator.numbers
-            triples = second.triples if isinstance(second, Triples) else ()
-            joins = bound & {numbers[v] for v in mentioned(triples)}
+            joins = bound & {numbers[v] for v in mentioned(pattern_of(second))}
             start = (left.estimate, bound) if joins else None
             return [left, self.step(second, scope, start)]
+        if isinstance(part, Filter) and isinstance(part.inner, Triples):
+            return [self.step(part.inner, scope, start)]
         if isinstance(part, Group):
             return [self.step(part.inner, scope, None, self._evaluator.wanted(part, scope))]
         if isinstance(part, Distinct) and isinstance(part.inner, Project):
@@ -268,21 +272,7 @@ class _Planner:
 
     def _bound(self, part: Operator) -> frozenset[int]:
         """Variables that have a value in every solution."""
-        numbers = self._evaluator.numbers
-        match part:
-            case Triples():
-                return frozenset(numbers[v] for v in mentioned(part.triples))
-            case Join():
-                return self._bound(part.left) | self._bound(part.right)
-            case Union():
-                return self._bound(part.left) & self._bound(part.right)
-            case LeftJoin() | Minus():
-                return self._bound(part.left)
-            case Project():
-                return self._bound(part.inner) & {numbers[v] for v in part.variables}
-            case Group() | Subquery() | Values():
-                return frozenset()
-        return frozenset().union(*map(self._bound, inputs(part)))
+        return frozenset(self._evaluator.numbers[v] for v in certain(part))
 
     @staticmethod
     def _estimate(part: Operator, below: list[float]) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from rdflib.namespace import RDF
 from rdflib.term import Node, URIRef
@@ -74,9 +73,6 @@ FORMS = {
     "DescribeQuery": "DESCRIBE",
 }
 
-_known: WeakKeyDictionary[Any, Query] = WeakKeyDictionary()
-"""The translations of prepared queries."""
-
 
 def is_prepared(query: object, kind: str) -> bool:
     """Whether an object is rdflib's ``Query`` or ``Update``, which is ``kind``."""
@@ -87,11 +83,8 @@ def is_prepared(query: object, kind: str) -> bool:
 
 
 def query_of(prepared: Any) -> Query:
-    """A prepared query. Translated once: it must not be changed after its first use."""
-    found = _known.get(prepared)
-    if found is None:
-        found = _known[prepared] = _query(prepared.algebra, getattr(prepared.prologue, "base", None) or "")
-    return found
+    """A prepared query."""
+    return _query(prepared.algebra, getattr(prepared.prologue, "base", None) or "")
 
 
 def update_of(prepared: Any) -> tuple[UpdateOperation, ...]:

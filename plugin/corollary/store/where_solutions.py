@@ -14,6 +14,7 @@ from rdflib.term import Variable
 from corollary.sparql.access import refuse
 from corollary.sparql.algebra import InGraph, Modify, Project, Query, services, walk
 from corollary.sparql.external import refuse_services
+from corollary.sparql.query_passes import optimised
 from corollary.sparql.result import SelectResult
 from corollary.store.update_scope import Row, Scope, is_there
 
@@ -35,7 +36,7 @@ def solutions(
     """The solutions of the WHERE clause, with the initial bindings added."""
     using = operation.using
     given = None if using else operation.graph
-    query = _select(operation, variables)
+    query = optimised(_select(operation, variables))
     silenced = refuse_services(query.services, store.external)
     has_all = all(is_there(store, clause.graph) for clause in using)
     if has_all and (given is None or not _has_graph_pattern(operation)):

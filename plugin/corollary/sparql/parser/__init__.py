@@ -19,7 +19,7 @@ from corollary.sparql.parser.query_syntax import QueryParser
 from corollary.sparql.parser.update_syntax import UpdateParser
 from corollary.sparql.query_errors import SparqlSyntaxError
 
-__all__ = ["SparqlSyntaxError", "parse_query", "parse_update"]
+__all__ = ["SparqlSyntaxError", "parse_query", "parse_update", "query_parser"]
 
 
 def parse_query(text: str, prefixes: Mapping[str, str] | None, base: str = "", source: str = SOURCE) -> Query:
@@ -28,6 +28,11 @@ def parse_query(text: str, prefixes: Mapping[str, str] | None, base: str = "", s
     Raises SparqlSyntaxError with the place, also for undeclared prefixes; RecursionError for deep nesting.
     """
     return QueryParser(text, Names(prefixes, base), source).query()
+
+
+def query_parser(text: str, prefixes: Mapping[str, str], base: str) -> QueryParser:
+    """A parser of a query, whose state is looked at. Raises SparqlSyntaxError for wrong characters."""
+    return QueryParser(text, Names(prefixes, base))
 
 
 def parse_update(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from rdflib.term import URIRef
 
@@ -42,17 +42,32 @@ def parse_error() -> Callable[..., SparqlSyntaxError]:
     return ParseError
 
 
+def namespace_of(prefix: str, prefixes: Mapping[Any, Any]) -> str | None:
+    """The namespace of a prefix. rdflib also has None for the empty prefix."""
+    found = prefixes.get(prefix)
+    if found is None and not prefix:
+        found = prefixes.get(None)
+    return None if found is None else str(found)
+
+
 class Names:
     """The prefixes and the base of a text. Without ``prefixes`` all prefixes are taken for declared."""
 
     def __init__(self, prefixes: Mapping[str, str] | None, base: str) -> None:
         self.base = base
-        self.prefixes = dict(prefixes or {})
-        self._has_all = prefixes is None
+        self.given = prefixes
+        self.declared: dict[str, str] = {}
+        self.used: dict[str, str] = {}
+        """The namespaces of prefixes that the text uses and does not declare."""
 
     def namespace(self, prefix: str) -> str | None:
         """The namespace of a prefix; None if it is not declared."""
-        return self.prefixes.get(prefix, UNDECLARED if self._has_all else None)
+        found = self.declared.get(prefix)
+        if found is None:
+            found = UNDECLARED if self.given is None else namespace_of(prefix, self.given)
+            if found is not None:
+                self.used[prefix] = found
+        return found
 
     def resolved(self, reference: str) -> URIRef:
         """An IRI, or a reference resolved against the base."""
@@ -107,8 +122,12 @@ class Cursor:
             self.starts[self.at] + len(self.word) == self.starts[self.at + 1] if self.kind != "end" else False
         )
 
+    is_split = False
+    """Whether ``split_iri`` was called: then the tokens are not those of the text alone."""
+
     def split_iri(self) -> None:
         """Read the present token, which looks like an IRI, as an operator and more: ``?x<5&&?y>6``."""
+        self.is_split = True
         start = self.starts[self.at]
         operator = "<=" if self.word.startswith("<=") else "<"
         place = start + len(operator)
@@ -138,7 +157,7 @@ class Cursor:
                 if self.kind != "name" or self.word.find(":") != len(self.word) - 1:
                     self.fail_expecting("a prefix with a colon, as in PREFIX ex: <http://example.org/>")
                 prefix = self.advance()[:-1]
-                self.names.prefixes[prefix] = str(self._reference())
+                self.names.declared[prefix] = str(self._reference())
             elif self.accept("BASE"):
                 self.names.base = str(self._reference())
             else:
@@ -150,7 +169,8 @@ class Cursor:
         return self.names.resolved(self.advance()[1:-1])
 
     def _fail_at_prefix(self, prefix: str) -> NoReturn:
-        known = ", ".join(f"{name}:" for name in self.names.prefixes)
+        given = (name or "" for name in self.names.given or () if f"{name or ''}:" in self.text)
+        known = ", ".join(f"{name}:" for name in dict.fromkeys((*given, *self.names.declared)))
         declare = f"declare it: PREFIX {prefix}: <...> before the query"
         self.fail(
             f"the prefix {prefix}: is not declared (Unknown namespace prefix : {prefix})",

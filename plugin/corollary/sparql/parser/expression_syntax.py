@@ -7,7 +7,7 @@ from abc import abstractmethod
 from rdflib.term import URIRef, Variable
 
 from corollary.sparql.algebra import Aggregate, Call, Exists, Expression, FunctionCall, Operator, conjunction
-from corollary.sparql.parser.term_syntax import BOOLEANS, NUMBERS, STRINGS, TermParser
+from corollary.sparql.parser.term_syntax import BOOLEANS, CONSTANTS, NUMBERS, TermParser
 
 COMPARISONS = ("=", "!=", "<", ">", "<=", ">=")
 
@@ -131,10 +131,11 @@ class ExpressionParser(TermParser):
             return self.bracketed()
         if self.word in CALLS:
             return self.call()
-        if self.kind in ("iri", "name"):
-            iri = self.iri()
-            return self._function(iri) if self.word == "(" else iri
-        if self.kind in NUMBERS or self.kind in STRINGS or self.word in BOOLEANS or self.word in ("+", "-"):
+        if self.kind in ("iri", "name") and self.follows("("):
+            return self._function(self.iri())
+        if self.kind in CONSTANTS:
+            return self.constant()
+        if self.word in BOOLEANS or self.word in ("+", "-"):
             return self.literal()
         return self.fail_expecting("an expression")
 

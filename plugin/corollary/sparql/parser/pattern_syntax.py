@@ -232,7 +232,7 @@ class PatternParser(ExpressionParser):
         """A term; None for UNDEF."""
         if self.accept("UNDEF"):
             return None
-        return self.iri() if self.kind in ("iri", "name") else self.literal()
+        return self.constant()
 
 
 def variables_of(triples: Iterable[Triple]) -> Iterable[Variable]:
