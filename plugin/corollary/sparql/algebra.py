@@ -257,7 +257,8 @@ class Query(PlanNode):
     """A query: ``form`` is SELECT, ASK, CONSTRUCT or DESCRIBE.
 
     ``terms`` are the projected variables, or what DESCRIBE describes. ``pattern`` is None for a DESCRIBE that
-    has none. ``base`` resolves the IRIs that the function IRI makes.
+    has none. ``base`` resolves the IRIs that the function IRI makes. With ``takes_constants``, variables that
+    are given with the query may be replaced by their values in triple patterns.
     """
 
     form: str
@@ -267,6 +268,7 @@ class Query(PlanNode):
     template: tuple[Triple, ...] = ()
     base: str = ""
     services: tuple[Service, ...] = ()
+    takes_constants: bool = False
 
 
 # Updates

@@ -100,7 +100,7 @@ def evaluator_of(
         raise NotImplementedError("evaluation is not as usual")
     given: dict[Variable, Node] = {Variable(name): term for name, term in bindings.items()}
     dataset = QueryDataset.of(source, home, translated.clauses)
-    return kind(dataset, QueryTerms(source.terms), given, translated.base, silenced)
+    return kind(dataset, QueryTerms(source.terms), given, translated, silenced)
 
 
 def evaluated(evaluator: Evaluator, main: Query, prefixes: Mapping[str, Any]) -> Result:

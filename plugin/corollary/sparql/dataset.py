@@ -28,15 +28,15 @@ UNION = "__UNION__"
 class Source:
     """A snapshot of a store.
 
-    ``view`` gives the view of a graph. ``graphs`` are the ids of the graphs' names, without a blank node that
-    names the query's default graph. ``default`` is the id of the default graph's name. ``known`` caches
+    ``view`` gives the view of a graph. ``find_graphs`` finds the ids of the graphs' names, without the blank
+    node that names the query's default graph. ``default`` is the id of the default graph's name. ``known`` caches
     results that depend on this snapshot only. ``load`` reads the default graph of a document. ``read`` has
     the graphs that the store does not have and that were read for one query.
     """
 
     terms: Terms
     view: Callable[[Node | None], View]
-    graphs: frozenset[int]
+    find_graphs: Callable[[], frozenset[int]]
     default: int
     known: dict[Hashable, Any]
     load: Callable[[URIRef], TripleIndex]
@@ -53,7 +53,7 @@ class Source:
         if graph in (EXPLICIT, INFERRED):
             return True
         name = self.terms.find(graph)
-        return name is not None and (name in self.graphs or name == self.default)
+        return name is not None and (name == self.default or name in self.find_graphs())
 
     def missing(self, home: Identifier, clauses: Iterable[GraphClause]) -> list[URIRef]:
         """The graphs in FROM and FROM NAMED that the store does not have, and that have to be loaded.
@@ -124,7 +124,7 @@ class QueryDataset:
         if self.named is not None:
             return list(self.named)
         terms = self.source.terms
-        names = [terms[graph] for graph in self.source.graphs if graph != self.source.default]
+        names = [terms[graph] for graph in self.source.find_graphs() if graph != self.source.default]
         blank = any(isinstance(name, BNode) for name in names)
         if blank and self.home == UNION:
             raise NotImplementedError("one of the blank nodes names the default graph; which, rdflib knows")

@@ -40,6 +40,7 @@ from corollary.sparql.algebra import (
     Operator,
     OrderBy,
     Project,
+    Query,
     Reduced,
     Service,
     Slice,
@@ -90,6 +91,9 @@ KEYWORDS: dict[type[Operator], str] = {
     Slice: "LIMIT",
 }
 """The SPARQL keywords of algebra operators, for messages."""
+
+
+_VARIABLES = (Variable, BNode)
 
 
 class Numbers(dict[Node, int]):
@@ -148,20 +152,22 @@ class Evaluator:
         dataset: QueryDataset,
         terms: QueryTerms,
         given: Mapping[Variable, Node],
-        base: str = "",
+        query: Query,
         silenced: Sequence[Service] = (),
     ) -> None:
-        """``given`` are the bindings of the query, ``base`` resolves IRIs.
+        """``given`` are the bindings of the query.
 
         The ``silenced`` SERVICE patterns are not called: each has one solution, which binds nothing.
         """
         self._silenced = silenced
         self.terms = terms
         self.numbers = Numbers()
-        self.expressions = Expressions(Environment(base), given, terms, self.numbers)
+        self.expressions = Expressions(Environment(query.base), given, terms, self.numbers)
         self.dataset = dataset
         self.given = given
-        columns = {self.numbers[v]: filled(1, terms.id_of(term)) for v, term in given.items()}
+        self._constants = given if query.takes_constants else {}
+        seed = {} if query.takes_constants else given
+        columns = {self.numbers[v]: filled(1, terms.id_of(term)) for v, term in seed.items()}
         self.start = Scope(dataset.default, Batch(1, columns))
 
     def solve(self, part: Operator, need: int | None = None) -> Batch:
@@ -205,7 +211,9 @@ class Evaluator:
         patterns = self.patterns(part)
         unwanted = self.unwanted(patterns, wanted, start.columns)
         batch = self.pattern_join(scope, early, unwanted).solve(start, patterns, need, finish)
-        blank = {self.numbers[term] for triple in part.triples for term in triple if isinstance(term, BNode)}
+        blank = {self.numbers[term] for triple in part.triples for term in triple if type(term) is BNode}
+        if not blank:
+            return batch
         return Batch(batch.size, {v: c for v, c in batch.columns.items() if v not in blank})
 
     def unwanted(
@@ -231,7 +239,10 @@ class Evaluator:
         return PatternJoin(scope.index, paths, frozenset(scope.seed.columns), id_of, early, unwanted)
 
     def _term(self, term: Node) -> int:
-        return self.numbers[term] if isinstance(term, Variable | BNode) else self.terms.id_of(term)
+        if type(term) is URIRef or not isinstance(term, _VARIABLES):
+            return self.terms.id_of(term)
+        constant = self._constants.get(term) if self._constants else None  # type: ignore[call-overload]
+        return self.numbers[term] if constant is None else self.terms.id_of(constant)
 
     def _predicate(self, term: Any) -> Any:
         return term if isinstance(term, Path) else self._term(term)

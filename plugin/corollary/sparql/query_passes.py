@@ -10,6 +10,7 @@ A variable is *certain* in an operator if every solution binds it, and *possible
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from rdflib.term import BNode, Literal, Variable
@@ -29,10 +30,13 @@ from corollary.sparql.algebra import (
     Minus,
     Operator,
     OrderBy,
+    OrderCondition,
+    PlanNode,
     Project,
     Query,
     Slice,
     Triples,
+    Union,
     Values,
     conjunction,
     conjuncts,
@@ -231,6 +235,22 @@ def push_limit_down(query: Query) -> Query:
     return found
 
 
+def take_constants(query: Query) -> Query:
+    """Note whether values that are given with a query may stand in its triple patterns.
+
+    SELECT ?y { ?x :p ?y OPTIONAL { ?y :q ?z } } with a value of ?x: yes. With VALUES, MINUS or groups: no,
+    there the variable itself matters.
+    """
+    is_simple = all(isinstance(part, _SIMPLE) for part in walk(query.pattern) if isinstance(part, PlanNode))
+    return replace(query, takes_constants=is_simple and query.form != "DESCRIBE")
+
+
+_SIMPLE = (
+    *(Triples, Join, LeftJoin, Union, Filter, OrderBy, OrderCondition, Project, Distinct, Slice),
+    *(Call, FunctionCall),
+)
+
+
 # Properties of expressions
 
 
@@ -263,5 +283,6 @@ PASSES: tuple[Pass, ...] = (
     push_filters_down,
     push_distinct_down,
     push_limit_down,
+    take_constants,
 )
 """In the order of application."""

@@ -27,7 +27,7 @@ class QueryTerms:
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
-        self._ids: dict[tuple[type[Node], Node], int] = {}
+        self._ids: dict[str, int] = {}
         self._own: list[Node] = []
 
     @property
@@ -37,14 +37,14 @@ class QueryTerms:
 
     def id_of(self, term: Node) -> int:
         """The id of a term, local if the store has none. Raises TypeError if ``term`` is no RDF term."""
-        key = (type(term), term)
-        term_id = self._ids.get(key)
+        text = text_of(term)
+        term_id = self._ids.get(text)
         if term_id is None:
-            term_id = self._terms.find(term)
+            term_id = self._terms.dictionary.find(text)
             if term_id is None:
                 term_id = FIRST_LOCAL + len(self._own)
                 self._own.append(term)
-            self._ids[key] = term_id
+            self._ids[text] = term_id
         return term_id
 
     def have_lower_tags(self, ids: Column) -> Mask:

@@ -48,7 +48,7 @@ class SelectResult(Result):
 
     def __iter__(self) -> Iterator[Any]:
         row: Any = partial(tuple.__new__, _row_class(tuple(map(str, self.vars or ()))))
-        for columns in self._chunks():
+        for columns in _chunks(self.ids, self._size, self.terms):
             rows = map(row, zip(*columns, strict=True))
             if any(None not in column for column in columns):
                 yield from rows
@@ -58,11 +58,8 @@ class SelectResult(Result):
     def _rows(self) -> Iterator[tuple[Node | None, ...]]:
         if not self.vars:
             yield from [()] * self._size
-        for columns in self._chunks():
+        for columns in _chunks(self.ids, self._size, self.terms):
             yield from zip(*columns, strict=True)
-
-    def _chunks(self) -> Iterator[list[list[Node | None]]]:
-        yield from _chunks(self.ids, self._size, self.terms)
 
     def solutions(self) -> Iterator[dict[Variable, Node]]:
         """The bound variables of each solution."""
