@@ -45,7 +45,7 @@ def ask(
         from rdflib.plugins.sparql.sparql import SPARQLError
 
         try:
-            result = dataset.query(question.prepared(dataset))
+            result = dataset.query(question.checked(dataset))
             result.bindings  # noqa: B018 (rdflib evaluates lazily: errors must be raised here)
         except (SPARQLError, OSError) as error:  # OSError: SERVICE uses the network
             remedy = "look at SERVICE, and at functions that are not SPARQL's own"
@@ -67,7 +67,7 @@ def explained(
     dataset = loaded(files, rules, reading, external, seconds)
     with stage("query", seconds):
         store: Any = dataset.store
-        plan: QueryPlan = store.explain_query(question.prepared(dataset), analyze=analyze)
+        plan: QueryPlan = store.explain_query(question.checked(dataset), analyze=analyze)
     return plan
 
 

@@ -5,20 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, TextIO, cast
 
 if TYPE_CHECKING:
     from rdflib import Dataset
 
     from corollary.language.errors import CorollaryError
+    from corollary.sparql.algebra import Query
     from corollary.store import CorollaryStore
-
-FORMS = {
-    "SelectQuery": "SELECT",
-    "AskQuery": "ASK",
-    "ConstructQuery": "CONSTRUCT",
-    "DescribeQuery": "DESCRIBE",
-}
 
 
 @dataclass
@@ -40,9 +34,9 @@ class Question:
 
     def form(self) -> str:
         """SELECT, ASK, CONSTRUCT or DESCRIBE. Raises SparqlSyntaxError, but not for undeclared prefixes."""
-        return FORMS[self._parsed(None).algebra.name]
+        return self._parsed(None).form
 
-    def _parsed(self, prefixes: Mapping[str, str] | None) -> Any:
+    def _parsed(self, prefixes: Mapping[str, str] | None) -> Query:
         from corollary.sparql.parser import parse_query
 
         try:
@@ -62,23 +56,23 @@ class Question:
         lines = self.text.splitlines()
         return lines[number - 1].replace("\t", " ") if number <= len(lines) else ""
 
-    def prepared(self, dataset: Dataset) -> Any:
-        """Parse the query. Prefixes of the data need no declaration.
+    def checked(self, dataset: Dataset) -> str:
+        """The text, after it is parsed. Prefixes of the data need no declaration.
 
         Raises SparqlSyntaxError, and InputError for a graph of FROM that no file has.
         """
         query = self._parsed({prefix: str(namespace) for prefix, namespace in dataset.namespaces()})
-        self._check_graphs(query.algebra, dataset)
-        return query
+        self._check_graphs(query, dataset)
+        return self.text
 
-    def _check_graphs(self, algebra: Any, dataset: Dataset) -> None:
+    def _check_graphs(self, query: Query, dataset: Dataset) -> None:
         """Raise InputError for a graph of FROM or FROM NAMED that does not exist: rdflib would fetch it."""
         from corollary.sparql.access import is_allowed
 
         store = cast("CorollaryStore", dataset.store)
         known = {graph.identifier for graph in store.contexts()}
-        for clause in algebra.datasetClause or ():
-            graph = clause.default or clause.named
+        for clause in query.clauses:
+            graph = clause.graph
             is_here = graph in known or graph.startswith("urn:x-corollary:")
             if not is_here and not is_allowed(graph, store.external):
                 remedy = "name the file that has it beside the others; FROM chooses among the graphs in files"

@@ -43,5 +43,10 @@ class Namespaces:
     def prefix(self, namespace: str) -> str | None:
         return self._prefixes.get(namespace)
 
+    @property
+    def by_prefix(self) -> dict[str, str]:
+        """The namespaces by prefix. Must not be changed."""
+        return self._namespaces
+
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return iter(self._namespaces.items())

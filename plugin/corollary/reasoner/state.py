@@ -64,6 +64,8 @@ class View:
         """An index of the shown facts. It shares the relations that have no hidden facts."""
         if self.index is self.explicit:
             return self.index
+        if self.union is self.explicit and len(self.index) == self.index.fact_count():
+            return self.index  # RDF allows all facts, and none is explicit elsewhere
         relations = {predicate: self._shown(predicate, r) for predicate, r in self.index.relations()}
         if all(relation is self.index.relation(p) for p, relation in relations.items()):
             return self.index

@@ -1,4 +1,4 @@
-"""GROUP BY and aggregates: on columns, except for sums of numbers that are no integers (by rdflib).
+"""GROUP BY and aggregates: on columns, except for sums of numbers that are no integers .
 
 Errors are handled as in rdflib. COUNT and SAMPLE leave out rows with an error. For other functions, the
 result of a group with an error is unbound; rows in which the aggregated variable is unbound are left out.
@@ -13,47 +13,46 @@ from typing import Any
 
 import numpy as np
 from rdflib.namespace import XSD
-from rdflib.plugins.sparql.aggregates import Aggregator
-from rdflib.plugins.sparql.evalutils import _val
-from rdflib.plugins.sparql.parserutils import CompValue, Expr
-from rdflib.plugins.sparql.sparql import FrozenBindings, SPARQLError
 from rdflib.term import Literal, Node, Variable
 
 from corollary.columns.pairs import distinct, firsts, order_of, pack, seconds, sorted_unique
 from corollary.execute.batches import Batch
 from corollary.execute.filters import number_keys, number_rows
+from corollary.expressions.operators import ExpressionError
 from corollary.kernels.limits import check, reserve_text
 from corollary.kernels.sorted import Column, Rows
+from corollary.sparql.algebra import Aggregate, Call, Expression, Group, mentioned
+from corollary.sparql.builtin_functions import average, order_key, total
 from corollary.sparql.column_values import POWERS, Numbers, aligned, ids_of_numbers
-from corollary.sparql.expressions import Exists, Expressions, mentioned
+from corollary.sparql.expressions import Expressions, FindSolutions
 from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
 from corollary.sparql.solutions import first_of_each
 from corollary.sparql.term_order import term_ranks
 from corollary.sparql.tuning import TERMS_BETWEEN_CHECKS
 from corollary.sparql.value_columns import Code
 
-SET_AGGREGATES = frozenset(f"Aggregate_{name}" for name in ("Count", "Sample", "Min", "Max"))
+SET_AGGREGATES = frozenset(("COUNT", "SAMPLE", "MIN", "MAX"))
 """The aggregates that have the same result without duplicates, COUNT if it is DISTINCT."""
 
-EXTREMES = {"Aggregate_Min": min, "Aggregate_Max": max}
+EXTREMES = {"MIN": min, "MAX": max}
 
-KEY, ARGUMENT = Variable("__key"), Variable("__argument")
+TOTALS = {"SUM": total, "AVG": average}
 
 
 def aggregate(
-    part: CompValue,
+    part: Group,
     inner: Batch,
     times: Rows | None,
     expressions: Expressions,
     terms: QueryTerms,
     numbers: dict[Node, int],
-    exists: Exists,
+    exists: FindSolutions,
 ) -> Batch:
     """One row for every group of ``inner``. Without GROUP BY there is one group, even of no rows.
 
     With ``times``, each row stands for that many solutions, which bind each variable that is counted.
     """
-    keys = part.p.expr
+    keys = part.keys
     if keys is None:
         size, groups = 1, np.zeros(inner.size, np.int64)
     else:
@@ -63,45 +62,47 @@ def aggregate(
         rows, groups = number_rows(Batch(inner.size, columns), list(columns))
         size = int(rows.size)
     result = Batch(size, {})
-    for item in part.A:
-        if times is not None and item.name == "Aggregate_Count" and not item.distinct:
+    for item in part.aggregates:
+        if times is not None and item.function == "COUNT" and not item.is_distinct:
             counts = np.zeros(size, np.int64)
             np.add.at(counts, groups, times)
-            result.columns[numbers[item.res]] = _counts(counts, terms)
+            result.columns[numbers[item.result]] = _counts(counts, terms)
             continue
-        result.columns[numbers[item.res]] = _aggregate(item, inner, size, groups, expressions, terms, exists)
+        result.columns[numbers[item.result]] = _aggregate(
+            item, inner, size, groups, expressions, terms, exists
+        )
     return result
 
 
 def _aggregate(
-    item: CompValue,
+    item: Aggregate,
     inner: Batch,
     size: int,
     groups: Rows,
     expressions: Expressions,
     terms: QueryTerms,
-    exists: Exists,
+    exists: FindSolutions,
 ) -> Column:
     """One aggregate's result for each of ``size`` groups. ``groups`` has the group number of each row."""
-    if item.name == "Aggregate_Count" and item.vars == "*":
-        if item.distinct:
+    if item.argument is None:
+        if item.is_distinct:
             first = first_of_each(inner, tuple(inner.columns))
             groups = groups[first]  # equal rows are in the same group
         return _counts(np.bincount(groups, minlength=size), terms)
-    is_concatenation = item.name == "Aggregate_GroupConcat"
-    argument = _text_argument(item.vars) if is_concatenation else item.vars
-    if item.name in ("Aggregate_Sum", "Aggregate_Avg") and not item.distinct:
+    is_concatenation = item.function == "GROUP_CONCAT"
+    argument = _text_argument(item.argument) if is_concatenation else item.argument
+    if item.function in TOTALS and not item.is_distinct:
         sums = _of_numbers(item, expressions.numbers(argument, inner), groups, size, terms)
         if sums is not None:
             return sums
     values = expressions.values(argument, inner, exists)
     valued = values != UNBOUND
-    if item.name == "Aggregate_Count":
+    if item.function == "COUNT":
         keys = pack(groups[valued].astype(np.uint32), values[valued])
-        if item.distinct:
+        if item.is_distinct:
             keys = sorted_unique(keys)
         return _counts(np.bincount(firsts(keys), minlength=size), terms)
-    if item.name == "Aggregate_Sample":
+    if item.function == "SAMPLE":
         column = filled(size, UNBOUND)
         column[groups[valued][::-1]] = values[valued][::-1]  # in reverse: the first value is written last
         return column
@@ -114,33 +115,30 @@ def _aggregate(
         failed[groups[blamed]] = True
     values, groups = values[valued], groups[valued]
     found = None
-    if item.name in ("Aggregate_Sum", "Aggregate_Avg"):
+    if item.function in TOTALS:
         found = _of_whole_numbers(item, values, groups, size, terms)
     elif not is_concatenation:
         found = _of_texts(item, values, groups, size, terms)
     if found is None:
-        found = _of_members(item, values, groups, size, expressions, terms)
+        found = _of_members(item, values, groups, size, terms)
     return np.where(failed, np.uint32(UNBOUND), found)
 
 
-def _of_members(
-    item: CompValue, values: Column, groups: Rows, size: int, expressions: Expressions, terms: QueryTerms
-) -> Column:
+def _of_members(item: Aggregate, values: Column, groups: Rows, size: int, terms: QueryTerms) -> Column:
     """An aggregate of each group's terms, in the order of the rows."""
     order = order_of(groups)
     ends = np.cumsum(np.bincount(groups, minlength=size))
     column = filled(size, UNBOUND)
-    known: dict[int, FrozenBindings] = {}
     for group, members in enumerate(np.split(values[order], ends[:-1])):
         check()
-        if item.name == "Aggregate_GroupConcat":
+        if item.function == "GROUP_CONCAT":
             found: Node | None = _concatenated(item, members, terms)
-        elif item.name in EXTREMES:
-            extreme: Any = EXTREMES[item.name]
-            found = extreme(_decoded(members, terms), key=_val, default=None)
+        elif item.function in EXTREMES:
+            extreme: Any = EXTREMES[item.function]
+            found = extreme(_decoded(members, terms), key=order_key, default=None)
             found = None if found is None else Literal(found)  # as in rdflib, also of an IRI
         else:
-            found = _accumulated(item, members, expressions, terms, known)
+            found = _totalled(item, members, terms)
         if found is not None:
             column[group] = terms.id_of(found)
     return column
@@ -153,55 +151,47 @@ def _decoded(members: Column, terms: QueryTerms) -> Iterator[Node]:
         yield terms[term_id]
 
 
-def _text_argument(argument: Any) -> Any:
+def _text_argument(argument: Expression) -> Expression:
     """The argument of GROUP_CONCAT, without STR around a variable: all arguments are made texts."""
-    is_text = isinstance(argument, Expr) and argument.name == "Builtin_STR"
-    return argument.arg if is_text and isinstance(argument.arg, Variable) else argument
+    if _is_text(argument) and isinstance(argument.arguments[0], Variable):
+        return argument.arguments[0]
+    return argument
 
 
-def _concatenated(item: CompValue, members: Column, terms: QueryTerms) -> Literal:
+def _is_text(argument: Expression) -> bool:
+    return isinstance(argument, Call) and argument.name == "STR"
+
+
+def _concatenated(item: Aggregate, members: Column, terms: QueryTerms) -> Literal:
     """GROUP_CONCAT. DISTINCT compares terms, or texts if these are asked for."""
-    separator = " " if item.separator is None else item.separator
-    is_text = isinstance(item.vars, Expr) and item.vars.name == "Builtin_STR"
-    if item.distinct and not is_text:
+    is_text = _is_text(item.argument)
+    if item.is_distinct and not is_text:
         members = members[np.sort(number_keys(members)[0])]
     texts = list(map(str, _decoded(members, terms)))
-    if item.distinct and is_text:
+    if item.is_distinct and is_text:
         texts = list(dict.fromkeys(texts))
     reserve_text(sum(map(len, texts)))
-    return Literal(separator.join(texts))
+    return Literal(item.separator.join(texts))
 
 
-def _accumulated(
-    item: CompValue,
-    members: Column,
-    expressions: Expressions,
-    terms: QueryTerms,
-    known: dict[int, FrozenBindings],
-) -> Node | None:
-    """An aggregate by rdflib's accumulator; None for an error. ``known`` caches the rows for terms."""
-    aggregator = Aggregator([_plain(item)])
+def _totalled(item: Aggregate, members: Column, terms: QueryTerms) -> Node | None:
+    """SUM or AVG of any numbers; None for an error."""
+    if item.is_distinct:
+        members = members[np.sort(number_keys(members)[0])]
     try:
-        for number, term_id in enumerate(members.tolist()):
-            if number % TERMS_BETWEEN_CHECKS == 0:
-                check()
-            if term_id not in known:
-                known[term_id] = expressions.row({ARGUMENT: terms[term_id]})
-            aggregator.update(known[term_id])
-        found: Node | None = aggregator.get_bindings().get(KEY)
-    except SPARQLError:
+        return TOTALS[item.function](_decoded(members, terms))
+    except ExpressionError:
         return None
-    return found
 
 
-def _of_texts(item: CompValue, values: Column, groups: Rows, size: int, terms: QueryTerms) -> Column | None:
+def _of_texts(item: Aggregate, values: Column, groups: Rows, size: int, terms: QueryTerms) -> Column | None:
     """MIN or MAX by the ranks of terms; None if the terms have no ``term_ranks``."""
     rows, numbers = number_keys(values)
     ids = values[rows]
     ranks = term_ranks(ids, terms, values.size)
     if ranks is None:
         return None
-    is_least = item.name == "Aggregate_Min"
+    is_least = item.function == "MIN"
     best: Rows = np.full(size, ids.size if is_least else -1)
     of_rows = ranks[numbers]
     (np.minimum if is_least else np.maximum).at(best, groups, of_rows)
@@ -214,7 +204,7 @@ def _of_texts(item: CompValue, values: Column, groups: Rows, size: int, terms: Q
 
 
 def _of_numbers(
-    item: CompValue, numbers: Numbers | None, groups: Rows, size: int, terms: QueryTerms
+    item: Aggregate, numbers: Numbers | None, groups: Rows, size: int, terms: QueryTerms
 ) -> Column | None:
     """SUM or AVG of each group; None if terms have to decide: floats together with others, large sums.
 
@@ -222,8 +212,8 @@ def _of_numbers(
     """
     if numbers is None:
         return None
-    is_average = item.name == "Aggregate_Avg"
-    is_variable = isinstance(item.vars, Variable)
+    is_average = item.function == "AVG"
+    is_variable = isinstance(item.argument, Variable)
     if is_variable and numbers.failed.any():
         return None  # unbound rows, and terms that are no numbers
     failed = np.zeros(size, np.bool_)
@@ -274,10 +264,10 @@ def _averages(totals: Numbers, counts: Rows, terms: QueryTerms) -> Column:
 
 
 def _of_whole_numbers(
-    item: CompValue, values: Column, groups: Rows, size: int, terms: QueryTerms
+    item: Aggregate, values: Column, groups: Rows, size: int, terms: QueryTerms
 ) -> Column | None:
     """SUM or AVG of xsd:integer for each group; None if there are other values, or sums beyond 64 bits."""
-    if item.distinct:
+    if item.is_distinct:
         keys = sorted_unique(pack(groups.astype(np.uint32), values))
         groups, values = firsts(keys).astype(np.int64), seconds(keys)
     ids = distinct(values)
@@ -292,7 +282,7 @@ def _of_whole_numbers(
     whole = np.array(numbers, np.int64)
     sums = np.zeros(size, np.int64)
     np.add.at(sums, groups, whole[np.searchsorted(ids, values)])
-    if item.name == "Aggregate_Sum":
+    if item.function == "SUM":
         return _counts(sums, terms)
     counts = np.bincount(groups, minlength=size)
     averages = {
@@ -301,12 +291,6 @@ def _of_whole_numbers(
     }
     found = [averages[pair] for pair in zip(sums.tolist(), counts.tolist(), strict=True)]
     return np.array(found, np.uint32)
-
-
-def _plain(item: CompValue) -> Any:
-    """The same aggregate, of the variable ``ARGUMENT``."""
-    parts = {"vars": ARGUMENT, "res": KEY, "distinct": item.distinct, "separator": item.separator}
-    return CompValue(item.name, **parts)
 
 
 def _counts(counts: Rows, terms: QueryTerms) -> Column:

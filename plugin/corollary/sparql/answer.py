@@ -12,26 +12,25 @@ user function, is raised when the rows are read, as in rdflib.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
 from typing import Any, TypeVar
 
-import rdflib.plugins.sparql as settings
 from rdflib.graph import Graph
-from rdflib.plugins.sparql.parserutils import CompValue
-from rdflib.plugins.sparql.sparql import FrozenBindings, Query, QueryContext
 from rdflib.query import Result
-from rdflib.term import Identifier, Variable
+from rdflib.term import Identifier, Node, Variable
 
 from corollary.kernels.limits import Cancelled, LimitExceeded
 from corollary.language import CorollaryError
 from corollary.sparql.access import refuse
+from corollary.sparql.algebra import Query, Service
 from corollary.sparql.constructed import OBJECT, PREDICATE, SUBJECT, constructed, described
 from corollary.sparql.dataset import UNION, QueryDataset, Source
 from corollary.sparql.evaluate import Evaluator
 from corollary.sparql.external import refuse_clauses, refuse_services
-from corollary.sparql.parser import parse_query
+from corollary.sparql.from_rdflib import is_prepared
+from corollary.sparql.plan_cache import plan_of, plan_of_prepared
 from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.sparql.query_terms import QueryTerms, filled
+from corollary.sparql.rdflib_settings import default_graph_is_union, has_custom_evaluation
 from corollary.sparql.result import FailedResult, GraphResult, SelectResult
 
 KNOWN_ARGUMENTS = {"base", "DEBUG"}
@@ -58,13 +57,13 @@ def answer(
     """
     translated = translation(query, prefixes, arguments.get("base"))
     refuse_clauses(translated, source.has, access)
-    silenced = refuse_services(translated.algebra, access)
+    silenced = refuse_services(translated.services, access)
     try:
         return _answered(source, translated, prefixes, bindings, home, arguments, silenced)
     except NotImplementedError as problem:
         if silenced:  # rdflib would call these services
-            refuse("SERVICE SILENT in a query that is rdflib's to answer", silenced[0].term, access)
-        missing = source.missing(home, translated.algebra.datasetClause)
+            refuse("SERVICE SILENT in a query that is rdflib's to answer", silenced[0].name, access)
+        missing = source.missing(home, translated.clauses)
         if missing:  # rdflib would read any address, whatever ``access`` says
             raise CorollaryError(
                 f"FROM {missing[0].n3()} in a query that is rdflib's to answer (SERVICE): load the "
@@ -80,12 +79,12 @@ def _answered(
     bindings: Mapping[str, Identifier],
     home: Identifier,
     arguments: Mapping[str, Any],
-    silenced: Sequence[CompValue],
+    silenced: Sequence[Service],
 ) -> Result:
     if not KNOWN_ARGUMENTS.issuperset(arguments):
         raise NotImplementedError("arguments that are not known here")
     evaluator = evaluator_of(source, translated, bindings, home, silenced, Evaluator)
-    return evaluated(evaluator, translated.algebra, prefixes)
+    return evaluated(evaluator, translated, prefixes)
 
 
 def evaluator_of(
@@ -93,34 +92,32 @@ def evaluator_of(
     translated: Query,
     bindings: Mapping[str, Identifier],
     home: Identifier,
-    silenced: Sequence[CompValue],
+    silenced: Sequence[Service],
     kind: Callable[..., AnyEvaluator],
 ) -> AnyEvaluator:
     """An evaluator of a query. Raises NotImplementedError if rdflib has to answer."""
-    if settings.CUSTOM_EVALS or (home == UNION and not settings.SPARQL_DEFAULT_GRAPH_UNION):
+    if has_custom_evaluation() or (home == UNION and not default_graph_is_union()):
         raise NotImplementedError("evaluation is not as usual")
-    context = QueryContext(None, initBindings={Variable(name): term for name, term in bindings.items()})
-    context.prologue = translated.prologue
-    dataset = QueryDataset.of(source, home, translated.algebra.datasetClause)
-    return kind(dataset, QueryTerms(source.terms), context, silenced)
+    given: dict[Variable, Node] = {Variable(name): term for name, term in bindings.items()}
+    dataset = QueryDataset.of(source, home, translated.clauses)
+    return kind(dataset, QueryTerms(source.terms), given, translated, silenced)
 
 
-def evaluated(evaluator: Evaluator, main: CompValue, prefixes: Mapping[str, Any]) -> Result:
+def evaluated(evaluator: Evaluator, main: Query, prefixes: Mapping[str, Any]) -> Result:
     """The result of a query of any form."""
-    if main.name == "SelectQuery":
+    if main.form == "SELECT":
         return _selected(evaluator, main)
-    if main.name == "AskQuery":
+    if main.form == "ASK":
         result = Result("ASK")
-        result.askAnswer = evaluator.solve(main.p, 1).size > 0
+        assert main.pattern is not None
+        result.askAnswer = evaluator.solve(main.pattern, 1).size > 0
         return result
-    if main.name not in ("ConstructQuery", "DescribeQuery"):
-        raise NotImplementedError(f"query form {main.name}")
     return _made(evaluator, main, prefixes)
 
 
-def _made(evaluator: Evaluator, main: CompValue, prefixes: Mapping[str, Any]) -> GraphResult:
+def _made(evaluator: Evaluator, main: Query, prefixes: Mapping[str, Any]) -> GraphResult:
     """The result of CONSTRUCT or DESCRIBE."""
-    if main.name == "ConstructQuery":
+    if main.form == "CONSTRUCT":
         form, triples, bound = "CONSTRUCT", constructed(evaluator, main), dict[str, Any]()
     else:
         form, triples, bound = "DESCRIBE", described(evaluator, main), dict(prefixes)
@@ -139,28 +136,23 @@ def translation(text: Any, prefixes: Mapping[str, Any], base: str | None = None)
     """The algebra of a query, given as text or prepared. Raises ``SparqlSyntaxError``."""
     if isinstance(text, Query):
         return text
+    if is_prepared(text, "Query"):
+        return plan_of_prepared(text)
     if isinstance(text, bytes):
         text = text.decode("utf-8")
     if not isinstance(text, str):
         raise NotImplementedError("a query that is no text")
-    used = tuple((p or "", str(namespace)) for p, namespace in prefixes.items() if f"{p or ''}:" in text)
-    return _translated(text, base or "", used)
+    return plan_of(text, prefixes, base or "")
 
 
-@lru_cache(maxsize=256)
-def _translated(text: str, base: str, prefixes: tuple[tuple[str, str], ...]) -> Query:
-    return parse_query(text, dict(prefixes), base)
-
-
-def _selected(evaluator: Evaluator, main: CompValue) -> Result:
-    variables = list(main.PV)
+def _selected(evaluator: Evaluator, main: Query) -> Result:
+    assert main.pattern is not None
+    variables = [variable for variable in main.terms if isinstance(variable, Variable)]
     try:
-        batch = evaluator.solve(main.p)
+        batch = evaluator.solve(main.pattern)
     except (NotImplementedError, RecursionError, MemoryError, LimitExceeded, Cancelled):
         raise
     except Exception as problem:
         return FailedResult(variables, problem)
     columns = [evaluator.expressions.column(variable, batch) for variable in variables]
-    return SelectResult(
-        variables, batch.size, columns, evaluator.terms, partial(FrozenBindings, evaluator.context)
-    )
+    return SelectResult(variables, batch.size, columns, evaluator.terms, evaluator.given)

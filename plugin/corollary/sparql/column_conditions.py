@@ -1,8 +1,8 @@
 """Conditions of FILTER on columns: decided for all distinct terms of a variable at once, without decoding.
 
 A condition is true, false, undecided or an error for a term. Undecided terms (letters beyond ASCII
-in other case, numbers too close to the bound) are left to rdflib's evaluation. Invariant: what is decided
-here is what rdflib decides.
+in other case, numbers too close to the bound) are left to the evaluation on terms. Invariant: what is
+decided here is what is decided there.
 
 Supported are ``&&``, ``||`` and ``!`` over these conditions on one variable ?x each:
 
@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 from rdflib.namespace import XSD
-from rdflib.plugins.sparql.parserutils import Expr
 from rdflib.term import Literal, Variable
 
 from corollary.execute.filters import number_keys
 from corollary.expressions.operators import ExpressionError
 from corollary.expressions.regular_expressions import compiled
 from corollary.kernels.sorted import Column, Mask, Rows
+from corollary.sparql.algebra import Call
 from corollary.sparql.query_terms import FIRST_LOCAL, QueryTerms
 from corollary.sparql.term_texts import TermTexts, mask_of
 from corollary.sparql.tuning import MAX_EXACT_DOUBLE, MIN_RELATIVE_DIFFERENCE, MIN_TERMS_ON_COLUMNS
@@ -39,10 +39,9 @@ Text = tuple[Any, Mask, Mask]
 """A text for each term of ``TermTexts``: Arrow's strings, where they are known, where there is an error."""
 
 KINDS = {
-    "Builtin_isIRI": Kind.IRI,
-    "Builtin_isURI": Kind.IRI,
-    "Builtin_isBLANK": Kind.BLANK_NODE,
-    "Builtin_isLITERAL": Kind.LITERAL,
+    "ISIRI": Kind.IRI,
+    "ISBLANK": Kind.BLANK_NODE,
+    "ISLITERAL": Kind.LITERAL,
 }
 
 COMPARISONS: dict[str, Callable[..., Any]] = {
@@ -90,27 +89,27 @@ class Conditions:
             return None
 
     def _decide(self, part: Any) -> Decision:
-        if not isinstance(part, Expr):
+        if not isinstance(part, Call):
             raise Unsupported
         match part.name:
-            case "ConditionalAndExpression":
+            case "&&":
                 return reduce(_both, self._operands(part))
-            case "ConditionalOrExpression":
+            case "||":
                 return _negated(reduce(_both, map(_negated, self._operands(part))))
-            case "UnaryNot":
-                return _negated(self._decide(part.expr))
-            case "RelationalExpression":
+            case "!":
+                return _negated(self._decide(part.arguments[0]))
+            case name if name in COMPARISONS:
                 return self._comparison(part)
-            case "Builtin_CONTAINS" | "Builtin_STRSTARTS" | "Builtin_STRENDS" | "Builtin_REGEX":
+            case "CONTAINS" | "STRSTARTS" | "STRENDS" | "REGEX":
                 return self._search(part)
-            case "Builtin_LANGMATCHES":
-                return self._language_range(part.arg1, _plain(part.arg2))
-            case name if name in KINDS and isinstance(part.arg, Variable):
-                return self._of_terms(part.arg, partial(_of_kind, KINDS[name]), needs_texts=False)
+            case "LANGMATCHES":
+                return self._language_range(part.arguments[0], _plain(part.arguments[1]))
+            case name if name in KINDS and isinstance(part.arguments[0], Variable):
+                return self._of_terms(part.arguments[0], partial(_of_kind, KINDS[name]), needs_texts=False)
         raise Unsupported
 
-    def _operands(self, part: Expr) -> Iterable[Decision]:
-        return map(self._decide, [part.expr, *part.other])
+    def _operands(self, part: Call) -> Iterable[Decision]:
+        return map(self._decide, part.arguments)
 
     def _of_terms(
         self,
@@ -146,22 +145,21 @@ class Conditions:
 
     # Texts
 
-    def _search(self, part: Expr) -> Decision:
+    def _search(self, part: Call) -> Decision:
         """CONTAINS, STRSTARTS, STRENDS and REGEX."""
-        is_regex = part.name == "Builtin_REGEX"
-        subject = part.text if is_regex else part.arg1
-        wanted = _plain(part.pattern if is_regex else part.arg2)
-        flags = "" if not is_regex or part.flags is None else _plain(part.flags)
+        subject, second, *others = part.arguments
+        wanted = _plain(second)
+        flags = _plain(others[0]) if others else ""
 
         def found(lexical: Any) -> Mask:
             from pyarrow import compute
 
             match part.name:
-                case "Builtin_CONTAINS":
+                case "CONTAINS":
                     return mask_of(compute.match_substring(lexical, wanted))
-                case "Builtin_STRSTARTS":
+                case "STRSTARTS":
                     return mask_of(compute.starts_with(lexical, pattern=wanted))
-                case "Builtin_STRENDS":
+                case "STRENDS":
                     return mask_of(compute.ends_with(lexical, pattern=wanted))
             return compiled(wanted, flags).matches(lexical.to_pylist())
 
@@ -180,7 +178,7 @@ class Conditions:
             for step in steps:
                 text = _stepped(step, text, texts)
             lexical, known, failed = text
-            if is_plain and not (steps and steps[0] == "Builtin_STR"):
+            if is_plain and not (steps and steps[0] == "STR"):
                 known = known & texts.is_plain
             places = np.flatnonzero(known)
             found = decide(lexical.take(places))
@@ -193,20 +191,20 @@ class Conditions:
 
         return self._of_terms(variable, decided)
 
-    def _comparison(self, part: Expr) -> Decision:
-        left, operator, right = part.expr, part.op, part.other
+    def _comparison(self, part: Call) -> Decision:
+        operator, (left, right) = part.name, part.arguments
         if isinstance(left, Literal):
             left, right, operator = right, left, MIRRORED.get(operator, operator)
-        if operator not in COMPARISONS or not isinstance(right, Literal):
+        if not isinstance(right, Literal):
             raise Unsupported
-        if _is_call(left, "Builtin_STRLEN"):
-            return self._length(left.arg, operator, _number(right))
+        if _is_call(left, "STRLEN"):
+            return self._length(left.arguments[0], operator, _number(right))
         if isinstance(left, Variable):
             return self._of_terms(left, partial(_compared, operator, _number(right)))
         if operator not in ("=", "!="):
             raise Unsupported
         wanted = _plain(right)
-        if _is_call(left, "Builtin_LANG"):
+        if _is_call(left, "LANG"):
             if wanted != wanted.lower():
                 raise Unsupported
             decision = self._language(left, partial(_has_language, wanted), is_exact=True)
@@ -239,7 +237,7 @@ class Conditions:
 
         With ``is_exact``, terms that are decoded with a tag in upper case are undecided where it is true.
         """
-        if not (_is_call(part, "Builtin_LANG") and isinstance(part.arg, Variable)):
+        if not (_is_call(part, "LANG") and isinstance(part.arguments[0], Variable)):
             raise Unsupported
 
         def decide(ids: Column, texts: TermTexts | None) -> Decision:
@@ -254,11 +252,11 @@ class Conditions:
             false[texts.rows[texts.is_literal & ~found]] = True
             return true, false, undecided
 
-        return self._of_terms(part.arg, decide)
+        return self._of_terms(part.arguments[0], decide)
 
 
 def _is_call(part: Any, name: str) -> bool:
-    return isinstance(part, Expr) and part.name == name
+    return isinstance(part, Call) and part.name == name
 
 
 def _both(one: Decision, other: Decision) -> Decision:
@@ -280,9 +278,9 @@ def _of_kind(kind: Kind, ids: Column, _: TermTexts | None) -> Decision:
 def _steps(part: Any) -> tuple[Variable, list[str]]:
     """The variable of a text, and the functions that are applied to it, the first one first."""
     steps: list[str] = []
-    while isinstance(part, Expr) and part.name in ("Builtin_STR", "Builtin_LCASE", "Builtin_UCASE"):
+    while isinstance(part, Call) and part.name in ("STR", "LCASE", "UCASE"):
         steps.insert(0, part.name)
-        part = part.arg
+        (part,) = part.arguments
     if not isinstance(part, Variable):
         raise Unsupported
     return part, steps
@@ -293,11 +291,11 @@ def _stepped(step: str, text: Text, texts: TermTexts) -> Text:
     from pyarrow import compute
 
     lexical, known, failed = text
-    if step == "Builtin_STR":
+    if step == "STR":
         if lexical is texts.lexical:
             return lexical, np.ones(known.size, np.bool_), np.zeros(known.size, np.bool_)
         return text
-    change = compute.ascii_lower if step == "Builtin_LCASE" else compute.ascii_upper
+    change = compute.ascii_lower if step == "LCASE" else compute.ascii_upper
     return change(lexical), known & mask_of(compute.string_is_ascii(lexical)), failed
 
 

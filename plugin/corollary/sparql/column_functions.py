@@ -22,6 +22,7 @@ from corollary.expressions.operators import ExpressionError
 from corollary.expressions.regular_expressions import compiled
 from corollary.kernels.limits import check, reserve
 from corollary.kernels.sorted import Column, Mask, Rows
+from corollary.sparql.algebra import Call
 from corollary.sparql.column_values import (
     LARGEST,
     MAX_EXACT,
@@ -41,7 +42,6 @@ from corollary.sparql.column_values import (
     large,
     per_distinct,
 )
-from corollary.sparql.expression_calls import Call
 from corollary.sparql.query_terms import FIRST_LOCAL, UNBOUND, QueryTerms
 from corollary.sparql.term_texts import TermTexts, mask_of, strings
 from corollary.sparql.value_columns import Code

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from rdflib.namespace import RDF
-from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.term import BNode, Node, URIRef, Variable
 
 from corollary.columns import TripleIndex
@@ -17,6 +16,7 @@ from corollary.columns.pairs import among, distinct
 from corollary.execute.batches import Batch, join
 from corollary.kernels.sorted import Column, Mask
 from corollary.program.compile import Atom
+from corollary.sparql.algebra import Query
 from corollary.sparql.evaluate import Evaluator
 from corollary.sparql.query_terms import UNBOUND, filled
 from corollary.sparql.solutions import distinct as distinct_rows
@@ -29,10 +29,10 @@ SUBJECT, PREDICATE, OBJECT, STATEMENT = -1, -2, -3, -4
 TRIPLE = Atom(SUBJECT, PREDICATE, OBJECT)
 
 
-def constructed(evaluator: Evaluator, main: CompValue) -> Batch:
+def constructed(evaluator: Evaluator, main: Query) -> Batch:
     """The triples of the template under every solution. Each solution gets new blank nodes."""
-    solutions = evaluator.solve(main.p)
-    template = _pattern(main.p).triples if main.template is None else main.template
+    assert main.pattern is not None
+    solutions = evaluator.solve(main.pattern)
     terms, blank = evaluator.terms, dict[Node, Column]()
 
     def column(term: Any) -> Column:
@@ -45,7 +45,7 @@ def constructed(evaluator: Evaluator, main: CompValue) -> Batch:
         return blank[term]
 
     parts = []
-    for triple in template:
+    for triple in main.template:
         columns = dict(zip((SUBJECT, PREDICATE, OBJECT), map(column, triple), strict=True))
         is_bound: Mask = np.logical_and.reduce([found != UNBOUND for found in columns.values()])
         part = Batch(solutions.size, columns)
@@ -53,19 +53,12 @@ def constructed(evaluator: Evaluator, main: CompValue) -> Batch:
     return distinct_rows(stacked(parts)) if len(parts) > 1 else stacked(parts)
 
 
-def _pattern(part: CompValue) -> CompValue:
-    """The pattern of CONSTRUCT WHERE, which is also the template, in a query that rdflib prepared."""
-    while part.name != "BGP":
-        part = part.p
-    return part
-
-
-def described(evaluator: Evaluator, main: CompValue) -> Batch:
+def described(evaluator: Evaluator, main: Query) -> Batch:
     """The concise bounded description of every resource that is asked for, as in rdflib: ``described_by``."""
     terms = evaluator.terms
-    parts = [np.array([terms.id_of(term) for term in main.PV if isinstance(term, URIRef)], np.uint32)]
-    if main.p is not None:
-        parts += evaluator.solve(main.p).columns.values()
+    parts = [np.array([terms.id_of(term) for term in main.terms if isinstance(term, URIRef)], np.uint32)]
+    if main.pattern is not None:
+        parts += evaluator.solve(main.pattern).columns.values()
     resources = distinct(np.concatenate(parts))
     names = [terms.id_of(name) for name in (RDF.subject, RDF.predicate, RDF.object)]
     return described_by(resources[resources != UNBOUND], evaluator.dataset.default, names)

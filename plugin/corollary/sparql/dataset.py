@@ -6,18 +6,19 @@ explicit, and left out if inferred. Invariant: an index does not change while a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import rdflib.plugins.sparql as settings
 from rdflib.term import BNode, Identifier, Node, URIRef
 
 from corollary.columns import Pairs, Relation, TripleIndex
 from corollary.kernels.sorted import Column, Keys
 from corollary.reasoner.state import View
+from corollary.sparql.algebra import GraphClause
 from corollary.sparql.rdf_terms import EXPLICIT, INFERRED, Terms
+from corollary.sparql.rdflib_settings import loads_graphs
 
 UNION = "__UNION__"
 """rdflib's name for the union of all graphs."""
@@ -27,15 +28,15 @@ UNION = "__UNION__"
 class Source:
     """A snapshot of a store.
 
-    ``view`` gives the view of a graph. ``graphs`` are the ids of the graphs' names, without a blank node that
-    names the query's default graph. ``default`` is the id of the default graph's name. ``known`` caches
-    results that depend on this snapshot only. ``load`` reads the default graph of a document. ``read`` has
-    the graphs that the store does not have and that were read for one query.
+    ``view`` gives the view of a graph. ``find_graphs`` finds the ids of the graphs' names, without the blank
+    node that names the query's default graph. ``default`` is the id of the default graph's name. ``known``
+    caches results that depend on this snapshot only. ``load`` reads the default graph of a document. ``read``
+    has the graphs that the store does not have and that were read for one query.
     """
 
     terms: Terms
     view: Callable[[Node | None], View]
-    graphs: frozenset[int]
+    find_graphs: Callable[[], frozenset[int]]
     default: int
     known: dict[Hashable, Any]
     load: Callable[[URIRef], TripleIndex]
@@ -52,18 +53,17 @@ class Source:
         if graph in (EXPLICIT, INFERRED):
             return True
         name = self.terms.find(graph)
-        return name is not None and (name in self.graphs or name == self.default)
+        return name is not None and (name == self.default or name in self.find_graphs())
 
-    def missing(self, home: Identifier, clauses: Iterable[Any] | None) -> list[URIRef]:
+    def missing(self, home: Identifier, clauses: Iterable[GraphClause]) -> list[URIRef]:
         """The graphs in FROM and FROM NAMED that the store does not have, and that have to be loaded.
 
         Empty if rdflib's ``SPARQL_LOAD_GRAPHS`` is off, or if a named graph is queried: there rdflib ignores
         FROM.
         """
-        if not settings.SPARQL_LOAD_GRAPHS or (home != UNION and self.terms.find(home) != self.default):
+        if not loads_graphs() or (home != UNION and self.terms.find(home) != self.default):
             return []
-        names = [clause.default or clause.named for clause in clauses or ()]
-        return [name for name in names if not self.has(name)]
+        return [clause.graph for clause in clauses if not self.has(clause.graph)]
 
     def nodes(self, index: TripleIndex) -> Column:
         """The distinct subjects and objects of an index, ascending. Cached in ``known``."""
@@ -104,15 +104,15 @@ class QueryDataset:
     home: Identifier
 
     @staticmethod
-    def of(source: Source, home: Identifier, clauses: Iterable[Any] | None) -> QueryDataset:
+    def of(source: Source, home: Identifier, clauses: Sequence[GraphClause]) -> QueryDataset:
         """The dataset of FROM and FROM NAMED; without clauses, the dataset of the store.
 
         Graphs that ``source.missing`` finds are loaded, for this query only.
         """
         if not clauses:
             return QueryDataset(source, source.index(None if home == UNION else home), None, home)
-        default = [clause.default for clause in clauses if clause.default]
-        named = [clause.named for clause in clauses if clause.named]
+        default = [clause.graph for clause in clauses if not clause.is_named]
+        named = [clause.graph for clause in clauses if clause.is_named]
         missing = source.missing(home, clauses)
         parts = [source.load(graph) if graph in missing else source.index(graph) for graph in default]
         # a graph in FROM and FROM NAMED is loaded twice: the default graph shares no blank nodes with others
@@ -124,7 +124,7 @@ class QueryDataset:
         if self.named is not None:
             return list(self.named)
         terms = self.source.terms
-        names = [terms[graph] for graph in self.source.graphs if graph != self.source.default]
+        names = [terms[graph] for graph in self.source.find_graphs() if graph != self.source.default]
         blank = any(isinstance(name, BNode) for name in names)
         if blank and self.home == UNION:
             raise NotImplementedError("one of the blank nodes names the default graph; which, rdflib knows")

@@ -10,15 +10,13 @@ seed's columns, unless a subquery projects them away.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from rdflib.paths import Path
-from rdflib.plugins.sparql.parserutils import CompValue
-from rdflib.plugins.sparql.sparql import QueryContext
 from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.columns import TripleIndex
@@ -26,10 +24,37 @@ from corollary.columns.pairs import order_of
 from corollary.execute.batches import Batch
 from corollary.execute.filters import number_rows
 from corollary.kernels.limits import current
-from corollary.kernels.sorted import Column, Mask, Rows
+from corollary.kernels.sorted import Mask, Rows
 from corollary.sparql.aggregates import SET_AGGREGATES, aggregate
+from corollary.sparql.algebra import (
+    Aggregate,
+    Distinct,
+    Expression,
+    Extend,
+    Filter,
+    Group,
+    InGraph,
+    Join,
+    LeftJoin,
+    Minus,
+    Operator,
+    OrderBy,
+    Project,
+    Query,
+    Reduced,
+    Service,
+    Slice,
+    Subquery,
+    Triples,
+    Union,
+    Values,
+    conjuncts,
+    has_exists,
+    has_subquery,
+    mentioned,
+)
 from corollary.sparql.dataset import QueryDataset
-from corollary.sparql.expressions import Expressions, conjuncts, has_exists, mentioned
+from corollary.sparql.expressions import Expressions
 from corollary.sparql.paths import PathJoin
 from corollary.sparql.patterns import Change, Pattern, PatternJoin
 from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
@@ -43,20 +68,32 @@ from corollary.sparql.solutions import (
     stacked,
     without,
 )
+from corollary.sparql.term_evaluation import Environment, is_volatile
 from corollary.sparql.tuning import MAX_CHARACTERS_SHOWN
 
-KEYWORDS = {
-    "BGP": "pattern",
-    "LeftJoin": "OPTIONAL",
-    "Extend": "BIND",
-    "ToMultiSet": "subquery or VALUES",
-    "AggregateJoin": "GROUP BY",
-    "Group": "GROUP BY",
-    "OrderBy": "ORDER BY",
-    "Project": "SELECT",
-    "Slice": "LIMIT",
-} | {name: name.upper() for name in ("Join", "Union", "Minus", "Graph", "Filter", "Distinct", "Reduced")}
+KEYWORDS: dict[type[Operator], str] = {
+    Triples: "pattern",
+    Join: "JOIN",
+    LeftJoin: "OPTIONAL",
+    Union: "UNION",
+    Minus: "MINUS",
+    Filter: "FILTER",
+    InGraph: "GRAPH",
+    Service: "SERVICE",
+    Extend: "BIND",
+    Values: "VALUES",
+    Subquery: "subquery",
+    Group: "GROUP BY",
+    OrderBy: "ORDER BY",
+    Project: "SELECT",
+    Distinct: "DISTINCT",
+    Reduced: "REDUCED",
+    Slice: "LIMIT",
+}
 """The SPARQL keywords of algebra operators, for messages."""
+
+
+_VARIABLES = (Variable, BNode)
 
 
 class Numbers(dict[Node, int]):
@@ -84,17 +121,18 @@ class Scope:
     rows: frozenset[int] = frozenset()
 
 
-class Operator:
+class Place:
     """The operator under evaluation, for messages."""
 
     __slots__ = ("part",)
 
-    def __init__(self, part: CompValue) -> None:
+    def __init__(self, part: Operator) -> None:
         self.part = part
 
     def __str__(self) -> str:
-        name = KEYWORDS.get(self.part.name, self.part.name)
-        triples = " . ".join(" ".join(map(_text, triple)) for triple in self.part.triples or ())
+        name = KEYWORDS[type(self.part)]
+        listed = self.part.triples if isinstance(self.part, Triples) else ()
+        triples = " . ".join(" ".join(map(_text, triple)) for triple in listed)
         shown = triples if len(triples) <= MAX_CHARACTERS_SHOWN else f"{triples[:MAX_CHARACTERS_SHOWN]} ..."
         return f"{name} {{ {shown} }}" if shown else name
 
@@ -113,33 +151,34 @@ class Evaluator:
         self,
         dataset: QueryDataset,
         terms: QueryTerms,
-        context: QueryContext,
-        silenced: Sequence[CompValue] = (),
+        given: Mapping[Variable, Node],
+        query: Query,
+        silenced: Sequence[Service] = (),
     ) -> None:
-        """The ``silenced`` SERVICE patterns are not called: each has one solution, which binds nothing."""
+        """``given`` are the bindings of the query.
+
+        The ``silenced`` SERVICE patterns are not called: each has one solution, which binds nothing.
+        """
         self._silenced = silenced
-        self.context = context
         self.terms = terms
         self.numbers = Numbers()
-        self.expressions = Expressions(context, terms, self.numbers)
+        self.expressions = Expressions(Environment(query.base), given, terms, self.numbers)
         self.dataset = dataset
-        given = context.initBindings or {}
-        self._given = {Variable(name): term for name, term in given.items()}
-        columns = {self.numbers[v]: filled(1, terms.id_of(term)) for v, term in self._given.items()}
+        self.given = given
+        self._constants = given if query.takes_constants else {}
+        seed = {} if query.takes_constants else given
+        columns = {self.numbers[v]: filled(1, terms.id_of(term)) for v, term in seed.items()}
         self.start = Scope(dataset.default, Batch(1, columns))
 
-    def solve(self, part: CompValue, need: int | None = None) -> Batch:
+    def solve(self, part: Operator, need: int | None = None) -> Batch:
         """The solutions of a part of the algebra in the default graph."""
         return self._solve(part, self.start, need)
 
-    def _solve(self, part: CompValue, scope: Scope, need: int | None = None) -> Batch:
-        operator = getattr(self, f"_{part.name.lower()}", None)
-        if operator is None:
-            raise NotImplementedError(f"operator {part.name}")
+    def _solve(self, part: Operator, scope: Scope, need: int | None = None) -> Batch:
         work = current()
-        around, work.where = work.where, Operator(part)
+        around, work.where = work.where, Place(part)
         work.check()
-        result: Batch = operator(part, scope, need)
+        result: Batch = _OPERATORS[type(part)](self, part, scope, need)
         work.rows(result.size)
         work.check()
         work.where = around
@@ -147,17 +186,17 @@ class Evaluator:
 
     # Patterns
 
-    def _servicegraphpattern(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
-        if not any(part is silenced for silenced in self._silenced):
+    def _service(self, part: Service, scope: Scope, need: int | None) -> Batch:
+        if part not in self._silenced:
             raise NotImplementedError("rdflib asks other services")
         return scope.seed
 
-    def _bgp(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
+    def _triples(self, part: Triples, scope: Scope, need: int | None) -> Batch:
         return self._basic(part, scope, scope.seed, need)
 
     def _basic(
         self,
-        part: CompValue,
+        part: Triples,
         scope: Scope,
         start: Batch,
         need: int | None = None,
@@ -172,7 +211,9 @@ class Evaluator:
         patterns = self.patterns(part)
         unwanted = self.unwanted(patterns, wanted, start.columns)
         batch = self.pattern_join(scope, early, unwanted).solve(start, patterns, need, finish)
-        blank = {self.numbers[term] for triple in part.triples for term in triple if isinstance(term, BNode)}
+        blank = {self.numbers[term] for triple in part.triples for term in triple if type(term) is BNode}
+        if not blank:
+            return batch
         return Batch(batch.size, {v: c for v, c in batch.columns.items() if v not in blank})
 
     def unwanted(
@@ -187,7 +228,7 @@ class Evaluator:
         asked = {self.numbers[variable] for variable in wanted}
         return frozenset(once - others - asked - set(bound))
 
-    def patterns(self, part: CompValue) -> list[Pattern]:
+    def patterns(self, part: Triples) -> list[Pattern]:
         """The triple patterns of a basic graph pattern."""
         return [Pattern(self._term(s), self._predicate(p), self._term(o)) for s, p, o in part.triples]
 
@@ -198,55 +239,70 @@ class Evaluator:
         return PatternJoin(scope.index, paths, frozenset(scope.seed.columns), id_of, early, unwanted)
 
     def _term(self, term: Node) -> int:
-        return self.numbers[term] if isinstance(term, Variable | BNode) else self.terms.id_of(term)
+        if type(term) is URIRef or not isinstance(term, _VARIABLES):
+            return self.terms.id_of(term)
+        constant = self._constants.get(cast(Variable, term)) if self._constants else None
+        return self.numbers[term] if constant is None else self.terms.id_of(constant)
 
     def _predicate(self, term: Any) -> Any:
         return term if isinstance(term, Path) else self._term(term)
 
-    def _join(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
-        first, second = part.p1, part.p2
-        if first.name == "BGP":
+    def _join(self, part: Join, scope: Scope, need: int | None) -> Batch:
+        first, second = part.left, part.right
+        if pattern_of(first) is not None:
             first, second = second, first
         left = self._solve(first, scope)
         if not left.size:
             return Batch.none()
         return self._joined(left, second, scope)
 
-    def _joined(self, left: Batch, part: CompValue, scope: Scope) -> Batch:
+    def _joined(self, left: Batch, part: Operator, scope: Scope) -> Batch:
         """Solutions joined with ``part``. A BGP starts from them, if all rows bind the shared variables."""
-        if part.name == "BGP":
-            common = [v for v in map(self.numbers.__getitem__, mentioned(part.triples)) if v in left.columns]
+        pattern = pattern_of(part)
+        if pattern is not None:
+            names = mentioned(pattern.triples)
+            common = [v for v in map(self.numbers.__getitem__, names) if v in left.columns]
             complete = scope.seed.columns.keys() <= left.columns.keys()
             if common and complete and is_bound(left, common):
-                return self._basic(part, scope, left)
+                return self._continued(left, part, scope)
         return join(left, self._solve(part, scope))
 
-    def _leftjoin(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
-        left = self._solve(part.p1, scope, need)
+    def _continued(self, left: Batch, part: Operator, scope: Scope) -> Batch:
+        """Solutions extended by a basic graph pattern and its condition."""
+        if isinstance(part, Filter):
+            return self._filtered_pattern(part, scope, left)
+        assert isinstance(part, Triples)
+        return self._basic(part, scope, left)
+
+    def _left_join(self, part: LeftJoin, scope: Scope, need: int | None) -> Batch:
+        left = self._solve(part.left, scope, need)
         if not left.size:
             return left
         row = self.numbers.fresh()
         numbered = Batch(left.size, left.columns | {row: np.arange(left.size, dtype=np.uint32)})
-        both = self._joined(numbered, part.p2, scope)
-        if both.size:
-            both = self._filtered(part.expr, both, scope)
+        both = self._joined(numbered, part.right, scope)
+        if part.condition is not None:
+            both = self._filtered(part.condition, both, scope)
         unmatched: Mask = np.ones(left.size, np.bool_)
         if both.size:
             unmatched[both.columns.pop(row)] = False
         return stacked((both, left.take(unmatched)))
 
-    def _union(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
-        return stacked((self._solve(part.p1, scope, need), self._solve(part.p2, scope, need)))
+    def _union(self, part: Union, scope: Scope, need: int | None) -> Batch:
+        left = self._solve(part.left, scope, need)
+        if need is not None and left.size >= need:
+            return left
+        return stacked((left, self._solve(part.right, scope, None if need is None else need - left.size)))
 
-    def _minus(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
-        left = self._solve(part.p1, scope)
-        return without(left, self._solve(part.p2, scope), scope.rows) if left.size else left
+    def _minus(self, part: Minus, scope: Scope, need: int | None) -> Batch:
+        left = self._solve(part.left, scope)
+        return without(left, self._solve(part.right, scope), scope.rows) if left.size else left
 
-    def _graph(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
-        term = self._given.get(part.term, part.term)
+    def _in_graph(self, part: InGraph, scope: Scope, need: int | None) -> Batch:
+        term = self.given.get(part.name, part.name) if isinstance(part.name, Variable) else part.name
         if isinstance(term, Variable):
-            return stacked([self._named(term, name, part.p, scope) for name in self._names(term, scope)])
-        return self._solve(part.p, replace(scope, index=self.dataset.graph(term)), need)
+            return stacked([self._named(term, name, part.inner, scope) for name in self._names(term, scope)])
+        return self._solve(part.inner, replace(scope, index=self.dataset.graph(term)), need)
 
     def _names(self, variable: Variable, scope: Scope) -> Iterable[Node]:
         column = scope.seed.columns.get(self.numbers[variable])
@@ -254,7 +310,7 @@ class Evaluator:
             return self.dataset.graphs()
         return [self.terms[term_id] for term_id in sorted(set(column.tolist()))]
 
-    def _named(self, variable: Variable, name: Node, part: CompValue, scope: Scope) -> Batch:
+    def _named(self, variable: Variable, name: Node, part: Operator, scope: Scope) -> Batch:
         number, name_id = self.numbers[variable], self.terms.id_of(name)
         batch = self._solve(part, replace(scope, index=self.dataset.graph(name)))
         column = batch.columns.get(number)
@@ -262,36 +318,38 @@ class Evaluator:
             batch = batch.take((column == name_id) | (column == UNBOUND))
         return Batch(batch.size, batch.columns | {number: filled(batch.size, name_id)})
 
-    def _tomultiset(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
-        if isinstance(part.p, list):  # VALUES without a row
-            return Batch.none()
-        if part.p.name == "values":
-            return join(scope.seed, self._table(part.p.res))
-        return self._solve(part.p, self._inside(part.p, scope), need)
+    def _values(self, part: Values, scope: Scope, need: int | None) -> Batch:
+        return join(scope.seed, self._table(part))
 
-    def _inside(self, part: CompValue, scope: Scope) -> Scope:
+    def _subquery(self, part: Subquery, scope: Scope, need: int | None) -> Batch:
+        return self._solve(part.inner, self._inside(part.inner, scope), need)
+
+    def _inside(self, part: Operator, scope: Scope) -> Scope:
         """A subquery's scope: of the seed, only variables that it projects or that the query was given."""
-        while part.name != "Project":
-            part = part.p
-        seen = {self.numbers[v] for v in [*part.PV, *self._given]}
+        while not isinstance(part, Project):
+            assert isinstance(part, Slice | Distinct | Reduced)
+            part = part.inner
+        seen = {self.numbers[v] for v in [*part.variables, *self.given]}
         return replace(scope, seed=projected(scope.seed, [v for v in scope.seed.columns if v in seen]))
 
-    def _table(self, rows: list[dict[Variable, Any]]) -> Batch:
-        columns: dict[int, Column] = {}
-        for i, row in enumerate(rows):
-            for variable, term in row.items():
-                column = columns.setdefault(self.numbers[variable], filled(len(rows), UNBOUND))
-                if isinstance(term, Node):
+    def _table(self, part: Values) -> Batch:
+        columns = {self.numbers[variable]: filled(len(part.rows), UNBOUND) for variable in part.variables}
+        for i, row in enumerate(part.rows):
+            for column, term in zip(columns.values(), row, strict=True):
+                if term is not None:
                     column[i] = self.terms.id_of(term)
-        return Batch(len(rows), columns)
+        return Batch(len(part.rows), columns)
 
     # Expressions
 
-    def _filter(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
-        inner = part.p
-        if inner.name != "BGP":
-            return self._filtered(part.expr, self._solve(inner, scope), scope)
-        simple = [p for p in conjuncts(part.expr) if not has_exists(p) and mentioned(p)]
+    def _filter(self, part: Filter, scope: Scope, need: int | None) -> Batch:
+        if isinstance(part.inner, Triples):
+            return self._filtered_pattern(part, scope, scope.seed, need)
+        return self._filtered(part.condition, self._solve(part.inner, scope), scope)
+
+    def _filtered_pattern(self, part: Filter, scope: Scope, start: Batch, need: int | None = None) -> Batch:
+        """A basic graph pattern joined with ``start``; each condition is applied as soon as it can be."""
+        simple = [p for p in conjuncts(part.condition) if not has_exists(p) and mentioned(p)]
 
         def early(batch: Batch) -> Batch:
             for condition in simple:
@@ -300,30 +358,31 @@ class Evaluator:
             return batch
 
         def finish(batch: Batch) -> Batch:
-            return self._filtered(part.expr, batch, scope)
+            return self._filtered(part.condition, batch, scope)
 
-        return self._basic(inner, scope, scope.seed, need, early, finish)
+        assert isinstance(part.inner, Triples)
+        return self._basic(part.inner, scope, start, need, early, finish)
 
-    def _filtered(self, expression: Any, batch: Batch, scope: Scope) -> Batch:
+    def _filtered(self, expression: Expression, batch: Batch, scope: Scope) -> Batch:
         if not batch.size:
             return batch
         true = self.expressions.true_rows(expression, batch, self._exists(scope))
         return batch if true.all() else batch.take(true)
 
-    def _extend(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
-        batch = self._solve(part.p, scope, need)
+    def _extend(self, part: Extend, scope: Scope, need: int | None) -> Batch:
+        batch = self._solve(part.inner, scope, need)
         if not batch.size:
             return batch
-        values = self.expressions.values(part.expr, batch, self._exists(scope))
-        number = self.numbers[part.var]
+        values = self.expressions.values(part.value, batch, self._exists(scope))
+        number = self.numbers[part.variable]
         if number in batch.columns:
             values = np.where(values == UNBOUND, batch.columns[number], values)
         return Batch(batch.size, batch.columns | {number: values})
 
-    def _exists(self, scope: Scope) -> Callable[[CompValue, Batch], Mask]:
+    def _exists(self, scope: Scope) -> Callable[[Operator, Batch], Mask]:
         """A function that evaluates EXISTS in this scope, once for every distinct combination of values."""
 
-        def exists(part: CompValue, batch: Batch) -> Mask:
+        def exists(part: Operator, batch: Batch) -> Mask:
             variables = [v for v in map(self.numbers.__getitem__, mentioned(part)) if v in batch.columns]
             first, numbers = number_rows(batch, variables)
             found: Mask = np.zeros(first.size, np.bool_)
@@ -335,7 +394,7 @@ class Evaluator:
 
         return exists
 
-    def _have_solutions(self, part: CompValue, scope: Scope, seed: Batch) -> Mask:
+    def _have_solutions(self, part: Operator, scope: Scope, seed: Batch) -> Mask:
         found: Mask = np.zeros(seed.size, np.bool_)
         if has_subquery(part):  # its aggregates and limits apply to each row separately
             for i in range(seed.size):
@@ -349,26 +408,24 @@ class Evaluator:
             found[result.columns[row]] = True
         return found
 
-    def _group(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
-        return self._solve(part.p, scope)
-
-    def _aggregatejoin(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
+    def _group(self, part: Group, scope: Scope, need: int | None) -> Batch:
         count = self._count(part, scope)
         if count is not None:
             column = np.full(1, self.terms.id_of(Literal(count)), np.uint32)
-            return Batch(1, {self.numbers[item.res]: column for item in part.A})
+            return Batch(1, {self.numbers[item.result]: column for item in part.aggregates})
         inner, times = self._rows_to_group(part, scope)
         return aggregate(part, inner, times, self.expressions, self.terms, self.numbers, self._exists(scope))
 
-    def _rows_to_group(self, part: CompValue, scope: Scope) -> tuple[Batch, Rows | None]:
+    def _rows_to_group(self, part: Group, scope: Scope) -> tuple[Batch, Rows | None]:
         """The solutions of an aggregate's pattern, or some columns of them, and how many each row stands for.
 
         If all aggregates ignore duplicates, the distinct values of the variables asked for are enough. If a
         single triple pattern is counted in groups by one end, this end is enough.
         """
-        pattern, asked = part.p.p, self.wanted(part, scope)
+        pattern, asked = part.inner, self.wanted(part, scope)
         if asked is None:
-            return self._solve(part.p, scope), None
+            return self._solve(pattern, scope), None
+        assert isinstance(pattern, Triples)
         inner = self._basic(pattern, scope, scope.seed, wanted=asked)
         counts = _plain_counts(part)
         end = self._counted_end(pattern, counts, asked) if counts else None
@@ -379,21 +436,21 @@ class Evaluator:
         times = relation.subject_counts if end == s else relation.object_counts
         return inner, times(inner.columns[self.numbers[end]]) if inner.size else None
 
-    def wanted(self, part: CompValue, scope: Scope) -> set[Variable] | None:
+    def wanted(self, part: Group, scope: Scope) -> set[Variable] | None:
         """The variables whose distinct values an aggregate needs; None if it needs all solutions."""
-        pattern, keys = part.p.p, part.p.expr or []
+        pattern, keys = part.inner, part.keys or ()
         counts = _plain_counts(part)
-        others = [item for item in part.A if item not in counts]
-        arguments = [*keys, *(item.vars for item in others)]
-        are_sets = all(item.name in SET_AGGREGATES and item.vars != "*" for item in others)
-        if pattern.name != "BGP" or not are_sets or has_exists(arguments):
+        others = [item for item in part.aggregates if item not in counts]
+        arguments = (*keys, *(item.argument for item in others))
+        are_sets = all(item.function in SET_AGGREGATES and item.argument is not None for item in others)
+        if not isinstance(pattern, Triples) or not are_sets or has_exists(arguments):
             return None
         asked = mentioned(arguments)
         is_found = not counts or (not scope.seed.columns and self._counted_end(pattern, counts, asked))
         return asked if is_found else None
 
     @staticmethod
-    def _counted_end(pattern: CompValue, counts: list[CompValue], asked: set[Variable]) -> Node | None:
+    def _counted_end(pattern: Triples, counts: list[Aggregate], asked: set[Variable]) -> Node | None:
         """The only end asked for of a single triple pattern with two variables as ends, if it is counted."""
         if len(pattern.triples) != 1:
             return None
@@ -402,22 +459,25 @@ class Evaluator:
         if len({*ends}) != 2 or not isinstance(p, URIRef):
             return None
         kept = [end for end in ends if end in asked]
-        is_counted = all(item.vars == "*" or item.vars in ends for item in counts)
+        is_counted = all(item.argument is None or item.argument in ends for item in counts)
         return kept[0] if len(kept) == 1 and is_counted else None
 
-    def _count(self, part: CompValue, scope: Scope) -> int | None:
+    def _count(self, part: Group, scope: Scope) -> int | None:
         """The number of solutions of one triple pattern, if nothing else is asked for; none is listed."""
-        pattern = part.p.p
-        is_single = pattern.name == "BGP" and len(pattern.triples) == 1 and not scope.seed.columns
-        if not is_single or part.p.expr is not None:
+        pattern = part.inner
+        if part.keys is not None or scope.seed.columns:
+            return None
+        if not isinstance(pattern, Triples) or len(pattern.triples) != 1:
             return None
         s, p, o = pattern.triples[0]
         free = [term for term in (s, p, o) if isinstance(term, Variable | BNode)]
         is_open = p in free
         if isinstance(p, Path) or len({*free}) != len(free) or len(free) not in ((3,) if is_open else (1, 2)):
             return None
-        asked = ("*", *(term for term in free if isinstance(term, Variable)))
-        if any(i.name != "Aggregate_Count" or i.distinct or i.vars not in asked for i in part.A):
+        asked = (None, *(term for term in free if isinstance(term, Variable)))
+        if len(_plain_counts(part)) < len(part.aggregates):
+            return None
+        if any(item.argument not in asked for item in part.aggregates):
             return None
         if is_open:
             return scope.index.fact_count()
@@ -429,50 +489,76 @@ class Evaluator:
 
     # Sequences of solutions
 
-    def _orderby(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
-        batch = self._solve(part.p, scope)
+    def _order_by(self, part: OrderBy, scope: Scope, need: int | None) -> Batch:
+        batch = self._solve(part.inner, scope)
         if batch.size < 2:
             return batch
         order = np.arange(batch.size)
-        for condition in reversed(part.expr):
-            ranks = self.expressions.ranks(condition.expr, batch, self._exists(scope))
-            if condition.order == "DESC":
+        for condition in reversed(part.conditions):
+            ranks = self.expressions.ranks(condition.value, batch, self._exists(scope))
+            if condition.is_descending:
                 ranks = -ranks
             order = order[order_of(ranks[order])]
         return batch.take(order)
 
-    def _project(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
-        return projected(self._solve(part.p, scope, need), [self.numbers[v] for v in part.PV])
+    def _project(self, part: Project, scope: Scope, need: int | None) -> Batch:
+        return projected(self._solve(part.inner, scope, need), [self.numbers[v] for v in part.variables])
 
-    def _distinct(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
-        inner = part.p
-        if inner.name == "Project" and inner.p.name == "BGP":
-            found = self._basic(inner.p, scope, scope.seed, wanted=inner.PV)
-            batch = projected(found, [self.numbers[v] for v in inner.PV])
+    def _distinct(self, part: Distinct, scope: Scope, need: int | None) -> Batch:
+        inner = part.inner
+        if isinstance(inner, Project) and isinstance(inner.inner, Triples):
+            found = self._basic(inner.inner, scope, scope.seed, wanted=inner.variables)
+            batch = projected(found, [self.numbers[v] for v in inner.variables])
         else:
             batch = self._solve(inner, scope)
         return distinct(batch) if batch.size > 1 else batch
 
-    def _reduced(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
-        batch = self._solve(part.p, scope)
+    def _reduced(self, part: Reduced, scope: Scope, need: int | None) -> Batch:
+        batch = self._solve(part.inner, scope)
         return reduced(batch) if batch.size > 1 else batch
 
-    def _slice(self, part: CompValue, scope: Scope, need: int | None) -> Batch:
-        start, length = part.start, part.length
-        end = None if length is None else start + length
-        batch = self._solve(part.p, scope, end)
+    def _slice(self, part: Slice, scope: Scope, need: int | None) -> Batch:
+        start = part.offset
+        end = None if part.limit is None else start + part.limit
+        batch = self._solve(part.inner, scope, end)
         return batch.take(np.arange(batch.size)[start:end])
 
 
-def _plain_counts(part: CompValue) -> list[CompValue]:
+_OPERATORS: dict[type[Operator], Callable[..., Batch]] = {
+    Triples: Evaluator._triples,
+    Join: Evaluator._join,
+    LeftJoin: Evaluator._left_join,
+    Union: Evaluator._union,
+    Minus: Evaluator._minus,
+    Filter: Evaluator._filter,
+    InGraph: Evaluator._in_graph,
+    Service: Evaluator._service,
+    Extend: Evaluator._extend,
+    Values: Evaluator._values,
+    Subquery: Evaluator._subquery,
+    Group: Evaluator._group,
+    OrderBy: Evaluator._order_by,
+    Project: Evaluator._project,
+    Distinct: Evaluator._distinct,
+    Reduced: Evaluator._reduced,
+    Slice: Evaluator._slice,
+}
+
+
+def pattern_of(part: Operator) -> Triples | None:
+    """The basic graph pattern that may start from other solutions: alone, or with a condition on it only.
+
+    { ?x :p ?y FILTER(?y > 1) }: ?x :p ?y     { ?x :p ?y FILTER(?z > 1) }: None, the group has no ?z
+    """
+    if isinstance(part, Triples):
+        return part
+    if not isinstance(part, Filter) or not isinstance(part.inner, Triples):
+        return None
+    condition, pattern = part.condition, part.inner
+    is_own = mentioned(condition) <= mentioned(pattern) and not has_exists(condition)
+    return pattern if is_own and not is_volatile(condition) else None
+
+
+def _plain_counts(part: Group) -> list[Aggregate]:
     """The aggregates of a group that count solutions."""
-    return [item for item in part.A if item.name == "Aggregate_Count" and not item.distinct]
-
-
-def has_subquery(part: Any) -> bool:
-    """Whether a pattern contains a subquery."""
-    if isinstance(part, CompValue):
-        if part.name == "Project":
-            return True
-        return any(has_subquery(inner) for inner in part.values())
-    return isinstance(part, list) and any(has_subquery(inner) for inner in part)
+    return [item for item in part.aggregates if item.function == "COUNT" and not item.is_distinct]

@@ -13,27 +13,38 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
-from rdflib.plugins.sparql.parserutils import CompValue
-from rdflib.plugins.sparql.sparql import Query
 from rdflib.term import Identifier, Node, URIRef, Variable
 
 from corollary.execute.batches import Batch
+from corollary.sparql.algebra import (
+    Distinct,
+    Exists,
+    Extend,
+    Filter,
+    Group,
+    InGraph,
+    Join,
+    LeftJoin,
+    Operator,
+    OrderBy,
+    Project,
+    Slice,
+    Triples,
+    Union,
+    Values,
+    children,
+    inputs,
+    mentioned,
+)
 from corollary.sparql.answer import evaluated, evaluator_of, translation
 from corollary.sparql.dataset import Source
-from corollary.sparql.evaluate import KEYWORDS, Evaluator, Scope
-from corollary.sparql.expressions import EXISTS, mentioned
-from corollary.sparql.external import refuse_clauses, services
+from corollary.sparql.evaluate import KEYWORDS, Evaluator, Scope, pattern_of
+from corollary.sparql.external import refuse_clauses
 from corollary.sparql.patterns import Change, Pattern, PatternJoin
 from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.sparql.query_terms import filled
 from corollary.sparql.rdf_terms import printer
-
-FORMS = {
-    "SelectQuery": "SELECT",
-    "AskQuery": "ASK",
-    "ConstructQuery": "CONSTRUCT",
-    "DescribeQuery": "DESCRIBE",
-}
+from corollary.sparql.scopes import certain
 
 
 @dataclass
@@ -102,10 +113,14 @@ class CountingEvaluator(Evaluator):
         self.counted: dict[Any, _Counted] = {}
         self._pattern = 0
 
-    def _solve(self, part: CompValue, scope: Scope, need: int | None = None) -> Batch:
+    def _solve(self, part: Operator, scope: Scope, need: int | None = None) -> Batch:
         return self._count_in(id(part), partial(super()._solve, part, scope, need))
 
-    def _basic(self, part: CompValue, *arguments: Any, **named: Any) -> Batch:
+    def _continued(self, left: Batch, part: Operator, scope: Scope) -> Batch:
+        evaluate = partial(super()._continued, left, part, scope)
+        return self._count_in(id(part), evaluate) if isinstance(part, Filter) else evaluate()
+
+    def _basic(self, part: Triples, *arguments: Any, **named: Any) -> Batch:
         self._pattern = id(part)
         evaluate = partial(super()._basic, part, *arguments, **named)
         return self._count_in(("pattern", id(part)), evaluate)
@@ -154,22 +169,21 @@ def explain_query(
 
     Raises NotImplementedError if rdflib has to answer; else as ``answer``, with the errors of the evaluation.
     """
-    translated: Query = translation(query, prefixes)
-    refuse_clauses(translated, source.has, access)
-    main = translated.algebra
-    if any(services(main)):
+    main = translation(query, prefixes)
+    refuse_clauses(main, source.has, access)
+    if main.services:
         raise NotImplementedError("SERVICE")
-    evaluator = evaluator_of(source, translated, bindings, home, (), CountingEvaluator)
+    evaluator = evaluator_of(source, main, bindings, home, (), CountingEvaluator)
     seconds, rows = None, None
     if analyze:
         started = perf_counter()
         rows = len(evaluated(evaluator, main, prefixes))
         seconds = perf_counter() - started
-    root = Step(FORMS[main.name], rows=rows, seconds=seconds)
-    if main.p is not None:
+    root = Step(main.form, rows=rows, seconds=seconds)
+    if main.pattern is not None:
         planner = _Planner(evaluator, printer(prefixes.items()))
-        root.inputs.append(planner.step(main.p, evaluator.start))
-        root.estimate = root.inputs[0].estimate if main.name != "AskQuery" else 1.0
+        root.inputs.append(planner.step(main.pattern, evaluator.start))
+        root.estimate = root.inputs[0].estimate if main.form != "ASK" else 1.0
     return QueryPlan(root, analyze)
 
 
@@ -182,7 +196,7 @@ class _Planner:
 
     def step(
         self,
-        part: CompValue,
+        part: Operator,
         scope: Scope,
         start: tuple[float, frozenset[int]] | None = None,
         wanted: Collection[Variable] | None = None,
@@ -192,40 +206,43 @@ class _Planner:
         A basic graph pattern may ``start`` from rows with known variables, and find only values of variables
         that are ``wanted``.
         """
-        if part.name == "BGP":
+        if isinstance(part, Triples):
             return self._pattern(part, scope, start or (1.0, frozenset(scope.seed.columns)), wanted)
-        step = Step(KEYWORDS.get(part.name, part.name), self._detail(part))
+        step = Step(KEYWORDS[type(part)], self._detail(part))
         counted = self._evaluator.counted.get(id(part))
         if counted is not None:
             step.rows, step.seconds = counted.rows, counted.seconds
-        if part.name == "Graph" and isinstance(part.term, URIRef):
-            scope = Scope(self._evaluator.dataset.graph(part.term), scope.seed)
-        inner = self._inputs(part, scope)
-        step.inputs = [*inner, *(self.step(graph, scope) for graph in _exists(part.get("expr")))]
+        if isinstance(part, InGraph) and isinstance(part.name, URIRef):
+            scope = Scope(self._evaluator.dataset.graph(part.name), scope.seed)
+        inner = self._inputs(part, scope, start)
+        step.inputs = [*inner, *(self.step(pattern, scope) for pattern in _exists(part))]
         step.estimate = self._estimate(part, [each.estimate for each in inner])
         return step
 
-    def _inputs(self, part: CompValue, scope: Scope) -> list[Step]:
-        if part.name in ("Join", "LeftJoin"):
-            first, second = part.p1, part.p2
-            if part.name == "Join" and first.name == "BGP":
+    def _inputs(self, part: Operator, scope: Scope, start: tuple[float, frozenset[int]] | None) -> list[Step]:
+        if isinstance(part, Join | LeftJoin):
+            first, second = part.left, part.right
+            if isinstance(part, Join) and pattern_of(first) is not None:
                 first, second = second, first
             left = self.step(first, scope)
             bound = self._bound(first)
             numbers = self._evaluator.numbers
-            joins = bound & {numbers[v] for v in mentioned(second.get("triples"))}
+            joins = bound & {numbers[v] for v in mentioned(pattern_of(second))}
             start = (left.estimate, bound) if joins else None
             return [left, self.step(second, scope, start)]
-        if part.name == "AggregateJoin":
-            return [self.step(part.p.p, scope, None, self._evaluator.wanted(part, scope))]
-        if part.name == "Distinct" and part.p.name == "Project" and part.p.p.name == "BGP":
-            return [self.step(part.p.p, scope, None, part.p.PV)]
-        inner = [part[name] for name in ("p", "p1", "p2") if isinstance(part.get(name), CompValue)]
-        return [self.step(each, scope) for each in inner if each.name != "values"]
+        if isinstance(part, Filter) and isinstance(part.inner, Triples):
+            return [self.step(part.inner, scope, start)]
+        if isinstance(part, Group):
+            return [self.step(part.inner, scope, None, self._evaluator.wanted(part, scope))]
+        if isinstance(part, Distinct) and isinstance(part.inner, Project):
+            inner = part.inner
+            if isinstance(inner.inner, Triples):
+                return [self.step(inner.inner, scope, None, inner.variables)]
+        return [self.step(each, scope) for each in inputs(part)]
 
     def _pattern(
         self,
-        part: CompValue,
+        part: Triples,
         scope: Scope,
         start: tuple[float, frozenset[int]],
         wanted: Collection[Variable] | None,
@@ -253,61 +270,68 @@ class _Planner:
             step.rows, step.seconds = counted.rows, counted.seconds
         return step
 
-    def _bound(self, part: CompValue) -> frozenset[int]:
+    def _bound(self, part: Operator) -> frozenset[int]:
         """Variables that have a value in every solution."""
-        numbers = self._evaluator.numbers
-        match part.name:
-            case "BGP":
-                return frozenset(numbers[v] for v in mentioned(part.triples))
-            case "Join":
-                return self._bound(part.p1) | self._bound(part.p2)
-            case "Union":
-                return self._bound(part.p1) & self._bound(part.p2)
-            case "LeftJoin" | "Minus":
-                return self._bound(part.p1)
-            case "Project":
-                return self._bound(part.p) & {numbers[v] for v in part.PV}
-            case "AggregateJoin" | "ToMultiSet":
-                return frozenset()
-        return self._bound(part.p) if isinstance(part.get("p"), CompValue) else frozenset()
+        return frozenset(self._evaluator.numbers[v] for v in certain(part))
 
     @staticmethod
-    def _estimate(part: CompValue, inputs: list[float]) -> float:
-        if part.name == "Slice" and part.length is not None:
-            return float(min(inputs[0], part.length))
-        if part.name == "AggregateJoin" and part.p.expr is None:
-            return 1.0
-        if part.name == "Union":
-            return float(sum(inputs))
-        if part.name in ("Join", "LeftJoin"):
-            return max(inputs)
-        if part.name == "ToMultiSet" and not inputs:
-            return float(len(part.p.res or ()) if isinstance(part.p, CompValue) else 0)
-        return inputs[0] if inputs else 1.0
+    def _estimate(part: Operator, below: list[float]) -> float:
+        match part:
+            case Slice() if part.limit is not None:
+                return float(min(below[0], part.limit))
+            case Group() if part.keys is None:
+                return 1.0
+            case Union():
+                return float(sum(below))
+            case Join() | LeftJoin():
+                return max(below)
+            case Values():
+                return float(len(part.rows))
+        return below[0] if below else 1.0
 
-    def _detail(self, part: CompValue) -> str:
-        match part.name:
-            case "Project":
-                return " ".join(v.n3() for v in part.PV)
-            case "Slice":
-                limit = "all" if part.length is None else str(part.length)
-                return f"{limit} OFFSET {part.start}" if part.start else limit
-            case "Filter" | "OrderBy" | "AggregateJoin" | "Group" | "LeftJoin":
-                read = part.p.expr if part.name == "AggregateJoin" else part.get("expr")
-                names = " ".join(sorted(v.n3() for v in mentioned(read)))
-                return f"by {names}" if names else ""
-            case "Extend":
-                return str(part.var.n3())
-            case "Graph":
-                return self._text(part.term)
+    def _detail(self, part: Operator) -> str:
+        match part:
+            case Project():
+                return " ".join(v.n3() for v in part.variables)
+            case Slice():
+                limit = "all" if part.limit is None else str(part.limit)
+                return f"{limit} OFFSET {part.offset}" if part.offset else limit
+            case Filter() | LeftJoin():
+                return _by(part.condition)
+            case OrderBy():
+                return _by(part.conditions)
+            case Group():
+                return _by(part.keys)
+            case Extend():
+                return str(part.variable.n3())
+            case InGraph():
+                return self._text(part.name)
         return ""
 
 
-def _exists(node: Any) -> Iterator[CompValue]:
-    """The patterns of EXISTS in an expression."""
-    if isinstance(node, CompValue) and node.name in EXISTS:
-        yield node.graph
-        return
-    parts = node.values() if isinstance(node, dict) else node if isinstance(node, list | tuple) else ()
-    for part in parts:
-        yield from _exists(part)
+def _by(read: object) -> str:
+    """The variables that an operator reads."""
+    names = " ".join(sorted(v.n3() for v in mentioned(read)))
+    return f"by {names}" if names else ""
+
+
+def _exists(part: Operator) -> Iterator[Operator]:
+    """The patterns of EXISTS in an operator's own expressions."""
+    match part:
+        case Filter() | LeftJoin():
+            read: object = part.condition
+        case Extend():
+            read = part.value
+        case OrderBy():
+            read = part.conditions
+        case Group():
+            read = part.keys
+        case _:
+            return
+    waiting = [read]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Exists):
+            yield node.pattern
+        else:
+            waiting += reversed(children(node))

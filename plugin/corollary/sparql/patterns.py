@@ -66,6 +66,10 @@ class PatternJoin:
         Without ``finish`` and ``need`` all rows are kept: then a product that exceeds a limit is refused
         before it is computed.
         """
+        if len(patterns) == 1 and need is None and finish is None and not start.columns:
+            (pattern,) = patterns
+            if pattern.s >= 0 or pattern.o >= 0:
+                return stacked(self._extended(start, pattern, ROWS_PER_CHUNK))
         parts, found, work = [], 0, current()
         all_stay = need is None and finish is None
         for unfinished in self._chunks(

@@ -32,9 +32,8 @@ class QueryTerms:
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
-        self._ids: dict[tuple[type[Node], Node], int] = {}
+        self._ids: dict[str, int] = {}
         self._own: list[Node | str] = []
-        self._texts: dict[str, int] = {}
 
     @property
     def dictionary(self) -> TermDictionary:
@@ -43,17 +42,14 @@ class QueryTerms:
 
     def id_of(self, term: Node) -> int:
         """The id of a term, local if the store has none. Raises TypeError if ``term`` is no RDF term."""
-        key = (type(term), term)
-        term_id = self._ids.get(key)
+        text = text_of(term)
+        term_id = self._ids.get(text)
         if term_id is None:
-            term_id = self._terms.find(term)
+            term_id = self._terms.dictionary.find(text)
             if term_id is None:
-                text = text_of(term)
-                term_id = self._texts.get(text)
-            if term_id is None:
-                term_id = self._texts[text] = FIRST_LOCAL + len(self._own)
+                term_id = FIRST_LOCAL + len(self._own)
                 self._own.append(term)
-            self._ids[key] = term_id
+            self._ids[text] = term_id
         return term_id
 
     def ids_of_literals(self, texts: Any) -> Column:
@@ -65,9 +61,9 @@ class QueryTerms:
         self.dictionary.find_texts(_arguments(texts), ids, Kind.LITERAL)
         absent = np.flatnonzero(ids == ABSENT)
         for row, text in zip(absent.tolist(), texts.take(absent).to_pylist(), strict=True):
-            term_id = self._texts.get(text)
+            term_id = self._ids.get(text)
             if term_id is None:
-                term_id = self._texts[text] = FIRST_LOCAL + len(self._own)
+                term_id = self._ids[text] = FIRST_LOCAL + len(self._own)
                 self._own.append(text)
             ids[row] = term_id
         return ids

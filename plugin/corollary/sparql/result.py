@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from html import escape
 from itertools import islice
@@ -27,14 +27,14 @@ class SelectResult(Result):
         size: int,
         ids: list[Column],
         terms: QueryTerms,
-        solution: Callable[..., Any],
+        given: Mapping[Variable, Node],
     ) -> None:
-        """``ids`` has a column for each variable; ``solution`` makes rdflib's mapping of a row."""
+        """``ids`` has a column for each variable; ``given`` are the bindings that the query was given."""
         super().__init__("SELECT")
         self.vars = variables
         self._size = size
         self.ids, self.terms = ids, terms
-        self._solution = solution
+        self._given = given
 
     def _repr_html_(self) -> str:
         """The first rows, for Jupyter."""
@@ -48,7 +48,7 @@ class SelectResult(Result):
 
     def __iter__(self) -> Iterator[Any]:
         row: Any = partial(tuple.__new__, _row_class(tuple(map(str, self.vars or ()))))
-        for columns in self._chunks():
+        for columns in _chunks(self.ids, self._size, self.terms):
             rows = map(row, zip(*columns, strict=True))
             if any(None not in column for column in columns):
                 yield from rows
@@ -58,23 +58,23 @@ class SelectResult(Result):
     def _rows(self) -> Iterator[tuple[Node | None, ...]]:
         if not self.vars:
             yield from [()] * self._size
-        for columns in self._chunks():
+        for columns in _chunks(self.ids, self._size, self.terms):
             yield from zip(*columns, strict=True)
 
-    def _chunks(self) -> Iterator[list[list[Node | None]]]:
-        yield from _chunks(self.ids, self._size, self.terms)
+    def solutions(self) -> Iterator[dict[Variable, Node]]:
+        """The bound variables of each solution."""
+        variables = self.vars or []
+        for terms in self._rows():
+            yield {v: term for v, term in zip(variables, terms, strict=True) if term is not None}
 
     @property
     def bindings(self) -> Any:
         """The solutions as mappings from variables to terms, decoded at the first call."""
         if self._bindings is None:
-            variables = self.vars or []
-            self._bindings = [
-                self._solution(
-                    {v: term for v, term in zip(variables, terms, strict=True) if term is not None}
-                )
-                for terms in self._rows()
-            ]
+            from rdflib.plugins.sparql.sparql import FrozenBindings, QueryContext
+
+            context = QueryContext(None, initBindings=self._given)
+            self._bindings = [FrozenBindings(context, solution) for solution in self.solutions()]
         return self._bindings
 
     @bindings.setter

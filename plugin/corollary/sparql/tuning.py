@@ -21,6 +21,9 @@ MIN_USES_OF_RANKS = 1_000
 """Values of a variable from which on terms are ranked by their texts: a comparison of terms takes some
 3 µs, the import of Arrow 100 ms once."""
 
+MAX_PLANS_CACHED = 256
+"""Texts, and as many shapes of texts, whose plans are kept: some 5 kB each."""
+
 MAX_EXACT_DOUBLE = 2.0**53
 """Whole numbers below are exact as doubles."""
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial, wraps
@@ -239,7 +240,7 @@ class CorollaryStore(GraphStore):
         def asked() -> Result:
             version = self.reasoner.settled()
             source = self._source(version, home)
-            prefixes = {**dict(version.namespaces), **initNs}
+            prefixes = ChainMap(cast(dict[str, Any], initNs), version.namespaces.by_prefix)
             if formula_of(version, home) is not None:
                 kwargs["formula"] = home  # queries over formulas are answered by rdflib
             return answer(source, query, prefixes, initBindings, home, kwargs, self.external)
@@ -304,12 +305,16 @@ class CorollaryStore(GraphStore):
         """The facts that a query on the graph ``home`` reads."""
         from corollary.sparql.dataset import Source as QuerySource
 
-        own = version.terms.find(version.adapter_state.meet(home)) if isinstance(home, BNode) else None
         state = version.state
+
+        def find_graphs() -> frozenset[int]:
+            own = version.terms.find(version.adapter_state.meet(home)) if isinstance(home, BNode) else None
+            return frozenset((*state.facts.graphs, *version.named)) - {own}
+
         return QuerySource(
             version.terms,
             view=partial(view_of, version, state),
-            graphs=frozenset((*state.facts.graphs, *version.named)) - {own},
+            find_graphs=find_graphs,
             default=version.terms.default,
             known=state.__dict__.setdefault("_known_to_queries", {}),
             load=partial(_read_from, version.terms),

@@ -12,32 +12,44 @@ explicit and inferred facts. Only explicit facts are changed and copied.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
-import rdflib.plugins.sparql as sparql
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID, Graph
-from rdflib.plugins.sparql.parserutils import CompValue
-from rdflib.plugins.sparql.sparql import Update
 from rdflib.term import BNode, IdentifiedNode, Identifier, Node, URIRef, Variable
 
 from corollary.kernels.limits import check
 from corollary.language import CorollaryError
 from corollary.reasoner.state import View
 from corollary.sparql.access import ExternalAccessRefused, refuse
+from corollary.sparql.algebra import (
+    Clear,
+    Create,
+    DeleteData,
+    Drop,
+    InsertData,
+    Load,
+    Modify,
+    Quad,
+    Transfer,
+    UpdateOperation,
+)
+from corollary.sparql.from_rdflib import is_prepared, update_of
 from corollary.sparql.parser import parse_update
 from corollary.sparql.query_errors import refuses_deep_nesting
+from corollary.sparql.rdflib_settings import default_graph_is_union, loads_graphs
 from corollary.store.loading import UnreadableDocument, read_iri
 from corollary.store.rdflib_compat import default_graph_of_caller
-from corollary.store.where_solutions import Row, Scope, is_there, solutions
+from corollary.store.update_scope import Row, Scope, is_there
+from corollary.store.where_solutions import Original, solutions
 
 if TYPE_CHECKING:
-    from corollary.store.graph_store import GraphStore
+    from rdflib.plugins.sparql.sparql import Update
 
-Quad = tuple[Node, Node, Node, Node | None]
-"""A fact or a pattern and its graph; None stands for all graphs."""
+    from corollary.store.graph_store import GraphStore
 
 
 class UpdateError(CorollaryError):
@@ -61,25 +73,24 @@ def run_update(
     removes from every graph. ``caller`` is the frame in which this default graph is looked up. Raises
     NotImplementedError for a text that does not parse, so that rdflib tries it.
     """
-    if not isinstance(request, Update):
-        request = _parsed(store, request, prefixes, bindings, base)
-    operations: list[CompValue] = getattr(request, "algebra", [])
+    operations, originals = _parsed(store, request, prefixes, bindings, base)
     for name, value in bindings.items():
         if not isinstance(value, Node):
             raise CorollaryError(f"initBindings: {name} is {value!r}, which is no RDF term; try Literal(...)")
     initial: Row = {Variable(name): value for name, value in bindings.items()}
     union = query_graph == "__UNION__"
     default = default_graph_of_caller(store, caller) if union or query_graph is None else _name(query_graph)
-    scope = Scope(default, union and sparql.SPARQL_DEFAULT_GRAPH_UNION)
+    scope = Scope(default, union and default_graph_is_union())
     for _ in store.reasoner.versions.steps():
-        for operation in operations:
+        for number, operation in enumerate(operations):
             try:
-                change = _change(store, operation, scope, initial)
+                change = _change(store, operation, scope, initial, partial(originals, number))
             except (UpdateError, UnreadableDocument, ExternalAccessRefused):
-                if not operation.silent:
+                if not getattr(operation, "is_silent", False):
                     raise
             except NotImplementedError as error:  # rdflib would evaluate the request again by itself
-                raise CorollaryError(f"{operation.name} cannot be carried out: {error}") from error
+                name = type(operation).__name__
+                raise CorollaryError(f"{name} cannot be carried out: {error}") from error
             else:
                 change.apply(store)
 
@@ -90,8 +101,10 @@ def _parsed(
     prefixes: Mapping[str, Any],
     bindings: Mapping[str, Identifier],
     base: str | None,
-) -> Update:
-    """The operations of a request: text, bytes, or an open file."""
+) -> tuple[tuple[UpdateOperation, ...], Callable[[int], Any]]:
+    """The operations of a request: prepared, text, bytes, or an open file. Also rdflib's form of each."""
+    if is_prepared(request, "Update"):
+        return update_of(request), lambda number: request.algebra[number]
     if hasattr(request, "read"):
         request = request.read()
     if isinstance(request, bytes):
@@ -100,7 +113,14 @@ def _parsed(
         raise NotImplementedError("an update that is no text")
     bound = {**dict(store.namespaces()), **prefixes}
     names = {prefix or "": str(namespace) for prefix, namespace in bound.items()}
-    return parse_update(request, names, base or "", [Variable(name) for name in bindings])
+    found = parse_update(request, names, base or "", [Variable(name) for name in bindings])
+
+    def original(number: int) -> Any:
+        from rdflib.plugins.sparql.processor import prepareUpdate
+
+        return prepareUpdate(request, names, base).algebra[number]
+
+    return found, original
 
 
 def _name(text: str) -> IdentifiedNode:
@@ -146,57 +166,49 @@ class _Change:
         return {name for name in names if name is not None}
 
 
-def _change(store: GraphStore, operation: CompValue, scope: Scope, initial: Row) -> _Change:
+def _change(
+    store: GraphStore, operation: UpdateOperation, scope: Scope, initial: Row, original: Original
+) -> _Change:
     """Compute what an operation changes. Does not change the store.
 
     Raises UpdateError, UnreadableDocument or ExternalAccessRefused, which SILENT suppresses; other
     ``CorollaryError`` for what SPARQL forbids in templates.
     """
-    match operation.name:
-        case "InsertData":
-            quads = _quads(operation, scope.default)
+    match operation:
+        case InsertData():
+            quads = _quads(operation.quads, scope.default)
             _refuse_variables(quads, initial, "INSERT DATA")
             return _Change(added=list(_filled(quads, [initial])))
-        case "DeleteData":
-            quads = _quads(operation, scope.deleted_from)
+        case DeleteData():
+            quads = _quads(operation.quads, scope.deleted_from)
             _refuse_variables(quads, initial, "DELETE DATA")
             _refuse_blank_nodes(quads, "DELETE DATA")
             return _Change(removed=list(_filled(quads, [initial])))
-        case "DeleteWhere":
-            quads = _quads(operation, scope.deleted_from)
-            _refuse_blank_nodes(quads, "DELETE WHERE")
-            rows = solutions(store, operation, scope, initial, _variables(quads))
-            return _Change(removed=list(_filled(quads, rows)))
-        case "Modify":
-            return _modification(store, operation, scope, initial)
-        case "Load":
+        case Modify():
+            return _modification(store, operation, scope, initial, original)
+        case Load():
             return _loading(store, operation, scope)
-        case "Clear":
-            return _Change(cleared=_graphs(store, operation.graphiri, scope))
-        case "Drop":
-            return _Change(dropped=_graphs(store, operation.graphiri, scope))
-        case "Create":
-            if is_there(store, operation.graphiri):
+        case Clear():
+            return _Change(cleared=_graphs(store, operation.graphs, scope))
+        case Drop():
+            return _Change(dropped=_graphs(store, operation.graphs, scope))
+        case Create():
+            if is_there(store, operation.graph):
                 raise UpdateError(
-                    f"CREATE: there is a graph {operation.graphiri.n3()} already; CREATE SILENT does not mind"
+                    f"CREATE: there is a graph {operation.graph.n3()} already; CREATE SILENT does not mind"
                 )
-            return _Change(created=[operation.graphiri])
-        case "Add" | "Copy" | "Move":
+            return _Change(created=[operation.graph])
+        case Transfer():
             return _transfer(store, operation, scope)
-    raise NotImplementedError(f"update operation {operation.name}")
+    raise NotImplementedError(f"update operation {operation}")
 
 
 # Templates
 
 
-def _quads(template: CompValue | None, default: Node | None) -> list[Quad]:
-    """The quads of a template or data block; ``default`` is the graph of triples outside of GRAPH."""
-    if template is None:
-        return []
-    quads: list[Quad] = [(s, p, o, default) for s, p, o in template.triples]
-    for graph, triples in template.quads.items():
-        quads += [(s, p, o, graph) for s, p, o in triples]
-    return quads
+def _quads(template: Iterable[Quad], default: Node | None) -> list[Quad]:
+    """The quads of a template; ``default`` is the graph of triples outside of GRAPH, None every graph."""
+    return [(s, p, o, default if graph is None else graph) for s, p, o, graph in template]
 
 
 def _variables(quads: list[Quad]) -> list[Variable]:
@@ -242,13 +254,14 @@ def _is_legal(quad: Quad) -> bool:
     return isinstance(s, IdentifiedNode) and isinstance(p, URIRef) and isinstance(graph, IdentifiedNode)
 
 
-def _modification(store: GraphStore, operation: CompValue, scope: Scope, initial: Row) -> _Change:
+def _modification(
+    store: GraphStore, operation: Modify, scope: Scope, initial: Row, original: Original
+) -> _Change:
     """DELETE / INSERT WHERE. All deletions come before the first insertion."""
-    given = operation.withClause
-    deleted = _quads(operation.delete or None, given or scope.deleted_from)
-    inserted = _quads(operation.insert or None, given or scope.default)
+    deleted = _quads(operation.deleted, operation.graph or scope.deleted_from)
+    inserted = _quads(operation.inserted, operation.graph or scope.default)
     _refuse_blank_nodes(deleted, "DELETE")
-    rows = solutions(store, operation, scope, initial, _variables(deleted + inserted))
+    rows = solutions(store, operation, scope, initial, _variables(deleted + inserted), original)
     return _Change(
         removed=list(_filled(deleted, rows)),
         added=[quad for quad in _filled(inserted, rows) if _is_legal(quad)],
@@ -268,28 +281,27 @@ def _graphs(store: GraphStore, which: str, scope: Scope) -> list[IdentifiedNode]
     return named if which == "NAMED" else [scope.default, *named]
 
 
-def _transfer(store: GraphStore, operation: CompValue, scope: Scope) -> _Change:
+def _transfer(store: GraphStore, operation: Transfer, scope: Scope) -> _Change:
     """ADD, COPY or MOVE of the explicit facts of one graph into another."""
-    source, target = (scope.default if end == "DEFAULT" else _name(end) for end in operation.graph)
+    source, target = (end or scope.default for end in (operation.source, operation.target))
     if source != scope.default and not is_there(store, source):
         raise UpdateError(
-            f"{operation.name.upper()}: there is no graph {source.n3()}; with SILENT nothing is done then"
+            f"{operation.keyword}: there is no graph {source.n3()}; with SILENT nothing is done then"
         )
     if source == target:
         return _Change()
     return _Change(
-        cleared=[] if operation.name == "Add" else [target],
+        cleared=[] if operation.keyword == "ADD" else [target],
         added=[(s, p, o, target) for s, p, o in store.explicit_triples(source)],
-        dropped=[source] if operation.name == "Move" else [],
+        dropped=[source] if operation.keyword == "MOVE" else [],
         created=[] if target == scope.default else [target],
     )
 
 
-def _loading(store: GraphStore, operation: CompValue, scope: Scope) -> _Change:
+def _loading(store: GraphStore, operation: Load, scope: Scope) -> _Change:
     """LOAD of a document's default graph; without ``SPARQL_LOAD_GRAPHS``, of a graph of the store."""
-    source: URIRef = operation.iri
-    target = operation.graphiri or scope.default
-    if not sparql.SPARQL_LOAD_GRAPHS:
+    source, target = operation.source, operation.target or scope.default
+    if not loads_graphs():
         return _Change(added=[(s, p, o, target) for s, p, o in store.explicit_triples(source)])
     refuse("LOAD", source, store.external)
     terms = store.reasoner.versions.current().terms

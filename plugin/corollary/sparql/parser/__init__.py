@@ -1,8 +1,7 @@
 """A parser of SPARQL 1.1 queries and updates: from the text to algebra in one pass.
 
 Recursive descent over a list of tokens. The classes stand on each other as the grammar's rules do: a cursor
-over tokens, terms, expressions, patterns, queries, updates. The algebra is made of rdflib's classes, so that
-prepared queries of rdflib and parsed texts are evaluated alike; expressions keep rdflib's evaluators.
+over tokens, terms, expressions, patterns, queries, updates.
 
 Beyond the grammar, the parser checks what the recommendation's notes ask for: the scope of variables in BIND,
 SELECT and groups, labels of blank nodes, places of aggregates.
@@ -12,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from rdflib.plugins.sparql.sparql import Query, Update
 from rdflib.term import Variable
 
+from corollary.sparql.algebra import Query, UpdateOperation
 from corollary.sparql.parser.cursor import SOURCE, Names
 from corollary.sparql.parser.query_syntax import QueryParser
 from corollary.sparql.parser.update_syntax import UpdateParser
 from corollary.sparql.query_errors import SparqlSyntaxError
 
-__all__ = ["SparqlSyntaxError", "parse_query", "parse_update"]
+__all__ = ["SparqlSyntaxError", "parse_query", "parse_update", "query_parser"]
 
 
 def parse_query(text: str, prefixes: Mapping[str, str] | None, base: str = "", source: str = SOURCE) -> Query:
@@ -31,9 +30,14 @@ def parse_query(text: str, prefixes: Mapping[str, str] | None, base: str = "", s
     return QueryParser(text, Names(prefixes, base), source).query()
 
 
+def query_parser(text: str, prefixes: Mapping[str, str], base: str) -> QueryParser:
+    """A parser of a query, whose state is looked at. Raises SparqlSyntaxError for wrong characters."""
+    return QueryParser(text, Names(prefixes, base))
+
+
 def parse_update(
     text: str, prefixes: Mapping[str, str], base: str = "", given: Collection[Variable] = ()
-) -> Update:
+) -> tuple[UpdateOperation, ...]:
     """The operations of an update. ``given`` variables may stand in data. Errors as for ``parse_query``."""
     parser = UpdateParser(text, Names(prefixes, base), "<update>")
     parser.given = given

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import NoReturn
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, NoReturn
 
-from pyparsing import ParseException
-from rdflib.graph import Graph
-from rdflib.namespace import NamespaceManager
-from rdflib.plugins.sparql.sparql import Prologue
 from rdflib.term import URIRef
 
 from corollary.language import Diagnostic
@@ -26,40 +23,51 @@ UNDECLARED = "urn:x-undeclared:"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
-class ParseError(SparqlSyntaxError, ParseException):
-    """A syntax error, also for callers that catch rdflib's."""
+@cache
+def parse_error() -> Callable[..., SparqlSyntaxError]:
+    """The class of syntax errors, which callers that catch rdflib's errors catch too."""
+    from pyparsing import ParseException  # rdflib's parser is not imported otherwise
 
-    def __init__(self, complaint: Diagnostic, text: str, place: int) -> None:
-        ParseException.__init__(self, text, place, complaint.message)
-        self.complaint = complaint
-        Exception.__init__(self, str(complaint))
+    class ParseError(SparqlSyntaxError, ParseException):
+        """A syntax error, also for callers that catch rdflib's."""
 
-    def __str__(self) -> str:
-        return str(self.complaint)
+        def __init__(self, complaint: Diagnostic, text: str, place: int) -> None:
+            ParseException.__init__(self, text, place, complaint.message)
+            self.complaint = complaint
+            Exception.__init__(self, str(complaint))
+
+        def __str__(self) -> str:
+            return str(self.complaint)
+
+    return ParseError
 
 
-class Names(Prologue):
-    """The prefixes and the base of a text. rdflib's namespace manager is made when rdflib asks for it.
+def namespace_of(prefix: str, prefixes: Mapping[Any, Any]) -> str | None:
+    """The namespace of a prefix. rdflib also has None for the empty prefix."""
+    found = prefixes.get(prefix)
+    if found is None and not prefix:
+        found = prefixes.get(None)
+    return None if found is None else str(found)
 
-    Without ``prefixes`` all prefixes are taken for declared.
-    """
+
+class Names:
+    """The prefixes and the base of a text. Without ``prefixes`` all prefixes are taken for declared."""
 
     def __init__(self, prefixes: Mapping[str, str] | None, base: str) -> None:
         self.base = base
-        self.prefixes = dict(prefixes or {})
-        self._has_all = prefixes is None
+        self.given = prefixes
+        self.declared: dict[str, str] = {}
+        self.used: dict[str, str] = {}
+        """The namespaces of prefixes that the text uses and does not declare."""
 
     def namespace(self, prefix: str) -> str | None:
         """The namespace of a prefix; None if it is not declared."""
-        return self.prefixes.get(prefix, UNDECLARED if self._has_all else None)
-
-    @property
-    def namespace_manager(self) -> NamespaceManager:  # type: ignore[override]
-        """The prefixes as rdflib has them."""
-        manager = NamespaceManager(Graph(bind_namespaces="none"))
-        for prefix, namespace in self.prefixes.items():
-            manager.bind(prefix, namespace, replace=True)
-        return manager
+        found = self.declared.get(prefix)
+        if found is None:
+            found = UNDECLARED if self.given is None else namespace_of(prefix, self.given)
+            if found is not None:
+                self.used[prefix] = found
+        return found
 
     def resolved(self, reference: str) -> URIRef:
         """An IRI, or a reference resolved against the base."""
@@ -114,8 +122,12 @@ class Cursor:
             self.starts[self.at] + len(self.word) == self.starts[self.at + 1] if self.kind != "end" else False
         )
 
+    is_split = False
+    """Whether ``split_iri`` was called: then the tokens are not those of the text alone."""
+
     def split_iri(self) -> None:
         """Read the present token, which looks like an IRI, as an operator and more: ``?x<5&&?y>6``."""
+        self.is_split = True
         start = self.starts[self.at]
         operator = "<=" if self.word.startswith("<=") else "<"
         place = start + len(operator)
@@ -145,7 +157,7 @@ class Cursor:
                 if self.kind != "name" or self.word.find(":") != len(self.word) - 1:
                     self.fail_expecting("a prefix with a colon, as in PREFIX ex: <http://example.org/>")
                 prefix = self.advance()[:-1]
-                self.names.prefixes[prefix] = str(self._reference())
+                self.names.declared[prefix] = str(self._reference())
             elif self.accept("BASE"):
                 self.names.base = str(self._reference())
             else:
@@ -157,7 +169,8 @@ class Cursor:
         return self.names.resolved(self.advance()[1:-1])
 
     def _fail_at_prefix(self, prefix: str) -> NoReturn:
-        known = ", ".join(f"{name}:" for name in self.names.prefixes)
+        given = (name or "" for name in self.names.given or () if f"{name or ''}:" in self.text)
+        known = ", ".join(f"{name}:" for name in dict.fromkeys((*given, *self.names.declared)))
         declare = f"declare it: PREFIX {prefix}: <...> before the query"
         self.fail(
             f"the prefix {prefix}: is not declared (Unknown namespace prefix : {prefix})",
@@ -183,4 +196,4 @@ class Cursor:
         start = self.text.rfind("\n", 0, place) + 1
         shown = self.text[start:].partition("\n")[0].rstrip("\r").replace("\t", " ")
         span = Span(self.source, line, place - start + 1, shown)
-        raise ParseError(Diagnostic(message, span, remedy), self.text, place)
+        raise parse_error()(Diagnostic(message, span, remedy), self.text, place)

@@ -1,7 +1,7 @@
 """Group graph patterns of SPARQL (rules 53 to 67 of the grammar), translated to algebra as they are read.
 
-The algebra is rdflib's (section 18.2 of the recommendation), with two simplifications: a join with the empty
-pattern is left out, and triples with only filters between them are one basic graph pattern.
+As section 18.2 of the recommendation says, with two simplifications: a join with the empty pattern is left
+out, and triples with only filters between them are one basic graph pattern.
 """
 
 from __future__ import annotations
@@ -9,53 +9,65 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
-from rdflib.plugins.sparql.operators import TrueFilter
-from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.term import Node, Variable
 
-from corollary.sparql.parser.expression_syntax import ExpressionParser, conjunction
-from corollary.sparql.parser.term_syntax import PATHS, Triple
+from corollary.sparql.algebra import (
+    Expression,
+    Extend,
+    Filter,
+    InGraph,
+    Join,
+    LeftJoin,
+    Minus,
+    Operator,
+    Service,
+    Subquery,
+    Triple,
+    Triples,
+    Union,
+    Values,
+    conjunction,
+)
+from corollary.sparql.parser.expression_syntax import ExpressionParser
+from corollary.sparql.parser.term_syntax import PATHS
 
 Scope = dict[Variable, None]
 """The variables that a pattern may bind, in the order of their first occurrence."""
 
 
 @dataclass
-class Group:
+class Block:
     """A group graph pattern that is being read: its algebra so far, its conditions, and its variables."""
 
-    pattern: CompValue = field(default_factory=lambda: CompValue("BGP", triples=[]))
+    pattern: Operator = field(default_factory=Triples)
     triples: list[Triple] = field(default_factory=list)
-    conditions: list[Any] = field(default_factory=list)
+    conditions: list[Expression] = field(default_factory=list)
     scope: Scope = field(default_factory=dict)
 
     def flush(self) -> None:
         """End the present basic graph pattern."""
         if self.triples:
             triples, self.triples = self.triples, []
-            self.join(CompValue("BGP", triples=triples), ())
+            self.join(Triples(tuple(triples)), ())
 
-    def join(self, part: CompValue, variables: Iterable[Variable]) -> None:
+    def join(self, part: Operator, variables: Iterable[Variable]) -> None:
         """Join with a further part that may bind some variables."""
         self.flush()
         self.scope.update(dict.fromkeys(variables))
         if is_empty(self.pattern):
             self.pattern = part
         elif not is_empty(part):
-            self.pattern = CompValue("Join", p1=self.pattern, p2=part)
+            self.pattern = Join(self.pattern, part)
 
-    def algebra(self) -> CompValue:
+    def algebra(self) -> Operator:
         """The pattern with its conditions."""
-        if not self.conditions:
-            return self.pattern
-        return CompValue("Filter", expr=conjunction(self.conditions), p=self.pattern)
+        return Filter(self.pattern, conjunction(self.conditions)) if self.conditions else self.pattern
 
 
-def is_empty(part: CompValue) -> bool:
+def is_empty(part: Operator) -> bool:
     """Whether a part of the algebra is the empty pattern."""
-    return part.name == "BGP" and not part.triples
+    return isinstance(part, Triples) and not part.triples
 
 
 class PatternParser(ExpressionParser):
@@ -65,25 +77,23 @@ class PatternParser(ExpressionParser):
     """The number of basic graph patterns so far."""
 
     @abstractmethod
-    def subquery(self) -> tuple[CompValue, list[Variable]]:
+    def subquery(self) -> tuple[Operator, list[Variable]]:
         """A SELECT within a pattern, as algebra, and the variables that it projects."""
 
-    def group(self) -> CompValue:
+    def group(self) -> Operator:
         """The pattern of EXISTS. Its variables are not visible outside."""
         pattern = self.pattern
         found = self.read_group().algebra()
-        if found.name == "Filter":
-            found.no_isolated_scope = True  # for rdflib: its conditions see the variables outside
         self.pattern = pattern  # a filter does not end a basic graph pattern
         return found
 
-    def read_group(self) -> Group:
+    def read_group(self) -> Block:
         """A group graph pattern in braces."""
         self.expect("{")
-        group = Group()
+        group = Block()
         if self.word == "SELECT":
             algebra, variables = self.subquery()
-            group.join(CompValue("ToMultiSet", p=algebra), variables)
+            group.join(Subquery(algebra), variables)
         else:
             self._parts(group)
         self._begin_pattern()
@@ -94,7 +104,7 @@ class PatternParser(ExpressionParser):
         self.patterns += 1
         self.pattern = self.patterns
 
-    def _parts(self, group: Group) -> None:
+    def _parts(self, group: Block) -> None:
         """The parts of a group, up to its closing brace."""
         self._begin_pattern()
         is_after_triples = False
@@ -115,7 +125,7 @@ class PatternParser(ExpressionParser):
             is_after_triples = False
         group.flush()
 
-    def _part(self, group: Group) -> None:
+    def _part(self, group: Block) -> None:
         """One part that is no triples block."""
         match self.word:
             case "FILTER":
@@ -124,12 +134,12 @@ class PatternParser(ExpressionParser):
             case "OPTIONAL":
                 self.advance()
                 inner = self.read_group()
-                condition = conjunction(inner.conditions) if inner.conditions else TrueFilter
+                condition = conjunction(inner.conditions) if inner.conditions else None
                 group.scope.update(inner.scope)
-                group.pattern = CompValue("LeftJoin", p1=group.pattern, p2=inner.pattern, expr=condition)
+                group.pattern = LeftJoin(group.pattern, inner.pattern, condition)
             case "MINUS":
                 self.advance()
-                group.pattern = CompValue("Minus", p1=group.pattern, p2=self.read_group().algebra())
+                group.pattern = Minus(group.pattern, self.read_group().algebra())
             case "{":
                 self._unions(group)
             case "GRAPH":
@@ -151,35 +161,31 @@ class PatternParser(ExpressionParser):
             self.fail_expecting("a term")
         self.fail_expecting("a triple, a keyword such as FILTER or OPTIONAL, or '}'")
 
-    def _unions(self, group: Group) -> None:
+    def _unions(self, group: Block) -> None:
         inner = self.read_group()
         pattern, scope = inner.algebra(), dict(inner.scope)
         while self.accept("UNION"):
             other = self.read_group()
-            pattern = CompValue("Union", p1=pattern, p2=other.algebra())
+            pattern = Union(pattern, other.algebra())
             scope |= other.scope
         group.join(pattern, scope)
 
-    def _graph(self, group: Group) -> None:
+    def _graph(self, group: Block) -> None:
         self.advance()
         term = self.variable_or_iri()
         inner = self.read_group()
         own = [term] if isinstance(term, Variable) else []
-        group.join(CompValue("Graph", term=term, p=inner.algebra()), [*own, *inner.scope])
+        group.join(InGraph(inner.algebra(), term), [*own, *inner.scope])
 
-    def _service(self, group: Group) -> None:
-        start = self.starts[self.at]
+    def _service(self, group: Block) -> None:
         self.advance()
-        silent = "SILENT" if self.accept("SILENT") else None
+        is_silent = self.accept("SILENT")
         term = self.variable_or_iri()
         inner = self.read_group()
-        end = self.starts[self.at - 1] + 1
-        parts = {"silent": silent, "term": term, "graph": inner.algebra()}
-        service = CompValue("ServiceGraphPattern", service_string=self.text[start:end], **parts)
         own = [term] if isinstance(term, Variable) else []
-        group.join(service, [*own, *inner.scope])
+        group.join(Service(inner.algebra(), term, is_silent), [*own, *inner.scope])
 
-    def _bind(self, group: Group) -> None:
+    def _bind(self, group: Block) -> None:
         self.advance()
         self.expect("(")
         value = self.expression()
@@ -189,17 +195,17 @@ class PatternParser(ExpressionParser):
         if variable in group.scope:
             self.fail(f"BIND: {variable.n3()} has a value already", "bind another variable", place)
         self.expect(")")
-        group.pattern = CompValue("Extend", p=group.pattern, expr=value, var=variable)
+        group.pattern = Extend(group.pattern, variable, value)
         group.scope[variable] = None
 
-    def values(self) -> tuple[CompValue, list[Variable]]:
+    def values(self) -> tuple[Operator, list[Variable]]:
         """The table of VALUES, as algebra, and its variables."""
-        rows: list[dict[Variable, Any]] = []
+        rows: list[tuple[Node | None, ...]] = []
         if self.kind == "variable":
             variables = [self.variable()]
             self.expect("{")
             while not self.accept("}"):
-                rows.append({variables[0]: self._value()})
+                rows.append((self._value(),))
         else:
             variables = []
             self.expect("(")
@@ -210,10 +216,9 @@ class PatternParser(ExpressionParser):
             self.expect("{")
             while not self.accept("}"):
                 rows.append(self._row(variables))
-        table: Any = CompValue("values", res=rows) if rows else []
-        return CompValue("ToMultiSet", p=table), variables
+        return Values(tuple(variables), tuple(rows)), variables
 
-    def _row(self, variables: list[Variable]) -> dict[Variable, Any]:
+    def _row(self, variables: list[Variable]) -> tuple[Node | None, ...]:
         place = self.starts[self.at]
         self.expect("(")
         terms = []
@@ -221,13 +226,13 @@ class PatternParser(ExpressionParser):
             terms.append(self._value())
         if len(terms) != len(variables):
             self.fail(f"VALUES: {len(terms)} values for {len(variables)} variables", place=place)
-        return dict(zip(variables, terms, strict=True))
+        return tuple(terms)
 
-    def _value(self) -> Any:
-        """A term, or ``UNDEF`` as rdflib's algebra has it."""
+    def _value(self) -> Node | None:
+        """A term; None for UNDEF."""
         if self.accept("UNDEF"):
-            return "UNDEF"
-        return self.iri() if self.kind in ("iri", "name") else self.literal()
+            return None
+        return self.constant()
 
 
 def variables_of(triples: Iterable[Triple]) -> Iterable[Variable]:

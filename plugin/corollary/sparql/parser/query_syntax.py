@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
-from rdflib.plugins.sparql.parserutils import CompValue, Expr
-from rdflib.plugins.sparql.sparql import Query
-from rdflib.term import Variable
+from rdflib.term import Node, Variable
 
-from corollary.sparql.parser.expression_syntax import CALLS, conjunction
-from corollary.sparql.parser.pattern_syntax import Group, PatternParser, Scope, variables_of
+from corollary.sparql.algebra import (
+    Aggregate,
+    Call,
+    Distinct,
+    Expression,
+    Extend,
+    Filter,
+    FunctionCall,
+    GraphClause,
+    Group,
+    Join,
+    Operator,
+    OrderBy,
+    OrderCondition,
+    Project,
+    Query,
+    Reduced,
+    Slice,
+    Triple,
+    conjunction,
+    services,
+)
+from corollary.sparql.parser.expression_syntax import CALLS
+from corollary.sparql.parser.pattern_syntax import Block, PatternParser, Scope, variables_of
 
 UPDATES = frozenset(("INSERT", "DELETE", "WITH", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD"))
 """The keywords that begin an update."""
@@ -21,12 +40,12 @@ UPDATES = frozenset(("INSERT", "DELETE", "WITH", "LOAD", "CLEAR", "CREATE", "DRO
 class Modifiers:
     """What follows the pattern of a query. ``keys``: the conditions of GROUP BY, None without GROUP BY."""
 
-    keys: list[tuple[Any, Variable | None]] | None = None
-    having: list[Any] = field(default_factory=list)
-    order: list[CompValue] = field(default_factory=list)
+    keys: list[tuple[Expression, Variable | None]] | None = None
+    having: list[Expression] = field(default_factory=list)
+    order: list[OrderCondition] = field(default_factory=list)
     limit: int | None = None
     offset: int = 0
-    table: tuple[CompValue, list[Variable]] | None = None
+    table: tuple[Operator, list[Variable]] | None = None
 
 
 @dataclass
@@ -37,7 +56,7 @@ class Selection:
     """
 
     modifier: str | None = None
-    items: list[tuple[Any, Variable]] | None = None
+    items: list[tuple[Expression, Variable]] | None = None
     places: list[int] = field(default_factory=list)
     star: int | None = None
 
@@ -51,98 +70,96 @@ class QueryParser(PatternParser):
         self.prologue()
         match self.word:
             case "SELECT":
-                algebra = self._select_query()
+                query = self._select_query()
             case "CONSTRUCT":
-                algebra = self._construct()
+                query = self._construct()
             case "ASK":
                 self.advance()
-                algebra = self._whole("AskQuery")
+                query = self._whole("ASK")
             case "DESCRIBE":
-                algebra = self._describe()
+                query = self._describe()
             case word if word in UPDATES:
                 self.fail("this is an update, and no query", "Graph.update of rdflib carries out updates")
             case _:
                 self.fail_expecting("SELECT, ASK, CONSTRUCT or DESCRIBE")
         if self.kind != "end":
             self.fail_expecting("the end of the query")
-        return Query(self.names, algebra)
+        return replace(query, base=self.names.base, services=services(query.pattern))
 
     # The four forms
 
-    def _select_query(self) -> CompValue:
+    def _select_query(self) -> Query:
         self.aggregates = []
         selection = self._selection()
         clauses = self._dataset()
-        algebra, variables = self._solved(selection)
-        return CompValue("SelectQuery", p=algebra, datasetClause=clauses, PV=variables)
+        pattern, variables = self._solved(selection)
+        return Query("SELECT", pattern, tuple(variables), clauses)
 
-    def subquery(self) -> tuple[CompValue, list[Variable]]:
+    def subquery(self) -> tuple[Operator, list[Variable]]:
         """A SELECT within a pattern; its aggregates are its own."""
         outer, self.aggregates = self.aggregates, []
         found = self._solved(self._selection())
         self.aggregates = outer
         return found
 
-    def _whole(self, name: str) -> CompValue:
+    def _whole(self, form: str) -> Query:
         clauses = self._dataset()
         self.aggregates = []
-        algebra, variables = self._solved(Selection())
-        return CompValue(name, p=algebra, datasetClause=clauses, PV=variables)
+        pattern, variables = self._solved(Selection())
+        return Query(form, pattern, tuple(variables), clauses)
 
-    def _construct(self) -> CompValue:
+    def _construct(self) -> Query:
         self.advance()
         if self.word == "{":
             template = self._template()
             self.blank_nodes = {}
-            return self._of_template(self._whole("ConstructQuery"), template)
+            return replace(self._whole("CONSTRUCT"), template=tuple(template))
         clauses = self._dataset()
         self.expect("WHERE")
         template = self._template()
-        group = Group(triples=template)
-        group.scope.update(dict.fromkeys(variables_of(template)))
-        group.flush()
+        block = Block(triples=list(template))
+        block.scope.update(dict.fromkeys(variables_of(template)))
+        block.flush()
         self.aggregates = []
-        algebra, _ = self._modified(Selection(), group, self._modifiers())
-        return self._of_template(CompValue("ConstructQuery", p=algebra, datasetClause=clauses), template)
+        pattern, variables = self._modified(Selection(), block, self._modifiers())
+        return Query("CONSTRUCT", pattern, tuple(variables), clauses, tuple(template))
 
-    def _template(self) -> list[Any]:
+    def _template(self) -> list[Triple]:
         self.expect("{")
         triples = self.triples(self.simple_verb)
         self.expect("}")
         return triples
 
-    def _of_template(self, query: CompValue, template: list[Any]) -> CompValue:
-        query["template"] = template
-        return query
-
-    def _describe(self) -> CompValue:
+    def _describe(self) -> Query:
         self.advance()
-        terms, selection = [], Selection(modifier="DISTINCT")
+        terms: list[Node] = []
+        selection = Selection(modifier="DISTINCT")
         if not self.accept("*"):
             selection.items = []
             while self.kind in ("variable", "iri", "name"):
                 place = self.starts[self.at]
-                terms.append(self.variable_or_iri())
-                if isinstance(terms[-1], Variable):
-                    selection.items.append((None, terms[-1]))
+                term = self.variable_or_iri()
+                terms.append(term)
+                if isinstance(term, Variable):
+                    selection.items.append((None, term))
                     selection.places.append(place)
             if not terms:
                 self.fail_expecting("'*', a variable or an IRI")
         clauses = self._dataset()
         self.aggregates = []
-        algebra = None
+        pattern = None
         if self.word in ("WHERE", "{"):
-            algebra, _ = self._solved(selection)
+            pattern, _ = self._solved(selection)
         else:
             self._modifiers()
-        return CompValue("DescribeQuery", p=algebra, datasetClause=clauses, PV=terms)
+        return Query("DESCRIBE", pattern, tuple(terms), clauses)
 
-    def _dataset(self) -> list[CompValue] | None:
+    def _dataset(self) -> tuple[GraphClause, ...]:
         clauses = []
         while self.accept("FROM"):
-            kind = "named" if self.accept("NAMED") else "default"
-            clauses.append(CompValue("DatasetClause", **{kind: self.iri()}))
-        return clauses or None
+            is_named = self.accept("NAMED")
+            clauses.append(GraphClause(self.iri(), is_named))
+        return tuple(clauses)
 
     # The clauses
 
@@ -168,7 +185,7 @@ class QueryParser(PatternParser):
             self.fail_expecting("'*', a variable, or '(' expression AS variable ')'")
         return found
 
-    def _solved(self, selection: Selection) -> tuple[CompValue, list[Variable]]:
+    def _solved(self, selection: Selection) -> tuple[Operator, list[Variable]]:
         """The pattern and the modifiers of a query, as algebra, and the projected variables."""
         own, self.aggregates = self.aggregates, None
         self.accept("WHERE")
@@ -200,7 +217,7 @@ class QueryParser(PatternParser):
             found.table = self.values()
         return found
 
-    def _key(self) -> tuple[Any, Variable | None]:
+    def _key(self) -> tuple[Expression, Variable | None]:
         """A condition of GROUP BY, and the name that it gets."""
         if self.kind == "variable":
             return self.variable(), None
@@ -216,13 +233,13 @@ class QueryParser(PatternParser):
         is_call = self.word in CALLS or self.kind in ("iri", "name")
         return self.kind == "variable" or self.word in ("(", "ASC", "DESC") or is_call
 
-    def _condition(self) -> CompValue:
+    def _condition(self) -> OrderCondition:
         """A condition of ORDER BY."""
         if self.word in ("ASC", "DESC"):
-            order = self.advance()
-            return CompValue("OrderCondition", expr=self.bracketed(), order=order)
+            is_descending = self.advance() == "DESC"
+            return OrderCondition(self.bracketed(), is_descending)
         value = self.variable() if self.kind == "variable" else self.constraint()
-        return CompValue("OrderCondition", expr=value, order=None)
+        return OrderCondition(value)
 
     def _limit(self, found: Modifiers) -> None:
         word = self.advance()
@@ -237,17 +254,17 @@ class QueryParser(PatternParser):
     # Translation
 
     def _modified(
-        self, selection: Selection, group: Group, modifiers: Modifiers
-    ) -> tuple[CompValue, list[Variable]]:
+        self, selection: Selection, block: Block, modifiers: Modifiers
+    ) -> tuple[Operator, list[Variable]]:
         """The algebra of a query, inside out: groups, HAVING, VALUES, expressions, order, slice."""
-        pattern, scope = group.algebra(), group.scope
+        pattern, scope = block.algebra(), block.scope
         if modifiers.keys is not None or self.aggregates:
             pattern, scope = self._grouped(pattern, selection, modifiers)
         if modifiers.having:
-            pattern = CompValue("Filter", expr=conjunction(modifiers.having), p=pattern)
+            pattern = Filter(pattern, conjunction(modifiers.having))
         if modifiers.table is not None:
             table, variables = modifiers.table
-            pattern = CompValue("Join", p1=pattern, p2=table)
+            pattern = Join(pattern, table)
             scope = scope | dict.fromkeys(variables)
         if selection.items is None:
             projected = list(scope)
@@ -261,19 +278,19 @@ class QueryParser(PatternParser):
                 if variable in named:
                     self.fail(f"SELECT: {variable.n3()} has a value already", "choose another name", place)
                 named[variable] = None
-                pattern = CompValue("Extend", p=pattern, expr=value, var=variable)
+                pattern = Extend(pattern, variable, value)
         if modifiers.order:
-            pattern = CompValue("OrderBy", p=pattern, expr=modifiers.order)
-        pattern = CompValue("Project", p=pattern, PV=projected)
+            pattern = OrderBy(pattern, tuple(modifiers.order))
+        pattern = Project(pattern, tuple(projected))
         if selection.modifier is not None:
-            pattern = CompValue(selection.modifier.capitalize(), p=pattern)
+            pattern = Distinct(pattern) if selection.modifier == "DISTINCT" else Reduced(pattern)
         if modifiers.limit is not None or modifiers.offset:
-            pattern = CompValue("Slice", p=pattern, start=modifiers.offset, length=modifiers.limit)
+            pattern = Slice(pattern, modifiers.offset, modifiers.limit)
         return pattern, projected
 
     def _grouped(
-        self, pattern: CompValue, selection: Selection, modifiers: Modifiers
-    ) -> tuple[CompValue, Scope]:
+        self, pattern: Operator, selection: Selection, modifiers: Modifiers
+    ) -> tuple[Operator, Scope]:
         """The groups and their aggregates, as algebra, and the variables with a value for each group.
 
         A variable outside of aggregates is a key of the groups, or gets one of its values in the group.
@@ -281,14 +298,14 @@ class QueryParser(PatternParser):
         if selection.star is not None:
             remedy = "name the variables and aggregates that are asked for"
             self.fail("SELECT * of groups", remedy, selection.star)
-        keys: list[Any] = []
+        keys: list[Expression] = []
         for value, name in modifiers.keys or ():
             if name is not None:
-                pattern = CompValue("Extend", p=pattern, expr=value, var=name)
+                pattern = Extend(pattern, name, value)
             keys.append(value if name is None else name)
         scope = dict.fromkeys(key for key in keys if isinstance(key, Variable))
         aggregates = list(self.aggregates or ())
-        own = {part.res for part in aggregates}
+        own = {part.result for part in aggregates}
         wanted: Scope = dict(scope) if selection.items is None else {}
         aliases: Scope = {}
         for (value, variable), place in zip(selection.items or (), selection.places, strict=True):
@@ -299,17 +316,16 @@ class QueryParser(PatternParser):
                     wanted[read] = None
             if value is not None:
                 aliases[variable] = None
-        for condition in (*modifiers.having, *(order.expr for order in modifiers.order)):
+        for condition in (*modifiers.having, *(order.value for order in modifiers.order)):
             for read in free_variables(condition):
                 if read not in own and read not in aliases:
                     wanted[read] = None
-        group = CompValue("Group", p=pattern, expr=keys or None)
         samples = [Variable(f"__agg_{len(aggregates) + i}__") for i in range(1, len(wanted) + 1)]
         for variable, sample in zip(wanted, samples, strict=True):
-            aggregates.append(CompValue("Aggregate_Sample", vars=variable, res=sample))
-        pattern = CompValue("AggregateJoin", A=aggregates, p=group)
+            aggregates.append(Aggregate("SAMPLE", variable, sample))
+        pattern = Group(pattern, tuple(keys) or None, tuple(aggregates))
         for variable, sample in zip(wanted, samples, strict=True):
-            pattern = CompValue("Extend", p=pattern, expr=sample, var=variable)
+            pattern = Extend(pattern, variable, sample)
         return pattern, scope
 
     def _refuse_ungrouped(self, variable: Variable, place: int) -> None:
@@ -321,13 +337,10 @@ class QueryParser(PatternParser):
         )
 
 
-def free_variables(part: Any) -> Iterator[Variable]:
+def free_variables(part: Expression) -> Iterator[Variable]:
     """The variables in an expression, without those that occur only in the pattern of EXISTS."""
     if isinstance(part, Variable):
         yield part
-    elif isinstance(part, list):
-        for inner in part:
-            yield from free_variables(inner)
-    elif isinstance(part, Expr) and not part.name.endswith("EXISTS"):
-        for inner in part.values():
+    elif isinstance(part, Call | FunctionCall):
+        for inner in part.arguments:
             yield from free_variables(inner)

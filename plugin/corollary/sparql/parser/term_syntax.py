@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rdflib.namespace import RDF, XSD
@@ -10,15 +11,16 @@ from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, Path, S
 from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.kernels.limits import check
+from corollary.sparql.algebra import Parameter, Triple
 from corollary.sparql.parser.cursor import Cursor
 from corollary.sparql.parser.tokens import unescaped
-
-Triple = tuple[Node, Any, Node]
-"""Subject, predicate (or path), object."""
 
 NUMBERS = {"integer": XSD.integer, "decimal": XSD.decimal, "double": XSD.double}
 STRINGS = ("string", "long")
 BOOLEANS = {"TRUE": True, "FALSE": False}
+CONSTANTS = frozenset(("iri", "name", *NUMBERS, *STRINGS))
+"""The kinds of tokens that are constants."""
+
 TERMS = frozenset(("variable", "iri", "name", "blank", *NUMBERS, *STRINGS))
 """The kinds of tokens that begin a term."""
 
@@ -35,6 +37,9 @@ class TermParser(Cursor):
     pattern: int
     """The number of the present basic graph pattern."""
 
+    parameters: set[int] | None = None
+    """The places of the constants that are parameters of the query's shape; None if none shall be."""
+
     # Terms
 
     def at_term(self) -> bool:
@@ -50,8 +55,8 @@ class TermParser(Cursor):
         kind = self.kind
         if kind == "variable":
             return self.variable()
-        if kind in ("iri", "name"):
-            return self.iri()
+        if kind in CONSTANTS:
+            return self.constant()
         if kind == "blank":
             return self._blank_node()
         if self.word in ("(", "["):
@@ -69,6 +74,23 @@ class TermParser(Cursor):
     def variable_or_iri(self) -> Node:
         """A variable or an IRI."""
         return self.variable() if self.kind == "variable" else self.iri()
+
+    def constant(self) -> Node:
+        """An IRI or a literal, or a parameter in its place."""
+        place, kind, word = self.at, self.kind, self.word
+        term = self.iri() if kind in ("iri", "name") else self.literal()
+        if self.parameters is None or kind not in CONSTANTS:
+            return term
+        self.parameters.add(place)
+        if kind == "iri":
+            return Parameter(place, lambda word: self.names.resolved(word[1:-1]))
+        if kind == "name":
+            namespace = self.names.namespace(word.partition(":")[0]) or ""
+            return Parameter(place, lambda word: URIRef(namespace + word.partition(":")[2]))
+        assert isinstance(term, Literal)
+        quotes = {"string": 1, "long": 3}.get(kind, 0)
+        make = partial(_literal, quotes, term.language, term.datatype)
+        return Parameter(place, make)
 
     def literal(self) -> Literal:
         """A string, a number or a truth value."""
@@ -228,3 +250,8 @@ class TermParser(Cursor):
         inverse = self.accept("^")
         predicate = RDF.type if self.accept("a") else self.iri()
         return InvPath(predicate) if inverse else predicate
+
+
+def _literal(quotes: int, language: str | None, datatype: URIRef | None, word: str) -> Literal:
+    """The literal of a token without escapes, with a number of quotation marks."""
+    return Literal(word[quotes : len(word) - quotes], lang=language, datatype=datatype)

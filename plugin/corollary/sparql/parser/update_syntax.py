@@ -1,19 +1,28 @@
-"""Updates of SPARQL (rules 29 to 52 of the grammar), as rdflib's update operations."""
+"""Updates of SPARQL (rules 29 to 52 of the grammar), as operations of the algebra."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
-from rdflib.plugins.sparql.parserutils import CompValue
-from rdflib.plugins.sparql.sparql import Update
-from rdflib.term import BNode, Node, Variable
+from rdflib.term import BNode, URIRef, Variable
 
+from corollary.sparql.algebra import (
+    Clear,
+    Create,
+    DeleteData,
+    Drop,
+    GraphClause,
+    InsertData,
+    Load,
+    Modify,
+    Quad,
+    Transfer,
+    UpdateOperation,
+    pattern_of,
+)
 from corollary.sparql.parser.query_syntax import QueryParser
-from corollary.sparql.parser.term_syntax import Triple
 
-Quads = dict[Node, list[Triple]]
-"""Triples by graph."""
+Quads = tuple[Quad, ...]
 
 
 class UpdateParser(QueryParser):
@@ -22,9 +31,9 @@ class UpdateParser(QueryParser):
     given: Collection[Variable] = ()
     """The variables that are bound from outside: they may stand where constants are asked for."""
 
-    def update(self) -> Update:
+    def update(self) -> tuple[UpdateOperation, ...]:
         """The whole text as one request."""
-        operations: list[CompValue] = []
+        operations: list[UpdateOperation] = []
         self.aggregates = None
         self.blank_nodes, self.pattern = {}, 0
         labels_of_data: set[str] = set()
@@ -33,9 +42,8 @@ class UpdateParser(QueryParser):
             self.blank_nodes, self.pattern = {}, 0
             place = self.starts[self.at]
             operation = self._operation()
-            operation.prologue = self.names
             operations.append(operation)
-            if operation.name == "InsertData":
+            if isinstance(operation, InsertData):
                 shared = labels_of_data & self.blank_nodes.keys()
                 if shared:
                     label = min(shared)
@@ -46,139 +54,130 @@ class UpdateParser(QueryParser):
             self.prologue()
         if self.kind != "end":
             self.fail_expecting("';' or the end of the update")
-        return Update(self.names, operations)
+        return tuple(operations)
 
-    def _operation(self) -> CompValue:
+    def _operation(self) -> UpdateOperation:
         match self.word:
             case "LOAD":
                 return self._load()
             case "CLEAR" | "DROP":
-                return self._clear()
+                kind = Clear if self.word == "CLEAR" else Drop
+                is_silent = self._begin()
+                return kind(self._graphs(), is_silent)
             case "CREATE":
-                found = self._named_operation()
+                is_silent = self._begin()
                 self.expect("GRAPH")
-                found["graphiri"] = self.iri()
-                return found
+                return Create(self.iri(), is_silent)
             case "ADD" | "MOVE" | "COPY":
-                found = self._named_operation()
+                keyword, is_silent = self.word, self._begin()
                 source = self._graph_or_default()
                 self.expect("TO")
-                found["graph"] = [source, self._graph_or_default()]
-                return found
+                return Transfer(keyword, source, self._graph_or_default(), is_silent)
             case "INSERT" if self.follows("DATA"):
-                return self._data("InsertData", "INSERT DATA")
+                return InsertData(self._data("INSERT DATA"))
             case "DELETE" if self.follows("DATA"):
-                return self._data("DeleteData", "DELETE DATA")
+                return DeleteData(self._data("DELETE DATA", blank_nodes=False))
             case "DELETE" if self.follows("WHERE"):
                 return self._delete_where()
             case "INSERT" | "DELETE" | "WITH":
                 return self._modify()
         return self.fail_expecting("an update, such as INSERT, DELETE, LOAD or CLEAR")
 
-    def _named_operation(self) -> CompValue:
-        """An operation of rdflib's name for the present keyword, with ``silent``."""
-        found = CompValue(self.advance().capitalize())
-        if self.accept("SILENT"):
-            found["silent"] = "SILENT"
-        return found
+    def _begin(self) -> bool:
+        """Read the keyword of an operation. Returns whether SILENT follows."""
+        self.advance()
+        return self.accept("SILENT")
 
     # Whole graphs
 
-    def _load(self) -> CompValue:
-        found = self._named_operation()
-        found["iri"] = self.iri()
+    def _load(self) -> Load:
+        is_silent = self._begin()
+        source, target = self.iri(), None
         if self.accept("INTO"):
             self.expect("GRAPH")
-            found["graphiri"] = self.iri()
-        return found
+            target = self.iri()
+        return Load(source, target, is_silent)
 
-    def _clear(self) -> CompValue:
-        found = self._named_operation()
+    def _graphs(self) -> str:
         if self.word in ("DEFAULT", "NAMED", "ALL"):
-            found["graphiri"] = self.advance()
-        else:
-            if not self.accept("GRAPH"):
-                self.fail_expecting("GRAPH, DEFAULT, NAMED or ALL")
-            found["graphiri"] = self.iri()
-        return found
+            return self.advance()
+        if not self.accept("GRAPH"):
+            self.fail_expecting("GRAPH, DEFAULT, NAMED or ALL")
+        return self.iri()
 
-    def _graph_or_default(self) -> Any:
+    def _graph_or_default(self) -> URIRef | None:
         if self.accept("DEFAULT"):
-            return "DEFAULT"
+            return None
         self.accept("GRAPH")
         return self.iri()
 
     # Triples
 
-    def _data(self, name: str, keywords: str) -> CompValue:
+    def _data(self, keywords: str, *, blank_nodes: bool = True) -> Quads:
         self.advance()
         self.advance()
-        triples, quads = self._quads(f"{keywords} has no variables", variables=False)
-        if name == "DeleteData":
-            self._refuse_blank_nodes(triples, quads, keywords)
-        return CompValue(name, triples=triples, quads=quads)
+        quads = self._quads(f"{keywords} has no variables", variables=False)
+        if not blank_nodes:
+            self._refuse_blank_nodes(quads, keywords)
+        return quads
 
-    def _delete_where(self) -> CompValue:
+    def _delete_where(self) -> Modify:
         self.advance()
         self.advance()
-        triples, quads = self._quads()
-        self._refuse_blank_nodes(triples, quads, "DELETE WHERE")
-        return CompValue("DeleteWhere", triples=triples, quads=quads)
+        quads = self._quads()
+        self._refuse_blank_nodes(quads, "DELETE WHERE")
+        return Modify(pattern_of(quads), quads, base=self.names.base)
 
-    def _modify(self) -> CompValue:
-        found = CompValue("Modify")
-        if self.accept("WITH"):
-            found["withClause"] = self.iri()
-        if self.accept("DELETE"):
-            triples, quads = self._quads()
-            self._refuse_blank_nodes(triples, quads, "DELETE")
-            found["delete"] = CompValue("DeleteClause", triples=triples, quads=quads)
+    def _modify(self) -> Modify:
+        graph = self.iri() if self.accept("WITH") else None
+        deleted: Quads = ()
+        inserted: Quads = ()
+        has_deletion = self.accept("DELETE")
+        if has_deletion:
+            deleted = self._quads()
+            self._refuse_blank_nodes(deleted, "DELETE")
         if self.accept("INSERT"):
-            triples, quads = self._quads()
-            found["insert"] = CompValue("InsertClause", triples=triples, quads=quads)
-        elif not found.delete:
+            inserted = self._quads()
+        elif not has_deletion:
             self.fail_expecting("INSERT or DELETE")
         using = []
         while self.accept("USING"):
-            kind = "named" if self.accept("NAMED") else "default"
-            using.append(CompValue("UsingClause", **{kind: self.iri()}))
-        if using:
-            found["using"] = using
+            is_named = self.accept("NAMED")
+            using.append(GraphClause(self.iri(), is_named))
         self.expect("WHERE")
         self.blank_nodes = {}
-        found["where"] = self.read_group().algebra()
-        return found
+        where = self.read_group().algebra()
+        return Modify(where, deleted, inserted, graph, tuple(using), self.names.base)
 
-    def _quads(self, complaint: str = "", *, variables: bool = True) -> tuple[list[Triple], Quads]:
-        """Triples in braces, those of each GRAPH apart. Without ``variables``, only given ones may occur."""
+    def _quads(self, complaint: str = "", *, variables: bool = True) -> Quads:
+        """Triples in braces. Without ``variables``, only given ones may occur."""
         start = self.at
         self.expect("{")
-        triples: list[Triple] = []
-        quads: Quads = {}
+        quads: list[Quad] = []
         is_after_triples = False
         while not self.accept("}"):
             if self.accept("GRAPH"):
                 graph = self.variable_or_iri()
                 self.expect("{")
-                quads.setdefault(graph, []).extend(self.triples(self.simple_verb))
+                quads += [(*triple, graph) for triple in self.triples(self.simple_verb)]
                 self.expect("}")
                 self.accept(".")
                 is_after_triples = False
             else:
                 if is_after_triples or not (self.at_term() or self.word in ("(", "[")):
                     self.fail_expecting("'.', GRAPH or '}'" if is_after_triples else "a triple, GRAPH or '}'")
-                triples += self.triples(self.simple_verb)
+                quads += [(*triple, None) for triple in self.triples(self.simple_verb)]
                 is_after_triples = self.words[self.at - 1] != "."
         if not variables:
             for at in range(start, self.at):
                 if self.kinds[at] == "variable" and Variable(self.words[at][1:]) not in self.given:
                     remedy = "bind it in initBindings, or use WHERE"
                     self.fail(f"{complaint}: {self.words[at]}", remedy, self.starts[at])
-        return triples, quads
+        return tuple(quads)
 
-    def _refuse_blank_nodes(self, triples: list[Triple], quads: Quads, where: str) -> None:
-        for triple in (*triples, *(triple for part in quads.values() for triple in part)):
-            if any(isinstance(term, BNode) for term in triple):
+    def _refuse_blank_nodes(self, quads: Quads, where: str) -> None:
+        for quad in quads:
+            if any(isinstance(term, BNode) for term in quad):
                 place = self.starts[self.at - 1]
                 remedy = "use a variable"
                 self.fail(f"{where}: a blank node stands for no node of the data", remedy, place)

@@ -1,0 +1,153 @@
+"""Plans of query texts: cached by text, and by *shape*, in which constants are parameters.
+
+    SELECT * { <urn:a> ?p "x" } and SELECT * { <urn:b> ?p "y" } are SELECT * { <> ?p "" } with two constants
+
+A text of a known shape is split into tokens, and its constants are put into the plan of the shape: neither
+parser nor optimiser runs. Constants that decide what the plan is (prefixes, predicates, datatypes, LIMIT) are
+part of the shape. Invariant: the plan is the one that parsing the text would give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from corollary.sparql.algebra import Parameter, PlanNode, Query, children
+from corollary.sparql.from_rdflib import query_of
+from corollary.sparql.parser import query_parser
+from corollary.sparql.parser.cursor import namespace_of
+from corollary.sparql.parser.tokens import words_of
+from corollary.sparql.query_passes import optimised
+from corollary.sparql.tuning import MAX_PLANS_CACHED
+
+Fill = Callable[[list[str]], Any]
+"""Makes a part of a plan from the tokens of a text."""
+
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The plan of a text or shape, and the namespaces of the prefixes that the text does not declare."""
+
+    plan: Any
+    used: tuple[tuple[str, str], ...]
+
+    def fits(self, prefixes: Mapping[Any, Any]) -> bool:
+        """Whether the prefixes are still those with which the text was parsed."""
+        return all(namespace_of(prefix, prefixes) == namespace for prefix, namespace in self.used)
+
+
+def plan_of(text: str, prefixes: Mapping[Any, Any], base: str = "") -> Query:
+    """The optimised plan of a query. Raises SparqlSyntaxError, and RecursionError for deep nesting."""
+    known = _of_text(text, base)
+    if known and known[0].fits(prefixes):
+        query: Query = known[0].plan
+        return query
+    words = [] if "\\" in text else words_of(text)
+    shape, places = _shape(words)
+    decided = _of_shape(shape, base)
+    found = _of_constants(shape, base, tuple([words[i] for i in decided[0]])) if decided else []
+    if not found or not found[0].fits(prefixes):
+        found = _parsed(text, prefixes, base, shape, places)
+    query = found[0].plan(words)
+    known[:] = [_Plan(query, found[0].used)]
+    return query
+
+
+def _parsed(text: str, prefixes: Mapping[Any, Any], base: str, shape: Key, places: list[int]) -> list[_Plan]:
+    """The plan of a text's shape. Cached, unless the text has no shape."""
+    parser = query_parser(text, prefixes, base)
+    parser.parameters = set() if shape else None
+    template = optimised(parser.query())
+    used = tuple(parser.names.used.items())
+    fill = _filler(template)
+    if not shape or parser.is_split:
+        query = template if fill is None else fill(parser.words)
+        return [_Plan(lambda words: query, used)]
+    assert parser.parameters is not None
+    plan = _Plan((lambda words: template) if fill is None else fill, used)
+    decided = tuple(place for place in places if place not in parser.parameters)
+    _of_shape(shape, base)[:] = [decided]
+    found = _of_constants(shape, base, tuple([parser.words[i] for i in decided]))
+    found[:] = [plan]
+    return found
+
+
+def _shape(words: list[str]) -> tuple[Key, list[int]]:
+    """The tokens, with the same constant for all constants of a kind; and the places of constants.
+
+    A text with signs has no shape, which is empty: ``- 1`` and ``-1`` have the same tokens.
+    """
+    shape, places = [], []
+    for place, word in enumerate(words):
+        first, is_constant = word[:1], True
+        if first == "<" and word[-1] == ">":
+            word = "<>"
+        elif first in _QUOTES and len(word) > 1:
+            word = '""""""' if word[:3] == 3 * first and len(word) > 5 else '""'
+        elif first.isdigit() or (first == "." and len(word) > 1):
+            word = "0e0" if "e" in word or "E" in word else "0.0" if "." in word else "0"
+        elif ":" in word and first != "_":
+            word = word[: word.index(":") + 1]
+        elif word in _SIGNS:
+            return (), []
+        else:
+            is_constant = False
+        shape.append(word)
+        if is_constant:
+            places.append(place)
+    return tuple(shape), places
+
+
+_QUOTES = frozenset("\"'")
+_SIGNS = frozenset("+-")
+
+
+def _filler(node: Any) -> Fill | None:
+    """The function that puts tokens in the place of parameters; None for a node without any."""
+    if isinstance(node, Parameter):
+        make, place = node.make, node.place
+        return lambda words: make(words[place])
+    parts = children(node)
+    fills = [_filler(part) for part in parts]
+    if not any(fills):
+        return None
+    pairs = list(zip(parts, fills, strict=True))
+    if not isinstance(node, PlanNode):
+        return lambda words: tuple([part if fill is None else fill(words) for part, fill in pairs])
+    kind = type(node)
+    return lambda words: kind(*[part if fill is None else fill(words) for part, fill in pairs])
+
+
+# Places for plans, each an empty list at first: the least recently used ones are dropped
+
+
+@lru_cache(maxsize=MAX_PLANS_CACHED)
+def _of_text(text: str, base: str) -> list[_Plan]:
+    return []
+
+
+@lru_cache(maxsize=MAX_PLANS_CACHED)
+def _of_shape(shape: Key, base: str) -> list[tuple[int, ...]]:
+    """The places of the constants that decide what the plan of a shape is."""
+    return []
+
+
+@lru_cache(maxsize=MAX_PLANS_CACHED)
+def _of_constants(shape: Key, base: str, decided: Key) -> list[_Plan]:
+    return []
+
+
+_prepared: WeakKeyDictionary[Any, Query] = WeakKeyDictionary()
+
+
+def plan_of_prepared(prepared: Any) -> Query:
+    """The optimised plan of rdflib's ``Query``. Made once: it must not be changed after its first use."""
+    found = _prepared.get(prepared)
+    if found is None:
+        found = _prepared[prepared] = optimised(query_of(prepared))
+    return found
