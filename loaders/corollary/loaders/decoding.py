@@ -35,6 +35,7 @@ from corollary.loaders.encoded_format import (
     is_manifest,
 )
 from corollary.loaders.formats import input_error
+from corollary.reasoner.closed_under import ClosedUnder
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Ids, Kind, TermDictionary
 from corollary.terms.texts import TextTable
 
@@ -67,19 +68,14 @@ def checked_manifest(text: str | bytes, folder: str | Path) -> dict[str, Any]:
 
 
 class Reader:
-    """Reads the data set in one folder.
-
-    ``fingerprint``, ``rules`` and ``version`` tell by which rules, and which Corollary, it was closed.
-    """
+    """Reads the data set in one folder. ``closed`` tells by which rules it was closed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._manifest = checked_manifest(self._read_manifest(), folder)
         counts = [self._manifest["terms"][KIND_NAMES[kind]] for kind in BULK_KINDS]
         self._counts = np.array([*counts, 0], np.uint32)
-        self.fingerprint: str | None = self._manifest.get("fingerprint")
-        self.rules: str | None = self._manifest.get("rules")
-        self.version: str | None = self._manifest.get("corollary")
+        self.closed = ClosedUnder(*(self._manifest.get(n) for n in ("fingerprint", "rules", "corollary")))
 
     def check_files(self, *, inferred: bool = True) -> None:
         """Compare the files with the manifest; without ``inferred``, not those of the inferred facts."""
@@ -100,11 +96,11 @@ class Reader:
             dictionary,
             explicit.get(_NO_GRAPH, TripleIndex()),
             derived.get(_NO_GRAPH, TripleIndex()),
-            self.rules,
+            self.closed.rules,
             graphs,
             self._manifest.get("prefixes", {}),
             generalised.get(_NO_GRAPH, TripleIndex()),
-            self._manifest.get("fingerprint"),
+            self.closed.fingerprint,
         )
 
     def _bad(self, what: str) -> InputError:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corollary.columns import Columns, TripleIndex
+from corollary.columns.column_file import is_column_file
 from corollary.loaders.decoding import Reader
 from corollary.loaders.encoded_format import (
     COLUMNS,
@@ -38,7 +39,10 @@ from corollary.loaders.encoded_format import (
     EncodedDataSet,
 )
 from corollary.loaders.formats import input_error
+from corollary.loaders.snapshots import data_set_in
 from corollary.loaders.tuning import ROWS_PER_GROUP
+from corollary.reasoner.closed_under import ClosedUnder
+from corollary.reasoner.snapshot_file import MappedSnapshot
 from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT, TermDictionary
 
 if TYPE_CHECKING:
@@ -210,8 +214,18 @@ def _of_size(tables: Iterable[pyarrow.Table], size: int) -> Iterator[pyarrow.Tab
 
 
 def load_encoded(path: str | os.PathLike[str], *, inferred: bool = True) -> EncodedDataSet:
-    """Read a data set, also one that another program wrote. Without ``inferred``, skip the inferred facts.
+    """Read a data set, also one that another program wrote, or a snapshot (``Reasoner.save_snapshot``).
 
-    Raises InputError, with a remedy, if the folder has no data set, or the data set is incomplete or damaged.
+    Without ``inferred``, skip the inferred facts. Raises CorollaryError, with a remedy, if there is no data
+    set, or the data set is incomplete or damaged.
     """
+    if is_column_file(path):
+        return data_set_in(Path(path), inferred=inferred)
     return Reader(Path(path)).data_set(inferred=inferred)
+
+
+def closed_under(path: str | os.PathLike[str]) -> ClosedUnder:
+    """By which rules a data set or a snapshot is closed. Raises what ``load_encoded`` does."""
+    if is_column_file(path):
+        return MappedSnapshot(Path(path)).closed
+    return Reader(Path(path)).closed

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from corollary.columns import TripleIndex
+from corollary.columns.column_file import is_column_file
 from corollary.terms.dictionary import INDEX_MASK, Kind, TermDictionary
 
 FORMAT = "corollary encoded data set"
@@ -33,6 +34,7 @@ class EncodedDataSet:
     maps the id of each graph's name to the explicit facts of that graph; None if there is only one graph.
     ``fingerprint`` is that of the rules (``program.fingerprint``), if I can be adopted: then I is the union
     of ``explicit``, ``inferred`` and ``generalised``, which are the inferred facts that RDF does not allow.
+    ``whole`` is I, if it is at hand in one piece.
     """
 
     dictionary: TermDictionary
@@ -43,12 +45,17 @@ class EncodedDataSet:
     prefixes: Mapping[str, str] = field(default_factory=dict)
     generalised: TripleIndex = field(default_factory=TripleIndex)
     fingerprint: str | None = None
+    whole: TripleIndex | None = None
 
 
 def is_encoded(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder looks like an encoded data set: it has a manifest and a folder of terms."""
+    """Whether a path looks like an encoded data set.
+
+    In one form a data set is a folder with a manifest and a folder of terms; in the other it is a snapshot.
+    """
     try:
-        return (Path(path) / MANIFEST).is_file() and (Path(path) / TERMS).is_dir()
+        is_folder = (Path(path) / MANIFEST).is_file() and (Path(path) / TERMS).is_dir()
+        return is_folder or is_column_file(path)
     except (OSError, ValueError):  # no system has such a path
         return False
 

@@ -10,58 +10,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 from corollary.columns import TripleIndex
-from corollary.language import CorollaryError
 from corollary.loaders.decoding import Reader
-from corollary.loaders.encoded import load_encoded
-from corollary.loaders.reasoner_datasets import closed_facts, refuse_other_rules
+from corollary.loaders.encoded import closed_under, load_encoded
+from corollary.loaders.encoded_format import EncodedDataSet
+from corollary.loaders.reasoner_datasets import closed_facts
+from corollary.reasoner.contents import others_of
 from corollary.reasoner.options import Options
-from corollary.reasoner.persistence import Reading
 from corollary.reasoner.quads import Quads
-from corollary.reasoner.term_format import TermView
+from corollary.reasoner.read_only_source import ReadOnlySource
+from corollary.reasoner.snapshot_file import Contents
+from corollary.reasoner.term_format import NTriplesTerms, TermView
 from corollary.reasoner.version import Version
 from corollary.terms.dictionary import TermDictionary
-
-
-class DataSetSource:
-    """The ``Persistence`` of a store over a data set: nothing is written, and nothing is locked."""
-
-    read_only = True
-
-    def __init__(self, place: Path) -> None:
-        self.place = place
-
-    @property
-    def refusal(self) -> str:
-        """Why nothing is written, and what to do."""
-        return (
-            f"{self.place} is a data set, which is never written: keep the store in a folder with "
-            "store.save(folder), then change it"
-        )
-
-    def read(self, version_of: Reading[Version]) -> Version:
-        """Never called: ``opened`` reads the data set."""
-        raise AssertionError
-
-    def write(self, version: Version) -> None:
-        """Write nothing: no change gets here (``Version.to_be_written``)."""
-
-    def has_written(self, version: Version) -> bool:
-        """Nothing is ever written."""
-        return False
-
-    def shrink(self) -> None:
-        """Nothing to do."""
-
-    def findings(self) -> list[str]:
-        """Compare the files with the manifest."""
-        try:
-            Reader(self.place).check_files()
-        except CorollaryError as error:
-            return [str(error)]
-        return []
-
-    def close(self) -> None:
-        """Nothing to do."""
 
 
 def opened(
@@ -71,8 +31,31 @@ def opened(
 
     Raises InputError if the data set is damaged, or closed under other rules than those of the options.
     """
-    refuse_other_rules(options, place)
+    reader = Reader(place)
+    reader.closed.refuse_others(options, place)
     data = load_encoded(place)
+    version = _version_of(data, options, terms_over)
+    source = ReadOnlySource(place, "a data set", reader.check_files)
+    return version.changed(persistence=source), closed_facts(data, version.quads.union, place)
+
+
+def contents_of_data_set(place: Path) -> Contents:
+    """The content of a data set, to be written as a snapshot. Raises InputError if it is damaged."""
+    data, closed = load_encoded(place), closed_under(place)
+    version = _version_of(data, Options("none"), NTriplesTerms)
+    facts = closed_facts(data, version.quads.union, place)
+    return Contents(data.dictionary, facts, version.quads, others_of(version), closed)
+
+
+def explicit_version(place: Path) -> Version:
+    """A version of a data set's explicit facts, without rules. Blank nodes keep their labels."""
+    return _version_of(load_encoded(place, inferred=False), Options("none"), NTriplesTerms)
+
+
+def _version_of(
+    data: EncodedDataSet, options: Options, terms_over: Callable[[TermDictionary], TermView]
+) -> Version:
+    """A version of a data set's explicit facts, in memory."""
     terms = terms_over(data.dictionary)
     graphs = {terms.default: data.explicit} if data.graphs is None else data.graphs
     quads = Quads.of(
@@ -81,8 +64,7 @@ def opened(
             for graph, index in graphs.items()
         }
     )
-    named = frozenset(graphs) - {terms.default}
-    version = Version(terms, options, quads, named, persistence=DataSetSource(place))
+    version = Version(terms, options, quads, frozenset(graphs) - {terms.default})
     for prefix, namespace in data.prefixes.items():
         version = version.changed(namespaces=version.namespaces.bound(prefix, namespace, override=True))
-    return version, closed_facts(data, quads.union, place)
+    return version

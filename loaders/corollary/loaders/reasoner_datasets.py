@@ -19,14 +19,13 @@ from corollary.columns.pairs import NO_PAIRS, Pairs, union
 from corollary.evaluate import CannotAdopt, Materialisation
 from corollary.language import CorollaryError
 from corollary.language.errors import InputError
-from corollary.loaders.decoding import Reader, bad_data_set
-from corollary.loaders.encoded import load_encoded, save_encoded
+from corollary.loaders.decoding import bad_data_set
+from corollary.loaders.encoded import closed_under, load_encoded, save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
 from corollary.loaders.formats import input_error
 from corollary.loaders.into_reasoner import Receiver
 from corollary.loaders.translating import Translation, new_labels
 from corollary.program.fingerprint import fingerprint
-from corollary.reasoner.options import Options
 from corollary.reasoner.quads import Quads
 from corollary.reasoner.version import Version
 from corollary.reasoner.versions import Versions
@@ -80,7 +79,7 @@ def load(
     options = None if take_up is None else versions.current().options
     if options is not None:
         _refuse_facts(versions.current(), path)
-        refuse_other_rules(options, path)
+        closed_under(path).refuse_others(options, path)
     data = load_encoded(path, inferred=take_up is not None)
     for name in data.graphs or ():
         receiver.refuse(data.dictionary.decode(name))
@@ -89,7 +88,7 @@ def load(
         if take_up is not None:  # another thread may have changed it
             _refuse_facts(version, path)
             if version.options is not options:
-                refuse_other_rules(version.options, path)
+                closed_under(path).refuse_others(version.options, path)
         if take_up is not None or _is_new(version):
             tables = data.dictionary.tables()
             if take_up is None:
@@ -125,29 +124,13 @@ def _refuse_facts(version: Version, path: str | os.PathLike[str]) -> None:
         )
 
 
-def refuse_other_rules(options: Options, path: str | os.PathLike[str]) -> None:
-    """Raise InputError unless a data set is closed under the rules of the options."""
-    closed, program = Reader(Path(path)), options.program
-    if closed.fingerprint is None:
-        raise input_error(
-            f"{path}: it does not tell by which rules it is closed",
-            "load it without adopting what it infers: the store reasons then",
-        )
-    if program is None or fingerprint(program) != closed.fingerprint:
-        raise input_error(
-            f"{path}: it was closed under {closed.rules}, by Corollary {closed.version}, and these rules are "
-            f"others ({options.title()}), or this is another version",
-            "use the rules that closed it, or load it without adopting what it infers",
-        )
-
-
 def closed_facts(data: EncodedDataSet, explicit: TripleIndex, path: str | os.PathLike[str]) -> TripleIndex:
     """I of a data set, without virtual relations. ``explicit`` are the facts of its graphs.
 
     Raises InputError if the parts of the data set overlap, or do not fit ``explicit``.
     """
     parts = (data.explicit, data.inferred, data.generalised)
-    closed = _union(parts)
+    closed = _union(parts) if data.whole is None else data.whole
     if closed.fact_count() != sum(part.fact_count() for part in parts):
         raise bad_data_set(Path(path), "a fact is in several parts")
     if explicit.fact_count() != data.explicit.fact_count() or explicit.difference(data.explicit).fact_count():

@@ -10,6 +10,7 @@ and exit code 2, and leaves no output file. Exit code 1 means that ``check`` fou
 
 from corollary.cli.commands import main
 from corollary.cli.compacting import compact  # importing a command adds it to ``main``
+from corollary.cli.converting import convert
 from corollary.cli.explaining import explain
 from corollary.cli.generating import generate
 from corollary.cli.rules import rules
@@ -18,6 +19,7 @@ from corollary.cli.verifying import verify
 
 __all__ = [
     "compact",
+    "convert",
     "explain",
     "generate",
     "main",

@@ -36,7 +36,8 @@ _SKIP_BAD = click.option(
 _AS_IS = click.option(
     "--as-is",
     is_flag=True,
-    help="Take what the data set FILE infers as it is, instead of reasoning. It must be closed under RULES.",
+    help="Take what the data set or snapshot FILE infers as it is, instead of reasoning. It must be closed "
+    "under RULES.",
 )
 _HEADING = ("file", "line", "column", "reason", "text")
 
@@ -69,11 +70,15 @@ class Reading:
 
     def load(self, files: Sequence[str], store: CorollaryStore, progress: Progress | None = None) -> int:
         """Load the files into a store. Returns the number of new triples."""
+        from corollary.columns.column_file import is_column_file
         from corollary.loaders.encoded_format import is_encoded
 
         if self.as_is:
             if len(files) != 1 or not is_encoded(files[0]):
-                raise click.UsageError("--as-is takes one data set, and nothing beside it")
+                raise click.UsageError("--as-is takes one data set or snapshot, and nothing beside it")
+            if is_column_file(files[0]):
+                store.open(files[0])
+                return len(store.reasoner.snapshot().explicit)
             return store.load_encoded(files[0], inferred="adopt")
         from corollary.loaders.fetching import document_at
         from corollary.loaders.files import files_in

@@ -308,6 +308,14 @@ class CompressedRelation(Relation):
         """As ``Relation.object_terms``."""
         return self.inverse().subject_terms()
 
+    def subject_count(self) -> int:
+        """As ``Relation.subject_count``."""
+        return int(self.subject_terms().size)
+
+    def object_count(self) -> int:
+        """As ``Relation.object_count``."""
+        return int(self.object_terms().size)
+
 
 def _difference(closure: FactIndex, without: Relation, terms: Column) -> tuple[Rows, Column]:
     """The facts of a closure that a compressed part of it lacks, as ``objects_of``.

@@ -410,6 +410,14 @@ class Pairs:
         """The inverse pairs. Both arrays are shared."""
         return Pairs(self.by_object, self.keys, (self._distinct_by_object, self._distinct))
 
+    def keys_near(self, halves: Column) -> Keys:
+        """Keys among which are all those with these first halves."""
+        return self.keys
+
+    def by_object_near(self, halves: Column) -> Keys:
+        """As ``keys_near``, in the order by object."""
+        return self.by_object
+
     def distinct_firsts(self) -> Column:
         """The distinct first halves, ascending. Cached."""
         if self._distinct is None:
@@ -423,6 +431,14 @@ class Pairs:
             found = None if is_known else _marked(seconds(self.keys))
             self._distinct_by_object = _distinct_firsts(self.by_object) if found is None else found
         return self._distinct_by_object
+
+    def first_count(self) -> int:
+        """The number of distinct first halves."""
+        return int(self.distinct_firsts().size)
+
+    def second_count(self) -> int:
+        """The number of distinct second halves."""
+        return int(self.distinct_seconds().size)
 
     def has(self, key: int) -> bool:
         """Whether the set has a packed pair."""

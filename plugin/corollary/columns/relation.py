@@ -53,12 +53,20 @@ class Relation:
     """Whether the facts are not listed. ``pairs`` and ``keys`` list them (``CompressedRelation``)."""
 
     def __init__(self, base: Pairs = NO_PAIRS, added: Pairs = NO_PAIRS, removed: Pairs = NO_PAIRS) -> None:
-        overlay = added.keys.size + removed.keys.size
-        if MIN_BASE_PER_OVERLAY * overlay > base.keys.size:
+        overlay, size = added.keys.size + removed.keys.size, len(base)
+        if MIN_BASE_PER_OVERLAY * overlay > size:
             base, added, removed = base.minus(removed).plus(added), NO_PAIRS, NO_PAIRS
+            size = len(base)
         self._parts = (base, added, removed)  # one attribute: folding does not disturb concurrent readers
-        self.size = base.keys.size + added.keys.size - removed.keys.size
+        self.size = size + added.keys.size - removed.keys.size
         self._legal = -1  # not counted yet
+
+    @staticmethod
+    def of_known(pairs: Pairs, legal: int) -> Relation:
+        """The relation of some pairs, of which ``legal`` have no literal as subject: nothing is read."""
+        relation = Relation(pairs)
+        relation._legal = legal
+        return relation
 
     def __len__(self) -> int:
         return self.size
@@ -189,6 +197,14 @@ class Relation:
         """The distinct objects, ascending."""
         return self.pairs().distinct_seconds()
 
+    def subject_count(self) -> int:
+        """The number of distinct subjects."""
+        return self.pairs().first_count()
+
+    def object_count(self) -> int:
+        """The number of distinct objects."""
+        return self.pairs().second_count()
+
     def chunks(self, size: int) -> Iterator[Keys]:
         """All facts as sorted keys, in ascending parts of about ``size`` facts."""
         keys = self.pairs().keys
@@ -205,7 +221,7 @@ class Relation:
     def starting(self, subjects: Column) -> Keys:
         """The facts with the given subjects, sorted. Precondition: ``subjects`` ascends."""
         base, added, removed = self._parts
-        rows, objects = _overlaid_join(base.keys, added.keys, removed.keys, subjects)
+        rows, objects = _overlaid_join(base.keys_near(subjects), added.keys, removed.keys, subjects)
         keys = pack(subjects[rows], objects)
         if len(added):
             keys = sort_keys(keys)  # the join returns added facts last
@@ -214,22 +230,22 @@ class Relation:
     def objects_of(self, subjects: Column) -> tuple[Rows, Column]:
         """All (row, object) such that (subjects[row], object) is a fact, as two columns. Not sorted."""
         base, added, removed = self._parts
-        return _overlaid_join(base.keys, added.keys, removed.keys, subjects)
+        return _overlaid_join(base.keys_near(subjects), added.keys, removed.keys, subjects)
 
     def subjects_of(self, objects: Column) -> tuple[Rows, Column]:
         """All (row, subject) such that (subject, objects[row]) is a fact, as two columns. Not sorted."""
         base, added, removed = self._parts
-        return _overlaid_join(base.by_object, added.by_object, removed.by_object, objects)
+        return _overlaid_join(base.by_object_near(objects), added.by_object, removed.by_object, objects)
 
     def subject_counts(self, subjects: Column) -> Rows:
         """The number of facts of each subject."""
         base, added, removed = self._parts
-        return _overlaid_counts(base.keys, added.keys, removed.keys, subjects)
+        return _overlaid_counts(base.keys_near(subjects), added.keys, removed.keys, subjects)
 
     def object_counts(self, objects: Column) -> Rows:
         """The number of facts of each object."""
         base, added, removed = self._parts
-        return _overlaid_counts(base.by_object, added.by_object, removed.by_object, objects)
+        return _overlaid_counts(base.by_object_near(objects), added.by_object, removed.by_object, objects)
 
     def objects(self, subject: int) -> list[int]:
         """The objects of one subject. Cheaper than ``objects_of`` for a single look-up."""

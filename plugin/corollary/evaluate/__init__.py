@@ -2,6 +2,7 @@
 
 from corollary.evaluate.engine import CannotAdopt
 from corollary.evaluate.inconsistency import Inconsistency
+from corollary.evaluate.known_closure import KnownClosure
 from corollary.evaluate.materialise import Materialisation, adopt, materialise
 
-__all__ = ["CannotAdopt", "Inconsistency", "Materialisation", "adopt", "materialise"]
+__all__ = ["CannotAdopt", "Inconsistency", "KnownClosure", "Materialisation", "adopt", "materialise"]

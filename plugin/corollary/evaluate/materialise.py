@@ -67,27 +67,32 @@ class Materialisation:
         return ExecutionContext(self.dictionary)
 
     @property
+    def facts(self) -> TripleIndex:
+        """I, for readers of facts: virtual relations may be missing."""
+        return self.index
+
+    @property
+    def has_suspended_rules(self) -> bool:
+        """Whether these facts suspend rules."""
+        return bool(self.strata.suspended)
+
+    @property
     def modules(self) -> dict[int, str]:
         """The module's name for each rule number."""
         return {assignment.rule.number: assignment.module for assignment in self.assignments}
 
     def inferred(self) -> TripleIndex:
         """The facts of I that are not in E, without facts that RDF does not allow."""
-        return self.index.difference(self.explicit).legal()
+        return self.facts.difference(self.explicit).legal()
 
     def generalised(self) -> TripleIndex:
         """The facts of I that are not in E and that RDF does not allow, without virtual relations."""
-        found = {}
-        for predicate, relation in self.index.difference(self.explicit).relations():
-            legal = relation.legal_count() if predicate >> KIND_SHIFT == Kind.IRI else 0
-            if legal < len(relation):
-                found[predicate] = Relation(Pairs(relation.pairs().keys[legal:]))
-        return TripleIndex(found)
+        return generalised_among(self.facts.difference(self.explicit))
 
     @property
     def inferred_count(self) -> int:
         """The number of facts in ``inferred``, without computing them."""
-        return len(self.index) - len(self.explicit)
+        return len(self.facts) - len(self.explicit)
 
     @cached_property
     def suspended(self) -> tuple[Suspended, ...]:
@@ -152,6 +157,16 @@ class Materialisation:
             f"Materialisation({self.program.name or 'program'}: {self.explicit.fact_count():,} explicit, "
             f"{self.inferred_count:,} inferred)"
         )
+
+
+def generalised_among(facts: TripleIndex) -> TripleIndex:
+    """The facts that RDF does not allow, without virtual relations."""
+    found = {}
+    for predicate, relation in facts.relations():
+        legal = relation.legal_count() if predicate >> KIND_SHIFT == Kind.IRI else 0
+        if legal < len(relation):
+            found[predicate] = Relation(Pairs(relation.pairs().keys[legal:]))
+    return TripleIndex(found)
 
 
 def materialise(

@@ -20,6 +20,9 @@ from corollary.reasoner.version import Version
 
 NAMES = ("named", "empty", "formulas", "quoted", "prefixes")
 
+NONSENSE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""Exceptions that decoding may raise for contents that no store has written."""
+
 
 def others_of(version: Version) -> dict[str, bytes]:
     """Encode the contents, by name as in ``NAMES``. Precondition: ``version`` is applied."""

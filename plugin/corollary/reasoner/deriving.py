@@ -20,7 +20,7 @@ from time import perf_counter, sleep
 from typing import TypeVar, TypeVarTuple
 
 from corollary.columns import TripleIndex
-from corollary.evaluate import Materialisation, adopt, materialise
+from corollary.evaluate import KnownClosure, Materialisation, adopt, materialise
 from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, check, current, limited
 from corollary.language import Rule
 from corollary.maintain import maintain
@@ -97,6 +97,17 @@ class Deriver:
         is_apart = version.options.inferred == "apart"
         self.latest = version.derived.state = State(facts, result, is_apart, perf_counter() - started)
 
+    def take_known(self, version: Version, closed: TripleIndex) -> None:
+        """As ``adopt``, but the engine is not restored before it is needed: see ``KnownClosure``.
+
+        Precondition: the version is applied; no other thread has it. Without rules, ``closed`` is ignored.
+        """
+        program, facts = version.options.program, version.quads
+        result = None
+        if program is not None:
+            result = KnownClosure(facts.union, closed, program, version.terms.dictionary)
+        self.latest = version.derived.state = State(facts, result, version.options.inferred == "apart")
+
     def committed(self) -> Version:
         """The version of the last commit, derived."""
         shared = self.versions.shared()
@@ -119,7 +130,7 @@ class Deriver:
     def _warn(self, version: Version) -> None:
         """Warn of each suspended rule once. Only for reads: raises where warnings are errors."""
         result = version.state.materialisation
-        if result is not None and (result.strata.suspended or self._warned):
+        if result is not None and (result.has_suspended_rules or self._warned):
             warn_of_suspended(result, version.terms, version.terms.printer(version.namespaces), self._warned)
         self.warned_of = version.derived
 
@@ -172,7 +183,7 @@ class Deriver:
                 before = self.versions.current()
                 self.versions.change(step)
                 result = self.settle(is_read=False).state.materialisation
-                if result is not None and result.strata.suspended:
+                if result is not None and result.has_suspended_rules:
                     self._refuse_suspended(result, before)
 
         self.limited(None, follow)

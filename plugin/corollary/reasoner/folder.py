@@ -42,7 +42,7 @@ from corollary.kernels.byte_texts import Bytes, Places
 from corollary.kernels.interrupts import held
 from corollary.kernels.sorted import Keys, Mask
 from corollary.language import CorollaryError
-from corollary.reasoner.contents import NAMES, others_of
+from corollary.reasoner.contents import NAMES, NONSENSE, others_of
 from corollary.reasoner.quads import Quads, differences
 from corollary.reasoner.tuning import (
     MAX_BYTES_PER_ROW,
@@ -75,9 +75,6 @@ _TABLES = (
     f"PRAGMA user_version = {FORMAT_VERSION}",
 )
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-NONSENSE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""Exceptions that decoding may raise for rows that no store has written."""
 
 _NOTHING = TripleIndex()
 

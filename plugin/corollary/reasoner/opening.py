@@ -12,11 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 from weakref import ref
 
+from corollary.columns import TripleIndex
 from corollary.language import CorollaryError
 from corollary.reasoner.contents import with_others
 from corollary.reasoner.folder import DATABASE, Folder, destroy
 from corollary.reasoner.options import Options
 from corollary.reasoner.quads import Quads
+from corollary.reasoner.read_only_source import ReadOnlySource
+from corollary.reasoner.snapshot_file import MappedSnapshot
 from corollary.reasoner.term_format import TermView
 from corollary.reasoner.version import Version
 from corollary.reasoner.versions import Closed, Versions
@@ -51,6 +54,21 @@ def open_folder(
             folder.close()
         raise
     return True
+
+
+def version_in_snapshot(
+    place: Path, options: Options, terms_over: Callable[[TermDictionary], TermView]
+) -> tuple[Version, TripleIndex]:
+    """The version in a snapshot file, which is never written, and its I.
+
+    Raises InputError if I is closed under other rules than those of the options; CorollaryError if the file
+    cannot be read, or is damaged.
+    """
+    snapshot = MappedSnapshot(place)
+    if snapshot.closed.rules is not None or options.has_rules:
+        snapshot.closed.refuse_others(options, place)
+    source = ReadOnlySource(place, "a snapshot", lambda: MappedSnapshot(place).check_whole())
+    return snapshot.version(terms_over, options, source), snapshot.facts
 
 
 def refuse_to_open(versions: Versions) -> None:

@@ -29,6 +29,7 @@ from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, TypeVarTuple, cast
 
+from corollary.columns.column_file import is_column_file
 from corollary.kernels.limits import Limits
 from corollary.language import CorollaryError, Program
 from corollary.reasoner.deriving import Deriver
@@ -36,6 +37,7 @@ from corollary.reasoner.options import Options, Rules
 from corollary.reasoner.rule_sources import RuleSource, named_rules, rules_from
 from corollary.reasoner.rule_warnings import SuspendedRule, suspended_rules
 from corollary.reasoner.snapshot import Snapshot
+from corollary.reasoner.snapshot_file import contents_of, write_snapshot
 from corollary.reasoner.state import State
 from corollary.reasoner.subscriptions import FactChanges, Pattern, Subscriptions
 from corollary.reasoner.summary import StoreSummary
@@ -213,6 +215,15 @@ class Reasoner:
 
         version = self.settled()
         save(version, path, version.terms.default)
+
+    def save_snapshot(self, path: str | os.PathLike[str]) -> None:
+        """Write E and I as a snapshot: one file, which ``open`` maps instead of reading it.
+
+        The file appears completely or not at all, and replaces an older one. Derives first. Raises
+        CorollaryError if it cannot be written.
+        """
+        version = self.settled()
+        write_snapshot(Path(path), contents_of(version, version.terms.default))
 
     def bind(self, prefix: str, namespace: str) -> None:
         """Bind a prefix: explanations and reports print the IRIs of the namespace with it."""
@@ -484,8 +495,9 @@ class Reasoner:
     def open(self, place: str | os.PathLike[str], *, create: bool = False, read_only: bool = False) -> None:
         """Open a folder: load its facts, and write later commits to it.
 
-        An encoded data set that was closed under the same rules is opened with its inferred facts: nothing is
-        derived, and nothing can be changed until ``save`` has put the facts into a folder.
+        A snapshot (``save_snapshot``), or an encoded data set, that was closed under the same rules is opened
+        with its inferred facts: nothing is derived, and nothing can be changed until ``save`` has put the
+        facts into a folder.
 
         ``create`` makes a folder where there is none; without ``create``, raises FileNotFoundError. Raises
         CorollaryError if the folder is in use or damaged, if the reasoner has facts, or in a transaction.
@@ -512,6 +524,9 @@ class Reasoner:
         from corollary.loaders.encoded_format import is_encoded
         from corollary.reasoner.opening import open_folder
 
+        if is_column_file(place):
+            self._open_snapshot(place, options, revive, adopt)
+            return True
         if is_encoded(place):
             self._open_data_set(place, options, revive, adopt)
             return True
@@ -529,6 +544,14 @@ class Reasoner:
             self._deriver.adopt(version, closed)
         except CannotAdopt as error:
             raise not_closed(place, error) from None
+        publish(self.versions, revive(version), adopt)
+
+    def _open_snapshot(self, place: Path, options: Options, revive: Revive, adopt: Adopt) -> None:
+        from corollary.reasoner.opening import publish, refuse_to_open, version_in_snapshot
+
+        refuse_to_open(self.versions)
+        version, closed = version_in_snapshot(place, options, self._terms_over)
+        self._deriver.take_known(version, closed)
         publish(self.versions, revive(version), adopt)
 
     def save(self, place: str | os.PathLike[str]) -> None:

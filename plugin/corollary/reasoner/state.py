@@ -183,7 +183,7 @@ class State:
     @property
     def index(self) -> TripleIndex:
         """I; without rules E."""
-        return self.facts.union if self.materialisation is None else self.materialisation.index
+        return self.facts.union if self.materialisation is None else self.materialisation.facts
 
     @cached_property
     def everything(self) -> View:

@@ -194,8 +194,7 @@ class PatternJoin:
             return 0
         if all(end in self.unwanted or batch.knows(end) for end in (pattern.s, pattern.o)):
             return 0.5
-        terms = relation.subject_terms() if pattern.o in self.unwanted else relation.object_terms()
-        return int(terms.size)
+        return relation.subject_count() if pattern.o in self.unwanted else relation.object_count()
 
     def _extend(self, batch: Batch, pattern: Pattern) -> Batch:
         return self.paths.extend(batch, pattern.s, pattern.p, pattern.o, self.given)
@@ -237,9 +236,9 @@ class PatternJoin:
         if o >= 0:
             return _count(relation.object_counts, o)
         if batch.knows(s):
-            return size / relation.subject_terms().size
+            return size / relation.subject_count()
         if batch.knows(o):
-            return size / relation.object_terms().size
+            return size / relation.object_count()
         return size
 
     def _path_growth(self, batch: Batch, s: int, path: Any, o: int) -> float:

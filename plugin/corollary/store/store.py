@@ -30,6 +30,7 @@ from corollary.language import CorollaryError
 from corollary.reasoner import Reasoner
 from corollary.reasoner.options import Rules
 from corollary.reasoner.reasoner import Inferred, skips_bad_lines
+from corollary.reasoner.snapshot_file import contents_of, write_snapshot
 from corollary.reasoner.version import Version
 from corollary.reasoner.versions import Closed
 from corollary.sparql.rdf_terms import EXPLICIT, INFERRED, Terms
@@ -153,8 +154,9 @@ class CorollaryStore(GraphStore):
 
         From then on the store shows the triples of the folder, and no other store can open the folder. With
         ``read_only`` (or ``pets;read_only=yes``) any number of stores may read a folder that none writes.
-        An encoded data set that was closed under the store's rules is opened with its inferred triples:
-        nothing is derived, and nothing can be changed until ``save`` has put the triples into a folder.
+        A snapshot (``save_snapshot``), or an encoded data set, that was closed under the store's rules is
+        opened with its inferred triples: nothing is derived, and nothing can be changed until ``save`` has
+        put the triples into a folder.
         ``create`` makes a store where there is none. Without ``create``, a missing store gives a warning and
         the result NO_STORE; this store then stays in memory, unchanged. Else the result is VALID_STORE.
 
@@ -410,6 +412,11 @@ class CorollaryStore(GraphStore):
 
         version = self.reasoner.settled()
         save(version, path, self.target(version, None))
+
+    def save_snapshot(self, path: str | os.PathLike[str]) -> None:
+        """Write the explicit and inferred triples as a snapshot: see ``Reasoner.save_snapshot``."""
+        version = self.reasoner.settled()
+        write_snapshot(Path(path), contents_of(version, self.target(version, None)))
 
 
 def _read_from(terms: Terms, iri: URIRef) -> TripleIndex:

@@ -138,6 +138,13 @@ class TextTable:
         self.look_up(wanted, int(wanted.data[0]), 0, numbers)
         return None if numbers[0] == ABSENT else int(numbers[0])
 
+    def entries(self, count: int) -> Slots:
+        """An entry ``hash << 32 | number + 1`` for each of the first ``count`` texts, ascending."""
+        slots = self._slots_for(0)
+        entries = slots[(slots != 0) & (slots & np.uint64(0xFFFFFFFF) <= np.uint64(count))]
+        entries.sort()
+        return entries
+
     def look_up(self, texts: Texts, first: int, base: int, numbers: Numbers) -> None:
         """Fill ``numbers`` for the texts that begin with the byte ``first``: ``base`` + number, or ABSENT."""
         self._number(texts, first, base, numbers, grows=False)
@@ -184,14 +191,27 @@ class TextTable:
         slots = self._slots
         if slots is not None and 2 * size <= slots.size:
             return slots  # another thread has made them
-        larger: Slots = np.zeros(max(MIN_SLOTS, 1 << (2 * size - 1).bit_length()), np.uint64)
         if slots is not None:
-            enlarge(slots, larger)
-        elif self._size:
+            larger = slots_of(slots, size)
+        else:
+            larger = _free_slots(size)
             offsets = self.offsets()
-            enter_hashes(Texts.of(self._arena, offsets[:-1], np.diff(offsets)).hashes, larger)
+            if self._size:
+                enter_hashes(Texts.of(self._arena, offsets[:-1], np.diff(offsets)).hashes, larger)
         self._slots = larger
         return larger
+
+
+def slots_of(entries: Slots, size: int) -> Slots:
+    """Hash slots for ``size`` texts with the given entries, which are at most as many; zeros are skipped."""
+    slots = _free_slots(size)
+    enlarge(entries, slots)
+    return slots
+
+
+def _free_slots(size: int) -> Slots:
+    """Free slots, at least twice as many as texts."""
+    return np.zeros(max(MIN_SLOTS, 1 << (2 * size - 1).bit_length()), np.uint64)
 
 
 def _with_room(array: NDArray[Item], used: int, more: int) -> NDArray[Item]:

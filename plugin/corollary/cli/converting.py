@@ -1,0 +1,97 @@
+"""``corollary convert``: one form of stored facts to another."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from corollary.cli.commands import main
+from corollary.cli.pipeline import DEFAULT_RULES
+from corollary.cli.progress import stage
+
+FORMS = ("snapshot", "encoded", "store")
+
+_SUFFIXES = {".snapshot": "snapshot", ".encoded": "encoded"}
+
+
+@main.command(short_help="Convert a snapshot, an encoded data set or a store's folder to another form.")
+@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("target", type=click.Path(path_type=Path))
+@click.option(
+    "--to",
+    "form",
+    type=click.Choice(FORMS),
+    help="The form of TARGET. Default: by its suffix, .snapshot or .encoded; store without a suffix.",
+)
+@click.option(
+    "--rules",
+    "-r",
+    multiple=True,
+    metavar="RULES",
+    help=f"From a store's folder: the rules by which it is closed. Default: {DEFAULT_RULES}.",
+)
+def convert(source: Path, target: Path, form: str | None, rules: tuple[str, ...]) -> None:
+    """Write the facts of SOURCE to TARGET in another form.
+
+    SOURCE is a snapshot, an encoded data set, or the folder of a store. A snapshot is one file that is opened
+    at once; an encoded data set is a folder of Parquet files for other programs; the folder of a store can be
+    changed. Between snapshots and data sets the inferred facts are converted as they are, without reasoning.
+    The folder of a store is closed under RULES first.
+
+    \b
+    Examples:
+      corollary convert closed.encoded closed.snapshot
+      corollary convert closed.snapshot closed.encoded
+      corollary convert pets pets.snapshot --rules rdfs
+      corollary convert closed.snapshot pets --to store
+    """
+    from corollary.loaders.encoded_format import is_encoded
+
+    chosen = form or _form_of(target)
+    with stage("converting", {}):
+        if is_encoded(source):
+            _convert_data_set(source, target, chosen)
+        else:
+            _convert_folder(source, target, chosen, rules or (DEFAULT_RULES,))
+    click.echo(f"{target} written", err=True)
+
+
+def _form_of(target: Path) -> str:
+    """The form that a name tells. Raises UsageError for an unknown suffix."""
+    if target.suffix and target.suffix not in _SUFFIXES:
+        raise click.UsageError(f"{target}: tell the form of the target with --to {', '.join(FORMS)}")
+    return _SUFFIXES.get(target.suffix, "store")
+
+
+def _convert_data_set(source: Path, target: Path, form: str) -> None:
+    from corollary.loaders.encoded import load_encoded, save_encoded
+    from corollary.loaders.opened_data_sets import contents_of_data_set, explicit_version
+    from corollary.reasoner import Reasoner
+    from corollary.reasoner.snapshot_file import write_snapshot
+
+    if form == "snapshot":
+        write_snapshot(target, contents_of_data_set(source))
+    elif form == "encoded":
+        save_encoded(target, load_encoded(source))
+    else:
+        reasoner = Reasoner.of(explicit_version(source))
+        reasoner.save(target)
+        reasoner.close()
+
+
+def _convert_folder(source: Path, target: Path, form: str, rules: tuple[str, ...]) -> None:
+    from corollary.cli.verifying import store_file
+    from corollary.store import CorollaryStore
+
+    store_file(source)
+    store = CorollaryStore(rules=list(rules))
+    store.open(os.fspath(source), read_only=True)
+    if form == "snapshot":
+        store.save_snapshot(target)
+    elif form == "encoded":
+        store.save_encoded(target)
+    else:
+        store.save(target)
+    store.close()

@@ -1,0 +1,41 @@
+"""By which rules stored facts are closed, and whether a reasoner may take them for I."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from corollary.language import Diagnostic, InputError
+from corollary.program.fingerprint import fingerprint
+from corollary.reasoner.options import Options
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedUnder:
+    """The fingerprint and the names of the rules, and the version of Corollary that closed the facts.
+
+    The fingerprint is None if there are no rules, or if I cannot be adopted.
+    """
+
+    fingerprint: str | None
+    rules: str | None
+    version: str | None
+
+    def refuse_others(self, options: Options, path: str | os.PathLike[str]) -> None:
+        """Raise InputError unless the facts in ``path`` are closed under the rules of the options."""
+        program = options.program
+        if self.fingerprint is None:
+            raise _error(
+                f"{path}: it does not tell by which rules it is closed",
+                "load it without adopting what it infers: the store reasons then",
+            )
+        if program is None or fingerprint(program) != self.fingerprint:
+            raise _error(
+                f"{path}: it was closed under {self.rules}, by Corollary {self.version}, and these rules are "
+                f"others ({options.title()}), or this is another version",
+                "use the rules that closed it, or load it without adopting what it infers",
+            )
+
+
+def _error(message: str, remedy: str) -> InputError:
+    return InputError(Diagnostic(message, None, remedy))

@@ -1,0 +1,55 @@
+"""The persistence of a reasoner over a file or data set that is never written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from corollary.language import CorollaryError
+from corollary.reasoner.persistence import Reading
+from corollary.reasoner.version import Version
+
+
+class ReadOnlySource:
+    """The ``Persistence`` of a store over stored facts: nothing is written, and nothing is locked."""
+
+    read_only = True
+
+    def __init__(self, place: Path, what: str, check: Callable[[], object]) -> None:
+        """``what`` is the kind of source, as in "a data set". ``check`` reads it again, and raises what is
+        wrong with it.
+        """
+        self.place, self._what, self._check = place, what, check
+
+    @property
+    def refusal(self) -> str:
+        """Why nothing is written, and what to do."""
+        return (
+            f"{self.place} is {self._what}, which is never written: keep the store in a folder with "
+            "store.save(folder), then change it"
+        )
+
+    def read(self, version_of: Reading[Version]) -> Version:
+        """Never called: the source is read when the store is opened."""
+        raise AssertionError
+
+    def write(self, version: Version) -> None:
+        """Write nothing: no change gets here (``Version.to_be_written``)."""
+
+    def has_written(self, version: Version) -> bool:
+        """Nothing is ever written."""
+        return False
+
+    def shrink(self) -> None:
+        """Nothing to do."""
+
+    def findings(self) -> list[str]:
+        """Read the source again. Returns what is wrong with it."""
+        try:
+            self._check()
+        except CorollaryError as error:
+            return [str(error)]
+        return []
+
+    def close(self) -> None:
+        """Nothing to do."""

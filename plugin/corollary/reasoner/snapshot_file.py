@@ -1,0 +1,355 @@
+"""A snapshot file: E, I, terms and names in one file that is mapped, and so opened without reading it.
+
+``write_snapshot`` writes the columns of docs/snapshots.md. ``MappedSnapshot`` restores relations and texts
+when they are used. I is stored in both orders, without virtual relations. E, and each of its graphs, is a
+part of I: the same relation, a mask over its facts, or, if that is smaller, a list of keys.
+
+What the columns say is checked before it is used: the tables when the file is opened, keys and texts chunk
+by chunk (``columns.mapped_pairs``, ``columns.mapped_texts``). I is taken to be what follows from E by the
+rules of the fingerprint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from importlib.metadata import version as version_of
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from corollary.columns import Relation, TripleIndex
+from corollary.columns.column_file import ColumnFile, ColumnWriter, written
+from corollary.columns.mapped_pairs import (
+    KEYS_PER_CHUNK,
+    ORDERS,
+    IdCheck,
+    MappedOrders,
+    MappedPairs,
+    PartOfPairs,
+)
+from corollary.columns.mapped_texts import MappedTextTable
+from corollary.columns.pairs import Pairs, contains
+from corollary.kernels.sorted import Keys
+from corollary.program.fingerprint import fingerprint
+from corollary.reasoner.closed_under import ClosedUnder
+from corollary.reasoner.contents import NAMES, NONSENSE, others_of, with_others
+from corollary.reasoner.options import Options
+from corollary.reasoner.persistence import Persistence
+from corollary.reasoner.quads import Quads
+from corollary.reasoner.term_format import TermView
+from corollary.reasoner.version import Version
+from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, Kind, TermDictionary
+
+FORMAT = "corollary snapshot"
+
+TABLES = {Kind.IRI: "terms.iri", Kind.BLANK_NODE: "terms.blank_node", Kind.LITERAL: "terms.literal"}
+
+SAME, MASK, KEYS = 0, 1, 2
+"""How a part of a relation is stored: it is the whole; a bit for each fact of the whole; keys."""
+
+UNION, SHARED, FIRST_GRAPH = 0, 1, 2
+"""The indexes that are parts: E as a part of I; the shared facts, and the graphs, as parts of E."""
+
+
+class _Part(NamedTuple):
+    """A row of the table of parts. ``start`` is a byte of the masks, or a place among the keys."""
+
+    index: int
+    relation: int
+    kind: int
+    size: int
+    legal: int
+    start: int
+
+
+_PART_COLUMNS = dict(zip(_Part._fields, ("u4", "u4", "u1", "i8", "i8", "i8"), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a snapshot holds: terms, I without virtual relations, E by graph, names (``contents.others_of``).
+
+    ``closed`` tells by which rules I is closed. Without a fingerprint, I may be E.
+    """
+
+    dictionary: TermDictionary
+    facts: TripleIndex
+    quads: Quads
+    others: Mapping[str, bytes]
+    closed: ClosedUnder
+
+
+def write_snapshot(place: Path, contents: Contents) -> int:
+    """Write a snapshot: the file appears completely, or not at all. Returns the checksum of its directory.
+
+    Precondition: E is a subset of ``facts``. Raises CorollaryError if the file cannot be written.
+    """
+    dictionary = contents.dictionary
+    tables = dictionary.tables()
+    counts = [len(table) for table in tables]
+    with written(place) as file:
+        for kind, table, count in zip(BULK_KINDS, tables, counts, strict=True):
+            name, offsets = TABLES[kind], table.offsets()[: count + 1]
+            file.add(f"{name}.texts", "u1", [table.content()[: offsets[-1]]])
+            file.add(f"{name}.offsets", "i8", [offsets])
+            file.add(f"{name}.entries", "u8", [table.entries(count)])
+        relations = sorted(contents.facts.relations())
+        _write_facts(file, relations)
+        _write_parts(file, relations, contents.quads)
+        for name, content in contents.others.items():
+            file.add(f"others.{name}", "u1", [np.frombuffer(content, np.uint8)])
+        closed = contents.closed
+        return file.finish(
+            {
+                "format": FORMAT,
+                "corollary": closed.version or version_of("corollary"),
+                "rules": closed.rules,
+                "fingerprint": closed.fingerprint,
+                "terms": counts,
+            }
+        )
+
+
+def _write_facts(file: ColumnWriter, relations: list[tuple[int, Relation]]) -> None:
+    """Write I: all relations in both orders, and the table of relations."""
+    file.add("facts.predicates", "u4", [np.array([p for p, _ in relations], np.uint32)])
+    sizes = np.array([0, *(len(relation) for _, relation in relations)], np.int64)
+    file.add("facts.starts", "i8", [np.cumsum(sizes)])
+    file.add("facts.legal", "i8", [np.array([r.legal_count() for _, r in relations], np.int64)])
+    for name, ends, is_inverse in zip(ORDERS, ("subjects", "objects"), (False, True), strict=True):
+        fences: list[Keys] = []
+        counts: list[int] = []
+        chunks = _chunks(relations, is_inverse, fences, counts)
+        file.add(name, "u8", chunks)
+        file.add(f"{name}.fences", "u8", fences)
+        file.add(f"facts.{ends}", "i8", [np.array(counts, np.int64)])
+
+
+def _chunks(
+    relations: list[tuple[int, Relation]], is_inverse: bool, fences: list[Keys], counts: list[int]
+) -> Iterator[Keys]:
+    """All keys of one order, in parts.
+
+    Appends to ``fences`` every KEYS_PER_CHUNK-th key, and to ``counts`` the number of distinct first halves
+    of each relation.
+    """
+    place = 0
+    for _, relation in relations:
+        count, last = 0, None
+        if relation.is_compressed or not is_inverse:
+            parts = (relation.inverse() if is_inverse else relation).chunks(KEYS_PER_CHUNK)
+        else:
+            by_object = relation.pairs().by_object
+            parts = (by_object[n : n + KEYS_PER_CHUNK] for n in range(0, by_object.size, KEYS_PER_CHUNK))
+        for keys in parts:
+            if not keys.size:
+                continue
+            halves = keys >> np.uint64(32)
+            count += int(np.count_nonzero(halves[1:] != halves[:-1])) + (halves[0] != last)
+            last = halves[-1]
+            fences.append(keys[-place % KEYS_PER_CHUNK :: KEYS_PER_CHUNK])
+            place += keys.size
+            yield keys
+        counts.append(int(count))
+
+
+def _write_parts(file: ColumnWriter, relations: list[tuple[int, Relation]], quads: Quads) -> None:
+    """Write E, the facts in several graphs, and the graphs."""
+    rows = {predicate: row for row, (predicate, _) in enumerate(relations)}
+    graphs = {graph: index for graph, index in sorted(quads.graphs.items()) if index.fact_count()}
+    known = dict(relations)
+    masks: list[Any] = []
+    keys: list[Keys] = []
+    parts: list[_Part] = []
+    at, place = 0, 0
+    for number, index in enumerate((quads.union, quads.shared, *graphs.values())):
+        wholes = known if number == UNION else dict(quads.union.relations())
+        for predicate, relation in sorted(index.relations()):
+            whole, size, kind, start = wholes[predicate], len(relation), KEYS, place
+            if size == len(whole):
+                kind, start = SAME, 0
+            elif 64 * size >= len(whole):
+                kind, start = MASK, at
+                bits = contains(relation.pairs().keys, whole.pairs().keys)
+                masks.append(np.packbits(bits, bitorder="little"))
+                at += masks[-1].size
+            else:
+                keys.append(relation.pairs().keys)
+                place += size
+            parts.append(_Part(number, rows[predicate], kind, size, relation.legal_count(), start))
+    file.add("graphs", "u4", [np.array(list(graphs), np.uint32)])
+    for place, (name, dtype) in enumerate(_PART_COLUMNS.items()):
+        file.add(f"parts.{name}", dtype, [np.array([part[place] for part in parts])])
+    file.add("parts.masks", "u1", masks)
+    file.add("parts.keys", "u8", keys)
+
+
+def contents_of(version: Version, home: int | None = None) -> Contents:
+    """What a version holds. If the default graph is empty, the graph ``home`` takes its place.
+
+    Precondition: ``version.state`` is derived.
+    """
+    state, default = version.state, version.terms.default
+    quads, result = state.facts, state.materialisation
+    graphs = {graph: index for graph, index in quads.graphs.items() if index.fact_count()}
+    if home in graphs and default not in graphs:
+        graphs[default] = graphs.pop(home)
+        version = version.changed(quads=replace(version.quads, graphs=graphs), derived=version.derived)
+    title = None if result is None else version.options.title()
+    is_whole = result is not None and not result.has_suspended_rules  # else I depends on its history
+    closed = ClosedUnder(fingerprint(result.program) if result and is_whole else None, title, None)
+    quads = version.quads
+    return Contents(version.terms.dictionary, state.index, quads, others_of(version), closed)
+
+
+class MappedSnapshot:
+    """A snapshot file, opened. Relations and texts are read when they are used."""
+
+    def __init__(self, place: Path) -> None:
+        """Map the file. Raises CorollaryError if it cannot be read, is damaged, or is no snapshot."""
+        self._file = file = ColumnFile(place)
+        self.place, self.checksum, about = place, file.checksum, file.about
+        self.closed = ClosedUnder(*(self._text(about.get(n)) for n in ("fingerprint", "rules", "corollary")))
+        counts = about.get("terms")
+        if about.get("format") != FORMAT or not isinstance(counts, list) or len(counts) != len(BULK_KINDS):
+            raise file.damage("its directory is not that of a snapshot")
+        if not all(type(count) is int and 0 <= count <= INDEX_MASK for count in counts):
+            raise file.damage("the number of its terms makes no sense")
+        self._ids = IdCheck(tuple(counts))
+        tables = (MappedTextTable(file, TABLES[k], n) for k, n in zip(BULK_KINDS, counts, strict=True))
+        self.dictionary = TermDictionary.of_tables(list(tables))
+        self._relations = self._read_relations()
+        predicates = self._predicates.tolist()
+        self.facts = TripleIndex(dict(zip(predicates, self._relations, strict=True)))
+        self.others = {name: file.column(f"others.{name}", "u1").tobytes() for name in NAMES}
+        for name in set(NAMES) - {"prefixes"}:
+            if len(self.others[name]) % 4:
+                raise file.damage("ids are cut off")
+            self._refuse_unknown(np.frombuffer(self.others[name], "<u4"))
+
+    def _text(self, value: object) -> str | None:
+        if value is not None and not isinstance(value, str):
+            raise self._file.damage("its directory is not that of a snapshot")
+        return value
+
+    def _refuse_unknown(self, ids: Any) -> None:
+        if not self._ids.are_known(ids):
+            raise self._file.damage("it mentions terms that it does not have")
+
+    def _read_relations(self) -> list[Relation]:
+        """The relations of I. Raises DamagedFile if the table of relations makes no sense."""
+        file = self._file
+        self._predicates = file.column("facts.predicates", "u4")
+        count = self._predicates.size
+        starts = file.column("facts.starts", "i8", count + 1)
+        columns = [file.column(f"facts.{name}", "i8", count) for name in ("legal", "subjects", "objects")]
+        sizes = np.diff(starts)
+        self._refuse_unknown(self._predicates)
+        ascend = (
+            starts[0] == 0 and (sizes > 0).all() and (np.diff(self._predicates.astype(np.int64)) > 0).all()
+        )
+        if not ascend or any((column < 0).any() or (column > sizes).any() for column in columns):
+            raise file.damage("its table of relations makes no sense")
+        orders = MappedOrders.of(file, starts, self._ids)
+        places = starts.tolist()
+        rows = zip(places[:-1], places[1:], *(column.tolist() for column in columns), strict=True)
+        return [
+            Relation.of_known(MappedPairs(orders, start, end, (subjects, objects)), legal)
+            for start, end, legal, subjects, objects in rows
+        ]
+
+    @cached_property
+    def quads(self) -> Quads:
+        """E by graph. Raises DamagedFile if the table of parts makes no sense."""
+        graphs = self._file.column("graphs", "u4")
+        self._refuse_unknown(graphs)
+        names = graphs.tolist()
+        if len(set(names)) != len(names):
+            raise self._file.damage("a graph is there twice")
+        predicates = self._predicates.tolist()
+        indexes: list[dict[int, Relation]] = [{} for _ in range(FIRST_GRAPH + len(names))]
+        explicit: dict[int, Relation] = {}
+        for part in self._parts(len(indexes)):
+            whole = self._relations[part.relation] if part.index == UNION else explicit.get(part.relation)
+            if whole is None or not part.legal <= part.size <= len(whole):
+                raise self._file.damage("its table of parts makes no sense")
+            relation = whole
+            if part.kind != SAME:
+                pairs = PartOfPairs(part.size, partial(self._keys_of, part, whole))
+                relation = Relation.of_known(pairs, part.legal)
+            elif part.size != len(whole):
+                raise self._file.damage("its table of parts makes no sense")
+            indexes[part.index][predicates[part.relation]] = relation
+            if part.index == UNION:
+                explicit[part.relation] = relation
+        union, shared, *others = map(TripleIndex, indexes)
+        return Quads(dict(zip(names, others, strict=True)), union, {}, shared)
+
+    def version(
+        self,
+        terms_over: Callable[[TermDictionary], TermView],
+        options: Options,
+        persistence: Persistence[Version] | None,
+    ) -> Version:
+        """The version that the snapshot holds, without its I. Raises DamagedFile."""
+        read = Version(terms_over(self.dictionary), options, self.quads, persistence=persistence)
+        try:
+            return with_others(read, self.others)
+        except NONSENSE as error:
+            raise self._file.damage(f"a name makes no sense: {error}") from error
+
+    def _parts(self, indexes: int) -> Iterable[_Part]:
+        """The rows of the table of parts, whose numbers are within their bounds, and no row there twice."""
+        file = self._file
+        count = file.section("parts.index", "u4").length
+        columns = {n: file.column(f"parts.{n}", dtype, count) for n, dtype in _PART_COLUMNS.items()}
+        self._masks, self._keys = file.section("parts.masks", "u1"), file.section("parts.keys", "u8")
+        order = columns["index"].astype(np.uint64) << np.uint64(32) | columns["relation"]
+        is_sane = (order[1:] > order[:-1]).all() and all((c >= 0).all() for c in columns.values())
+        is_sane = is_sane and (columns["index"] < indexes).all() and (columns["kind"] <= KEYS).all()
+        if not is_sane or (columns["relation"] >= self._predicates.size).any() or not columns["size"].all():
+            raise file.damage("its table of parts makes no sense")
+        return map(_Part._make, zip(*(column.tolist() for column in columns.values()), strict=True))
+
+    def _keys_of(self, part: _Part, whole: Relation) -> Keys:
+        """The keys of a part. Raises DamagedFile unless the whole has them, and there are as many as said."""
+        known = whole.pairs().keys
+        section = self._masks if part.kind == MASK else self._keys
+        start, end = part.start, part.start + (-(-known.size // 8) if part.kind == MASK else part.size)
+        if end > section.length:
+            raise self._file.damage("its table of parts makes no sense")
+        width = section.size // max(section.length, 1)
+        self._file.check(section.offset + width * start, width * (end - start))
+        content = self._file.unchecked(section)[start:end]
+        if part.kind == MASK:
+            bits = np.unpackbits(content, count=known.size, bitorder="little").view(np.bool_)
+            keys = known[bits]
+        else:
+            keys = content
+            if not (keys[1:] > keys[:-1]).all() or not contains(known, keys).all():
+                raise self._file.damage("a part has facts that the whole lacks")
+        if keys.size != part.size:
+            raise self._file.damage("a part has more or less facts than its table says")
+        return keys
+
+    def check_whole(self) -> None:
+        """Read and check everything. Raises DamagedFile."""
+        self._file.check_all()
+        for table in self.dictionary.tables():
+            table.content(), table.offsets()
+        for index in (self.facts, self.quads.union, self.quads.shared, *self.quads.graphs.values()):
+            for _, relation in index.relations():
+                relation.pairs().by_object  # noqa: B018 - checked at its first use
+        for relation in self._relations:
+            self._refuse_other_counts(relation)
+
+    def _refuse_other_counts(self, relation: Relation) -> None:
+        """Raise DamagedFile if a relation's statistics are not those of its facts."""
+        pairs = Pairs(relation.pairs().keys, relation.pairs().by_object)
+        found = Relation(pairs)
+        of_known = relation.legal_count(), relation.subject_count(), relation.object_count()
+        if of_known != (found.legal_count(), found.subject_count(), found.object_count()):
+            raise self._file.damage("the statistics of a relation are not those of its facts")
