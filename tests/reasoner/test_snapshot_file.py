@@ -190,7 +190,7 @@ def test_graphs_prefixes_and_blank_nodes(tmp_path: Path) -> None:
     source.graph(EX.empty)
     store_of(source).save_snapshot(tmp_path / "x.snapshot")
     target = Dataset(CorollaryStore())
-    target.store.open(str(tmp_path / "x.snapshot"))  # type: ignore[no-untyped-call]
+    target.store.open(str(tmp_path / "x.snapshot"))
     assert set(target.quads()) == set(source.quads())
     assert {graph.identifier for graph in target.graphs()} >= {EX.g, EX.few, EX.empty}
     assert ("ex", URIRef(str(EX))) in set(target.namespaces())

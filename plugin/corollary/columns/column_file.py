@@ -83,7 +83,7 @@ class ColumnWriter:
         for part in parts:
             array = np.ascontiguousarray(part, _DTYPES[dtype])
             length += array.size
-            self._append(memoryview(array).cast("B") if array.size else b"")
+            self._append(array.data.cast("B") if array.size else b"")
         self._sections[name] = (dtype, length, offset)
         return length
 

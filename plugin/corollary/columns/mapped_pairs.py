@@ -156,8 +156,8 @@ class MappedOrders:
     @staticmethod
     def of(file: ColumnFile, starts: Rows, ids: IdCheck) -> MappedOrders:
         """Those of the columns of facts in a file: see ``KeyColumn``."""
-        columns = (KeyColumn(file, name, starts, ids) for name in ORDERS)
-        return MappedOrders(*columns, OrdersCheck(file))
+        by_first, by_second = (KeyColumn(file, name, starts, ids) for name in ORDERS)
+        return MappedOrders(by_first, by_second, OrdersCheck(file))
 
     def inverse(self) -> MappedOrders:
         """The same relations with the orders exchanged."""

@@ -57,7 +57,7 @@ UNION, SHARED, FIRST_GRAPH = 0, 1, 2
 class _Part(NamedTuple):
     """A row of the table of parts. ``start`` is a byte of the masks, or a place among the keys."""
 
-    index: int
+    holder: int
     relation: int
     kind: int
     size: int
@@ -273,7 +273,7 @@ class MappedSnapshot:
         indexes: list[dict[int, Relation]] = [{} for _ in range(FIRST_GRAPH + len(names))]
         explicit: dict[int, Relation] = {}
         for part in self._parts(len(indexes)):
-            whole = self._relations[part.relation] if part.index == UNION else explicit.get(part.relation)
+            whole = self._relations[part.relation] if part.holder == UNION else explicit.get(part.relation)
             if whole is None or not part.legal <= part.size <= len(whole):
                 raise self._file.damage("its table of parts makes no sense")
             relation = whole
@@ -282,8 +282,8 @@ class MappedSnapshot:
                 relation = Relation.of_known(pairs, part.legal)
             elif part.size != len(whole):
                 raise self._file.damage("its table of parts makes no sense")
-            indexes[part.index][predicates[part.relation]] = relation
-            if part.index == UNION:
+            indexes[part.holder][predicates[part.relation]] = relation
+            if part.holder == UNION:
                 explicit[part.relation] = relation
         union, shared, *others = map(TripleIndex, indexes)
         return Quads(dict(zip(names, others, strict=True)), union, {}, shared)
@@ -304,12 +304,12 @@ class MappedSnapshot:
     def _parts(self, indexes: int) -> Iterable[_Part]:
         """The rows of the table of parts, whose numbers are within their bounds, and no row there twice."""
         file = self._file
-        count = file.section("parts.index", "u4").length
+        count = file.section("parts.holder", "u4").length
         columns = {n: file.column(f"parts.{n}", dtype, count) for n, dtype in _PART_COLUMNS.items()}
         self._masks, self._keys = file.section("parts.masks", "u1"), file.section("parts.keys", "u8")
-        order = columns["index"].astype(np.uint64) << np.uint64(32) | columns["relation"]
+        order = columns["holder"].astype(np.uint64) << np.uint64(32) | columns["relation"]
         is_sane = (order[1:] > order[:-1]).all() and all((c >= 0).all() for c in columns.values())
-        is_sane = is_sane and (columns["index"] < indexes).all() and (columns["kind"] <= KEYS).all()
+        is_sane = is_sane and (columns["holder"] < indexes).all() and (columns["kind"] <= KEYS).all()
         if not is_sane or (columns["relation"] >= self._predicates.size).any() or not columns["size"].all():
             raise file.damage("its table of parts makes no sense")
         return map(_Part._make, zip(*(column.tolist() for column in columns.values()), strict=True))

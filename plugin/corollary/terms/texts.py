@@ -141,7 +141,7 @@ class TextTable:
     def entries(self, count: int) -> Slots:
         """An entry ``hash << 32 | number + 1`` for each of the first ``count`` texts, ascending."""
         slots = self._slots_for(0)
-        entries = slots[(slots != 0) & (slots & np.uint64(0xFFFFFFFF) <= np.uint64(count))]
+        entries: Slots = slots[(slots != 0) & (slots & np.uint64(0xFFFFFFFF) <= np.uint64(count))]
         entries.sort()
         return entries
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from corollary.language.errors import CorollaryError
 from corollary.language.model import IRI, OWL, RDF, RDFS, XSD, BlankNode, Constant, Literal
 
 PREDECLARED = {"rdf": RDF, "rdfs": RDFS, "owl": OWL, "xsd": XSD}
@@ -24,6 +25,10 @@ _ESCAPED = {
 _NEEDS_ESCAPE = re.compile('[\x00-\x1f\x7f\ufffe\uffff"\\\\]')
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.)|$)", re.DOTALL)
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@(\S+)|\^\^<([^<>"]*)>)?', re.DOTALL)
+
+
+class NotATerm(CorollaryError, ValueError):
+    """A text that should be a term in N-Triples is none."""
 
 
 def escape(text: str) -> str:
@@ -71,8 +76,15 @@ def constant_text(constant: Constant) -> str:
 def parse_constant(text: str) -> Constant:
     """The constant with that N-Triples text.
 
-    Raises ``ValueError`` for any other text. Triple terms (``<<( ... )>>``) are not in the rule language.
+    Raises ``NotATerm`` for any other text. Triple terms (``<<( ... )>>``) are not in the rule language.
     """
+    try:
+        return _parsed(text)
+    except ValueError as error:
+        raise NotATerm(str(error)) from None
+
+
+def _parsed(text: str) -> Constant:
     if text.startswith("_:") and len(text) > 2:
         return BlankNode(text[2:])
     if text.startswith("<") and text.endswith(">") and not text.startswith("<<"):
