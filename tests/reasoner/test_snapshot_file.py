@@ -84,7 +84,7 @@ def test_opening_derives_nothing(university: tuple[Reasoner, Path], monkeypatch:
 def test_all_look_ups_agree(university: tuple[Reasoner, Path]) -> None:
     """Every relation, in both orders, by single terms and by columns, before anything was read as a whole."""
     source, place = university
-    known, index = source.snapshot().index, MappedSnapshot(place).facts
+    known, index = source.settled().state.index, MappedSnapshot(place).facts
     assert sorted(index.predicates()) == sorted(known.predicates())
     for predicate, relation in known.relations():
         mapped = MappedSnapshot(place).facts.relation(predicate)

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
+import numpy as np
+
 from corollary.columns.column_file import ColumnFile
 from corollary.kernels.byte_texts import Bytes, Places, Slots
 from corollary.terms.texts import Texts, TextTable, slots_of
@@ -108,6 +110,10 @@ class MappedTextTable(TextTable):
         if self._size != self._mapped or count != self._mapped:
             return super().entries(count)
         entries: Slots = self._file.column(f"{self._name}.entries", "u8")
+        numbers = (entries & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        is_there = np.bincount(numbers[numbers <= count], minlength=count + 1)[1:] == 1
+        if (entries[1:] <= entries[:-1]).any() or not is_there.all():
+            raise self._file.damage("the look-up table of texts is not in order")
         return entries
 
     def _make_slots(self, size: int) -> Slots:
