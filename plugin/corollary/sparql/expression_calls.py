@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from rdflib.plugins.sparql import operators
 from rdflib.plugins.sparql.parserutils import CompValue, Expr
 from rdflib.term import Literal, URIRef, Variable
 
@@ -50,9 +51,15 @@ def call_of(node: Any) -> Any:
         case "Function":
             return FunctionCall(get(node, "iri"), tuple(map(call_of, get(node, "expr") or ())))
         case name if name.startswith("Builtin_"):
-            parts = [part for key, part in node.items() if part is not None]
+            parts = [part for key, part in node.items() if part is not None and key != "_vars"]
             listed = [p for part in parts for p in (part if isinstance(part, list) else [part])]
             if any(isinstance(p, CompValue) and not isinstance(p, Expr) for p in listed):
                 return None  # EXISTS
             return Call(name.removeprefix("Builtin_").upper(), tuple(map(call_of, listed)))
     return None
+
+
+def is_cast(iri: URIRef) -> bool:
+    """Whether the function with this IRI is the cast to a datatype, and no function of the user."""
+    function, _ = operators._CUSTOM_FUNCTIONS.get(iri, (None, False))
+    return function is operators.default_cast

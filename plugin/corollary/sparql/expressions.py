@@ -30,7 +30,7 @@ from corollary.kernels.limits import check, reserve_text
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.sparql.column_conditions import Conditions
 from corollary.sparql.column_functions import ColumnEvaluator, Part, Unsupported
-from corollary.sparql.column_values import Numbers, Texts, ranks_of_numbers, ranks_of_texts
+from corollary.sparql.column_values import Numbers, Texts, Values, ranks_of_numbers, ranks_of_texts
 from corollary.sparql.expression_calls import call_of
 from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
 from corollary.sparql.term_order import term_ranks
@@ -234,6 +234,10 @@ def _ranks(keys: list[Any]) -> Rows:
     return ranks
 
 
+def _as_numbers(evaluator: ColumnEvaluator, values: Values) -> Numbers:
+    return values if isinstance(values, Numbers) else evaluator.numbers(values)
+
+
 class Expressions:
     """Evaluates expressions over batches, for one query."""
 
@@ -275,7 +279,7 @@ class Expressions:
         evaluator = self._evaluator(batch)
         part = evaluator.part(call_of(expression))
         try:
-            found = None if part is None else evaluator.numbers(part.values)
+            found = None if part is None else _as_numbers(evaluator, part.values)
         except Unsupported:
             return None
         if part is None or found is None or found.undecided.any():
