@@ -273,7 +273,8 @@ def _text(term: Any) -> str:
         datatype = str(term.datatype or "") if isinstance(term, Literal) else ""
         language = str(term.language or "") if isinstance(term, Literal) else ""
     else:
-        value = getattr(term, "value", "_")  # a blank node has no name that two engines share
+        is_blank = type(term).__name__ == "BlankNode"  # it has no name that two engines share
+        value = "_" if is_blank else term.value
         datatype = getattr(getattr(term, "datatype", None), "value", "")
         language = getattr(term, "language", None) or ""
     if datatype in NUMBERS:

@@ -23,12 +23,23 @@ from corollary.kernels.limits import check, reserve_text
 from corollary.kernels.sorted import Column, Rows
 from corollary.sparql.algebra import Aggregate, Call, Expression, Group, mentioned
 from corollary.sparql.builtin_functions import average, order_key, total
-from corollary.sparql.column_values import POWERS, Numbers, aligned, ids_of_numbers
+from corollary.sparql.column_functions import ColumnEvaluator, Unsupported
+from corollary.sparql.column_values import (
+    MAX_EXACT,
+    POWERS,
+    WHOLE_FLOAT,
+    Numbers,
+    Texts,
+    aligned,
+    ids_of_numbers,
+    ids_of_texts,
+    large,
+)
 from corollary.sparql.expressions import Expressions, FindSolutions
 from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
 from corollary.sparql.solutions import first_of_each
 from corollary.sparql.term_order import term_ranks
-from corollary.sparql.tuning import TERMS_BETWEEN_CHECKS
+from corollary.sparql.tuning import MIN_USES_OF_RANKS, TERMS_BETWEEN_CHECKS
 from corollary.sparql.value_columns import Code
 
 SET_AGGREGATES = frozenset(("COUNT", "SAMPLE", "MIN", "MAX"))
@@ -37,6 +48,8 @@ SET_AGGREGATES = frozenset(("COUNT", "SAMPLE", "MIN", "MAX"))
 EXTREMES = {"MIN": min, "MAX": max}
 
 TOTALS = {"SUM": total, "AVG": average}
+
+ARGUMENT = Variable("__argument")
 
 
 def aggregate(
@@ -119,6 +132,8 @@ def _aggregate(
         found = _of_whole_numbers(item, values, groups, size, terms)
     elif not is_concatenation:
         found = _of_texts(item, values, groups, size, terms)
+    if is_concatenation and not item.is_distinct:
+        found = _joined(item, values, groups, size, terms)
     if found is None:
         found = _of_members(item, values, groups, size, terms)
     return np.where(failed, np.uint32(UNBOUND), found)
@@ -142,6 +157,30 @@ def _of_members(item: Aggregate, values: Column, groups: Rows, size: int, terms:
         if found is not None:
             column[group] = terms.id_of(found)
     return column
+
+
+def _joined(item: Aggregate, values: Column, groups: Rows, size: int, terms: QueryTerms) -> Column | None:
+    """GROUP_CONCAT on columns of texts; None for few terms, and if a term is a blank node."""
+    if values.size < MIN_USES_OF_RANKS:
+        return None
+    import pyarrow
+    from pyarrow import compute
+
+    evaluator = ColumnEvaluator(terms, lambda _: values, values.size)
+    try:
+        found = evaluator.texts_of(ARGUMENT)
+    except Unsupported:
+        return None
+    if found.undecided.any():
+        return None
+    places = evaluator.numbers_of(ARGUMENT)[order_of(groups)]
+    counts = np.bincount(groups, minlength=size)
+    reserve_text(int(compute.sum(compute.binary_length(found.texts)).as_py() or 0) * 2)
+    ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    lists = pyarrow.LargeListArray.from_arrays(pyarrow.array(ends), found.texts.take(places))
+    joined = compute.binary_join(lists, large(item.separator))
+    no = np.zeros(size, np.bool_)
+    return ids_of_texts(Texts(no, no, joined, None), terms)
 
 
 def _decoded(members: Column, terms: QueryTerms) -> Iterator[Node]:
@@ -226,8 +265,13 @@ def _of_numbers(
     scale = np.zeros(size, np.int16)
     if some.is_float.all() and rows.size:
         sums = np.bincount(own, some.doubles(), size)
-        if not np.isfinite(sums).all():
+        is_whole = some.is_whole_float
+        if not np.isfinite(sums).all() or is_whole.any() != is_whole.all():
             return None
+        if is_whole.any():
+            if np.abs(some.doubles()).sum() >= MAX_EXACT:
+                return None
+            scale[:] = 0 if is_average else WHOLE_FLOAT
         values = (np.divide(sums, np.maximum(counts, 1)) if is_average else sums).view(np.int64)
         codes[is_average & (codes > 0)] = Code.DOUBLE
     elif not some.is_float.any():

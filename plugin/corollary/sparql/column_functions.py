@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 import numpy as np
+from rdflib.namespace import RDF, XSD
 from rdflib.term import Literal, URIRef, Variable
 
 from corollary.execute.filters import number_keys
@@ -22,13 +23,15 @@ from corollary.expressions.operators import ExpressionError
 from corollary.expressions.regular_expressions import compiled
 from corollary.kernels.limits import check, reserve
 from corollary.kernels.sorted import Column, Mask, Rows
-from corollary.sparql.algebra import Call
+from corollary.sparql.algebra import Call, FunctionCall
+from corollary.sparql.builtin_functions import CASTS
 from corollary.sparql.column_values import (
     LARGEST,
     MAX_EXACT,
     MAX_SCALE,
     POWERS,
     PROMOTED,
+    WHOLE_FLOAT,
     Booleans,
     Ids,
     Numbers,
@@ -41,8 +44,10 @@ from corollary.sparql.column_values import (
     ids_of_texts,
     large,
     per_distinct,
+    per_row,
 )
 from corollary.sparql.query_terms import FIRST_LOCAL, UNBOUND, QueryTerms
+from corollary.sparql.term_evaluation import custom_function
 from corollary.sparql.term_texts import TermTexts, mask_of, strings
 from corollary.sparql.value_columns import Code
 from corollary.terms.dictionary import Kind, kinds
@@ -98,6 +103,8 @@ class ColumnEvaluator:
         if isinstance(node, Literal | URIRef):
             ids = np.array([self.terms.id_of(node)], np.uint32)
             return Part(Ids(_no(1), _no(1), ids), None)
+        if isinstance(node, FunctionCall):
+            return _cast(self, node)
         if not isinstance(node, Call):
             raise Unsupported
         function = _FUNCTIONS.get(node.name)
@@ -133,7 +140,7 @@ class ColumnEvaluator:
     def numbers(self, values: Values) -> Numbers:
         """As numbers: an error for other terms."""
         if isinstance(values, Numbers):
-            return values
+            return values.without(_no(values.size), values.is_whole_float & ~values.failed)
         if not isinstance(values, Ids):
             raise Unsupported
         found = decoded(values.ids, self.terms)
@@ -188,14 +195,16 @@ class ColumnEvaluator:
         known = np.flatnonzero(ids < FIRST_LOCAL)
         found = self._texts_of(ids[known])
         rows = known[found.rows]
-        others = [self.terms[term_id] for term_id in ids[local].tolist()]
-        if not all(isinstance(term, Literal) and term.datatype is None for term in others):
+        others = [self.terms.local_literal(term_id) for term_id in ids[local].tolist()]
+        if None in others:
             raise Unsupported
         places = np.full(ids.size, len(found.lexical) + len(others), np.int64)
         places[rows] = np.arange(rows.size)
         places[local] = rows.size + np.arange(len(others))
-        own = pyarrow.array([*map(str, others), ""], pyarrow.large_string())
-        tags = [f"@{term.language.lower()}" if term.language else "" for term in others]  # type: ignore[attr-defined]
+        own, ends = (
+            pyarrow.array([*(each[part] for each in others if each), ""], pyarrow.large_string())
+            for part in (0, 1)
+        )
         lexical = pyarrow.concat_arrays([found.lexical, own]).take(places)
         is_string = np.zeros(ids.size, np.bool_)
         is_string[rows] = True if any_term else found.is_string
@@ -204,10 +213,13 @@ class ColumnEvaluator:
         if any_term:
             return Texts(~is_string & ~is_blank, values.undecided | is_blank, lexical, None)
         suffixes = None
-        if tags or compute.any(compute.greater(compute.binary_length(found.suffixes), 0)).as_py():
-            ends = pyarrow.array([*tags, ""], pyarrow.large_string())
+        if any(compute.any(compute.not_equal(each, large(""))).as_py() for each in (found.suffixes, ends)):
             suffixes = pyarrow.concat_arrays([found.suffixes, ends]).take(places)
         return Texts(~is_string, values.undecided, lexical, suffixes)
+
+    def texts_of(self, variable: Variable) -> Texts:
+        """The texts that STR gives of the distinct terms of a variable. Raises Unsupported."""
+        return self.texts(self._evaluated(variable).values, any_term=True)
 
     def _texts_of(self, ids: Column) -> TermTexts:
         found = self.terms.texts_of(ids)
@@ -564,7 +576,7 @@ def _changed(change: str, own: ColumnEvaluator, node: Any) -> Part:
 
 
 def _rounded(name: str, own: ColumnEvaluator, node: Any) -> Part:
-    """CEIL, FLOOR and ROUND of integers and decimals; those of doubles are left to the terms."""
+    """CEIL, FLOOR and ROUND. Those of floats are whole numbers with the datatype of floats."""
     (values,), over = own.together([node])
     found = own.numbers(values)
     unit = POWERS[np.where(found.is_float, 0, found.scale)]
@@ -575,9 +587,23 @@ def _rounded(name: str, own: ColumnEvaluator, node: Any) -> Part:
             whole = -(-found.values // unit)
         case _:  # halves up, towards zero if negative
             whole = (2 * found.values + unit) // (2 * unit)
-    is_left = found.is_float | (np.abs(found.values) >= LARGEST / 2)
-    undecided = found.undecided | (is_left & ~found.failed)
-    return Part(replace(found, undecided=undecided, values=whole, scale=np.zeros_like(found.scale)), over)
+    doubles = found.doubles()
+    with np.errstate(invalid="ignore"):
+        whole_float = {"FLOOR": np.floor, "CEIL": np.ceil}.get(name, _halves_up)(doubles) + 0.0
+    is_left = np.where(found.is_float, np.abs(doubles) >= MAX_EXACT, np.abs(found.values) >= LARGEST / 2)
+    changed = replace(
+        found,
+        undecided=found.undecided | (is_left & ~found.failed),
+        values=np.where(found.is_float, whole_float.view(np.int64), whole),
+        scale=np.where(found.is_float, np.int16(WHOLE_FLOAT), np.int16(0)),
+    )
+    return Part(changed, over)
+
+
+def _halves_up(doubles: Any) -> Any:
+    """Rounded as decimals are. The fraction is exact, unlike the sum with 0.5."""
+    below = np.floor(doubles)
+    return below + (doubles - below >= 0.5)
 
 
 # Times
@@ -633,7 +659,14 @@ def _zone(own: ColumnEvaluator, node: Any) -> Part:
 # Terms
 
 
+def _check_terms(*nodes: Any) -> None:
+    """Raise Unsupported for arguments that are calls: these functions have a value for some errors."""
+    if not all(isinstance(node, Variable | Literal | URIRef) for node in nodes):
+        raise Unsupported
+
+
 def _of_kind(kind: Kind, own: ColumnEvaluator, node: Any) -> Part:
+    _check_terms(node)
     part = own._evaluated(node)
     values = part.values
     if not isinstance(values, Ids):
@@ -646,12 +679,14 @@ def _of_kind(kind: Kind, own: ColumnEvaluator, node: Any) -> Part:
 
 
 def _is_numeric(own: ColumnEvaluator, node: Any) -> Part:
+    _check_terms(node)
     (values,), over = own.together([node])
     numbers = own.numbers(values)
     return Part(Booleans(values.failed, numbers.undecided, ~numbers.failed), over)
 
 
 def _same(own: ColumnEvaluator, left: Any, right: Any) -> Part:
+    _check_terms(left, right)
     (one, other), over = own.together([left, right])
     if not isinstance(one, Ids) or not isinstance(other, Ids):
         raise Unsupported
@@ -684,8 +719,6 @@ def _language(own: ColumnEvaluator, node: Any) -> Part:
 
 
 def _datatype(own: ColumnEvaluator, node: Any) -> Part:
-    from rdflib.namespace import RDF, XSD
-
     (values,), over = own.together([node])
     if isinstance(values, Numbers):
         names = [own.terms.id_of(PROMOTED[Code(code)]) for code in range(Code.INTEGER, Code.DOUBLE + 1)]
@@ -703,6 +736,55 @@ def _datatype(own: ColumnEvaluator, node: Any) -> Part:
     ids[found.rows] = np.array([*names, 0], np.uint32)[encoded.indices.to_numpy()]
     is_literal = kinds(values.ids) == Kind.LITERAL
     return Part(Ids(~is_literal, values.undecided, ids), over)
+
+
+# Casts
+
+
+def _cast(own: ColumnEvaluator, call: FunctionCall) -> Part:
+    """Casts of numbers and strings to numbers with fractions, and of all terms to strings."""
+    if call.iri not in CASTS or custom_function(call.iri) or len(call.arguments) != 1:
+        raise Unsupported
+    (values,), over = own.together(call.arguments)
+    if call.iri == XSD.string:
+        texts = own.texts(values, any_term=True)
+        suffixes = per_row(f"^^<{XSD.string}>", texts.size)
+        return Part(replace(texts, suffixes=suffixes), over)
+    if isinstance(values, Texts):
+        return Part(_read(Code.DOUBLE, call.iri, values), over)
+    numbers = own.numbers(values)
+    undecided = numbers.undecided | (numbers.failed & ~values.failed)
+    if call.iri in (XSD.double, XSD.float):
+        code = Code.DOUBLE if call.iri == XSD.double else Code.FLOAT
+        undecided = undecided | (~numbers.is_float & (np.abs(numbers.values) >= MAX_EXACT))
+        found = replace(numbers, values=numbers.doubles().view(np.int64), scale=np.zeros_like(numbers.scale))
+    elif call.iri == XSD.decimal:
+        code, found = Code.DECIMAL, numbers
+        undecided = undecided | numbers.is_float
+    else:
+        raise Unsupported
+    codes = np.full(found.size, code, np.uint8)
+    return Part(replace(found, failed=values.failed, undecided=undecided, codes=codes), over)
+
+
+def _read(code: Code, datatype: URIRef, texts: Texts) -> Numbers:
+    """Strings as doubles."""
+    if datatype != XSD.double or texts.suffixes is not None:
+        raise Unsupported
+    doubles = np.array([_double(text) for text in texts.texts.to_pylist()], np.float64)
+    is_read = np.isfinite(doubles)
+    undecided = texts.undecided | ~is_read
+    zeros = np.zeros(texts.size, np.int16)
+    codes = np.full(texts.size, code, np.uint8)
+    return Numbers(texts.failed, undecided & ~texts.failed, codes, doubles.view(np.int64), zeros)
+
+
+def _double(text: str) -> float:
+    """The number of a text; NaN if there is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
 
 
 # Strings

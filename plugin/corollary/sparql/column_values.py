@@ -19,8 +19,9 @@ from rdflib.term import Literal
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.language.constants import escape
 from corollary.sparql.query_terms import FIRST_LOCAL, UNBOUND, QueryTerms
-from corollary.sparql.value_columns import Code, Codes, Decoded, Small, Whole
-from corollary.terms.dictionary import Kind, kinds
+from corollary.sparql.rdf_terms import text_of
+from corollary.sparql.value_columns import Code, Codes, Decoded, Small, Whole, decoded_literals
+from corollary.terms.dictionary import INDEX_MASK, Kind, TermDictionary, kinds
 
 PROMOTED = {
     Code.INTEGER: XSD.integer,
@@ -35,6 +36,9 @@ MAX_SCALE = 18
 
 LARGEST = float(1 << 62)
 """Results below fit in 64 bits, also with the error of a float."""
+
+WHOLE_FLOAT = -1
+"""The ``scale`` of a float that is a whole number: CEIL("1.5e0"^^xsd:double) is "2"^^xsd:double."""
 
 MAX_EXACT = 1 << 53
 """Whole numbers below are exact as doubles."""
@@ -91,6 +95,12 @@ class Numbers(Values):
     scale: Small
 
     @property
+    def is_whole_float(self) -> Mask:
+        """The whole numbers that have the datatype of a float, but are written without fraction."""
+        found: Mask = self.scale == WHOLE_FLOAT
+        return found
+
+    @property
     def is_float(self) -> Mask:
         found: Mask = self.codes >= Code.FLOAT
         return found
@@ -116,7 +126,8 @@ class Numbers(Values):
         if self.codes[row] == Code.DECIMAL:
             digits = tuple(map(int, str(abs(value))))
             return Decimal((int(value < 0), digits, -int(self.scale[row])))
-        return float(self.values[row : row + 1].view(np.float64)[0])
+        double = float(self.values[row : row + 1].view(np.float64)[0])
+        return int(double) if self.scale[row] == WHOLE_FLOAT else double
 
 
 @dataclass(frozen=True)
@@ -174,10 +185,29 @@ def decoded(ids: Column, terms: QueryTerms) -> Decoded:
     if literals.size:
         known = terms.value_columns.of(ids[literals])
         found.put(literals, known.codes, known.values, known.extra)
-    for row in np.flatnonzero((ids >= FIRST_LOCAL) & (ids != UNBOUND)).tolist():
-        number = number_of(terms[int(ids[row])])
-        found.put(row, *(number or (Code.OTHER, 0, 0)))
+    _decode_local(ids, terms, found)
     return found
+
+
+def _decode_local(ids: Column, terms: QueryTerms, found: Decoded) -> None:
+    """Add what is known of terms that only the query has."""
+    times: dict[int, str] = {}
+    for row in np.flatnonzero((ids >= FIRST_LOCAL) & (ids != UNBOUND)).tolist():
+        if terms.local_literal(int(ids[row])) is not None:
+            continue  # a string
+        term = terms[int(ids[row])]
+        number = number_of(term)
+        if number is not None:
+            found.put(row, *number)
+        elif isinstance(term, Literal):
+            found.put(row, Code.OTHER, 0)
+            if term.datatype in (XSD.date, XSD.dateTime):
+                times[row] = text_of(term)
+    if times:
+        own = TermDictionary()
+        numbers = np.array([own.encode(text) for text in times.values()], np.int64) & INDEX_MASK
+        known = decoded_literals(numbers, own)
+        found.put(np.array([*times]), known.codes, known.values, known.extra)
 
 
 def ids_of_numbers(numbers: Numbers, terms: QueryTerms) -> Column:
@@ -289,3 +319,10 @@ def ranks_of_texts(texts: Texts) -> Rows | None:
         return None
     found: Rows = compute.rank(texts.texts, tiebreaker="dense").to_numpy().astype(np.int64)
     return np.where(texts.failed, 0, found)
+
+
+def per_row(text: str, size: int) -> Any:
+    """A column with one text in every row."""
+    import pyarrow
+
+    return pyarrow.array([text], pyarrow.large_string()).take(np.zeros(size, np.int64))

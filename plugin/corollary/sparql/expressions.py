@@ -35,7 +35,7 @@ from corollary.sparql.algebra import (
 from corollary.sparql.builtin_functions import flags_of, is_true, order_key, string
 from corollary.sparql.column_conditions import Conditions
 from corollary.sparql.column_functions import ColumnEvaluator, Part, Unsupported
-from corollary.sparql.column_values import Numbers, Texts, ranks_of_numbers, ranks_of_texts
+from corollary.sparql.column_values import Numbers, Texts, Values, ranks_of_numbers, ranks_of_texts
 from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
 from corollary.sparql.term_evaluation import Environment, Evaluate, Row, evaluated, is_volatile
 from corollary.sparql.term_order import term_ranks
@@ -56,6 +56,10 @@ def _ranks(keys: list[Any]) -> Rows:
     for before, after in pairwise(order):
         ranks[after] = ranks[before] + bool(keys[before] < keys[after])
     return ranks
+
+
+def _as_numbers(evaluator: ColumnEvaluator, values: Values) -> Numbers:
+    return values if isinstance(values, Numbers) else evaluator.numbers(values)
 
 
 class Expressions:
@@ -107,7 +111,7 @@ class Expressions:
         evaluator = self._evaluator(batch)
         part = evaluator.part(expression)
         try:
-            found = None if part is None else evaluator.numbers(part.values)
+            found = None if part is None else _as_numbers(evaluator, part.values)
         except Unsupported:
             return None
         if part is None or found is None or found.undecided.any():

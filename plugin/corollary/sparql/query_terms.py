@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 import numpy as np
-from rdflib.term import BNode, Node
+from rdflib.term import BNode, Literal, Node
 
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Mask
@@ -93,6 +93,17 @@ class QueryTerms:
     def text_of(self, term_id: int) -> str:
         """The N-Triples text of an id."""
         return text_of(self[term_id])
+
+    def local_literal(self, term_id: int) -> tuple[str, str] | None:
+        """The characters and the suffix of a string that only the query has; None for other terms."""
+        term = self._own[term_id - FIRST_LOCAL]
+        if type(term) is str and term[0] == '"' and "\\" not in term:
+            closing = term.rindex('"')
+            return (term[1:closing], term[closing + 1 :]) if "^" not in term[closing:] else None
+        term = self[term_id]
+        if not isinstance(term, Literal) or term.datatype is not None:
+            return None
+        return str(term), f"@{term.language.lower()}" if term.language else ""
 
     @property
     def value_columns(self) -> ValueColumns:
