@@ -29,9 +29,9 @@ class Source:
     """A snapshot of a store.
 
     ``view`` gives the view of a graph. ``find_graphs`` finds the ids of the graphs' names, without the blank
-    node that names the query's default graph. ``default`` is the id of the default graph's name. ``known`` caches
-    results that depend on this snapshot only. ``load`` reads the default graph of a document. ``read`` has
-    the graphs that the store does not have and that were read for one query.
+    node that names the query's default graph. ``default`` is the id of the default graph's name. ``known``
+    caches results that depend on this snapshot only. ``load`` reads the default graph of a document. ``read``
+    has the graphs that the store does not have and that were read for one query.
     """
 
     terms: Terms
