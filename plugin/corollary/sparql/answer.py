@@ -1,6 +1,7 @@
 """Answers a query: from its text to its result.
 
-1. ``corollary.sparql.parser`` parses the text; parsed queries are cached.
+1. ``plan_cache`` has the plan of the text, or of a text of the same shape. Else ``parser`` makes it, and
+   ``query_passes`` optimises it.
 2. The query is evaluated immediately, on a snapshot of the store.
 3. Rows and triples are decoded when they are read.
 

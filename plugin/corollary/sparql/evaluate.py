@@ -165,7 +165,7 @@ class Evaluator:
         self.expressions = Expressions(Environment(query.base), given, terms, self.numbers)
         self.dataset = dataset
         self.given = given
-        self._constants = given if query.takes_constants else {}
+        self._constants: Mapping[Any, Node] = given if query.takes_constants else {}
         seed = {} if query.takes_constants else given
         columns = {self.numbers[v]: filled(1, terms.id_of(term)) for v, term in seed.items()}
         self.start = Scope(dataset.default, Batch(1, columns))
@@ -241,7 +241,7 @@ class Evaluator:
     def _term(self, term: Node) -> int:
         if type(term) is URIRef or not isinstance(term, _VARIABLES):
             return self.terms.id_of(term)
-        constant = self._constants.get(cast(Variable, term)) if self._constants else None
+        constant = self._constants.get(term) if self._constants else None
         return self.numbers[term] if constant is None else self.terms.id_of(constant)
 
     def _predicate(self, term: Any) -> Any:

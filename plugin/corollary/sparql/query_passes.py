@@ -68,7 +68,10 @@ def fold_constants(query: Query) -> Query:
 
     def folded(node: Any) -> Any:
         if isinstance(node, Filter):
-            parts = [part for part in conjuncts(node.condition) if not _is_true(part)]
+            every = list(conjuncts(node.condition))
+            parts = [part for part in every if not _is_true(part)]
+            if len(parts) == len(every):
+                return node
             return Filter(node.inner, conjunction(parts)) if parts else node.inner
         if not isinstance(node, Call) or node.name not in FUNCTIONS:
             return node
@@ -90,11 +93,11 @@ def merge_patterns(query: Query) -> Query:
     """
 
     def merged(node: Any) -> Any:
-        if not isinstance(node, Join) or not isinstance(node.right, Triples):
-            return node
-        left = node.left
-        if isinstance(left, Triples) and not _blank_nodes(left) & _blank_nodes(node.right):
-            return Triples(left.triples + node.right.triples)
+        match node:
+            case Join(Triples() as left, Triples() as right) if not _blank_nodes(left) & _blank_nodes(right):
+                return Triples(left.triples + right.triples)
+            case Join(Join(first, Triples() as left), Triples() as right):
+                return Join(first, merged(Join(left, right)))
         return node
 
     found: Query = rewritten(query, merged)

@@ -41,8 +41,11 @@ class QueryTerms:
         return self._terms.dictionary
 
     def id_of(self, term: Node) -> int:
-        """The id of a term, local if the store has none. Raises TypeError if ``term`` is no RDF term."""
-        text = text_of(term)
+        """The id of a term, local if the store has none; of what is no RDF term, an id that no term has."""
+        try:
+            text = text_of(term)
+        except TypeError:  # a value given with the query
+            text = repr(term)
         term_id = self._ids.get(text)
         if term_id is None:
             term_id = self._terms.dictionary.find(text)
