@@ -142,6 +142,7 @@ def rows(graph: Graph, query: str, *, on_columns: bool) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         least = 1 if on_columns else 1 << 40
         patch.setattr(expressions, "MIN_TERMS_ON_COLUMNS", least)
+        patch.setattr(expressions, "ROWS_ON_COLUMNS_AT_ONCE", 3)
         patch.setattr(aggregates, "MIN_USES_OF_RANKS", least)
         patch.setattr(term_order, "MIN_USES_OF_RANKS", least)
         if not on_columns:

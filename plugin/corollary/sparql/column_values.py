@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from rdflib.namespace import XSD
 from rdflib.term import Literal
 
+from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.language.constants import escape
 from corollary.sparql.query_terms import FIRST_LOCAL, UNBOUND, QueryTerms
 from corollary.sparql.rdf_terms import text_of
+from corollary.sparql.tuning import TERMS_BETWEEN_CHECKS
 from corollary.sparql.value_columns import Code, Codes, Decoded, Small, Whole, decoded_literals
 from corollary.terms.dictionary import INDEX_MASK, Kind, TermDictionary, kinds
 
@@ -307,7 +309,11 @@ def per_distinct(change: Callable[[str], str], texts: Any) -> Any:
     import pyarrow
 
     encoded = texts.dictionary_encode()
-    changed = [change(text) for text in encoded.dictionary.to_pylist()]
+    changed = []
+    for number, text in enumerate(encoded.dictionary.to_pylist()):
+        if number % TERMS_BETWEEN_CHECKS == 0:
+            check()
+        changed.append(change(text))
     return pyarrow.array(changed, pyarrow.large_string()).take(encoded.indices)
 
 

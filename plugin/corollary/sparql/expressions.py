@@ -39,7 +39,7 @@ from corollary.sparql.column_values import Numbers, Texts, Values, ranks_of_numb
 from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
 from corollary.sparql.term_evaluation import Environment, Evaluate, Row, evaluated, is_volatile
 from corollary.sparql.term_order import term_ranks
-from corollary.sparql.tuning import MIN_TERMS_ON_COLUMNS, ROWS_DECODED_AT_ONCE
+from corollary.sparql.tuning import MIN_TERMS_ON_COLUMNS, ROWS_DECODED_AT_ONCE, ROWS_ON_COLUMNS_AT_ONCE
 
 FindSolutions = Callable[[Operator, Batch], Mask]
 """For each row of a batch, whether a graph pattern has a solution."""
@@ -56,6 +56,18 @@ def _ranks(keys: list[Any]) -> Rows:
     for before, after in pairwise(order):
         ranks[after] = ranks[before] + bool(keys[before] < keys[after])
     return ranks
+
+
+def _slices(expression: Any, batch: Batch) -> Iterator[Batch]:
+    """The batch, or parts of it if an expression of several variables is evaluated for very many rows.
+
+    Between parts a query can be cancelled.
+    """
+    if batch.size <= ROWS_ON_COLUMNS_AT_ONCE or len(mentioned(expression)) < 2:
+        yield batch
+        return
+    for start in range(0, batch.size, ROWS_ON_COLUMNS_AT_ONCE):
+        yield batch.take(np.arange(start, min(batch.size, start + ROWS_ON_COLUMNS_AT_ONCE)))
 
 
 def _as_numbers(evaluator: ColumnEvaluator, values: Values) -> Numbers:
@@ -93,16 +105,20 @@ class Expressions:
         if is_constant(expression):
             return filled(batch.size, self._terms.id_of(expression))
 
-        on_columns = self._on_columns(expression, batch)
-        if on_columns is not None:
+        parts = []
+        for some in _slices(expression, batch):
+            check()
+            on_columns = self._on_columns(expression, some)
+            if on_columns is None:
+                return self._values_by_terms(expression, batch, exists)
             evaluator, part = on_columns
             ids, undecided = evaluator.ids(part)
             places = evaluator.numbers_of(part.over)
             column, rows = ids[places], np.flatnonzero(undecided[places])
             if rows.size:
-                column[rows] = self._values_by_terms(expression, batch.take(rows), exists)
-            return column
-        return self._values_by_terms(expression, batch, exists)
+                column[rows] = self._values_by_terms(expression, some.take(rows), exists)
+            parts.append(column)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def numbers(self, expression: Expression, batch: Batch) -> Numbers | None:
         """The numbers of each row; None if some are not decided on columns."""
@@ -210,17 +226,21 @@ class Expressions:
         found = self._by_pattern(expression, batch)
         if found is not None:
             return found
-        on_columns = self._on_columns(expression, batch)
-        if on_columns is not None:
+        parts = []
+        for some in _slices(expression, batch):
+            check()
+            on_columns = self._on_columns(expression, some)
+            if on_columns is None:
+                return self._true_by_terms(expression, batch, exists)
             evaluator, part = on_columns
             decision = evaluator.booleans(part.values)
             places = evaluator.numbers_of(part.over)
             true = (decision.true & ~decision.failed)[places]
             rows = np.flatnonzero(decision.undecided[places])
             if rows.size:
-                true[rows] = self._true_by_terms(expression, batch.take(rows), exists)
-            return true
-        return self._true_by_terms(expression, batch, exists)
+                true[rows] = self._true_by_terms(expression, some.take(rows), exists)
+            parts.append(true)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _true_by_terms(self, expression: Expression, batch: Batch, exists: FindSolutions) -> Mask:
         def evaluate(own: Evaluate, row: Row) -> bool:

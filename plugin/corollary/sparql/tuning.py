@@ -39,3 +39,7 @@ MAX_ROWS_SHOWN = 20
 
 MAX_TEXT_BYTES_KEPT = 1 << 28
 """Size of the columns of texts that are kept for later queries. Their making takes some 8 ns a byte."""
+
+ROWS_ON_COLUMNS_AT_ONCE = 1 << 16
+"""Rows of an expression of several variables between two checks for cancellation, at most some
+0.1 s."""
