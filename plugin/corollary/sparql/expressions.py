@@ -7,7 +7,7 @@ BNODE, user functions), whose result may differ for equal values, are evaluated 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
