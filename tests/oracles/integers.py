@@ -9,8 +9,9 @@ from itertools import product
 
 from tests.oracles.naive import Pairs, Relations
 
-from corollary.language.model import IRI, XSD, Constant, Literal
+from corollary.language.model import IRI, RDFS, XSD, Constant, Literal
 
+LITERAL = IRI(RDFS + "Literal")
 INTEGER, NATURAL = XSD + "integer", XSD + "nonNegativeInteger"
 
 
@@ -28,6 +29,12 @@ def values(literals: set[Literal]) -> Pairs:
     """VALUE, for the datatypes that occur."""
     occurring = {literal.datatype for literal in literals if literal.datatype}
     return {(v, IRI(datatype)) for v, datatype in product(literals, occurring) if is_of(v, datatype)}
+
+
+def values_of_literal(literals: set[Literal]) -> Pairs:
+    """VALUE where facts mention rdfs:Literal: all values belong to it, too."""
+    found = values(literals)
+    return found | {(v, LITERAL) for v, _ in found}
 
 
 def ill_typed(literals: set[Literal]) -> Pairs:
@@ -58,3 +65,6 @@ INTEGERS: Relations = {
     "SAME_VALUE": same_value,
     "DIFFERENT_VALUE": different_value,
 }
+
+INTEGERS_AND_LITERAL: Relations = {**INTEGERS, "VALUE": values_of_literal}
+"""Those where facts mention rdfs:Literal."""

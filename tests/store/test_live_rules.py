@@ -21,15 +21,17 @@ from rdflib.util import from_n3
 from tests import ontology_strategies as ontology
 from tests import strategies as some
 from tests.evaluate.test_against_naive import by_value, is_literal_and_more, is_stratified
-from tests.oracles.integers import INTEGERS
+from tests.oracles.integers import INTEGERS, INTEGERS_AND_LITERAL, LITERAL
 from tests.oracles.naive import closure, visible
 from tests.strategies import Fact, thorough
 
 from corollary.language import (
     IRI,
+    OWL,
     RDF_TYPE,
     RDFS,
     XSD,
+    BlankNode,
     Literal,
     Program,
     Rule,
@@ -108,6 +110,8 @@ class Twin:
     def assert_exact(self) -> None:
         """The store shows what follows, and has the rules."""
         wanted = closure(self.facts, self.rules, INTEGERS)[0]
+        if any(LITERAL in fact for fact in wanted):
+            wanted = closure(self.facts, self.rules, INTEGERS_AND_LITERAL)[0]
         if any(map(is_literal_and_more, wanted)):
             reject()
         found = {_fact(triple) for triple, _ in self.store.triples((None, None, None))}
@@ -158,6 +162,16 @@ def test_rules_schema_and_profiles_change(data: st.DataObject) -> None:
             case "use":
                 twin.use(*draw(st.lists(st.sampled_from(PROFILES), max_size=2, unique=True)))
         twin.assert_exact()
+
+
+def test_a_profile_that_mentions_a_datatype_comes() -> None:
+    """The axioms of rdfs mention rdfs:Literal: so "1" is of that class, whose type a rule then derives."""
+    twin = Twin("rhodf")
+    one = Literal("1", XSD + "nonNegativeInteger")
+    twin.change((), [(BlankNode("x"), IRI(OWL + "maxCardinality"), one)])
+    twin.use("rdfs", "owl2rl")
+    twin.add(parse_program("<urn:A>[?y] :- [?x, a, ?y] .").rules, as_text=True)
+    twin.assert_exact()
 
 
 special = st.one_of(
