@@ -161,7 +161,9 @@ def _sync(folder: Path) -> None:
 
 
 def is_column_file(place: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as a file of columns does."""
+    """Whether a regular file begins as a file of columns does. Nothing is read from a pipe."""
+    if not os.path.isfile(place):
+        return False
     try:
         with open(place, "rb") as file:
             return file.read(len(MAGIC)) == MAGIC
