@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from rdflib import RDF, RDFS, XSD, BNode, Graph, Literal, URIRef
 from rdflib.term import Node
 from tests.strategies import examples
@@ -198,6 +199,9 @@ groups = st.sampled_from([Literal("a"), Literal("b")])
     st.sampled_from(
         ["?a", "?a", "?a + 1", "?a * ?a", "STRLEN(?a)", "ABS(?a)", "CEIL(?a)", "YEAR(?a)", "UCASE(?a)"]
     ),
+)
+@example(
+    [(Literal(Decimal(0)), Literal("a")), (Literal(1.0000000000000002e28), Literal("a"))], "SUM", "CEIL(?a)"
 )
 def test_aggregates_on_columns_are_those_of_terms(
     data: list[tuple[Node, Node]], function: str, argument: str

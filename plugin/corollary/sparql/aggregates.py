@@ -25,9 +25,7 @@ from corollary.sparql.algebra import Aggregate, Call, Expression, Group, mention
 from corollary.sparql.builtin_functions import average, order_key, total
 from corollary.sparql.column_functions import ColumnEvaluator, Unsupported
 from corollary.sparql.column_values import (
-    MAX_EXACT,
     POWERS,
-    WHOLE_FLOAT,
     Numbers,
     Texts,
     aligned,
@@ -265,13 +263,8 @@ def _of_numbers(
     scale = np.zeros(size, np.int16)
     if some.is_float.all() and rows.size:
         sums = np.bincount(own, some.doubles(), size)
-        is_whole = some.is_whole_float
-        if not np.isfinite(sums).all() or is_whole.any() != is_whole.all():
+        if not np.isfinite(sums).all():
             return None
-        if is_whole.any():
-            if np.abs(some.doubles()).sum() >= MAX_EXACT:
-                return None
-            scale[:] = 0 if is_average else WHOLE_FLOAT
         values = (np.divide(sums, np.maximum(counts, 1)) if is_average else sums).view(np.int64)
         codes[is_average & (codes > 0)] = Code.DOUBLE
     elif not some.is_float.any():

@@ -394,6 +394,8 @@ def _summed(terms: Iterable[Node]) -> tuple[Any, URIRef | None, int]:
     for term in terms:
         further, own = number(term), term.datatype  # type: ignore[attr-defined]
         datatype = own if datatype is None else PROMOTED[max(RANKS[datatype], RANKS[own])]
+        if own in (XSD.float, XSD.double):
+            further = float(further)  # CEIL and its like make whole numbers of a float's datatype
         if isinstance(value, float) or isinstance(further, float):
             value, further = float(value), float(further)
         value += further
