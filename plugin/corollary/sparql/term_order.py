@@ -39,12 +39,14 @@ def term_ranks(ids: Column, terms: QueryTerms, uses: int) -> Rows | None:
 def text_ranks(ids: Column, terms: QueryTerms, uses: int) -> Rows | None:
     """For each of the distinct ids, the number of ids whose terms are less.
 
-    None for few ``uses`` of ranks, and if a text has escapes. None for other terms than IRIs and literals
-    without datatypes: literals with datatypes are compared by value.
+    None for few ``uses`` of ranks. None for other terms than IRIs and literals without datatypes: literals
+    with datatypes are compared by value. None if a language tag has capitals, which the texts do not tell.
     """
     if uses < MIN_USES_OF_RANKS or not ids.size or int(ids.max()) >= FIRST_LOCAL:
         return None
     if (kinds(ids) == Kind.BLANK_NODE).any():
         return None
     texts = terms.texts_of(ids)
-    return None if texts is None else texts.ranks
+    if texts is None or not terms.have_lower_tags(ids[texts.rows[texts.is_tagged]]).all():
+        return None
+    return texts.ranks

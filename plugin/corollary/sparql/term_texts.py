@@ -80,9 +80,15 @@ class TermTexts:
         """The literals that are strings, with or without a language tag."""
         from pyarrow import compute
 
-        is_tagged = mask_of(compute.starts_with(self.suffixes, pattern="@"))
         is_typed = mask_of(compute.equal(self.suffixes, f"^^<{XSD}string>"))
-        return self.is_literal & (self.is_plain | is_tagged | is_typed)
+        return self.is_literal & (self.is_plain | self.is_tagged | is_typed)
+
+    @cached_property
+    def is_tagged(self) -> Mask:
+        """The literals with a language tag."""
+        from pyarrow import compute
+
+        return mask_of(compute.starts_with(self.suffixes, pattern="@"))
 
     @cached_property
     def is_plain(self) -> Mask:
@@ -102,8 +108,7 @@ class TermTexts:
         import pyarrow
         from pyarrow import compute
 
-        is_tagged = mask_of(compute.starts_with(self.suffixes, pattern="@"))
-        if not (self.is_plain | is_tagged | ~self.is_literal).all():
+        if not (self.is_plain | self.is_tagged | ~self.is_literal).all():
             return None
         keys = pyarrow.table({"kind": self.is_literal, "language": self.suffixes, "text": self.lexical})
         used = [name for name in ("kind", "language") if len(compute.unique(keys[name])) > 1]
