@@ -25,7 +25,6 @@ from corollary.columns.pairs import (
     pack,
     read_only,
     seconds,
-    slice_of,
     sorted_unique,
     swap,
     union,
@@ -115,12 +114,6 @@ def test_join(drawn: frozenset[Pair], probes: list[int]) -> None:
         (row, second) for row, probe in enumerate(probes) for first, second in sorted(drawn) if first == probe
     ]
     assert list(zip(rows.tolist(), values.tolist(), strict=True)) == expected
-
-
-@quick
-@given(sets_of_pairs, ids)
-def test_slice(drawn: frozenset[Pair], first: int) -> None:
-    assert unpacked(slice_of(sorted_keys(drawn), first)) == sorted(pair for pair in drawn if pair[0] == first)
 
 
 @quick

@@ -354,14 +354,6 @@ def spans(starts: Rows, ends: Rows) -> Rows:
     return rows
 
 
-def slice_of(keys: Keys, first: int) -> Keys:
-    """The contiguous run of keys with the given first half, as a view. Precondition: ``keys`` sorted."""
-    start, end = np.searchsorted(keys, np.array([first << 32, (first << 32) | 0xFFFFFFFF], np.uint64))
-    if end < keys.size and int(keys[end]) == (first << 32) | 0xFFFFFFFF:
-        end += 1
-    return keys[start:end]
-
-
 class Pairs:
     """An immutable set of pairs, in both orders.
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corollary.columns.pairs import order_of, pack
 from corollary.execute.batches import Batch
@@ -155,7 +157,7 @@ def number_rows(batch: Batch, variables: Sequence[int]) -> tuple[Rows, Rows]:
     return number_keys(keys)
 
 
-def number_keys(keys: Column | Keys) -> tuple[Rows, Rows]:
+def number_keys(keys: NDArray[Any]) -> tuple[Rows, Rows]:
     """As ``number_rows``, for one column. Cost: linear if it is sorted, else that of sorting it."""
     fresh = np.ones(keys.size, np.bool_)
     if (keys[1:] >= keys[:-1]).all():  # joins often return sorted rows

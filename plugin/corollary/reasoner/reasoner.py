@@ -29,7 +29,6 @@ from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, TypeVarTuple, cast
 
-from corollary.columns.column_file import is_column_file
 from corollary.kernels.limits import Limits
 from corollary.language import CorollaryError, Program
 from corollary.reasoner.deriving import Deriver
@@ -37,7 +36,6 @@ from corollary.reasoner.options import Options, Rules
 from corollary.reasoner.rule_sources import RuleSource, named_rules, rules_from
 from corollary.reasoner.rule_warnings import SuspendedRule, suspended_rules
 from corollary.reasoner.snapshot import Snapshot
-from corollary.reasoner.snapshot_file import contents_of, write_snapshot
 from corollary.reasoner.state import State
 from corollary.reasoner.subscriptions import FactChanges, Pattern, Subscriptions
 from corollary.reasoner.summary import StoreSummary
@@ -222,6 +220,8 @@ class Reasoner:
         The file appears completely or not at all, and replaces an older one. Derives first. Raises
         CorollaryError if it cannot be written.
         """
+        from corollary.reasoner.snapshot_file import contents_of, write_snapshot
+
         version = self.settled()
         write_snapshot(Path(path), contents_of(version, version.terms.default))
 
@@ -521,6 +521,7 @@ class Reasoner:
         For adapters: ``revive`` restores, in the version read, what stored texts do not contain. ``adopt``
         maps the version before and the version read to the version that is published.
         """
+        from corollary.columns.column_file import is_column_file
         from corollary.loaders.encoded_format import is_encoded
         from corollary.reasoner.opening import open_folder
 

@@ -1,4 +1,4 @@
-"""GROUP BY and aggregates: on columns, except for sums of numbers that are no integers .
+"""GROUP BY and aggregates: on columns, where these decide, else on the terms of each group.
 
 Errors are handled as in rdflib. COUNT and SAMPLE leave out rows with an error. For other functions, the
 result of a group with an error is unbound; rows in which the aggregated variable is unbound are left out.
@@ -12,10 +12,9 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
-from rdflib.namespace import XSD
 from rdflib.term import Literal, Node, Variable
 
-from corollary.columns.pairs import distinct, firsts, order_of, pack, seconds, sorted_unique
+from corollary.columns.pairs import distinct, firsts, order_of, pack, sorted_unique
 from corollary.execute.batches import Batch
 from corollary.execute.filters import number_keys, number_rows
 from corollary.expressions.operators import ExpressionError
@@ -102,8 +101,9 @@ def _aggregate(
         return _counts(np.bincount(groups, minlength=size), terms)
     is_concatenation = item.function == "GROUP_CONCAT"
     argument = _text_argument(item.argument) if is_concatenation else item.argument
-    if item.function in TOTALS and not item.is_distinct:
-        sums = _of_numbers(item, expressions.numbers(argument, inner), groups, size, terms)
+    if item.function in TOTALS and not item.is_distinct and not isinstance(argument, Variable):
+        numbers = expressions.numbers(argument, inner)
+        sums = None if numbers is None else _of_numbers(item, numbers, groups, size, terms)
         if sums is not None:
             return sums
     values = expressions.values(argument, inner, exists)
@@ -127,7 +127,7 @@ def _aggregate(
     values, groups = values[valued], groups[valued]
     found = None
     if item.function in TOTALS:
-        found = _of_whole_numbers(item, values, groups, size, terms)
+        found = _of_values(item, values, groups, size, terms)
     elif not is_concatenation:
         found = _of_texts(item, values, groups, size, terms)
     if is_concatenation and not item.is_distinct:
@@ -240,19 +240,28 @@ def _of_texts(item: Aggregate, values: Column, groups: Rows, size: int, terms: Q
     return column
 
 
+def _of_values(item: Aggregate, values: Column, groups: Rows, size: int, terms: QueryTerms) -> Column | None:
+    """SUM or AVG of numbers by their ids, each once in a group if DISTINCT; None if terms have to decide."""
+    if item.is_distinct:
+        first = np.sort(number_keys(pack(groups.astype(np.uint32), values))[0])
+        groups, values = groups[first], values[first]
+    evaluator = ColumnEvaluator(terms, lambda _: values, values.size)
+    part = evaluator.part(ARGUMENT)
+    assert part is not None
+    numbers = evaluator.numbers(part.values).take(evaluator.numbers_of(ARGUMENT))
+    if numbers.failed.any() or numbers.undecided.any():
+        return None
+    return _of_numbers(item, numbers, groups, size, terms)
+
+
 def _of_numbers(
-    item: Aggregate, numbers: Numbers | None, groups: Rows, size: int, terms: QueryTerms
+    item: Aggregate, numbers: Numbers, groups: Rows, size: int, terms: QueryTerms
 ) -> Column | None:
     """SUM or AVG of each group; None if terms have to decide: floats together with others, large sums.
 
-    Floats are added in the order of the rows, from zero on.
+    Floats are added in the order of the rows, from zero on. A group with an error has none.
     """
-    if numbers is None:
-        return None
     is_average = item.function == "AVG"
-    is_variable = isinstance(item.argument, Variable)
-    if is_variable and numbers.failed.any():
-        return None  # unbound rows, and terms that are no numbers
     failed = np.zeros(size, np.bool_)
     failed[groups[numbers.failed]] = True
     rows = np.flatnonzero(~numbers.failed)
@@ -298,36 +307,6 @@ def _averages(totals: Numbers, counts: Rows, terms: QueryTerms) -> Column:
             known[key] = terms.id_of(Literal(found))
         column[row] = known[key]
     return column
-
-
-def _of_whole_numbers(
-    item: Aggregate, values: Column, groups: Rows, size: int, terms: QueryTerms
-) -> Column | None:
-    """SUM or AVG of xsd:integer for each group; None if there are other values, or sums beyond 64 bits."""
-    if item.is_distinct:
-        keys = sorted_unique(pack(groups.astype(np.uint32), values))
-        groups, values = firsts(keys).astype(np.int64), seconds(keys)
-    ids = distinct(values)
-    numbers = []
-    for term_id in ids.tolist():
-        term = terms[term_id]
-        if not (isinstance(term, Literal) and term.datatype == XSD.integer and type(term.value) is int):
-            return None
-        numbers.append(term.value)
-    if max(map(abs, numbers), default=0) * max(values.size, 1) >= 1 << 63:
-        return None
-    whole = np.array(numbers, np.int64)
-    sums = np.zeros(size, np.int64)
-    np.add.at(sums, groups, whole[np.searchsorted(ids, values)])
-    if item.function == "SUM":
-        return _counts(sums, terms)
-    counts = np.bincount(groups, minlength=size)
-    averages = {
-        (total, count): terms.id_of(Literal(Decimal(total) / Decimal(count)) if count else Literal(0))
-        for total, count in set(zip(sums.tolist(), counts.tolist(), strict=True))
-    }
-    found = [averages[pair] for pair in zip(sums.tolist(), counts.tolist(), strict=True)]
-    return np.array(found, np.uint32)
 
 
 def _counts(counts: Rows, terms: QueryTerms) -> Column:

@@ -349,11 +349,19 @@ def cast(datatype: URIRef, *arguments: Node) -> Literal:
         return Literal(parse_datetime(term), datatype=datatype)
     if term.datatype == XSD.dateTime:
         raise ExpressionError(f"{term!r} is not cast to {datatype}")
+    is_value = term.value is not None and (term.datatype in RANKS or term.datatype == XSD.boolean)
     if datatype == XSD.boolean:
+        if is_value:
+            return boolean(bool(term.value == term.value and term.value))  # NaN is false
         return {"1": TRUE, "true": TRUE, "0": FALSE, "false": FALSE}[term.lower()]
-    if datatype == XSD.decimal and "e" in term.lower():
-        raise ExpressionError("decimals have no exponent")
-    return Literal(CASTS[datatype](term), datatype=datatype)
+    source: Any = term
+    if is_value and (datatype == XSD.integer or term.datatype == XSD.boolean):
+        source = term.value
+    elif datatype == XSD.decimal and "e" in term.lower():
+        if not is_value:
+            raise ExpressionError("decimals have no exponent")
+        source = repr(term.value)
+    return Literal(CASTS[datatype](source), datatype=datatype)
 
 
 CASTS: dict[URIRef, Callable[[Any], Any]] = {

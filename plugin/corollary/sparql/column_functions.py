@@ -48,7 +48,7 @@ from corollary.sparql.column_values import (
 )
 from corollary.sparql.query_terms import FIRST_LOCAL, UNBOUND, QueryTerms
 from corollary.sparql.term_evaluation import custom_function
-from corollary.sparql.term_texts import TermTexts, mask_of, strings
+from corollary.sparql.term_texts import TermTexts, content_of, mask_of, strings
 from corollary.sparql.value_columns import Code
 from corollary.terms.dictionary import Kind, kinds
 
@@ -76,11 +76,6 @@ class ColumnEvaluator:
         self._column_of = column_of
         self._size = size
         self._distinct: dict[Variable, tuple[Column, Rows]] = {}
-
-    def rows(self, expression: Any) -> Values | None:
-        """The values for each row; None if the expression is not evaluated on columns."""
-        found = self.part(expression)
-        return None if found is None else self._lifted(found, ROWS)
 
     def part(self, expression: Any) -> Part | None:
         """The values on their domain; None if the expression is not evaluated on columns."""
@@ -154,7 +149,9 @@ class ColumnEvaluator:
     def has_upper_tag(self, values: Ids) -> Mask:
         """The literals whose language tags are decoded with capitals: the columns have them in lower case."""
         found = _no(values.size)
-        rows = np.flatnonzero((kinds(values.ids) == Kind.LITERAL) | _is_local(values))
+        known = np.flatnonzero(values.ids < FIRST_LOCAL)
+        texts = self._texts_of(values.ids[known])
+        rows = np.concatenate((known[texts.rows[texts.is_tagged]], np.flatnonzero(_is_local(values))))
         found[rows] = ~self.terms.have_lower_tags(values.ids[rows])
         return found
 
@@ -241,6 +238,11 @@ class ColumnEvaluator:
             )
         numbers = self.numbers(values)
         return Booleans(numbers.failed & False, numbers.undecided | numbers.failed, numbers.doubles() != 0)
+
+    def truths(self, part: Part) -> tuple[Mask, Mask]:
+        """On the domain of values, which are true, and which are undecided."""
+        found = self.booleans(part.values)
+        return found.true & ~found.failed & ~found.undecided, found.undecided
 
     def ids(self, part: Part) -> tuple[Column, Mask]:
         """The ids of values on their domain, UNBOUND for errors, and the undecided ones, which have none."""
@@ -342,7 +344,7 @@ def _chosen(first: Mask, one: Values, other: Values) -> Values:
 
     if isinstance(one, Texts) and isinstance(other, Texts):
         places = np.where(first, np.arange(first.size), first.size + np.arange(first.size))
-        empty = pyarrow.array([""] * 1, pyarrow.large_string()).take(np.zeros(first.size, np.int64))
+        empty = per_row("", first.size)
         ends = [empty if each.suffixes is None else each.suffixes for each in (one, other)]
         columns: dict[str, Any] = {
             "texts": pyarrow.concat_arrays([one.texts, other.texts]).take(places),
@@ -380,7 +382,7 @@ def _coalesced(own: ColumnEvaluator, *nodes: Any) -> Part:
 
 # Comparisons
 
-_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+_COMPARISONS: dict[str, np.ufunc] = {
     "=": np.equal,
     "!=": np.not_equal,
     "<": np.less,
@@ -483,15 +485,8 @@ def _texts_compared(operator: str, own: ColumnEvaluator, one: Values, other: Val
         for text, source in ((own.texts(one), one), (own.texts(other), other))
     )  # what is no string is no error: the terms decide
     failed, undecided = _errors([left, right])
-    function = {
-        "=": "equal",
-        "!=": "not_equal",
-        "<": "less",
-        "<=": "less_equal",
-        ">": "greater",
-        ">=": "greater_equal",
-    }
-    true = mask_of(compute.call_function(function[operator], [left.texts, right.texts]))
+    function = _COMPARISONS[operator].__name__  # Arrow's names are NumPy's
+    true = mask_of(compute.call_function(function, [left.texts, right.texts]))
     for suffixes in (left.suffixes, right.suffixes):
         if suffixes is not None:  # only strings without language are compared here
             undecided = undecided | (compute.binary_length(suffixes).to_numpy() > 0) & ~failed
@@ -645,12 +640,11 @@ def _zone(own: ColumnEvaluator, node: Any) -> Part:
 
     (values,), over = own.together([node])
     times = own.times(values)
-    zones, numbers = np.unique(
-        np.where(times.codes == Code.ZONED, times.minutes, np.int16(-9999)), return_inverse=True
-    )
+    zones = np.where(times.codes == Code.ZONED, times.minutes, np.int16(-9999))
+    first, numbers = number_keys(zones)
     names = [
         "" if z == -9999 else "Z" if not z else f"{'-' if z < 0 else '+'}{abs(z) // 60:02}:{abs(z) % 60:02}"
-        for z in zones.tolist()
+        for z in zones[first].tolist()
     ]
     texts = pyarrow.array(names, pyarrow.large_string()).take(numbers)
     return Part(Texts(times.failed | (times.codes == Code.DATE), times.undecided, texts, None), over)
@@ -742,7 +736,7 @@ def _datatype(own: ColumnEvaluator, node: Any) -> Part:
 
 
 def _cast(own: ColumnEvaluator, call: FunctionCall) -> Part:
-    """Casts of numbers and strings to numbers with fractions, and of all terms to strings."""
+    """Casts of truth values and numbers to numbers, of strings to doubles, and of all terms to strings."""
     if call.iri not in CASTS or custom_function(call.iri) or len(call.arguments) != 1:
         raise Unsupported
     (values,), over = own.together(call.arguments)
@@ -752,7 +746,10 @@ def _cast(own: ColumnEvaluator, call: FunctionCall) -> Part:
         return Part(replace(texts, suffixes=suffixes), over)
     if isinstance(values, Texts):
         return Part(_read(Code.DOUBLE, call.iri, values), over)
-    numbers = own.numbers(values)
+    if isinstance(values, Booleans):
+        numbers = Numbers.whole(values.true, values.failed, values.undecided)
+    else:
+        numbers = own.numbers(values)
     undecided = numbers.undecided | (numbers.failed & ~values.failed)
     if call.iri in (XSD.double, XSD.float):
         code = Code.DOUBLE if call.iri == XSD.double else Code.FLOAT
@@ -761,6 +758,14 @@ def _cast(own: ColumnEvaluator, call: FunctionCall) -> Part:
     elif call.iri == XSD.decimal:
         code, found = Code.DECIMAL, numbers
         undecided = undecided | numbers.is_float
+    elif call.iri == XSD.integer:
+        code, doubles = Code.INTEGER, numbers.doubles()
+        undecided = undecided | (numbers.is_float & (np.abs(doubles) >= LARGEST))
+        whole = np.abs(numbers.values) // POWERS[np.where(numbers.is_float, 0, numbers.scale)]
+        exact = np.where(numbers.values < 0, -whole, whole)
+        with np.errstate(invalid="ignore"):
+            cut = np.where(numbers.is_float, np.trunc(doubles).astype(np.int64), exact)
+        found = replace(numbers, values=cut, scale=np.zeros_like(numbers.scale))
     else:
         raise Unsupported
     codes = np.full(found.size, code, np.uint8)
@@ -771,7 +776,9 @@ def _read(code: Code, datatype: URIRef, texts: Texts) -> Numbers:
     """Strings as doubles."""
     if datatype != XSD.double or texts.suffixes is not None:
         raise Unsupported
-    doubles = np.array([_double(text) for text in texts.texts.to_pylist()], np.float64)
+    encoded = texts.texts.dictionary_encode()
+    read = np.array([_double(text) for text in encoded.dictionary.to_pylist()], np.float64)
+    doubles = read[encoded.indices.to_numpy()]
     is_read = np.isfinite(doubles)
     undecided = texts.undecided | ~is_read
     zeros = np.zeros(texts.size, np.int16)
@@ -849,10 +856,7 @@ def _cut(name: str, own: ColumnEvaluator, text: Any, wanted: Any) -> Part:
     (values,), over = own.together([text])
     texts = own.texts(values)
     places = compute.find_substring(texts.texts, pattern=constant).to_numpy().astype(np.int64)
-    _, offsets, content = texts.texts.buffers()
-    first = texts.texts.offset
-    bounds = np.frombuffer(offsets, np.int64)[first : first + texts.size + 1]
-    arena = np.frombuffer(content or b"", np.uint8)
+    bounds, arena = content_of(texts.texts)
     missing = places < 0
     if name == "STRBEFORE":
         starts, ends = bounds[:-1], bounds[:-1] + places
@@ -991,10 +995,7 @@ _FUNCTIONS: dict[str, Callable[..., Part]] = {
     **{name: partial(_cut, name) for name in ("STRBEFORE", "STRAFTER")},
     "SUBSTR": _substring,
     "ENCODE_FOR_URI": partial(_mapped, _quoted),
-    **{
-        name: partial(_mapped, partial(_hashed, name))
-        for name in ("MD5", "SHA1", "SHA256", "SHA384", "SHA512")
-    },
+    **{name: partial(_mapped, partial(_hashed, name)) for name in HASHES},
     "REPLACE": _replaced,
     "REGEX": _matched,
     "CONCAT": _concatenated,

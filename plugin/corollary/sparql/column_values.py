@@ -16,21 +16,18 @@ from numpy.typing import NDArray
 from rdflib.namespace import XSD
 from rdflib.term import Literal
 
+from corollary.execute.filters import number_keys
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.language.constants import escape
+from corollary.sparql.builtin_functions import PROMOTED as SUMMED
 from corollary.sparql.query_terms import FIRST_LOCAL, UNBOUND, QueryTerms
 from corollary.sparql.rdf_terms import text_of
 from corollary.sparql.tuning import TERMS_BETWEEN_CHECKS
 from corollary.sparql.value_columns import Code, Codes, Decoded, Small, Whole, decoded_literals
 from corollary.terms.dictionary import INDEX_MASK, Kind, TermDictionary, kinds
 
-PROMOTED = {
-    Code.INTEGER: XSD.integer,
-    Code.DECIMAL: XSD.decimal,
-    Code.FLOAT: XSD.float,
-    Code.DOUBLE: XSD.double,
-}
+PROMOTED = dict(zip((Code.INTEGER, Code.DECIMAL, Code.FLOAT, Code.DOUBLE), SUMMED, strict=True))
 """The datatypes of numbers."""
 
 MAX_SCALE = 18
@@ -192,24 +189,32 @@ def decoded(ids: Column, terms: QueryTerms) -> Decoded:
 
 
 def _decode_local(ids: Column, terms: QueryTerms, found: Decoded) -> None:
-    """Add what is known of terms that only the query has."""
+    """Add what is known of the query's own terms, each looked at once: a constant may stand in all rows."""
+    rows = np.flatnonzero((ids >= FIRST_LOCAL) & (ids != UNBOUND))
+    if not rows.size:
+        return
+    first, numbers = number_keys(ids[rows])
+    own = Decoded.none(first.size)
+    own.codes[:] = Code.STRING
     times: dict[int, str] = {}
-    for row in np.flatnonzero((ids >= FIRST_LOCAL) & (ids != UNBOUND)).tolist():
-        if terms.local_literal(int(ids[row])) is not None:
+    for place, term_id in enumerate(ids[rows[first]].tolist()):
+        if terms.local_literal(term_id) is not None:
             continue  # a string
-        term = terms[int(ids[row])]
+        term = terms[term_id]
         number = number_of(term)
         if number is not None:
-            found.put(row, *number)
+            own.put(place, *number)
         elif isinstance(term, Literal):
-            found.put(row, Code.OTHER, 0)
+            own.put(place, Code.OTHER, 0)
             if term.datatype in (XSD.date, XSD.dateTime):
-                times[row] = text_of(term)
+                times[place] = text_of(term)
     if times:
-        own = TermDictionary()
-        numbers = np.array([own.encode(text) for text in times.values()], np.int64) & INDEX_MASK
-        known = decoded_literals(numbers, own)
-        found.put(np.array([*times]), known.codes, known.values, known.extra)
+        dictionary = TermDictionary()
+        texts = np.array([dictionary.encode(text) for text in times.values()], np.int64) & INDEX_MASK
+        known = decoded_literals(texts, dictionary)
+        own.put(np.array([*times]), known.codes, known.values, known.extra)
+    own = own.at(numbers)
+    found.put(rows, own.codes, own.values, own.extra)
 
 
 def ids_of_numbers(numbers: Numbers, terms: QueryTerms) -> Column:
@@ -291,7 +296,7 @@ def ranks_of_numbers(numbers: Numbers) -> Rows | None:
             return None
     else:
         return None
-    ranks[rows] = np.unique(keys, return_inverse=True)[1] + 1
+    ranks[rows] = number_keys(keys)[1] + 1
     return ranks
 
 
@@ -331,4 +336,4 @@ def per_row(text: str, size: int) -> Any:
     """A column with one text in every row."""
     import pyarrow
 
-    return pyarrow.array([text], pyarrow.large_string()).take(np.zeros(size, np.int64))
+    return pyarrow.repeat(large(text), size)

@@ -12,13 +12,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from rdflib.namespace import XSD
 from rdflib.term import Literal, Node, URIRef, Variable
 
 from corollary.execute.batches import Batch
 from corollary.execute.filters import number_keys, number_rows
 from corollary.expressions.operators import ExpressionError
-from corollary.expressions.regular_expressions import compiled
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.sparql.algebra import (
@@ -32,8 +30,7 @@ from corollary.sparql.algebra import (
     mentioned,
     rewritten,
 )
-from corollary.sparql.builtin_functions import flags_of, is_true, order_key, string
-from corollary.sparql.column_conditions import Conditions
+from corollary.sparql.builtin_functions import is_true, order_key
 from corollary.sparql.column_functions import ColumnEvaluator, Part, Unsupported
 from corollary.sparql.column_values import Numbers, Texts, Values, ranks_of_numbers, ranks_of_texts
 from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
@@ -43,10 +40,6 @@ from corollary.sparql.tuning import MIN_TERMS_ON_COLUMNS, ROWS_DECODED_AT_ONCE, 
 
 FindSolutions = Callable[[Operator, Batch], Mask]
 """For each row of a batch, whether a graph pattern has a solution."""
-
-
-def _is_string(term: Node) -> bool:
-    return isinstance(term, Literal) and term.datatype in (None, XSD.string)
 
 
 def _ranks(keys: list[Any]) -> Rows:
@@ -93,9 +86,8 @@ class Expressions:
     def true_rows(self, expression: Any, batch: Batch, exists: FindSolutions) -> Mask:
         """For each row, whether the expression is true; an error counts as false."""
         true: Mask = np.ones(batch.size, np.bool_)
-        on_columns = Conditions(self._terms, lambda variable: self.column(variable, batch))
         for part in conjuncts(expression):
-            true &= self._true_rows(part, batch, exists, on_columns)
+            true &= self._true_rows(part, batch, exists)
         return true
 
     def values(self, expression: Any, batch: Batch, exists: FindSolutions) -> Column:
@@ -105,19 +97,33 @@ class Expressions:
         if is_constant(expression):
             return filled(batch.size, self._terms.id_of(expression))
 
+        def by_terms(some: Batch) -> Column:
+            return self._values_by_terms(expression, some, exists)
+
+        found: Column = self._evaluated(expression, batch, ColumnEvaluator.ids, by_terms)
+        return found
+
+    def _evaluated(
+        self,
+        expression: Expression,
+        batch: Batch,
+        on_columns: Callable[[ColumnEvaluator, Part], tuple[Any, Mask]],
+        by_terms: Callable[[Batch], Any],
+    ) -> Any:
+        """What ``on_columns`` makes of the values, for each row; ``by_terms`` where it is undecided."""
         parts = []
         for some in _slices(expression, batch):
             check()
-            on_columns = self._on_columns(expression, some)
-            if on_columns is None:
-                return self._values_by_terms(expression, batch, exists)
-            evaluator, part = on_columns
-            ids, undecided = evaluator.ids(part)
+            evaluation = self._on_columns(expression, some)
+            if evaluation is None:
+                return by_terms(batch)
+            evaluator, part = evaluation
+            known, undecided = on_columns(evaluator, part)
             places = evaluator.numbers_of(part.over)
-            column, rows = ids[places], np.flatnonzero(undecided[places])
+            found, rows = known[places], np.flatnonzero(undecided[places])
             if rows.size:
-                column[rows] = self._values_by_terms(expression, some.take(rows), exists)
-            parts.append(column)
+                found[rows] = by_terms(some.take(rows))
+            parts.append(found)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def numbers(self, expression: Expression, batch: Batch) -> Numbers | None:
@@ -204,43 +210,20 @@ class Expressions:
             filled(batch.size, own) if column is None else np.where(column == UNBOUND, np.uint32(own), column)
         )
 
-    def _true_rows(
-        self, expression: Any, batch: Batch, exists: FindSolutions, on_columns: Conditions
-    ) -> Mask:
+    def _true_rows(self, expression: Any, batch: Batch, exists: FindSolutions) -> Mask:
         if isinstance(expression, Exists):
             found = exists(expression.pattern, batch)
             return ~found if expression.is_negated else found
         decided = self._by_ids(expression, batch)
         if decided is not None:
             return decided
-        decision = on_columns.decide(expression)
-        if decision is None:
-            return self._by_terms(expression, batch, exists)
-        true, _, undecided = decision
-        if undecided.any():
-            true[undecided] = self._by_terms(expression, batch.take(undecided), exists)
-        return true
 
-    def _by_terms(self, expression: Any, batch: Batch, exists: FindSolutions) -> Mask:
-        """For each row, whether the expression is true, evaluated on terms."""
-        found = self._by_pattern(expression, batch)
-        if found is not None:
-            return found
-        parts = []
-        for some in _slices(expression, batch):
-            check()
-            on_columns = self._on_columns(expression, some)
-            if on_columns is None:
-                return self._true_by_terms(expression, batch, exists)
-            evaluator, part = on_columns
-            decision = evaluator.booleans(part.values)
-            places = evaluator.numbers_of(part.over)
-            true = (decision.true & ~decision.failed)[places]
-            rows = np.flatnonzero(decision.undecided[places])
-            if rows.size:
-                true[rows] = self._true_by_terms(expression, some.take(rows), exists)
-            parts.append(true)
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        def by_terms(some: Batch) -> Mask:
+            return self._true_by_terms(expression, some, exists)
+
+        found = self._evaluated(expression, batch, ColumnEvaluator.truths, by_terms)
+        true: Mask = found
+        return true
 
     def _true_by_terms(self, expression: Expression, batch: Batch, exists: FindSolutions) -> Mask:
         def evaluate(own: Evaluate, row: Row) -> bool:
@@ -265,35 +248,6 @@ class Expressions:
         column = self.column(left, batch)
         equal: Mask = column == self._terms.id_of(right)
         return equal if expression.name == "=" else ~equal & (column != UNBOUND)
-
-    def _by_pattern(self, expression: Any, batch: Batch) -> Mask | None:
-        """``REGEX(?x, "...")`` and ``REGEX(STR(?x), "...")``, for all distinct texts together; else None."""
-        if not isinstance(expression, Call) or expression.name != "REGEX":
-            return None
-        read, pattern, *flags = expression.arguments
-        any_term = isinstance(read, Call) and read.name == "STR"
-        variable = read.arguments[0] if any_term else read
-        if not isinstance(variable, Variable) or not isinstance(pattern, Literal):
-            return None
-        if not all(isinstance(each, Literal) for each in flags):
-            return None
-        column = self.column(variable, batch)
-        rows, numbers = number_keys(column)
-        found = np.zeros(rows.size, np.bool_)
-        try:
-            matcher = compiled(str(string(pattern)), flags_of(*flags) if flags else "")
-        except ExpressionError:
-            return found[numbers]
-        for start in range(0, rows.size, ROWS_DECODED_AT_ONCE):
-            positions, texts = [], []
-            some = rows[start : start + ROWS_DECODED_AT_ONCE]
-            for position, term in enumerate(self._terms.decode(column[some]), start):
-                if term is not None and (any_term or _is_string(term)):
-                    positions.append(position)
-                    texts.append(str(term))
-            found[positions] = matcher.matches(texts)
-        true: Mask = found[numbers]
-        return true
 
     def _over_rows(
         self,

@@ -15,7 +15,7 @@ from rdflib.term import BNode, Literal, Node
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Mask
 from corollary.sparql.rdf_terms import Terms, text_of
-from corollary.sparql.term_texts import TermTexts
+from corollary.sparql.term_texts import TermTexts, content_of
 from corollary.sparql.tuning import TERMS_BETWEEN_CHECKS
 from corollary.sparql.value_columns import ValueColumns
 from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
@@ -127,10 +127,8 @@ class QueryTerms:
 
 def _arguments(strings: Any) -> Texts:
     """Arrow's large strings as the argument of a look-up. Precondition: none is null."""
-    _, places, content = strings.buffers()
-    offsets = np.frombuffer(places, np.int64)[strings.offset : strings.offset + len(strings) + 1]
-    data = np.frombuffer(content or b"", np.uint8).copy()  # kernels are compiled for writable arrays
-    return Texts.of(data, offsets[:-1].copy(), np.diff(offsets))
+    offsets, content = content_of(strings)  # kernels are compiled for writable arrays
+    return Texts.of(content.copy(), offsets[:-1].copy(), np.diff(offsets))
 
 
 def filled(size: int, term_id: int) -> Column:

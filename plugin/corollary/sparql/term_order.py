@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from corollary.execute.filters import number_keys
 from corollary.kernels.sorted import Column, Rows
 from corollary.sparql.column_values import Numbers, Times, decoded, ranks_of_numbers
 from corollary.sparql.query_terms import FIRST_LOCAL, QueryTerms
@@ -32,7 +33,7 @@ def term_ranks(ids: Column, terms: QueryTerms, uses: int) -> Rows | None:
         return None if ranks is None else ranks - 1
     if first >= Code.DATE and (found.codes == first).all():
         instants = Times(no, no, found.codes, found.values, found.extra).instants()
-        return np.unique(instants, return_inverse=True)[1].astype(np.int64)
+        return number_keys(instants)[1]
     return text_ranks(ids, terms, uses)
 
 

@@ -194,6 +194,14 @@ def strings(arena: Bytes, starts: Places, ends: Places) -> Any:
     return pyarrow.Array.from_buffers(pyarrow.large_string(), starts.size, buffers)
 
 
+def content_of(texts: Any) -> tuple[Places, Bytes]:
+    """The offsets, and the bytes that they are places of, of Arrow's large strings, of which none is null."""
+    _, offsets, content = texts.buffers()
+    size = len(texts)
+    places = np.frombuffer(offsets, np.int64)[texts.offset :][: size + 1] if size else np.zeros(1, np.int64)
+    return places, np.frombuffer(content or b"", np.uint8)
+
+
 def mask_of(booleans: Any) -> Mask:
     """An Arrow array of booleans as a mask."""
     found: Mask = booleans.to_numpy(zero_copy_only=False)

@@ -24,13 +24,6 @@ MIN_USES_OF_RANKS = 1_000
 MAX_PLANS_CACHED = 256
 """Texts, and as many shapes of texts, whose plans are kept: some 5 kB each."""
 
-MAX_EXACT_DOUBLE = 2.0**53
-"""Whole numbers below are exact as doubles."""
-
-MIN_RELATIVE_DIFFERENCE = 1e-6
-"""Share of a number. Decimals, floats and doubles that differ by less are compared by rdflib: a float has
-seven digits."""
-
 MAX_CHARACTERS_SHOWN = 120
 """Characters of a pattern in a message."""
 

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corollary.columns.pairs import distinct
 from corollary.kernels.byte_texts import Places, find_last
 from corollary.kernels.sorted import Column, Mask
 from corollary.language import XSD
-from corollary.sparql.term_texts import QUOTE, mask_of, strings
+from corollary.sparql.term_texts import QUOTE, content_of, mask_of, strings
 from corollary.terms.dictionary import INDEX_MASK, Kind, TermDictionary
 
 Codes = NDArray[np.uint8]
@@ -86,7 +87,7 @@ class ValueColumns:
             self._known = known = larger
         missing = numbers[known.codes[numbers] == Code.UNSEEN]
         if missing.size:
-            missing = np.unique(missing)
+            missing = distinct(missing)
             found = decoded_literals(missing, self._dictionary)
             known.put(missing, found.codes, found.values, found.extra)
         return known.at(numbers)
@@ -157,8 +158,11 @@ def _decimals(rows: Places, lexical: Any, found: Decoded) -> None:
 
 def _floats(code: Code) -> Callable[[Places, Any, Decoded], None]:
     def decode(rows: Places, lexical: Any, found: Decoded) -> None:
+        import pyarrow
+        from pyarrow import compute
+
         rows, lexical = _matching(rows, lexical, r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,4})?")
-        values = np.array([float(text) for text in lexical.to_pylist()], np.float64)
+        values = compute.cast(compute.utf8_ltrim(lexical, "+"), pyarrow.float64()).to_numpy()
         is_finite = np.isfinite(values)
         found.put(rows[is_finite], code, values[is_finite].view(np.int64))
 
@@ -193,11 +197,8 @@ def _times(rows: Places, lexical: Any, found: Decoded) -> None:
 
 def _digits(lexical: Any, length: int) -> NDArray[np.uint8]:
     """Texts of equal lengths as a table of characters, less the character 0."""
-    import pyarrow
-
-    content = lexical.cast(pyarrow.large_binary())
-    joined = b"".join(content.to_pylist())
-    return (np.frombuffer(joined, np.uint8) - np.uint8(ord("0"))).reshape(-1, length)
+    offsets, content = content_of(lexical)
+    return (content[offsets[0] : offsets[-1]] - np.uint8(ord("0"))).reshape(-1, length)
 
 
 def _number(digits: NDArray[np.uint8], start: int, count: int) -> Whole:

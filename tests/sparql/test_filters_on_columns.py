@@ -1,4 +1,4 @@
-"""Conditions of FILTER, decided on columns, against rdflib's evaluation term by term."""
+"""Conditions of FILTER, decided on columns, against the evaluation on terms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from rdflib import RDFS, XSD, BNode, Graph, Literal, URIRef
 from rdflib.term import Node
 from tests.strategies import examples
 
-from corollary.sparql import column_conditions as conditions
+from corollary.execute.batches import Batch
+from corollary.kernels.sorted import Mask
+from corollary.sparql import expressions
 from corollary.sparql.term_texts import TermTexts
 from corollary.store import CorollaryStore
 
@@ -42,6 +44,9 @@ texts = st.sampled_from(
     ["?o", "STR(?o)", "LCASE(?o)", "UCASE(?o)", "LCASE(STR(?o))", "STR(LCASE(?o))", "UCASE(LCASE(?o))"]
 )
 constants = st.sampled_from(['""', '"a"', '"alpha"', '"ALPHA"', '"http"', '"é"', '"i"', '"7"'])
+MANY = 1 << 40
+"""Rows that no test has: conditions are decided on terms."""
+
 comparisons = st.sampled_from(["=", "!=", "<", "<=", ">", ">="])
 numbers = st.sampled_from(["7", "1.5", "0.1", "-3", "1.5e0", "5", "1000"])
 
@@ -90,29 +95,32 @@ def test_columns_decide_as_rdflib_does(data: list[Node], condition: str) -> None
     for number, term in enumerate(data):
         graph.add((URIRef(f"urn:x:{number}"), RDFS.label, term))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(conditions, "MIN_TERMS_ON_COLUMNS", 1)
+        patch.setattr(expressions, "MIN_TERMS_ON_COLUMNS", 1)
         on_columns = kept(graph, condition)
-        patch.setattr(conditions.Conditions, "decide", lambda *_: None)
+        patch.setattr(expressions, "MIN_TERMS_ON_COLUMNS", MANY)
         assert on_columns == kept(graph, condition)
 
 
 def test_few_terms_are_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = Graph(CorollaryStore(rules="none"))
+    """Those that only the evaluation on terms decides, and no others."""
+    names, decimals = (Graph(CorollaryStore(rules="none")) for _ in range(2))
     for number in range(100):
-        graph.add((URIRef(f"urn:x:{number}"), RDFS.label, Literal(f"name {number}")))
-    graph.add((BNode(), RDFS.label, Literal("İ\n7")))
-    decided: list[Any] = []
-    decide = conditions.Conditions.decide
+        names.add((URIRef(f"urn:x:{number}"), RDFS.label, Literal(f"name {number}")))
+        decimals.add((URIRef(f"urn:x:{number}"), RDFS.label, Literal(f"{number}.5", datatype=XSD.decimal)))
+    names.add((BNode(), RDFS.label, Literal("İ\n7")))
+    decimals.add((BNode(), RDFS.label, Literal("7" * 40, datatype=XSD.decimal)))
+    left: list[int] = []
+    by_terms = expressions.Expressions._true_by_terms
 
-    def noted(self: conditions.Conditions, expression: Any) -> Any:
-        decision = decide(self, expression)
-        assert decision is not None
-        decided.append([int(np.sum(mask)) for mask in decision])
-        return decision
+    def noted(self: expressions.Expressions, expression: Any, batch: Batch, exists: Any) -> Mask:
+        left.append(batch.size)
+        return by_terms(self, expression, batch, exists)
 
-    monkeypatch.setattr(conditions.Conditions, "decide", noted)
-    assert len(kept(graph, 'CONTAINS(LCASE(?o), "7")') or ()) == 20
-    assert decided == [[19, 81, 1]]  # true, false, undecided
+    monkeypatch.setattr(expressions.Expressions, "_true_by_terms", noted)
+    assert len(kept(names, 'CONTAINS(LCASE(?o), "7")') or ()) == 20
+    assert not left
+    assert len(kept(decimals, "?o < 7") or ()) == 7
+    assert left == [1]
 
 
 @pytest.mark.parametrize("left", ["?o", "STRLEN(?o)"])
@@ -120,9 +128,9 @@ def test_an_integer_that_is_no_double_is_compared(left: str, monkeypatch: pytest
     graph = Graph(CorollaryStore(rules="none"))
     for term in (Literal(7), Literal(10**401), Literal("seven")):
         graph.add((BNode(), RDFS.label, term))
-    monkeypatch.setattr(conditions, "MIN_TERMS_ON_COLUMNS", 1)
+    monkeypatch.setattr(expressions, "MIN_TERMS_ON_COLUMNS", 1)
     kept_on_columns = kept(graph, f"{left} <= {10**400}")
-    monkeypatch.setattr(conditions.Conditions, "decide", lambda *_: None)
+    monkeypatch.setattr(expressions, "MIN_TERMS_ON_COLUMNS", MANY)
     assert kept_on_columns == kept(graph, f"{left} <= {10**400}")
     assert kept_on_columns == {Literal(7) if left == "?o" else Literal("seven")}
 
