@@ -503,7 +503,8 @@ def _sum(sign: int, own: ColumnEvaluator, left: Any, right: Any) -> Part:
     is_float = one.is_float | other.is_float
     undecided |= _is_rounded(one, other) & ~failed
     scale = np.maximum(one.scale, other.scale)
-    doubles = one.doubles() + sign * other.doubles()
+    with np.errstate(over="ignore", invalid="ignore"):
+        doubles = one.doubles() + sign * other.doubles()
     digits, is_large = _scaled_sum(sign, one, other, scale)
     values = np.where(is_float, doubles.view(np.int64), digits)
     codes = np.maximum(one.codes, other.codes)
@@ -535,10 +536,10 @@ def _product(own: ColumnEvaluator, left: Any, right: Any) -> Part:
     (one, other), over = own.together([left, right])
     one, other = own.numbers(one), own.numbers(other)
     failed, undecided = _errors([one, other])
-    doubles = one.doubles() * other.doubles()
     scale = (one.scale + other.scale).astype(np.int16)
     size = np.abs(one.values.astype(np.float64)) * np.abs(other.values.astype(np.float64))
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
+        doubles = one.doubles() * other.doubles()
         digits = one.values * other.values
     is_float = other.is_float
     undecided |= _is_rounded(one, other) & ~failed
