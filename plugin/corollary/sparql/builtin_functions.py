@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Callable, Iterable
 from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_DOWN, ROUND_HALF_UP, Decimal
@@ -65,16 +66,17 @@ def number(term: Node) -> Any:
 
 
 def is_true(term: Node) -> bool:
-    """The effective boolean value (section 17.2.2)."""
-    if not isinstance(term, Literal):
-        raise ExpressionError(f"{term!r} has no truth value")
-    if term.datatype == XSD.boolean:
-        return term.value is True
-    if term.datatype is None or term.datatype == XSD.string:
-        return len(term) > 0
-    if term.value is None:
-        raise ExpressionError(f"{term!r} has no truth value")
-    return bool(term.value)
+    """The effective boolean value (section 17.2.2): NaN and ill-typed numbers and booleans are false."""
+    if isinstance(term, Literal):
+        if term.datatype == XSD.boolean:
+            return term.value is True
+        if term.datatype is None or term.datatype == XSD.string:
+            return len(term) > 0
+        if term.datatype in RANKS:
+            return bool(term.value) and term.value == term.value
+        if term.value is not None:
+            return bool(term.value)  # where SPARQL has an error, as in rdflib: of times and durations
+    raise ExpressionError(f"{term!r} has no truth value")
 
 
 def boolean(value: bool) -> Literal:
@@ -111,7 +113,7 @@ def is_in(members: Iterable[Callable[[], Node]], wanted: Node) -> bool:
         except (ExpressionError, TypeError) as error:
             failure = error
     if failure is not None:
-        raise failure
+        raise ExpressionError(str(failure)) from failure
     return False
 
 
@@ -130,7 +132,10 @@ def add(sign: int, left: Node, right: Node) -> Literal:
 
 def _shifted(sign: int, left: Literal, right: Literal) -> Literal:
     """A time and a duration, or the difference of two times."""
-    one, other = left.toPython(), right.toPython()
+    one: Any = left.value
+    other: Any = right.value
+    if one is None or other is None:
+        raise ExpressionError("an ill-typed literal is not added")
     if sign < 0 and left.datatype in TIMES and left.datatype == right.datatype:
         return Literal(one - other, datatype=XSD.duration)
     if left.datatype in DURATIONS and sign > 0:
@@ -284,8 +289,11 @@ def _hash(name: str, text: Node) -> Literal:
 
 
 def _whole(change: Callable[[Any], int], term: Node) -> Literal:
-    """A number changed to a whole number of the same datatype."""
-    return Literal(change(number(term)), datatype=term.datatype)  # type: ignore[attr-defined]
+    """A number changed to a whole number of the same datatype. Infinities and NaN have no part to change."""
+    value = number(term)
+    if isinstance(value, float) and not math.isfinite(value):
+        return term  # type: ignore[return-value]
+    return Literal(change(value), datatype=term.datatype)  # type: ignore[attr-defined]
 
 
 def _rounded(value: Any) -> int:
@@ -340,7 +348,7 @@ def cast(datatype: URIRef, *arguments: Node) -> Literal:
     """The constructor function of a datatype (section 17.5)."""
     (term,) = arguments
     if datatype == XSD.string and isinstance(term, URIRef | Literal):
-        return Literal(term, datatype=datatype)
+        return Literal(str(term), datatype=datatype)
     if not isinstance(term, Literal) or not (term.datatype is None or term.datatype in COMPARED):
         raise ExpressionError(f"{term!r} is not cast to {datatype}")
     if datatype == XSD.dateTime:
@@ -357,12 +365,17 @@ def cast(datatype: URIRef, *arguments: Node) -> Literal:
     source: Any = term
     if is_value and (datatype == XSD.integer or term.datatype == XSD.boolean):
         source = term.value
-    elif datatype == XSD.decimal and "e" in term.lower():
+    elif datatype == XSD.decimal and not DECIMAL.fullmatch(term):
         if not is_value:
-            raise ExpressionError("decimals have no exponent")
+            raise ExpressionError(f"{term!r} is no decimal")
         source = repr(term.value)
+        if not math.isfinite(term.value):
+            raise ExpressionError("decimals are finite")
     return Literal(CASTS[datatype](source), datatype=datatype)
 
+
+DECIMAL = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)\s*", re.ASCII)
+"""The lexical forms of xsd:decimal."""
 
 CASTS: dict[URIRef, Callable[[Any], Any]] = {
     XSD.string: str,

@@ -229,7 +229,7 @@ class ColumnEvaluator:
         if isinstance(values, Booleans):
             return values
         if isinstance(values, Numbers):
-            return Booleans(values.failed, values.undecided, values.doubles() != 0)
+            return Booleans(values.failed, values.undecided, _is_not_zero(values))
         if isinstance(values, Texts):
             from pyarrow import compute
 
@@ -237,7 +237,7 @@ class ColumnEvaluator:
                 values.failed, values.undecided, compute.binary_length(values.texts).to_numpy() > 0
             )
         numbers = self.numbers(values)
-        return Booleans(numbers.failed & False, numbers.undecided | numbers.failed, numbers.doubles() != 0)
+        return Booleans(numbers.failed & False, numbers.undecided | numbers.failed, _is_not_zero(numbers))
 
     def truths(self, part: Part) -> tuple[Mask, Mask]:
         """On the domain of values, which are true, and which are undecided."""
@@ -260,6 +260,13 @@ class ColumnEvaluator:
             yes, no = (np.uint32(self.terms.id_of(Literal(answer))) for answer in (True, False))
             ids[rows] = np.where(some.failed, np.uint32(UNBOUND), np.where(some.true, yes, no))
         return ids, values.undecided
+
+
+def _is_not_zero(numbers: Numbers) -> Mask:
+    """The truth of numbers: NaN is false."""
+    doubles = numbers.doubles()
+    found: Mask = (doubles != 0) & ~np.isnan(doubles)
+    return found
 
 
 def _is_local(values: Ids) -> Mask:
