@@ -316,6 +316,10 @@ class CompressedRelation(Relation):
         """As ``Relation.object_count``."""
         return int(self.object_terms().size)
 
+    def usual_counts(self) -> tuple[int, int]:
+        """As ``Relation.usual_counts``."""
+        return self.subject_count(), self.object_count()
+
 
 def _difference(closure: FactIndex, without: Relation, terms: Column) -> tuple[Rows, Column]:
     """The facts of a closure that a compressed part of it lacks, as ``objects_of``.

@@ -205,6 +205,13 @@ class Relation:
         """The number of distinct objects."""
         return self.pairs().second_count()
 
+    def usual_counts(self) -> tuple[int, int]:
+        """About ``subject_count`` and ``object_count``, for estimates: the latest changes are not folded."""
+        base = self._parts[0]
+        if not base.keys.size:
+            base = self.pairs()
+        return base.first_count(), base.second_count()
+
     def chunks(self, size: int) -> Iterator[Keys]:
         """All facts as sorted keys, in ascending parts of about ``size`` facts."""
         keys = self.pairs().keys

@@ -137,6 +137,10 @@ class Place:
         return f"{name} {{ {shown} }}" if shown else name
 
 
+def _unchanged(batch: Batch) -> Batch:
+    return batch
+
+
 def _text(term: Any) -> str:
     return str(term.n3())
 
@@ -200,7 +204,7 @@ class Evaluator:
         scope: Scope,
         start: Batch,
         need: int | None = None,
-        early: Change = lambda batch: batch,
+        early: Change = _unchanged,
         finish: Change | None = None,
         wanted: Collection[Variable] | None = None,
     ) -> Batch:
@@ -349,6 +353,12 @@ class Evaluator:
 
     def _filtered_pattern(self, part: Filter, scope: Scope, start: Batch, need: int | None = None) -> Batch:
         """A basic graph pattern joined with ``start``; each condition is applied as soon as it can be."""
+        early, finish = self._conditions(part, scope)
+        assert isinstance(part.inner, Triples)
+        return self._basic(part.inner, scope, start, need, early, finish)
+
+    def _conditions(self, part: Filter, scope: Scope) -> tuple[Change, Change]:
+        """The changes of batches by the conditions whose variables are bound, and by the whole condition."""
         simple = [p for p in conjuncts(part.condition) if not has_exists(p) and mentioned(p)]
 
         def early(batch: Batch) -> Batch:
@@ -360,8 +370,7 @@ class Evaluator:
         def finish(batch: Batch) -> Batch:
             return self._filtered(part.condition, batch, scope)
 
-        assert isinstance(part.inner, Triples)
-        return self._basic(part.inner, scope, start, need, early, finish)
+        return early, finish
 
     def _filtered(self, expression: Expression, batch: Batch, scope: Scope) -> Batch:
         if not batch.size:
@@ -463,29 +472,24 @@ class Evaluator:
         return kept[0] if len(kept) == 1 and is_counted else None
 
     def _count(self, part: Group, scope: Scope) -> int | None:
-        """The number of solutions of one triple pattern, if nothing else is asked for; none is listed."""
+        """The number of solutions of a basic graph pattern and its condition, if nothing else is asked for.
+
+        None is kept.
+        """
         pattern = part.inner
-        if part.keys is not None or scope.seed.columns:
+        inner = pattern_of(pattern)
+        if part.keys is not None or scope.seed.columns or inner is None:
             return None
-        if not isinstance(pattern, Triples) or len(pattern.triples) != 1:
+        asked = {None, *mentioned(inner.triples)}
+        if len(_plain_counts(part)) < len(part.aggregates) or any(
+            item.argument not in asked for item in part.aggregates
+        ):
             return None
-        s, p, o = pattern.triples[0]
-        free = [term for term in (s, p, o) if isinstance(term, Variable | BNode)]
-        is_open = p in free
-        if isinstance(p, Path) or len({*free}) != len(free) or len(free) not in ((3,) if is_open else (1, 2)):
-            return None
-        asked = (None, *(term for term in free if isinstance(term, Variable)))
-        if len(_plain_counts(part)) < len(part.aggregates):
-            return None
-        if any(item.argument not in asked for item in part.aggregates):
-            return None
-        if is_open:
-            return scope.index.fact_count()
-        relation = scope.index.relation(self.terms.id_of(p))
-        if s in free and o in free:
-            return len(relation)
-        counts, end = (relation.object_counts, o) if s in free else (relation.subject_counts, s)
-        return int(counts(np.array([self.terms.id_of(end)], np.uint32))[0])
+        early, finish = (
+            self._conditions(pattern, scope) if isinstance(pattern, Filter) else (_unchanged, None)
+        )
+        join = self.pattern_join(scope, early, frozenset())
+        return join.count(scope.seed, self.patterns(inner), finish)
 
     # Sequences of solutions
 

@@ -3,7 +3,8 @@
 The next pattern is the one with the least *growth*: the expected number of result rows for each row. Growth
 is exact if a pattern has a constant end and a free end. Otherwise it is the relation's size, divided by the
 number of distinct values of a bound end. A pattern that shares no variable with the rows comes last. Rows
-pass through the remaining joins in chunks; with a limit, until there are enough rows.
+pass through the remaining joins in chunks; with a limit, until there are enough rows. Where solutions are
+only counted, those of the last pattern are not listed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, Path, S
 from corollary.columns import TripleIndex
 from corollary.columns.pairs import firsts, seconds
 from corollary.execute.batches import Batch
+from corollary.execute.tuning import MAX_RELATIONS_TRIED
 from corollary.kernels.limits import check, current, reserve
 from corollary.kernels.sorted import Column, Rows
 from corollary.sparql.paths import PathJoin
@@ -83,8 +85,21 @@ class PatternJoin:
                 break
         return stacked(parts)
 
-    def _chunks(self, batch: Batch, patterns: list[Pattern], limit: int, all_stay: bool) -> Iterator[Batch]:
-        """The solutions in chunks with at most ``limit`` expected rows after every join."""
+    def count(self, start: Batch, patterns: list[Pattern], finish: Change | None) -> int:
+        """The number of rows that ``solve`` gives, none of which is kept."""
+        found = 0
+        for part in self._chunks(start, patterns, ROWS_PER_CHUNK, False, is_counted=finish is None):
+            found += part.size if finish is None else finish(part).size
+            check()
+        return found
+
+    def _chunks(
+        self, batch: Batch, patterns: list[Pattern], limit: int, all_stay: bool, is_counted: bool = False
+    ) -> Iterator[Batch]:
+        """The solutions in chunks with at most ``limit`` expected rows after every join.
+
+        With ``is_counted``, chunks may be of any size and lack columns.
+        """
         if not batch.size:
             return
         if not patterns:
@@ -93,6 +108,9 @@ class PatternJoin:
         batch, following = self._next(batch, patterns)
         rest = list(patterns)
         rest.remove(following)
+        if is_counted and not rest and (matches := self._matches(batch, following)) is not None:
+            yield Batch(int(matches.sum()), {})
+            return
         is_product = all_stay and not rest and self._is_product(batch, following)
         growth = self.growth(batch, following) if batch.size > 1 or is_product else 1.0  # one row is one part
         if is_product:
@@ -105,29 +123,45 @@ class PatternJoin:
                 columns = {v: column[start:end] for v, column in batch.columns.items()}
                 part = Batch(end - start, columns)
             for extended in self._extended(part, following, limit):
-                yield from self._chunks(extended, rest, limit, all_stay)
+                yield from self._chunks(extended, rest, limit, all_stay, is_counted)
 
     def _parts(self, batch: Batch, pattern: Pattern, size: int, limit: int) -> Iterator[tuple[int, int]]:
         """The bounds of parts of a batch that a pattern extends to about ``limit`` rows, or of ``size`` rows.
 
-        Where one end of a constant predicate is bound, its matches are counted: many rows may have none.
+        Where one end is bound, its matches are counted: many rows may have none, and some very many.
         """
-        s, p, o = pattern.s, pattern.p, pattern.o
         size = max(1, size)
-        is_counted = isinstance(p, int) and p >= 0 and not self._has_end(pattern)
-        if batch.size <= size or not is_counted or batch.knows(s) == batch.knows(o):
+        matches = None if batch.size <= size or self._has_end(pattern) else self._matches(batch, pattern)
+        if matches is None:
             yield from ((start, min(start + size, batch.size)) for start in range(0, batch.size, size))
             return
-        relation = self.index.relation(p)
-        is_subject = batch.knows(s)
-        counts = relation.subject_counts if is_subject else relation.object_counts
-        ends = np.cumsum(counts(batch.column(s if is_subject else o)))
+        ends = np.cumsum(matches)
         start = 0
         while start < batch.size:
             least = (int(ends[start - 1]) if start else 0) + limit
             end = max(start + 1, int(np.searchsorted(ends, least, "right")))
             yield start, end
             start = end
+
+    def _matches(self, batch: Batch, pattern: Pattern) -> Rows | None:
+        """The number of facts that match a pattern in each row; None where that takes a join.
+
+        Cost: a search for each row and relation, of which there are at most ``MAX_RELATIONS_TRIED``.
+        """
+        s, p, o = pattern.s, pattern.p, pattern.o
+        knows_s, knows_o = batch.knows(s), batch.knows(o)
+        if not isinstance(p, int) or p in batch.columns or (knows_s and knows_o) or s == o or p in (s, o):
+            return None
+        relations = [self.index.relation(each) for each in ([p] if p >= 0 else self.index.predicates())]
+        if not (knows_s or knows_o):
+            return np.full(batch.size, sum(map(len, relations)), np.int64)
+        if len(relations) > MAX_RELATIONS_TRIED:
+            return None
+        ends = batch.column(s if knows_s else o)
+        found: Rows = np.zeros(batch.size, np.int64)
+        for relation in relations:
+            found += relation.subject_counts(ends) if knows_s else relation.object_counts(ends)
+        return found
 
     def _next(self, batch: Batch, waiting: list[Pattern]) -> tuple[Batch, Pattern]:
         if len(waiting) == 1 and not batch.columns:
@@ -194,7 +228,7 @@ class PatternJoin:
             return 0
         if all(end in self.unwanted or batch.knows(end) for end in (pattern.s, pattern.o)):
             return 0.5
-        return relation.subject_count() if pattern.o in self.unwanted else relation.object_count()
+        return relation.usual_counts()[0 if pattern.o in self.unwanted else 1]
 
     def _extend(self, batch: Batch, pattern: Pattern) -> Batch:
         return self.paths.extend(batch, pattern.s, pattern.p, pattern.o, self.given)
@@ -214,11 +248,19 @@ class PatternJoin:
             return self._path_growth(batch, s, p, o)
         knows_s, knows_o = batch.knows(s), batch.knows(o)
         if p < 0:
-            total = self.index.fact_count()
-            if p in batch.columns:
-                total //= 2
-            return total / (1 + 99 * knows_s + 99 * knows_o)
+            subjects, objects = self._most_ends()
+            total = self.index.fact_count() / (subjects if knows_s else 1) / (objects if knows_o else 1)
+            return total / 2 if p in batch.columns else total
         return self._relation_growth(batch, s, p, o)
+
+    def _most_ends(self) -> tuple[int, int]:
+        """The numbers of distinct subjects, and objects, of the predicate with the most."""
+        subjects = objects = 1
+        for _, relation in self.index.relations():
+            if relation.size > min(subjects, objects):
+                found = relation.usual_counts()
+                subjects, objects = max(subjects, found[0]), max(objects, found[1])
+        return subjects, objects
 
     def _relation_growth(self, batch: Batch, s: int, p: int, o: int) -> float:
         relation = self.index.relation(p)
@@ -235,10 +277,9 @@ class PatternJoin:
             return _count(relation.subject_counts, s)
         if o >= 0:
             return _count(relation.object_counts, o)
-        if batch.knows(s):
-            return size / relation.subject_count()
-        if batch.knows(o):
-            return size / relation.object_count()
+        if batch.knows(s) or batch.knows(o):
+            subjects, objects = relation.usual_counts()
+            return size / (subjects if batch.knows(s) else objects)
         return size
 
     def _path_growth(self, batch: Batch, s: int, path: Any, o: int) -> float:

@@ -1,0 +1,103 @@
+"""Solutions that are counted and not listed, and joins with a free predicate in parts of even size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rdflib import Graph, Literal, Namespace
+from tests.strategies import examples
+
+from corollary.execute import batches
+from corollary.sparql import patterns
+from corollary.sparql.paths import PathJoin
+from corollary.sparql.tuning import ROWS_PER_CHUNK, ROWS_PER_LIMITED_CHUNK
+from corollary.store import CorollaryStore
+
+EX = Namespace("http://example.org/")
+
+SUBJECTS = st.sampled_from(["?a", "?b", "?c", ":x1", "[]"])
+PREDICATES = st.sampled_from([":p", ":q", ":r", "?d", "?a", ":p*", "^:q", ":p/:q"])
+OBJECTS = st.sampled_from(["?a", "?b", "?c", ":x1", "1", "[]"])
+PATTERNS = st.lists(st.tuples(SUBJECTS, PREDICATES, OBJECTS).map(" ".join), min_size=1, max_size=3)
+CONDITIONS = st.sampled_from(["", "FILTER(?a != ?b)", "FILTER(isIRI(?a) && ?a != :x1)", "FILTER(?z)"])
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    graph = Graph(CorollaryStore(rules="none"))
+    graph.parse(
+        data="""@prefix : <http://example.org/> .
+        :x1 :p :x2, :x3, :x1, 1 ; :q :x1, 1, _:b . :x2 :p :x3 ; :q :x2 ; :r 1, 2 .
+        :x3 :r :x1, :p . _:b :q :x1 . :p :p :q . :q :r :p .""",
+        format="turtle",
+    )
+    return graph
+
+
+def number(graph: Graph, query: str) -> int:
+    (row,) = graph.query(f"PREFIX : <http://example.org/> {query}")
+    value: Any = row
+    return int(value[0])
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(joined=PATTERNS, condition=CONDITIONS, is_small=st.booleans())
+def test_as_many_as_are_listed(graph: Graph, joined: list[str], condition: str, is_small: bool) -> None:
+    group = " . ".join(joined) + " " + condition
+    with pytest.MonkeyPatch.context() as patch:
+        if is_small:
+            patch.setattr(patterns, "ROWS_PER_CHUNK", 3)
+            patch.setattr(patterns, "MAX_RELATIONS_TRIED", 1)
+            patch.setattr(batches, "MAX_RELATIONS_TRIED", 1)
+        counted = number(graph, f"SELECT (COUNT(*) AS ?n) {{ {group} }}")
+        assert (
+            counted == number(graph, f"SELECT (COUNT(*) AS ?n) {{ {{ {group} }} UNION {{ {group} }} }}") / 2
+        )
+        if "?a" in " ".join(joined):
+            assert counted == number(graph, f"SELECT (COUNT(?a) AS ?n) {{ {group} }}")
+
+
+def test_a_count_is_no_list() -> None:
+    """A thousand subjects of one object make a million pairs, of which none is kept."""
+    graph = Graph(CorollaryStore(rules="none"))
+    for i in range(1000):
+        graph.add((EX[f"s{i}"], EX.p, EX.o))
+    with pytest.MonkeyPatch.context() as patch:
+        extended = _extended_sizes(patch)
+        assert number(graph, "SELECT (COUNT(*) AS ?n) { ?a :p ?b . ?c ?q ?b }") == 1_000_000
+    assert sum(extended) <= 1000
+
+
+def test_a_limit_ends_a_join_with_a_free_predicate() -> None:
+    """The parts are as large as the limit asks for, though a few objects have very many facts."""
+    graph = Graph(CorollaryStore(rules="none"))
+    for i in range(3000):
+        graph.add((EX[f"s{i}"], EX.p, EX[f"s{i + 1}"]))
+        graph.add((EX[f"s{i}"], EX.q, Literal(i % 2)))
+        graph.add((EX[f"s{i}"], EX.r, Literal(i)))
+    with pytest.MonkeyPatch.context() as patch:
+        extended = _extended_sizes(patch)
+        found = graph.query("SELECT * { ?a ?p ?b . ?b ?q ?c } LIMIT 10")
+        assert len(found) == 10
+        assert len(extended) <= 3
+        assert sum(extended) <= 3 * ROWS_PER_LIMITED_CHUNK
+        extended.clear()
+        assert len(graph.query("SELECT * { ?a ?p ?b . ?c ?q ?b }")) == 2 * 1501**2 + 3000 + 2998
+        assert max(extended) <= ROWS_PER_CHUNK
+
+
+def _extended_sizes(patch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of the batches that joins return from now on."""
+    found: list[int] = []
+    extend = PathJoin.extend
+
+    def recorded(self: PathJoin, *arguments: Any) -> Any:
+        batch = extend(self, *arguments)
+        found.append(batch.size)
+        return batch
+
+    patch.setattr(PathJoin, "extend", recorded)
+    return found
