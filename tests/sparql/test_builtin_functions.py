@@ -107,11 +107,13 @@ A, B = Variable("a"), Variable("b")
 @example("?a + ?b", Literal("1", datatype=XSD.int), Literal("1", datatype=XSD.int))
 @example("?a * ?b", Literal(1.5), Literal(2))
 def test_values_are_those_of_rdflib(expression: str, a: Node, b: Node) -> None:
+    if any(isinstance(term, Literal) and term.value != term.value for term in (a, b)):
+        return  # NaN is true in rdflib
     others, own = TRANSLATED[expression]
     row = {A: a, B: b}
     found, expected = own_value(own, row), others_value(others, row)
-    if expected is None:
-        return  # an error of rdflib's may be a value, as in INF && true
+    if expected is None or str(expected) in ("Infinity", "-Infinity"):
+        return  # an error of rdflib's may be a value, as in INF && true, and its decimals may be infinite
     assert isinstance(found, type(expected)) and found.n3() == expected.n3()
 
 
