@@ -109,6 +109,8 @@ A, B = Variable("a"), Variable("b")
 def test_values_are_those_of_rdflib(expression: str, a: Node, b: Node) -> None:
     if any(isinstance(term, Literal) and term.value != term.value for term in (a, b)):
         return  # NaN is true in rdflib
+    if "#string>(" in expression and isinstance(a, Literal) and a.language:
+        return  # rdflib keeps the tag beside a datatype
     others, own = TRANSLATED[expression]
     row = {A: a, B: b}
     found, expected = own_value(own, row), others_value(others, row)
