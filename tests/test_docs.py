@@ -74,6 +74,20 @@ def test_links_to_files_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), f"{page}: no {target}"
 
 
+def headings(page: Path) -> set[str]:
+    """The anchors of a page, as GitHub makes them of its headings."""
+    text = SNIPPET.sub("", page.read_text())
+    found = (re.sub(r"[^\w -]", "", line.lower()) for line in re.findall(r"^#+ (.+)$", text, re.MULTILINE))
+    return {line.replace(" ", "-") for line in found}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_links_to_headings_lead_somewhere(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", SNIPPET.sub("", page.read_text())):
+        other = page.parent / target if target else page
+        assert anchor in headings(other), f"{page}: no {target}#{anchor}"
+
+
 def names_of_files() -> Iterator[tuple[str, str]]:
     """The files that prose names in backticks: pages and docstrings, each with the file named."""
     files = [PROJECT / "CONTRIBUTING.md", *PAGES]

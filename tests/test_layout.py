@@ -199,6 +199,57 @@ def test_a_function_fits_on_a_screen() -> None:
     assert long == LONG_FUNCTIONS.keys()
 
 
+MADE_LATER = {
+    "Reasoner": "``_begin`` is all of ``__init__``, of ``__setstate__`` and of the class method ``of``",
+    "SelectResult": "a property of rdflib's class, which has a setter",
+}
+"""Classes with attributes that no ``__init__`` makes, and why."""
+
+
+def test_attributes_are_made_with_their_object() -> None:
+    """In ``__init__``, or in the body of the class: the order in which methods are called makes none."""
+    classes = [
+        node
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    ]
+    by_name = {node.name: node for node in classes}
+    later = {node.name for node in classes if _attributes_set(node.body) - _attributes_made(node, by_name)}
+    assert later == MADE_LATER.keys()
+
+
+def _attributes_made(node: ast.ClassDef, classes: dict[str, ast.ClassDef]) -> set[str]:
+    """The attributes that the body or ``__init__`` of a class makes, or of a class that it derives from."""
+    made = {
+        part.id
+        for statement in node.body
+        if isinstance(statement, ast.Assign | ast.AnnAssign)
+        for part in ast.walk(statement)
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    }
+    makers: list[ast.stmt] = [
+        each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"
+    ]
+    made |= _attributes_set(makers)
+    for base in node.bases:
+        if isinstance(base, ast.Name) and base.id in classes and base.id != node.name:
+            made |= _attributes_made(classes[base.id], classes)
+    return made
+
+
+def _attributes_set(body: list[ast.stmt]) -> set[str]:
+    """The attributes of ``self`` that methods assign."""
+    return {
+        part.attr
+        for method in body
+        if isinstance(method, ast.FunctionDef)
+        for part in ast.walk(method)
+        if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store)
+        if isinstance(part.value, ast.Name) and part.value.id == "self"
+    }
+
+
 @pytest.mark.parametrize(
     "path", [path for path in MODULES if path.parent.name == "spark"], ids=lambda path: path.stem
 )

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import pytest
+from rdflib import Graph
+from rdflib.plugins.sparql import prepareQuery
 from tests.engine import Fact, facts_of, load, run
 from tests.oracles import naive
 
@@ -30,6 +33,9 @@ from corollary.plan.explain import explanation_text
 from corollary.plan.steps import Join, Plan, PlanContext
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
+from corollary.sparql import query_passes
+from corollary.sparql.algebra import Query, Union, rewritten
+from corollary.store import CorollaryStore
 from corollary.terms.dictionary import TermDictionary
 
 EX = "http://example.org/"
@@ -131,6 +137,16 @@ def last_join_first(plan: Plan, context: PlanContext) -> Plan:
     return tuple(joins.pop() if isinstance(step, Join) else step for step in plan)
 
 
+def right_branch_first(query: Query) -> Query:
+    """A pass of queries: { A } UNION { B }  ->  { B } UNION { A }."""
+
+    def turned(node: Any) -> Any:
+        return Union(node.right, node.left) if isinstance(node, Union) else node
+
+    found: Query = rewritten(query, turned)
+    return found
+
+
 def fact(s: str, p: str, o: str) -> Fact:
     return IRI(EX + s), IRI(EX + p), IRI(EX + o)
 
@@ -207,3 +223,22 @@ def test_an_optimiser_pass_is_used_and_seen(monkeypatch: pytest.MonkeyPatch) -> 
         for plan in plans
     ]
     assert steps[1] == [steps[0][1], steps[0][0], *steps[0][2:]]
+
+
+@pytest.mark.parametrize("is_prepared", [False, True])
+def test_a_pass_of_queries_is_used_and_seen(is_prepared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By queries, of texts and prepared by rdflib, and in EXPLAIN."""
+    store = CorollaryStore(rules=PROGRAM)
+    graph = Graph(store)
+    graph.update(f"PREFIX : <{EX}> INSERT DATA {{ :n0 :p :n1 . :n1 :p :n2 }}")
+    shown, answers = [], []
+    for name in ("?before", "?after"):  # plans are cached by the text
+        text = f"SELECT ?z {{ {{ {name} <{EX}r> ?z }} UNION {{ {name} <{EX}p> ?z }} }}"
+        query = prepareQuery(text) if is_prepared else text
+        steps = store.explain_query(query).as_dict()["inputs"][0]["inputs"][0]["inputs"]
+        shown.append([step["inputs"][0]["operator"] for step in steps])
+        answers.append([str(term) for row in graph.query(query).bindings for term in row.values()])
+        monkeypatch.setattr(query_passes, "PASSES", (*query_passes.PASSES, right_branch_first))
+    assert shown[1] == [line.replace("?before", "?after") for line in reversed(shown[0])]
+    assert sorted(answers[0]) == sorted(answers[1])
+    assert answers[0] != answers[1]

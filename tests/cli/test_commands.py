@@ -276,10 +276,10 @@ def test_help_answers_at_once() -> None:
 
 
 def test_a_terminal_shows_a_bar_when_a_stage_lasts() -> None:
-    """With no patience every stage shows one. Run under a pseudo-terminal, for the bar needs one."""
+    """After no time at all, here. Run under a pseudo-terminal, for the bar needs one."""
     parent, child = os.openpty()
     code = (
-        "import time; from corollary.cli import progress; progress.PATIENCE = 0.0\n"
+        "import time; from corollary.cli import progress; progress.SECONDS_BEFORE_BAR = 0.0\n"
         "with progress.stage('read', {}) as stage:\n"
         "    stage.update('reading data.nt', 1234, 0.5)\n"
         "    time.sleep(0.5)\n"
@@ -300,7 +300,7 @@ def test_no_bar_where_nobody_watches(
 ) -> None:
     from corollary.cli import progress
 
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "SECONDS_BEFORE_BAR", 0.0)
     with progress.stage("read", {}) as stage:
         time.sleep(0.05)
         stage.update("reading", 1)

@@ -36,8 +36,7 @@ def files(tmp_path: Path) -> list[str]:
 def test_a_command_ends_by_its_limits(
     command: str, flags: list[str], remedy: str, files: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not flags:
-        monkeypatch.setenv("COROLLARY_LIMITS", "terms=50")
+    monkeypatch.setenv("COROLLARY_LIMITS", "terms=none" if flags else "terms=50")
     asked = ["-q", "ASK { ?s ?p ?o }"] if command == "query" else []
     done = CliRunner().invoke(main, [command, *files, *asked, *flags])
     assert done.exit_code == 2

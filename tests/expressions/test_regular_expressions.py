@@ -25,6 +25,7 @@ from corollary.expressions.regular_expressions import (
     matches,
     replaced,
 )
+from corollary.expressions.tuning import MAX_TEXTS_TRIED_FIRST
 from corollary.kernels.limits import LimitExceeded
 
 Engine = Callable[[pytest.MonkeyPatch], None]
@@ -247,12 +248,10 @@ def test_matches(
 def test_many_texts_are_matched_at_once() -> None:
     for flags in ("", "m", "i", "s", "x"):
         rows = [(pattern, text) for own, pattern, text, _ in FOUND if own == flags]
-        texts = [text for _, text in rows] * (regular_expressions.MAX_TEXTS_TRIED_FIRST + 1)
+        texts = [text for _, text in rows] * (MAX_TEXTS_TRIED_FIRST + 1)
         for pattern, _ in rows:
             alone = [bool(matches([text], pattern, flags)[0]) for _, text in rows]
-            assert matches(texts, pattern, flags).tolist() == alone * (
-                regular_expressions.MAX_TEXTS_TRIED_FIRST + 1
-            )
+            assert matches(texts, pattern, flags).tolist() == alone * (MAX_TEXTS_TRIED_FIRST + 1)
 
 
 REFUSED = [

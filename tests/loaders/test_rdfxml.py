@@ -12,7 +12,8 @@ import pytest
 
 from corollary.language.errors import InputError
 from corollary.loaders import read
-from corollary.loaders.rdfxml import CHUNK, LONGEST_ENTITIES
+from corollary.loaders.rdfxml import LONGEST_ENTITIES
+from corollary.loaders.tuning import BYTES_READ_AT_ONCE
 from corollary.store import CorollaryStore
 from corollary.terms.dictionary import TermDictionary
 
@@ -134,7 +135,7 @@ def write_to_pipe(path: Path, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("body", BAD)
-@pytest.mark.parametrize("before", [0, CHUNK - 150, 3 * CHUNK])
+@pytest.mark.parametrize("before", [0, BYTES_READ_AT_ONCE - 150, 3 * BYTES_READ_AT_ONCE])
 @pytest.mark.parametrize("way", ["file", "pipe", "standard input", "encoding"])
 def test_errors_have_a_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, before: int, way: str

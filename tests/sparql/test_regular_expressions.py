@@ -9,7 +9,8 @@ from rdflib import XSD, Graph, Literal, URIRef
 from rdflib.term import Node
 from tests.timing import at_most
 
-from corollary.expressions.regular_expressions import MAX_TEXTS_TRIED_FIRST, PatternTooLarge
+from corollary.expressions.regular_expressions import PatternTooLarge
+from corollary.expressions.tuning import MAX_TEXTS_TRIED_FIRST
 from corollary.kernels.limits import LimitExceeded
 from corollary.sparql.expressions import Expressions
 from corollary.store import CorollaryStore

@@ -270,7 +270,7 @@ def test_an_answer_that_comes_late_is_none(query: str) -> None:
     graph.addN((EX[f"n{i}"], EX.p, EX.hub, graph) for i in range(1500))
     where = f"?a {P} ?h . ?b {P} ?h"
     with at_most(SOON):
-        found = exceeded(lambda: graph.query(query.replace("WHERE", where), limits=Limits(seconds=0.01)))
+        found = exceeded(lambda: graph.query(query.replace("WHERE", where), limits=Limits(seconds=0.001)))
     assert found.limit == "seconds"
 
 

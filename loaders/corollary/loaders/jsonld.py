@@ -8,12 +8,10 @@ from typing import BinaryIO
 import numpy as np
 
 from corollary.loaders.formats import Malformed
+from corollary.loaders.tuning import BYTES_READ_AT_ONCE
 
 DEEPEST = 1_000
 """The maximal nesting depth of objects and arrays."""
-
-CHUNK = 1 << 16
-"""Bytes read at once."""
 
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[][{}]', re.DOTALL)
@@ -35,7 +33,7 @@ class ShallowJSON:
         """At most ``size`` bytes; empty at the end."""
         if self._given == len(self._chunk):
             self._move(self._chunk)
-            self._chunk = self._stream.read(CHUNK)
+            self._chunk = self._stream.read(BYTES_READ_AT_ONCE)
             self._given = 0
             self._check()
         start = self._given

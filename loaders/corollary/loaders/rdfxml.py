@@ -17,12 +17,10 @@ from typing import BinaryIO
 from xml.parsers import expat
 
 from corollary.loaders.formats import Malformed
+from corollary.loaders.tuning import BYTES_READ_AT_ONCE
 
 OWL = "http://www.w3.org/2002/07/owl#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-
-CHUNK = 1 << 16
-"""Bytes read at once."""
 
 LONGEST_ENTITIES = 1 << 20
 """Limit for the expanded text of all declared entities together, in characters.
@@ -158,9 +156,9 @@ class Markup:
 
 def _in_utf8(stream: BinaryIO) -> Iterator[bytes]:
     """The bytes of an XML document in chunks, recoded to UTF-8 if necessary."""
-    first = stream.read(CHUNK)
+    first = stream.read(BYTES_READ_AT_ONCE)
     encoding = _encoding(first)
-    chunks = chain((first,), iter(lambda: stream.read(CHUNK), b""))
+    chunks = chain((first,), iter(lambda: stream.read(BYTES_READ_AT_ONCE), b""))
     if encoding in ("utf-8", "utf8"):
         yield from chunks
         return

@@ -5,6 +5,9 @@ MAX_CHARACTERS_QUOTED = 160
 ROWS_PER_GROUP = 1 << 20
 """Rows of a Parquet row group. A reader that needs one predicate can skip whole row groups."""
 
+BYTES_READ_AT_ONCE = 1 << 16
+"""Bytes of RDF/XML or JSON-LD that are read at a time."""
+
 BYTES_PER_CHUNK = 1 << 20
 """Size of a chunk in bytes: small enough to stay in the processor's cache while it is parsed."""
 

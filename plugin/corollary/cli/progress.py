@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-PATIENCE = 2.0
+SECONDS_BEFORE_BAR = 2.0
 """Seconds after which a running stage shows a bar."""
 
 
@@ -90,9 +90,9 @@ class Stage:
 
 @contextmanager
 def stage(name: str, seconds: dict[str, float]) -> Iterator[Stage]:
-    """Run a block as a stage, with a bar after ``PATIENCE`` seconds. Stores its time in ``seconds[name]``."""
+    """Run a block as a stage, with a bar if it lasts. Its time is written to ``seconds[name]``."""
     current = Stage(name)
-    timer = threading.Timer(PATIENCE, current.show)
+    timer = threading.Timer(SECONDS_BEFORE_BAR, current.show)
     timer.daemon = True
     if sys.stderr.isatty():
         timer.start()

@@ -26,6 +26,7 @@ from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT
 
 KEYS_PER_CHUNK = 1 << 15
+"""Keys from one fence to the next: a part of the format, which docs/snapshots.md states as 32,768."""
 
 ORDERS = ("facts.by_subject", "facts.by_object")
 """The columns of keys, in both orders."""

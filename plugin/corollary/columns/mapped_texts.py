@@ -15,11 +15,9 @@ from bisect import bisect_left
 import numpy as np
 
 from corollary.columns.column_file import ColumnFile
+from corollary.columns.tuning import MAX_ENTRIES_BESIDE
 from corollary.kernels.byte_texts import Bytes, Places, Slots
 from corollary.terms.texts import Texts, TextTable, slots_of
-
-ENTRIES_NEAR = 1 << 12
-"""Entries beside the expected place of a hash that are checked at first: the square root of 16 million."""
 
 
 class MappedTextTable(TextTable):
@@ -93,7 +91,7 @@ class MappedTextTable(TextTable):
     def _first_entry(self, wanted: int) -> int:
         """The place of the first entry whose hash is ``wanted`` or more. Hashes are evenly distributed."""
         expected = wanted * self._size >> 32
-        low, high = max(expected - ENTRIES_NEAR, 0), min(expected + ENTRIES_NEAR, self._size)
+        low, high = max(expected - MAX_ENTRIES_BESIDE, 0), min(expected + MAX_ENTRIES_BESIDE, self._size)
         low, high = self._checked(low, high)
         if (low and self._entry_view[low] >> 32 >= wanted) or (
             high < self._size and self._entry_view[high - 1] >> 32 < wanted

@@ -26,3 +26,7 @@ to load the kernel."""
 MAX_TABLE_ENTRIES_PER_ROW = 4
 """Entries of a table indexed by id, for each row of a column that is numbered: up to this many, the table
 takes less time than sorting and searching."""
+
+MAX_ENTRIES_BESIDE = 1 << 12
+"""Entries on each side of the expected place of a hash in a mapped table, which are checked at first: the
+square root of 16 million, which is how far a place strays among so many hashes."""

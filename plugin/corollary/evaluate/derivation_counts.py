@@ -276,13 +276,13 @@ class _Settling:
             gone[predicate] = keys[leaves | (arrives & (births < NEVER))]
             arriving[predicate] = keys[arrives]
             absent[predicate] = keys[leaves | ((births == NEVER) & (now == 0))]
-        self._remove(Delta(gone), round_)
+        self._remove(Delta(gone))
         if component.is_recursive:
             self._touch_next(absent, round_)
         self._add(Delta(arriving), round_)
         return {p for part in (gone, arriving) for p, keys in part.items() if keys.size}
 
-    def _remove(self, gone: Delta, round_: int) -> None:
+    def _remove(self, gone: Delta) -> None:
         """Subtract the instances with these premises, which do not hold any more, or not yet."""
         component = self._component
         if component.is_recursive:
@@ -379,7 +379,7 @@ class DerivationCounts:
             for names, is_recursive, _ in self._structure
         ]
         new = set(components) - set(self.components)
-        free = self._free(changed, given, components, new)
+        free = self._free(changed, given, components)
         self.components, self.given = components, given
         for predicate in self.facts.all_predicates():
             if any(component.owns(predicate) for component in new):
@@ -409,9 +409,7 @@ class DerivationCounts:
         rounds = max((int(rounds.max()) for _, rounds, _ in rows if rounds.size), default=0)
         return derivations, rounds, sum(column.nbytes for part in (*rows, *births) for column in part)
 
-    def _free(
-        self, changed: Change, given: TripleIndex, components: list[Component], new: set[Component]
-    ) -> set[int]:
+    def _free(self, changed: Change, given: TripleIndex, components: list[Component]) -> set[int]:
         """Change the facts of predicates that no rule derives. Returns these predicates."""
         lost_owners = [c for c in self.components if c not in components]
         names = {*changed.lost.all_predicates(), *changed.won.all_predicates()}

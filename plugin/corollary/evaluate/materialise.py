@@ -35,12 +35,12 @@ from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
 
 @dataclass(frozen=True)
 class Materialisation:
-    """The explicit facts E (``explicit``), all facts I (``index``), and how I was computed. Immutable.
+    """The explicit facts E (``explicit``), all facts I (``index``), and how I was computed.
 
-    A transaction makes a new materialisation and changes the ``engine`` in place: the engine is at this
-    materialisation iff ``engine.version`` is ``version``. ``assignments`` has the module of each rule,
-    ``cells`` the list cells of each reading. ``rounds`` is the number of turns of modules, ``seconds`` the
-    time of each module.
+    A value, but for its ``engine``: a transaction makes a new materialisation, and changes the engine in
+    place. The engine is at this materialisation iff ``engine.version`` is ``version``. ``assignments`` has
+    the module of each rule, ``cells`` the list cells of each reading. ``rounds`` is the number of turns of
+    modules, ``seconds`` the time of each module.
     """
 
     program: Program

@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.kernels.compiled import Flag, kernel
+from corollary.kernels.tuning import MAX_INTERVALS_INSERTED
 
 Nodes = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
 Column = NDArray[np.uint32]
-
-MOST_INSERTED = 32
-"""Intervals that insertion sort orders faster than ``np.sort``."""
 
 
 @kernel
@@ -79,7 +77,7 @@ def merge_intervals(
         merged += size
         if merged > most:
             return -1
-        if size > MOST_INSERTED:
+        if size > MAX_INTERVALS_INSERTED:
             gathered[:size] = np.sort(gathered[:size])
         else:
             for position in range(1, size):

@@ -56,7 +56,7 @@ n + 1. Each term deeper than ``DEPTH`` counts as one."""
 
 SHALLOW, SHALLOW_TERMS = 2, 10
 """A term deeper than ``SHALLOW``, but not than ``DEPTH``, counts as one part in ``SHALLOW_TERMS``."""
-SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
 SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(?:([kmgt])(i?)b?|b)?", re.IGNORECASE)
 
 

@@ -53,3 +53,6 @@ MIN_RATIO_IN_LOCKSTEP = 64
 
 PROBES_SAMPLED = 64
 """Probes of which it is seen whether each follows the one before. A quarter that does not makes no order."""
+
+MAX_INTERVALS_INSERTED = 32
+"""Intervals that insertion sort orders faster than ``np.sort``."""

@@ -48,15 +48,7 @@ def explain(
     """
     printer = _Printer(program)
     parts = components(program, modules, facts, tables, printer.prefixes, suspended)
-    live = []
-    for rule in program.rules:
-        rows = tables(rule)[0] if rule.source.body else 0
-        if (
-            rule.number not in suspended
-            and rows
-            and all(atom.p < 0 or len(facts.relation(atom.p)) for atom in rule.atoms)
-        ):
-            live.append((rule, rows))
+    live = list(_live(program, facts, tables, suspended))
     by_number = {rule.number: rule for rule in program.rules}
     return {
         "program": program.source.name,
@@ -84,6 +76,20 @@ def explain(
             for rule, rows in live
         ],
     }
+
+
+def _live(
+    program: CompiledProgram, facts: TripleIndex, tables: Tables, suspended: Collection[int]
+) -> Iterator[tuple[CompiledRule, int]]:
+    """The rules that may have an instance, each with the number of rows of its family's table."""
+    for rule in program.rules:
+        rows = tables(rule)[0] if rule.source.body else 0
+        if (
+            rule.number not in suspended
+            and rows
+            and all(atom.p < 0 or len(facts.relation(atom.p)) for atom in rule.atoms)
+        ):
+            yield rule, rows
 
 
 class _Printer(Names):

@@ -221,6 +221,7 @@ class MappedSnapshot:
         self._ids = IdCheck(tuple(counts))
         tables = (MappedTextTable(file, TABLES[k], n) for k, n in zip(BULK_KINDS, counts, strict=True))
         self.dictionary = TermDictionary.of_tables(list(tables))
+        self._predicates = file.column("facts.predicates", "u4")
         self._relations = self._read_relations()
         predicates = self._predicates.tolist()
         self.facts = TripleIndex(dict(zip(predicates, self._relations, strict=True)))
@@ -242,7 +243,6 @@ class MappedSnapshot:
     def _read_relations(self) -> list[Relation]:
         """The relations of I. Raises DamagedFile if the table of relations makes no sense."""
         file = self._file
-        self._predicates = file.column("facts.predicates", "u4")
         count = self._predicates.size
         starts = file.column("facts.starts", "i8", count + 1)
         columns = [file.column(f"facts.{name}", "i8", count) for name in ("legal", "subjects", "objects")]
@@ -306,7 +306,6 @@ class MappedSnapshot:
         file = self._file
         count = file.section("parts.holder", "u4").length
         columns = {n: file.column(f"parts.{n}", dtype, count) for n, dtype in _PART_COLUMNS.items()}
-        self._masks, self._keys = file.section("parts.masks", "u1"), file.section("parts.keys", "u8")
         order = columns["holder"].astype(np.uint64) << np.uint64(32) | columns["relation"]
         is_sane = (order[1:] > order[:-1]).all() and all((c >= 0).all() for c in columns.values())
         is_sane = is_sane and (columns["holder"] < indexes).all() and (columns["kind"] <= KEYS).all()
@@ -317,7 +316,7 @@ class MappedSnapshot:
     def _keys_of(self, part: _Part, whole: Relation) -> Keys:
         """The keys of a part. Raises DamagedFile unless the whole has them, and there are as many as said."""
         known = whole.pairs().keys
-        section = self._masks if part.kind == MASK else self._keys
+        section = self._file.section(*(("parts.masks", "u1") if part.kind == MASK else ("parts.keys", "u8")))
         start, end = part.start, part.start + (-(-known.size // 8) if part.kind == MASK else part.size)
         if end > section.length:
             raise self._file.damage("its table of parts makes no sense")

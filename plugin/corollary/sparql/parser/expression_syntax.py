@@ -52,7 +52,7 @@ CALLS = frozenset((*FUNCTIONS, *LISTS, *AGGREGATES, "BOUND", "EXISTS", "NOT"))
 class ExpressionParser(TermParser):
     """Reads expressions."""
 
-    aggregates: list[Aggregate] | None
+    aggregates: list[Aggregate] | None = None
     """The aggregates read so far in this query or subquery; None where no aggregate may stand."""
 
     @abstractmethod

@@ -66,7 +66,6 @@ class QueryParser(PatternParser):
 
     def query(self) -> Query:
         """The whole text as one query."""
-        self.aggregates, self.blank_nodes, self.pattern = None, {}, 0
         self.prologue()
         match self.word:
             case "SELECT":

@@ -12,7 +12,7 @@ from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.kernels.limits import check
 from corollary.sparql.algebra import Parameter, Triple
-from corollary.sparql.parser.cursor import Cursor
+from corollary.sparql.parser.cursor import SOURCE, Cursor, Names
 from corollary.sparql.parser.tokens import unescaped
 
 NUMBERS = {"integer": XSD.integer, "decimal": XSD.decimal, "double": XSD.double}
@@ -31,14 +31,16 @@ PATHS = frozenset(("^", "!", "("))
 class TermParser(Cursor):
     """Reads terms, and triples over them."""
 
-    blank_nodes: dict[str, int]
-    """By label: the number of the basic graph pattern in which a blank node stands."""
-
-    pattern: int
+    pattern: int = 0
     """The number of the present basic graph pattern."""
 
     parameters: set[int] | None = None
     """The places of the constants that are parameters of the query's shape; None if none shall be."""
+
+    def __init__(self, text: str, names: Names, source: str = SOURCE) -> None:
+        super().__init__(text, names, source)
+        self.blank_nodes: dict[str, int] = {}
+        """By label: the number of the basic graph pattern in which a blank node stands."""
 
     # Terms
 

@@ -34,8 +34,6 @@ class UpdateParser(QueryParser):
     def update(self) -> tuple[UpdateOperation, ...]:
         """The whole text as one request."""
         operations: list[UpdateOperation] = []
-        self.aggregates = None
-        self.blank_nodes, self.pattern = {}, 0
         labels_of_data: set[str] = set()
         self.prologue()
         while self.kind != "end":

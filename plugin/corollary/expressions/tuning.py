@@ -1,0 +1,33 @@
+"""The tuning constants of expressions: what is limited, in which unit, and measurements."""
+
+SECONDS_PER_MATCH = 1.0
+"""Seconds of processor time for a match in ``regex``, if neither the caller nor its limits set another."""
+
+SECONDS_BEFORE_RE2 = (
+    0.003  # RE2's time to compile \w+: a vain attempt at most doubles the time of a call with one text
+)
+"""Seconds of processor time for a match in ``regex`` that RE2 could do instead."""
+
+MAX_TEXTS_TRIED_FIRST = 64  # measured: 4 µs per text in ``regex``, up to 3 ms to compile for RE2
+"""Texts per call up to which ``regex`` is tried first."""
+
+MAX_ATOMS = 20_000  # measured: ``regex`` compiles this number of sets and back-references in 4 s and 66 MB
+"""Atoms of a pattern. A repeated atom counts as often as it may be repeated."""
+
+MAX_ATOMS_TRIED_FIRST = 200  # measured: 10 ms for 250 characters, 1 s for 1,000, cubic, whatever the timeout
+"""Atoms up to which ``regex`` is tried first, and may search for a string that the pattern requires."""
+
+MAX_STEPS = 10_000_000  # measured: RE2 makes at least 15 million per second, a?a?a?... with 20,000 atoms
+MAX_STEPS_TRIED_FIRST = (
+    200_000_000  # measured: at least 110 million per second, up to MAX_ATOMS_TRIED_FIRST atoms
+)
+"""Steps (atoms times characters of a text) of one RE2 call, which cannot be interrupted."""
+
+MAX_RANGES = 200_000  # measured: 24 MB per pattern, 0.2 s
+"""Ranges of code points processed while a pattern is parsed: 240 times those of \\w."""
+
+MIN_CHARACTERS_TO_COUNT = 1 << 24
+"""Characters: len(text) * len(replacement), above which the matches are counted to reserve memory."""
+
+MAX_DEPTH = 100
+"""Depth of nested groups, and of nested subtractions. ``regex`` parses both recursively."""
