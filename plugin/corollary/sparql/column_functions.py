@@ -203,12 +203,14 @@ class ColumnEvaluator:
             is_plain = any_term or not found.has_suffixes
             no = _no(ids.size)
             return Texts(no, values.undecided | no, found.lexical, None if is_plain else found.suffixes)
-        others = [self.terms.local_literal(term_id) for term_id in ids[local].tolist()]
+        local_ids = ids[local]
+        first, numbers = number_keys(local_ids)
+        others = [self.terms.local_literal(term_id) for term_id in local_ids[first].tolist()]
         if None in others:
             raise Unsupported
         places = np.full(ids.size, len(found.lexical) + len(others), np.int64)
         places[rows] = np.arange(rows.size)
-        places[local] = rows.size + np.arange(len(others))
+        places[local] = rows.size + numbers
         own, ends = (
             pyarrow.array([*(each[part] for each in others if each), ""], pyarrow.large_string())
             for part in (0, 1)

@@ -32,7 +32,7 @@ from corollary.sparql.algebra import (
 )
 from corollary.sparql.builtin_functions import is_true, order_key
 from corollary.sparql.column_functions import ColumnEvaluator, Part, Unsupported
-from corollary.sparql.column_values import Numbers, Values, ranks_of_values
+from corollary.sparql.column_values import Booleans, Numbers, Texts, Values, ranks_of_values
 from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
 from corollary.sparql.term_evaluation import Environment, Evaluate, Row, evaluated, is_volatile
 from corollary.sparql.term_order import term_ranks
@@ -64,6 +64,9 @@ def _slices(expression: Any, batch: Batch) -> Iterator[Batch]:
 
 
 def _as_numbers(evaluator: ColumnEvaluator, values: Values) -> Numbers:
+    """The values as numbers: truth values and strings are none, so sums of them are errors."""
+    if isinstance(values, Booleans | Texts):
+        return Numbers.whole(np.zeros(values.size, np.int64), ~values.undecided, values.undecided)
     return values if isinstance(values, Numbers) else evaluator.numbers(values)
 
 
