@@ -12,7 +12,7 @@ from rdflib import RDF, RDFS, XSD, BNode, Graph, Literal, URIRef
 from rdflib.term import Node
 from tests.strategies import examples
 
-from corollary.sparql import aggregates, expressions, term_order
+from corollary.sparql import aggregates, column_values, expressions, term_order
 from corollary.store import CorollaryStore
 
 TEXTS = [
@@ -89,6 +89,7 @@ leaves = st.one_of(st.sampled_from(["?a", "?a", "?b"]), constants)
 def calls(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     """Operators and functions of expressions."""
     one = ["ABS", "CEIL", "FLOOR", "ROUND", "STRLEN", "UCASE", "LCASE", "STR", "LANG", "DATATYPE", "MD5"]
+    one += ["SHA1", "SHA256"]
     one += ["YEAR", "MONTH", "DAY", "HOURS", "MINUTES", "SECONDS", "TZ", "ENCODE_FOR_URI"]
     one += ["ISIRI", "ISLITERAL", "ISBLANK", "ISNUMERIC", "!", "-"]
     one += [f"<{XSD[name]}>" for name in ("double", "float", "decimal", "integer", "boolean", "string")]
@@ -106,7 +107,21 @@ def calls(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         st.builds("SUBSTR({}, {}, {})".format, inner, st.integers(1, 4), st.integers(0, 3)),
         st.builds("SUBSTR({}, {})".format, inner, st.integers(1, 4)),
         st.builds("REPLACE({}, {}, {})".format, inner, st.sampled_from(['"a"', '"[0-9]"']), text),
-        st.builds("REGEX({}, {})".format, inner, st.sampled_from(['"^a"', '"L", "i"'])),
+        st.builds(
+            "REPLACE({}, {})".format,
+            inner,
+            st.sampled_from(
+                [
+                    *('"[^a-z]", "$0$0"', '"s", "é", "i"', '"(.)(a?)", "<$2$1>"', '"a|l", "\\\\\\\\"'),
+                    *('".*", ""', '"[\\\\s/]", ""', '".", "x", "q"', '"^.", "-", "m"'),
+                ]
+            ),
+        ),
+        st.builds(
+            "REGEX({}, {})".format,
+            inner,
+            st.sampled_from(['"^a"', '"L", "i"', '"(.)\\\\1"', '"$", "m"', '"[a-c]b*"']),
+        ),
         st.builds("CONCAT({}, {})".format, inner, inner),
         st.builds("SAMETERM({}, {})".format, inner, inner),
         st.builds("IF({}, {}, {})".format, inner, inner, inner),
@@ -143,6 +158,7 @@ def rows(graph: Graph, query: str, *, on_columns: bool) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         least = 1 if on_columns else 1 << 40
         patch.setattr(expressions, "MIN_TERMS_ON_COLUMNS", least)
+        patch.setattr(column_values, "MIN_TERMS_ON_COLUMNS", least)
         patch.setattr(expressions, "ROWS_ON_COLUMNS_AT_ONCE", 3)
         patch.setattr(aggregates, "MIN_USES_OF_RANKS", least)
         patch.setattr(term_order, "MIN_USES_OF_RANKS", least)
@@ -197,7 +213,10 @@ groups = st.sampled_from([Literal("a"), Literal("b")])
     ),
     st.sampled_from(["SUM", "AVG", "MIN", "MAX", "SUM(DISTINCT", "COUNT(DISTINCT", "SAMPLE", "GROUP_CONCAT"]),
     st.sampled_from(
-        ["?a", "?a", "?a + 1", "?a * ?a", "STRLEN(?a)", "ABS(?a)", "CEIL(?a)", "YEAR(?a)", "UCASE(?a)"]
+        [
+            *("?a", "?a", "?a + 1", "?a * ?a", "?a / 3", "2 / ?a", "?a / 1e1", "STRLEN(?a)", "ABS(?a)"),
+            *("CEIL(?a)", "YEAR(?a)", "UCASE(?a)", "MD5(?a)", "STR(?a)", "?a < 2"),
+        ]
     ),
 )
 @example(
@@ -228,7 +247,9 @@ def test_aggregates_on_columns_are_those_of_terms(
         ),
         st.lists(st.tuples(st.builds(Literal, st.sampled_from(TEXTS)), groups), min_size=1, max_size=8),
     ),
-    st.sampled_from(["?a", "DESC(?a)", "(?a * 2)", "LCASE(?a)", "STR(?a)", "?b DESC(?a)", "YEAR(?a)"]),
+    st.sampled_from(
+        ["?a", "DESC(?a)", "(?a * 2)", "DESC(?a / 3)", "LCASE(?a)", "STR(?a)", "?b DESC(?a)", "YEAR(?a)"]
+    ),
 )
 def test_orders_on_columns_are_those_of_terms(data: list[tuple[Node, Node]], key: str) -> None:
     graph = graph_of(data)

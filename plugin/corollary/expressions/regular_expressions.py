@@ -18,10 +18,10 @@ import re
 import sys
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,6 +200,11 @@ def _with_case_variants(ranges: Ranges) -> list[tuple[int, int]]:
         for others in variants[bisect_left(codes, first) : bisect_left(codes, last + 1)]:
             found += [(code, code) for code in others]
     return found
+
+
+def exactly(text: str) -> str:
+    """The pattern of RE2 for a text."""
+    return "".join(_char_text(ord(char)) for char in text)
 
 
 # XPath's syntax
@@ -521,15 +526,74 @@ class Pattern:
                 raise self._timeout(texts[position], seconds) from None
         return found
 
+    def matches_column(self, texts: Any) -> NDArray[np.bool_]:
+        """As ``matches``, for Arrow's large strings without nulls."""
+        if len(texts) <= MAX_TEXTS_TRIED_FIRST:
+            return self.matches(texts.to_pylist())
+        from pyarrow import ArrowInvalid, compute
+
+        if not self._are_linear(texts, 1):
+            return self.matches(texts.to_pylist())
+        pattern = self._linear_text(())
+        try:
+            parts = [compute.match_substring_regex(some, pattern) for some in self._parts(texts)]
+        except ArrowInvalid:  # RE2 refuses the pattern
+            return self.matches(texts.to_pylist())
+        return np.concatenate([part.to_numpy(zero_copy_only=False) for part in parts])
+
+    def replaced_column(self, texts: Any, replacement: str) -> Any | None:
+        """As ``replaced``, for Arrow's large strings without nulls; None if RE2 cannot do it."""
+        from pyarrow import ArrowInvalid, compute, concat_arrays
+
+        found = self._linear_replacement(self._replacement(replacement))
+        if found is None or not len(texts) or not self._are_linear(texts, 2):
+            return None
+        try:
+            return concat_arrays(
+                [compute.replace_substring_regex(some, *found) for some in self._parts(texts)]
+            )
+        except (ArrowInvalid, UnicodeEncodeError):
+            return None
+
+    def replaced_bytes(self, replacement: str) -> list[bytes] | None:
+        """What is written for each byte of UTF-8, if the pattern is one set of characters of ASCII."""
+        chars = self.parts[0]
+        if (
+            len(self.parts) > 1
+            or not isinstance(chars, Chars)
+            or any(last > 0x7F for _, last in chars.ranges)
+        ):
+            return None
+        parts = self._replacement(replacement)
+        table = [bytes([code]) for code in range(256)]
+        for first, last in chars.ranges:
+            for code in range(first, last + 1):
+                texts = [part if isinstance(part, str) else "" if part else chr(code) for part in parts]
+                table[code] = "".join(texts).encode()
+        return table
+
+    def _are_linear(self, texts: Any, power: int) -> bool:
+        """As ``_is_linear``, for all of a column. ``power``: RE2 reads so many times the text per atom."""
+        from pyarrow import compute
+
+        longest = compute.max(compute.binary_length(texts)).as_py() or 0
+        is_open = self.lines and compute.any(compute.ends_with(texts, pattern="\n")).as_py()
+        return not is_open and self._is_linear("", longest**power)
+
+    def _parts(self, texts: Any) -> Iterator[Any]:
+        """The texts in parts of which each takes RE2 some seconds at most."""
+        rows = 1 + len(texts) * MAX_STEPS_TRIED_FIRST // (1 + self.atoms * texts.nbytes)
+        for start in range(0, len(texts), rows):
+            check()
+            yield texts[start : start + rows]
+
     def replaced(self, text: str, replacement: str, seconds: float | None = None) -> str:
         """The text with every match replaced. ``$1`` is the first group, ``\\$`` a dollar sign.
 
         Raises ExpressionError if the pattern matches the empty string, or the replacement is malformed.
         Raises LimitExceeded if ``regex`` needs more than ``seconds``.
         """
-        if self.matches([""], seconds)[0]:
-            raise ExpressionError(f"{_shown(self.source)} matches the empty string")
-        parts = [replacement] if self.literal else _replacement_parts(replacement, self.groups)
+        parts = self._replacement(replacement)
         if len(text) * len(replacement) > MIN_CHARACTERS_TO_COUNT:
             try:
                 matched = sum(1 for _ in self._backtracking.finditer(text, timeout=_allowed(seconds)))
@@ -544,23 +608,32 @@ class Pattern:
             return str(self._backtracking.sub(expanded, text, timeout=SECONDS_BEFORE_RE2))
         except TimeoutError:
             pass
-        kept = sorted({part for part in parts if isinstance(part, int) and part})
-        if (
-            len(kept) <= 9
-            and not (kept and self.repeats_empty)
-            and self._is_linear(text, len(text) ** 2)  # one search per match
-        ):
-            numbers = {0: 0} | {group: number for number, group in enumerate(kept, 1)}
-            written = "".join(
-                part.replace("\\", r"\\") if isinstance(part, str) else f"\\{numbers[part]}" for part in parts
-            )
-            answer = _linear_replaced(text, self._linear_text(kept), written)
+        linear = self._linear_replacement(parts)
+        if linear is not None and self._is_linear(text, len(text) ** 2):  # one search per match
+            answer = _linear_replaced(text, *linear)
             if answer is not None:
                 return answer
         try:
             return str(self._backtracking.sub(expanded, text, timeout=_allowed(seconds)))
         except TimeoutError:
             raise self._timeout(text, seconds) from None
+
+    def _replacement(self, replacement: str) -> list[str | int]:
+        """The parts of a replacement. Raises ExpressionError if REPLACE is not defined."""
+        if self.matches([""])[0]:
+            raise ExpressionError(f"{_shown(self.source)} matches the empty string")
+        return [replacement] if self.literal else _replacement_parts(replacement, self.groups)
+
+    def _linear_replacement(self, parts: Sequence[str | int]) -> tuple[str, str] | None:
+        """The pattern and the replacement for RE2; None if it may replace otherwise."""
+        kept = sorted({part for part in parts if isinstance(part, int) and part})
+        if len(kept) > 9 or (kept and self.repeats_empty):
+            return None
+        numbers = {0: 0} | {group: number for number, group in enumerate(kept, 1)}
+        written = "".join(
+            part.replace("\\", r"\\") if isinstance(part, str) else f"\\{numbers[part]}" for part in parts
+        )
+        return self._linear_text(kept), written
 
     def _found(self, text: str, seconds: float | None) -> bool:
         return self._backtracking.search(text, timeout=_allowed(seconds)) is not None

@@ -191,3 +191,22 @@ def gather_texts(arena: Bytes, starts: Places, offsets: Places, texts: Bytes) ->
         for place in range(offsets[row], offsets[row + 1]):
             texts[np.uint64(place)] = arena[at]
             at += np.uint64(1)
+
+
+@kernel
+def replace_bytes(
+    arena: Bytes, offsets: Places, parts: Bytes, bounds: Places, ends: Places, texts: Bytes
+) -> None:
+    """Write texts end to end with each byte b replaced by ``parts[bounds[b]:bounds[b + 1]]``.
+
+    Text i is ``arena[offsets[i]:offsets[i + 1]]``, and its end in ``texts`` becomes ``ends[i + 1]``.
+    Precondition: ``texts`` has room.
+    """
+    at = 0
+    for row in range(offsets.size - 1):
+        for place in range(offsets[row], offsets[row + 1]):
+            byte = np.int64(arena[np.uint64(place)])
+            for source in range(bounds[byte], bounds[byte + 1]):
+                texts[np.uint64(at)] = parts[np.uint64(source)]
+                at += 1
+        ends[row + 1] = at

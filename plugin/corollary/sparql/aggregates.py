@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from rdflib.term import Literal, Node, Variable
 
-from corollary.columns.pairs import distinct, firsts, order_of, pack, sorted_unique
+from corollary.columns.pairs import firsts, order_of, pack, sorted_unique
 from corollary.execute.batches import Batch
 from corollary.execute.filters import number_keys, number_rows
 from corollary.expressions.operators import ExpressionError
@@ -24,20 +24,26 @@ from corollary.sparql.algebra import Aggregate, Call, Expression, Group, mention
 from corollary.sparql.builtin_functions import average, order_key, total
 from corollary.sparql.column_functions import ColumnEvaluator, Unsupported
 from corollary.sparql.column_values import (
-    POWERS,
+    Decimals,
     Numbers,
     Texts,
+    Values,
     aligned,
+    ids_of_decimals,
     ids_of_numbers,
     ids_of_texts,
-    large,
+    ids_of_values,
+    ranks_of_values,
 )
 from corollary.sparql.expressions import Expressions, FindSolutions
+from corollary.sparql.number_texts import POWERS
 from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
 from corollary.sparql.solutions import first_of_each
 from corollary.sparql.term_order import term_ranks
+from corollary.sparql.term_texts import large
 from corollary.sparql.tuning import MIN_USES_OF_RANKS, TERMS_BETWEEN_CHECKS
 from corollary.sparql.value_columns import Code
+from corollary.terms.dictionary import Kind, kinds
 
 SET_AGGREGATES = frozenset(("COUNT", "SAMPLE", "MIN", "MAX"))
 """The aggregates that have the same result without duplicates, COUNT if it is DISTINCT."""
@@ -106,6 +112,11 @@ def _aggregate(
         sums = None if numbers is None else _of_numbers(item, numbers, groups, size, terms)
         if sums is not None:
             return sums
+    if item.function in EXTREMES and not isinstance(argument, Variable):
+        on_columns = expressions.column_values(argument, inner)
+        extremes = None if on_columns is None else _extremes(item, *on_columns, groups, size, terms)
+        if extremes is not None:
+            return extremes
     values = expressions.values(argument, inner, exists)
     valued = values != UNBOUND
     if item.function == "COUNT":
@@ -228,15 +239,47 @@ def _of_texts(item: Aggregate, values: Column, groups: Rows, size: int, terms: Q
     ranks = term_ranks(ids, terms, values.size)
     if ranks is None:
         return None
-    is_least = item.function == "MIN"
-    best: Rows = np.full(size, ids.size if is_least else -1)
-    of_rows = ranks[numbers]
-    (np.minimum if is_least else np.maximum).at(best, groups, of_rows)
-    hits = np.flatnonzero(of_rows == best[groups])[::-1]  # in reverse: the first row is written last
+    best = _best_rows(item, ranks[numbers], groups, size)
     column = filled(size, UNBOUND)
-    column[groups[hits]] = values[hits]
-    for term_id in distinct(column[column != UNBOUND]).tolist():
-        column[column == term_id] = terms.id_of(Literal(terms[term_id]))  # as in rdflib, also of an IRI
+    column[best >= 0] = _as_literals(values[best[best >= 0]], terms)
+    return column
+
+
+def _best_rows(item: Aggregate, ranks: Rows, groups: Rows, size: int) -> Rows:
+    """The first row with the least or greatest rank of each of ``size`` groups; -1 if it has no rows."""
+    is_least = item.function == "MIN"
+    best: Rows = np.full(size, ranks.max(initial=0) if is_least else -1)
+    (np.minimum if is_least else np.maximum).at(best, groups, ranks)
+    hits = np.flatnonzero(ranks == best[groups])[::-1]  # in reverse: the first row is written last
+    found: Rows = np.full(size, -1)
+    found[groups[hits]] = hits
+    return found
+
+
+def _as_literals(ids: Column, terms: QueryTerms) -> Column:
+    """The ids of terms, strings in the place of IRIs: as in rdflib. Precondition: no blank nodes."""
+    iris = kinds(ids) == Kind.IRI
+    texts = terms.texts_of(ids[iris])
+    if texts is None:
+        return np.array([terms.id_of(Literal(terms[term_id])) for term_id in ids.tolist()], np.uint32)
+    no = np.zeros(len(texts.lexical), np.bool_)
+    found = ids.copy()
+    found[iris] = ids_of_texts(Texts(no, no, texts.lexical, None), terms)
+    return found
+
+
+def _extremes(
+    item: Aggregate, values: Values, places: Rows, groups: Rows, size: int, terms: QueryTerms
+) -> Column | None:
+    """MIN or MAX of values on columns; None if terms have to decide. ``places``: of each row's value."""
+    ranks = ranks_of_values(values)
+    if ranks is None:
+        return None
+    of_rows = ranks[places]
+    best = _best_rows(item, of_rows, groups, size)
+    column = filled(size, UNBOUND)
+    column[best >= 0] = ids_of_values(values.take(places[best[best >= 0]]), terms)
+    column[groups[of_rows == 0]] = UNBOUND  # an error of one is an error of the group
     return column
 
 
@@ -295,21 +338,13 @@ def _of_numbers(
 
 def _averages(totals: Numbers, counts: Rows, terms: QueryTerms) -> Column:
     """The quotients of exact sums and counts, 0 of nothing."""
-    column = filled(counts.size, UNBOUND)
-    known: dict[tuple[int, int, int], int] = {}
-    keys = zip(totals.values.tolist(), totals.scale.tolist(), counts.tolist(), strict=True)
-    for row, key in enumerate(keys):
-        if totals.failed[row]:
-            continue
-        if key not in known:
-            count = key[2]
-            found = Decimal(totals.number(row)) / Decimal(count) if count else 0
-            known[key] = terms.id_of(Literal(found))
-        column[row] = known[key]
+    divisors = np.array([Decimal(count or 1) for count in counts.tolist()], np.object_)
+    quotients = Decimals(totals.failed, totals.undecided, totals.decimals() / divisors)
+    column = ids_of_decimals(quotients, terms)
+    column[(counts == 0) & ~totals.failed] = terms.id_of(Literal(0))
     return column
 
 
 def _counts(counts: Rows, terms: QueryTerms) -> Column:
-    used = distinct(counts)
-    ids = np.array([terms.id_of(Literal(count)) for count in used.tolist()], np.uint32)
-    return ids[np.searchsorted(used, counts)]
+    no = np.zeros(counts.size, np.bool_)
+    return ids_of_numbers(Numbers.whole(counts, no, no), terms)

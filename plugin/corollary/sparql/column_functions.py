@@ -7,12 +7,11 @@ same lexical form and datatype.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import partial, reduce
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 from rdflib.namespace import RDF, XSD
@@ -25,14 +24,22 @@ from corollary.kernels.limits import check, reserve
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.sparql.algebra import Call, FunctionCall
 from corollary.sparql.builtin_functions import CASTS
+from corollary.sparql.column_texts import (
+    URI_BYTES,
+    bytes_replaced,
+    cased,
+    contains,
+    hashed,
+    mapped,
+    places_of,
+)
 from corollary.sparql.column_values import (
     LARGEST,
     MAX_EXACT,
-    MAX_SCALE,
-    POWERS,
     PROMOTED,
     WHOLE_FLOAT,
     Booleans,
+    Decimals,
     Ids,
     Numbers,
     Texts,
@@ -40,15 +47,13 @@ from corollary.sparql.column_values import (
     Values,
     aligned,
     decoded,
-    ids_of_numbers,
-    ids_of_texts,
-    large,
-    per_distinct,
+    ids_of_values,
     per_row,
 )
+from corollary.sparql.number_texts import MAX_SCALE, POWERS
 from corollary.sparql.query_terms import FIRST_LOCAL, UNBOUND, QueryTerms
 from corollary.sparql.term_evaluation import custom_function
-from corollary.sparql.term_texts import TermTexts, content_of, mask_of, strings
+from corollary.sparql.term_texts import TermTexts, content_of, large, mask_of, strings
 from corollary.sparql.value_columns import Code
 from corollary.terms.dictionary import Kind, kinds
 
@@ -136,6 +141,8 @@ class ColumnEvaluator:
         """As numbers: an error for other terms."""
         if isinstance(values, Numbers):
             return values.without(_no(values.size), values.is_whole_float & ~values.failed)
+        if isinstance(values, Decimals):
+            return values.numbers()
         if not isinstance(values, Ids):
             raise Unsupported
         found = decoded(values.ids, self.terms)
@@ -192,12 +199,18 @@ class ColumnEvaluator:
         known = np.flatnonzero(ids < FIRST_LOCAL)
         found = self._texts_of(ids[known])
         rows = known[found.rows]
-        others = [self.terms.local_literal(term_id) for term_id in ids[local].tolist()]
+        if rows.size == ids.size and (any_term or found.is_string.all()) and (rows[1:] > rows[:-1]).all():
+            is_plain = any_term or not found.has_suffixes
+            no = _no(ids.size)
+            return Texts(no, values.undecided | no, found.lexical, None if is_plain else found.suffixes)
+        local_ids = ids[local]
+        first, numbers = number_keys(local_ids)
+        others = [self.terms.local_literal(term_id) for term_id in local_ids[first].tolist()]
         if None in others:
             raise Unsupported
         places = np.full(ids.size, len(found.lexical) + len(others), np.int64)
         places[rows] = np.arange(rows.size)
-        places[local] = rows.size + np.arange(len(others))
+        places[local] = rows.size + numbers
         own, ends = (
             pyarrow.array([*(each[part] for each in others if each), ""], pyarrow.large_string())
             for part in (0, 1)
@@ -247,18 +260,9 @@ class ColumnEvaluator:
     def ids(self, part: Part) -> tuple[Column, Mask]:
         """The ids of values on their domain, UNBOUND for errors, and the undecided ones, which have none."""
         values = part.values
-        if isinstance(values, Ids):
-            return np.where(values.failed, np.uint32(UNBOUND), values.ids), values.undecided
         ids: Column = np.full(values.size, UNBOUND, np.uint32)
         rows = np.flatnonzero(~values.undecided)
-        some = values.take(rows)
-        if isinstance(some, Numbers):
-            ids[rows] = ids_of_numbers(some, self.terms)
-        elif isinstance(some, Texts):
-            ids[rows] = ids_of_texts(some, self.terms)
-        elif isinstance(some, Booleans):
-            yes, no = (np.uint32(self.terms.id_of(Literal(answer))) for answer in (True, False))
-            ids[rows] = np.where(some.failed, np.uint32(UNBOUND), np.where(some.true, yes, no))
+        ids[rows] = ids_of_values(values.take(rows), self.terms)
         return ids, values.undecided
 
 
@@ -562,6 +566,30 @@ def _product(own: ColumnEvaluator, left: Any, right: Any) -> Part:
     return Part(found, over)
 
 
+def _quotient(own: ColumnEvaluator, left: Any, right: Any) -> Part:
+    """A double if the right operand is a float, else a decimal. Only the left one a float: left to the terms.
+
+    Zeros and very large quotients are left to the terms.
+    """
+    (one, other), over = own.together([left, right])
+    one, other = own.numbers(one), own.numbers(other)
+    failed, undecided = _errors([one, other])
+    undecided |= (_is_rounded(one, other) | (other.doubles() == 0)) & ~failed
+    known = ~failed & ~undecided
+    if not other.is_float[known].any():
+        undecided |= one.is_float & ~failed
+        rows = np.flatnonzero(known & ~undecided)
+        quotients = np.full(failed.size, Decimal(0), np.object_)
+        quotients[rows] = one.take(rows).decimals() / other.take(rows).decimals()
+        return Part(Decimals(failed, undecided, quotients), over)
+    with np.errstate(all="ignore"):
+        doubles = one.doubles() / other.doubles()
+    undecided |= (~np.isfinite(doubles) | ~other.is_float) & ~failed
+    codes = np.full(failed.size, Code.DOUBLE, np.uint8)
+    values = np.where(failed | undecided, 0.0, doubles).view(np.int64)
+    return Part(Numbers(failed, undecided, codes, values, np.zeros(failed.size, np.int16)), over)
+
+
 def _changed(change: str, own: ColumnEvaluator, node: Any) -> Part:
     """ABS and the sign minus, of which a float becomes a double."""
     (values,), over = own.together([node])
@@ -822,20 +850,11 @@ def _length(own: ColumnEvaluator, node: Any) -> Part:
     )
 
 
-def _cased(name: str, own: ColumnEvaluator, node: Any) -> Part:
-    """UCASE and LCASE: letters beyond ASCII by Python."""
-    import pyarrow
-    from pyarrow import compute
-
+def _cased(change: Callable[[str], str], own: ColumnEvaluator, node: Any) -> Part:
+    """UCASE and LCASE."""
     (values,), over = own.together([node])
     texts = own.texts(values)
-    change = str.upper if name == "UCASE" else str.lower
-    changed = (compute.ascii_upper if name == "UCASE" else compute.ascii_lower)(texts.texts)
-    is_other = compute.invert(compute.string_is_ascii(texts.texts))
-    if compute.any(is_other).as_py():
-        others = [change(text) for text in texts.texts.filter(is_other).to_pylist()]
-        changed = compute.replace_with_mask(changed, is_other, pyarrow.array(others, pyarrow.large_string()))
-    return Part(replace(texts, texts=changed), over)
+    return Part(replace(texts, texts=cased(texts.texts, change)), over)
 
 
 def _found(name: str, own: ColumnEvaluator, text: Any, wanted: Any) -> Part:
@@ -845,12 +864,11 @@ def _found(name: str, own: ColumnEvaluator, text: Any, wanted: Any) -> Part:
     constant = _plain(wanted)
     (values,), over = own.together([text])
     texts = own.texts(values)
-    search = {
-        "CONTAINS": compute.match_substring,
-        "STRSTARTS": compute.starts_with,
-        "STRENDS": compute.ends_with,
-    }
-    true = mask_of(search[name](texts.texts, pattern=constant))
+    if name == "CONTAINS":
+        true = contains(texts.texts, constant)
+    else:
+        search = compute.starts_with if name == "STRSTARTS" else compute.ends_with
+        true = mask_of(search(texts.texts, pattern=constant))
     return Part(Booleans(texts.failed, texts.undecided, true), over)
 
 
@@ -863,7 +881,7 @@ def _cut(name: str, own: ColumnEvaluator, text: Any, wanted: Any) -> Part:
         raise Unsupported
     (values,), over = own.together([text])
     texts = own.texts(values)
-    places = compute.find_substring(texts.texts, pattern=constant).to_numpy().astype(np.int64)
+    places = places_of(texts.texts, constant)
     bounds, arena = content_of(texts.texts)
     missing = places < 0
     if name == "STRBEFORE":
@@ -892,11 +910,11 @@ def _substring(own: ColumnEvaluator, text: Any, *bounds: Any) -> Part:
     return Part(replace(texts, texts=cut), over)
 
 
-def _mapped(change: Callable[[str], str], own: ColumnEvaluator, node: Any) -> Part:
-    """A function of Python on the characters, whose value has no language."""
+def _encoded(change: Callable[[Any], Any], own: ColumnEvaluator, node: Any) -> Part:
+    """A function of strings whose values have no language: ENCODE_FOR_URI, MD5 ..."""
     (values,), over = own.together([node])
     texts = own.texts(values)
-    return Part(Texts(texts.failed, texts.undecided, per_distinct(change, texts.texts), None), over)
+    return Part(Texts(texts.failed, texts.undecided, change(texts.texts), None), over)
 
 
 def _replaced(own: ColumnEvaluator, text: Any, pattern: Any, replacement: Any, *flags: Any) -> Part:
@@ -904,19 +922,21 @@ def _replaced(own: ColumnEvaluator, text: Any, pattern: Any, replacement: Any, *
     wanted = _plain(replacement)
     (values,), over = own.together([text])
     texts = own.texts(values)
-    return Part(
-        replace(texts, texts=per_distinct(lambda each: matcher.replaced(each, wanted), texts.texts)), over
-    )
+    table = matcher.replaced_bytes(wanted)
+    if table is not None:
+        found = bytes_replaced(texts.texts, table)
+    else:
+        found = matcher.replaced_column(texts.texts, wanted)
+        if found is None:
+            found = mapped(lambda each: matcher.replaced(each, wanted), texts.texts)
+    return Part(replace(texts, texts=found), over)
 
 
 def _matched(own: ColumnEvaluator, text: Any, pattern: Any, *flags: Any) -> Part:
     matcher = compiled(_plain(pattern), *map(_plain, flags))
     (values,), over = own.together([text])
     texts = own.texts(values)
-    true = _no(texts.size)
-    rows = np.flatnonzero(~texts.failed & ~texts.undecided)
-    true[rows] = matcher.matches(texts.texts.take(rows).to_pylist())
-    return Part(Booleans(texts.failed, texts.undecided, true), over)
+    return Part(Booleans(texts.failed, texts.undecided, matcher.matches_column(texts.texts)), over)
 
 
 def _concatenated(own: ColumnEvaluator, *nodes: Any) -> Part:
@@ -964,14 +984,6 @@ def _language_matches(own: ColumnEvaluator, tag: Any, wanted: Any) -> Part:
 HASHES = ("MD5", "SHA1", "SHA256", "SHA384", "SHA512")
 
 
-def _hashed(name: str, text: str) -> str:
-    return hashlib.new(name, text.encode()).hexdigest()
-
-
-def _quoted(text: str) -> str:
-    return quote(text.encode(), safe="")
-
-
 _FUNCTIONS: dict[str, Callable[..., Part]] = {
     "&&": _conjunction,
     "||": _disjunction,
@@ -985,6 +997,7 @@ _FUNCTIONS: dict[str, Callable[..., Part]] = {
     "+": partial(_sum, 1),
     "-": partial(_sum, -1),
     "*": _product,
+    "/": _quotient,
     **{name: partial(_changed, name) for name in ("ABS", "MINUS")},
     **{name: partial(_rounded, name) for name in ("CEIL", "FLOOR", "ROUND")},
     **{name: partial(_field, name) for name in ("YEAR", "MONTH", "DAY", "HOURS", "MINUTES", "SECONDS")},
@@ -998,12 +1011,13 @@ _FUNCTIONS: dict[str, Callable[..., Part]] = {
     "LANG": _language,
     "DATATYPE": _datatype,
     "STRLEN": _length,
-    **{name: partial(_cased, name) for name in ("UCASE", "LCASE")},
+    "UCASE": partial(_cased, str.upper),
+    "LCASE": partial(_cased, str.lower),
     **{name: partial(_found, name) for name in ("CONTAINS", "STRSTARTS", "STRENDS")},
     **{name: partial(_cut, name) for name in ("STRBEFORE", "STRAFTER")},
     "SUBSTR": _substring,
-    "ENCODE_FOR_URI": partial(_mapped, _quoted),
-    **{name: partial(_mapped, partial(_hashed, name)) for name in HASHES},
+    "ENCODE_FOR_URI": partial(_encoded, partial(bytes_replaced, table=URI_BYTES)),
+    **{name: partial(_encoded, partial(hashed, name)) for name in HASHES},
     "REPLACE": _replaced,
     "REGEX": _matched,
     "CONCAT": _concatenated,

@@ -6,7 +6,6 @@ Invariant: values of failed and undecided rows have no meaning. Columns are not 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from typing import Any, TypeVar
@@ -17,21 +16,19 @@ from rdflib.namespace import XSD
 from rdflib.term import Literal
 
 from corollary.execute.filters import number_keys
-from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Mask, Rows
-from corollary.language.constants import escape
 from corollary.sparql.builtin_functions import PROMOTED as SUMMED
+from corollary.sparql.column_texts import escaped
+from corollary.sparql.number_texts import MAX_SCALE, POWERS, decimal_texts, exact_texts
 from corollary.sparql.query_terms import FIRST_LOCAL, UNBOUND, QueryTerms
 from corollary.sparql.rdf_terms import text_of
-from corollary.sparql.tuning import TERMS_BETWEEN_CHECKS
+from corollary.sparql.term_texts import large
+from corollary.sparql.tuning import MIN_TERMS_ON_COLUMNS
 from corollary.sparql.value_columns import Code, Codes, Decoded, Small, Whole, decoded_literals
 from corollary.terms.dictionary import INDEX_MASK, Kind, TermDictionary, kinds
 
 PROMOTED = dict(zip((Code.INTEGER, Code.DECIMAL, Code.FLOAT, Code.DOUBLE), SUMMED, strict=True))
 """The datatypes of numbers."""
-
-MAX_SCALE = 18
-"""Digits after the point of decimals in 64 bits."""
 
 LARGEST = float(1 << 62)
 """Results below fit in 64 bits, also with the error of a float."""
@@ -41,8 +38,6 @@ WHOLE_FLOAT = -1
 
 MAX_EXACT = 1 << 53
 """Whole numbers below are exact as doubles."""
-
-POWERS = np.array([10**digits for digits in range(MAX_SCALE + 1)], np.int64)
 
 AnyValues = TypeVar("AnyValues", bound="Values")
 
@@ -110,6 +105,13 @@ class Numbers(Values):
         found: NDArray[np.float64] = np.where(self.is_float, self.values.view(np.float64), exact)
         return found
 
+    def decimals(self) -> NDArray[np.object_]:
+        """The integers and decimals as Python's decimals. Precondition: no row is a float."""
+        found = np.empty(self.size, np.object_)
+        pairs = zip(self.values.tolist(), (-self.scale).tolist(), strict=True)
+        found[:] = [Decimal(value).scaleb(scale) for value, scale in pairs]
+        return found
+
     @staticmethod
     def whole(values: Any, failed: Mask, undecided: Mask) -> Numbers:
         """Integers."""
@@ -127,6 +129,24 @@ class Numbers(Values):
             return Decimal((int(value < 0), digits, -int(self.scale[row])))
         double = float(self.values[row : row + 1].view(np.float64)[0])
         return int(double) if self.scale[row] == WHOLE_FLOAT else double
+
+
+@dataclass(frozen=True)
+class Decimals(Values):
+    """Quotients: decimals of Python, which may have more digits than ``Numbers``."""
+
+    decimals: NDArray[np.object_]
+
+    def numbers(self) -> Numbers:
+        """As numbers; those that do not fit are undecided."""
+        found = Decoded.none(self.size)
+        for row in np.flatnonzero(~self.failed & ~self.undecided).tolist():
+            fitting = exact(self.decimals[row])
+            if fitting is not None:
+                found.put(row, Code.DECIMAL, *fitting)
+        is_left = ~self.failed & (found.codes == Code.UNSEEN)
+        codes = np.full(self.size, Code.DECIMAL, np.uint8)
+        return Numbers(self.failed, self.undecided | is_left, codes, found.values, found.extra)
 
 
 @dataclass(frozen=True)
@@ -165,15 +185,22 @@ def number_of(term: Any) -> tuple[int, int, int] | None:
     if code == Code.INTEGER and type(value) is int and abs(value) < LARGEST:
         return code, value, 0
     if code == Code.DECIMAL and type(value) is Decimal and value.is_finite():
-        sign, digits, exponent = value.as_tuple()
-        assert isinstance(exponent, int)
-        whole = int("".join(map(str, digits)))
-        if len(digits) <= MAX_SCALE and -9 <= exponent <= 0 and (whole or not sign):
-            return code, -whole if sign else whole, -exponent
+        fitting = exact(value)
+        return None if fitting is None else (code, *fitting)
     if code in (Code.FLOAT, Code.DOUBLE) and type(value) is float and np.isfinite(value):
         assert code is not None
         return code, int(np.array([value]).view(np.int64)[0]), 0
     return None
+
+
+def exact(value: Decimal) -> tuple[int, int] | None:
+    """Value and scale of a finite decimal that fits a column. A negative zero does not: it has a sign."""
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    if len(digits) > MAX_SCALE or not -9 <= exponent <= 0:
+        return None
+    whole = int("".join(map(str, digits)))
+    return (-whole if sign else whole, -exponent) if whole or not sign else None
 
 
 def decoded(ids: Column, terms: QueryTerms) -> Decoded:
@@ -217,39 +244,65 @@ def _decode_local(ids: Column, terms: QueryTerms, found: Decoded) -> None:
     found.put(rows, own.codes, own.values, own.extra)
 
 
+def ids_of_values(values: Values, terms: QueryTerms) -> Column:
+    """The ids of values; UNBOUND for errors. Precondition: no row is undecided."""
+    if isinstance(values, Ids):
+        return np.where(values.failed, np.uint32(UNBOUND), values.ids)
+    if isinstance(values, Numbers):
+        return ids_of_numbers(values, terms)
+    if isinstance(values, Decimals):
+        return ids_of_decimals(values, terms)
+    if isinstance(values, Texts):
+        return ids_of_texts(values, terms)
+    assert isinstance(values, Booleans)
+    yes, no = (np.uint32(terms.id_of(Literal(answer))) for answer in (True, False))
+    return np.where(values.failed, np.uint32(UNBOUND), np.where(values.true, yes, no))
+
+
 def ids_of_numbers(numbers: Numbers, terms: QueryTerms) -> Column:
     """The ids of numbers; UNBOUND for errors. Precondition: no row is undecided."""
     ids: Column = np.full(numbers.size, UNBOUND, np.uint32)
     rows = np.flatnonzero(~numbers.failed)
-    columns = numbers.codes[rows], numbers.scale[rows], numbers.values[rows]
-    keys: NDArray[np.int64] = np.stack([column.astype(np.int64) for column in columns])
-    first, inverse = _unique_columns(keys)
-    found = [_literal_id(numbers, row, terms) for row in rows[first].tolist()]
-    ids[rows] = np.array(found, np.uint32)[inverse]
+    first, inverse = _distinct_numbers(numbers.take(rows))
+    some = numbers.take(rows[first])
+    found: Column = np.empty(some.size, np.uint32)
+    by_terms = np.ones(some.size, np.bool_)
+    exact = np.flatnonzero(~some.is_float)
+    if exact.size >= MIN_TERMS_ON_COLUMNS:
+        is_integer = some.codes[exact] == Code.INTEGER
+        found[exact] = terms.ids_of_literals(exact_texts(is_integer, some.values[exact], some.scale[exact]))
+        by_terms[exact] = False
+    for row in np.flatnonzero(by_terms).tolist():
+        found[row] = _literal_id(some, row, terms)
+    ids[rows] = found[inverse]
     return ids
 
 
-def _unique_columns(keys: NDArray[np.int64]) -> tuple[Rows, Rows]:
-    """The distinct columns of a table: a place of each, and the number of each column."""
-    order = np.lexsort(keys)
-    ordered = keys[:, order]
-    fresh = np.ones(order.size, np.bool_)
-    fresh[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
-    inverse = np.empty(order.size, np.int64)
-    inverse[order] = np.cumsum(fresh) - 1
-    return order[fresh], inverse
+def _distinct_numbers(numbers: Numbers) -> tuple[Rows, Rows]:
+    """A row of each distinct number, and the number of each row's; those of other forms are others."""
+    first, inverse = number_keys(numbers.values)
+    forms = numbers.codes.astype(np.int64) << 8 | (numbers.scale - WHOLE_FLOAT)
+    if not forms.size or (forms == forms[0]).all():
+        return first, inverse
+    return number_keys(inverse << 16 | forms)
+
+
+def ids_of_decimals(decimals: Decimals, terms: QueryTerms) -> Column:
+    """The ids of decimals; UNBOUND for errors. Precondition: no row is undecided."""
+    ids: Column = np.full(decimals.size, UNBOUND, np.uint32)
+    rows = np.flatnonzero(~decimals.failed)
+    found = decimals.decimals[rows].tolist()
+    if rows.size < MIN_TERMS_ON_COLUMNS:
+        ids[rows] = [terms.id_of(Literal(decimal)) for decimal in found]
+        return ids
+    encoded = decimal_texts(found).dictionary_encode()
+    ids[rows] = terms.ids_of_literals(encoded.dictionary)[encoded.indices.to_numpy()]
+    return ids
 
 
 def _literal_id(numbers: Numbers, row: int, terms: QueryTerms) -> int:
     datatype = PROMOTED[Code(numbers.codes[row])]
     return terms.id_of(Literal(numbers.number(row), datatype=datatype))
-
-
-def large(text: str) -> Any:
-    """A constant beside columns of texts: Arrow has functions of large strings among themselves only."""
-    import pyarrow
-
-    return pyarrow.scalar(text, pyarrow.large_string())
 
 
 def ids_of_texts(texts: Texts, terms: QueryTerms) -> Column:
@@ -258,7 +311,7 @@ def ids_of_texts(texts: Texts, terms: QueryTerms) -> Column:
 
     ids: Column = np.full(texts.size, UNBOUND, np.uint32)
     rows = np.flatnonzero(~texts.failed)
-    parts = [large('"'), _escaped(texts.texts.take(rows)), large('"')]
+    parts = [large('"'), escaped(texts.texts.take(rows)), large('"')]
     if texts.suffixes is not None:
         parts.append(texts.suffixes.take(rows))
     written = compute.binary_join_element_wise(*parts, large(""))
@@ -268,20 +321,17 @@ def ids_of_texts(texts: Texts, terms: QueryTerms) -> Column:
     return ids
 
 
-def _escaped(lexical: Any) -> Any:
-    """The lexical forms with the escapes of canonical texts."""
-    import pyarrow
-    from pyarrow import compute
-
-    needs = compute.match_substring_regex(lexical, '[\\x00-\\x1f\\x7f\\x{fffe}\\x{ffff}"\\\\]')
-    if not compute.any(needs).as_py():
-        return lexical
-    texts = [escape(text) for text in lexical.filter(needs).to_pylist()]
-    return compute.replace_with_mask(lexical, needs, pyarrow.array(texts, pyarrow.large_string()))
+def ranks_of_values(values: Values) -> Rows | None:
+    """Numbers that order the rows by value, equal for equal values, 0 for errors; None if undecided."""
+    if isinstance(values, Numbers):
+        return ranks_of_numbers(values)
+    if isinstance(values, Decimals):
+        return ranks_of_decimals(values)
+    return ranks_of_texts(values) if isinstance(values, Texts) else None
 
 
 def ranks_of_numbers(numbers: Numbers) -> Rows | None:
-    """Numbers that order the rows by value, equal for equal values, 0 for errors; None if undecided."""
+    """As ``ranks_of_values``."""
     if numbers.undecided.any():
         return None
     rows = np.flatnonzero(~numbers.failed)
@@ -300,6 +350,20 @@ def ranks_of_numbers(numbers: Numbers) -> Rows | None:
     return ranks
 
 
+def ranks_of_decimals(decimals: Decimals) -> Rows | None:
+    """As ``ranks_of_values``."""
+    if decimals.undecided.any():
+        return None
+    rows = np.flatnonzero(~decimals.failed)
+    ranks: Rows = np.zeros(decimals.size, np.int64)
+    some = decimals.decimals[rows]
+    first, numbers = number_keys(some.astype(np.float64))
+    if (some != some[first][numbers]).any():  # unequal ones are rounded to one double
+        numbers = np.unique(some, return_inverse=True)[1]
+    ranks[rows] = numbers + 1
+    return ranks
+
+
 def aligned(values: Whole, scale: Small, common: int) -> Whole | None:
     """The digits of decimals with ``common`` digits after the point; None if they exceed 64 bits."""
     factor = POWERS[common - scale]
@@ -309,21 +373,8 @@ def aligned(values: Whole, scale: Small, common: int) -> Whole | None:
     return found
 
 
-def per_distinct(change: Callable[[str], str], texts: Any) -> Any:
-    """A function of Python on every distinct text."""
-    import pyarrow
-
-    encoded = texts.dictionary_encode()
-    changed = []
-    for number, text in enumerate(encoded.dictionary.to_pylist()):
-        if number % TERMS_BETWEEN_CHECKS == 0:
-            check()
-        changed.append(change(text))
-    return pyarrow.array(changed, pyarrow.large_string()).take(encoded.indices)
-
-
 def ranks_of_texts(texts: Texts) -> Rows | None:
-    """As ``ranks_of_numbers``; None for strings with languages."""
+    """As ``ranks_of_values``; None for strings with languages."""
     from pyarrow import compute
 
     if texts.suffixes is not None or texts.undecided.any():

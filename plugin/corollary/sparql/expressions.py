@@ -32,7 +32,7 @@ from corollary.sparql.algebra import (
 )
 from corollary.sparql.builtin_functions import is_true, order_key
 from corollary.sparql.column_functions import ColumnEvaluator, Part, Unsupported
-from corollary.sparql.column_values import Numbers, Texts, Values, ranks_of_numbers, ranks_of_texts
+from corollary.sparql.column_values import Booleans, Numbers, Texts, Values, ranks_of_values
 from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
 from corollary.sparql.term_evaluation import Environment, Evaluate, Row, evaluated, is_volatile
 from corollary.sparql.term_order import term_ranks
@@ -64,6 +64,9 @@ def _slices(expression: Any, batch: Batch) -> Iterator[Batch]:
 
 
 def _as_numbers(evaluator: ColumnEvaluator, values: Values) -> Numbers:
+    """The values as numbers: truth values and strings are none, so sums of them are errors."""
+    if isinstance(values, Booleans | Texts):
+        return Numbers.whole(np.zeros(values.size, np.int64), ~values.undecided, values.undecided)
     return values if isinstance(values, Numbers) else evaluator.numbers(values)
 
 
@@ -140,6 +143,11 @@ class Expressions:
             return None
         return found.take(evaluator.numbers_of(part.over))
 
+    def column_values(self, expression: Expression, batch: Batch) -> tuple[Values, Rows] | None:
+        """Values on columns, and the place of each row's value; None for few rows, and if terms decide."""
+        found = self._on_columns(expression, batch)
+        return None if found is None else (found[1].values, found[0].numbers_of(found[1].over))
+
     def _evaluator(self, batch: Batch) -> ColumnEvaluator:
         return ColumnEvaluator(self._terms, lambda variable: self.column(variable, batch), batch.size)
 
@@ -170,11 +178,7 @@ class Expressions:
         on_columns = self._on_columns(expression, batch)
         if on_columns is not None:
             evaluator, part = on_columns
-            found = None
-            if isinstance(part.values, Numbers):
-                found = ranks_of_numbers(part.values)
-            elif isinstance(part.values, Texts):
-                found = ranks_of_texts(part.values)
+            found = ranks_of_values(part.values)
             if found is not None:
                 return found[evaluator.numbers_of(part.over)]
             return self._ranks_of(self.values(expression, batch, exists))

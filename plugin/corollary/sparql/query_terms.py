@@ -14,6 +14,7 @@ from rdflib.term import BNode, Literal, Node
 
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Mask
+from corollary.language.constants import unescape
 from corollary.sparql.rdf_terms import Terms, text_of
 from corollary.sparql.term_texts import TermTexts, content_of
 from corollary.sparql.tuning import TERMS_BETWEEN_CHECKS
@@ -100,9 +101,9 @@ class QueryTerms:
     def local_literal(self, term_id: int) -> tuple[str, str] | None:
         """The characters and the suffix of a string that only the query has; None for other terms."""
         term = self._own[term_id - FIRST_LOCAL]
-        if type(term) is str and term[0] == '"' and "\\" not in term:
+        if type(term) is str and term[0] == '"':
             closing = term.rindex('"')
-            return (term[1:closing], term[closing + 1 :]) if "^" not in term[closing:] else None
+            return (unescape(term[1:closing]), term[closing + 1 :]) if "^" not in term[closing:] else None
         term = self[term_id]
         if not isinstance(term, Literal) or term.datatype is not None:
             return None

@@ -84,6 +84,12 @@ class TermTexts:
         return self.is_literal & (self.is_plain | self.is_tagged | is_typed)
 
     @cached_property
+    def has_suffixes(self) -> bool:
+        """Whether a term has a language tag or a datatype."""
+        offsets, _ = content_of(self.suffixes)
+        return bool(offsets[-1] > offsets[0])
+
+    @cached_property
     def is_tagged(self) -> Mask:
         """The literals with a language tag."""
         from pyarrow import compute
@@ -200,6 +206,13 @@ def content_of(texts: Any) -> tuple[Places, Bytes]:
     size = len(texts)
     places = np.frombuffer(offsets, np.int64)[texts.offset :][: size + 1] if size else np.zeros(1, np.int64)
     return places, np.frombuffer(content or b"", np.uint8)
+
+
+def large(text: str) -> Any:
+    """A constant beside columns of texts: Arrow has functions of large strings among themselves only."""
+    import pyarrow
+
+    return pyarrow.scalar(text, pyarrow.large_string())
 
 
 def mask_of(booleans: Any) -> Mask:

@@ -22,6 +22,9 @@ _ESCAPED = {
 }
 """Code point -> its escape in a canonical string. All other characters are written unescaped."""
 
+NEEDS_ESCAPE = r'[\x00-\x1f\x7f\x{fffe}\x{ffff}"\\]'
+"""The characters that have escapes, as a regular expression of RE2."""
+
 _NEEDS_ESCAPE = re.compile('[\x00-\x1f\x7f\ufffe\uffff"\\\\]')
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.)|$)", re.DOTALL)
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@(\S+)|\^\^<([^<>"]*)>)?', re.DOTALL)

@@ -1,0 +1,148 @@
+"""Functions on columns of strings: Arrow's large strings, none of which is null.
+
+Each function has the values that its counterpart in Python has, text by text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from corollary.expressions.regular_expressions import exactly
+from corollary.kernels.byte_texts import Bytes, Places, replace_bytes
+from corollary.kernels.limits import check, reserve
+from corollary.kernels.sorted import Mask
+from corollary.language.constants import NEEDS_ESCAPE, escape
+from corollary.sparql.term_texts import content_of, mask_of
+from corollary.sparql.tuning import MAX_CHARACTERS_OF_RE2, TERMS_BETWEEN_CHECKS
+
+_LEAD = 0xC0
+"""Bytes from here on begin a character beyond ASCII in UTF-8."""
+
+
+def contains(texts: Any, part: str) -> Mask:
+    """The texts that contain a text."""
+    from pyarrow import compute
+
+    if len(part) > MAX_CHARACTERS_OF_RE2:
+        return mask_of(compute.match_substring(texts, part))
+    return mask_of(compute.match_substring_regex(texts, exactly(part)))
+
+
+def places_of(texts: Any, part: str) -> Places:
+    """The byte where a text occurs first in each text, -1 if it does not."""
+    from pyarrow import compute
+
+    if len(part) > MAX_CHARACTERS_OF_RE2:
+        found = compute.find_substring(texts, part)
+    else:
+        found = compute.find_substring_regex(texts, exactly(part))
+    return found.to_numpy().astype(np.int64)  # type: ignore[no-any-return]
+
+
+def cased(texts: Any, change: Callable[[str], str]) -> Any:
+    """``str.upper`` or ``str.lower`` of each text.
+
+    Each character beyond ASCII is changed once, by Python. Texts in which a character becomes longer or
+    shorter, or changes by its neighbours (sigma), are changed by Python.
+    """
+    import pyarrow
+    from pyarrow import compute
+
+    offsets, content = content_of(texts)
+    content = content[offsets[0] : offsets[-1]]
+    table = bytes(ord(change(chr(code))) if code < 0x80 else code for code in range(256))
+    changed: Bytes = np.frombuffer(bytearray(content.tobytes().translate(table)), np.uint8)
+    leads = np.flatnonzero(content >= _LEAD)
+    others = leads[~_change_letters(content, changed, leads, change)]
+    buffers = [None, pyarrow.py_buffer(offsets - offsets[0]), pyarrow.py_buffer(changed)]
+    found = pyarrow.Array.from_buffers(pyarrow.large_string(), len(texts), buffers)
+    if not others.size:
+        return found
+    by_python: Mask = np.zeros(len(texts), np.bool_)
+    by_python[np.searchsorted(offsets - offsets[0], others, "right") - 1] = True
+    values = mapped(change, texts.filter(pyarrow.array(by_python)))
+    return compute.replace_with_mask(found, pyarrow.array(by_python), values)
+
+
+def _change_letters(content: Bytes, changed: Bytes, leads: Places, change: Callable[[str], str]) -> Mask:
+    """Write the other case of the characters that begin at ``leads``. Returns which of them are decided."""
+    widths = np.where(content[leads] < 0xE0, 2, np.where(content[leads] < 0xF0, 3, 4))
+    decided: Mask = np.ones(leads.size, np.bool_)
+    for width in (2, 3, 4):
+        rows = np.flatnonzero(widths == width)
+        characters = np.zeros((rows.size, 4), np.uint8)
+        for place in range(width):
+            characters[:, place] = content[leads[rows] + place]
+        distinct, numbers = np.unique(characters.view(np.uint32).ravel(), return_inverse=True)
+        before = [code.tobytes()[:width].decode() for code in distinct]
+        after = [change(character).encode() for character in before]
+        kept = [len(b) == width and a not in "Σ" for a, b in zip(before, after, strict=True)]
+        decided[rows] = np.array(kept, np.bool_)[numbers]
+        written = b"".join(b if keep else bytes(width) for b, keep in zip(after, kept, strict=True))
+        table = np.frombuffer(written, np.uint8).reshape(-1, width)
+        for place in range(width):
+            changed[leads[rows] + place] = table[numbers, place]
+    return decided
+
+
+def hashed(name: str, texts: Any) -> Any:
+    """The hexadecimal digits of MD5, SHA1 ... of each text."""
+    import pyarrow
+
+    make = partial(getattr(hashlib, name.lower()), usedforsecurity=False)
+    return mapped(lambda text: make(text).hexdigest(), texts.cast(pyarrow.large_binary()))
+
+
+def mapped(change: Callable[[Any], str], values: Any) -> Any:
+    """A function of Python on every value."""
+    import pyarrow
+
+    changed: list[str] = []
+    for start in range(0, len(values), TERMS_BETWEEN_CHECKS):
+        check()
+        changed += map(change, values[start : start + TERMS_BETWEEN_CHECKS].to_pylist())
+    return pyarrow.array(changed, pyarrow.large_string())
+
+
+URI_BYTES = [quote(bytes([code]), safe="").encode() for code in range(256)]
+"""What ENCODE_FOR_URI writes for each byte."""
+
+
+def bytes_replaced(texts: Any, table: Sequence[bytes]) -> Any:
+    """The texts with every byte replaced by its bytes in a table of 256. Precondition: these are UTF-8."""
+    import pyarrow
+
+    offsets, content = content_of(texts)
+    lengths = np.array([len(each) for each in table], np.int64)
+    most = int(lengths.max()) * int(offsets[-1] - offsets[0])
+    reserve(most)
+    parts: Bytes = np.frombuffer(bytearray(b"".join(table)), np.uint8)
+    bounds: Places = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    ends: Places = np.zeros(len(texts) + 1, np.int64)
+    changed: Bytes = np.empty(most, np.uint8)
+    replace_bytes(content.copy(), offsets.copy(), parts, bounds, ends, changed)
+    buffers = [None, pyarrow.py_buffer(ends), pyarrow.py_buffer(changed[: ends[-1]])]
+    return pyarrow.Array.from_buffers(pyarrow.large_string(), len(texts), buffers)
+
+
+def escaped(texts: Any) -> Any:
+    """The texts with the escapes of canonical strings, without quotes."""
+    from pyarrow import compute
+
+    needs = compute.match_substring_regex(texts, NEEDS_ESCAPE)
+    if not compute.any(needs).as_py():
+        return texts
+    some = texts.filter(needs)
+    is_rare = compute.match_substring_regex(some, r"[^\n\r\t\x20-\x7E\x80-\x{FFFD}\x{10000}-\x{10FFFF}]")
+    changed = some
+    for character, name in (("\\", "\\"), ('"', '"'), ("\n", "n"), ("\r", "r"), ("\t", "t")):
+        changed = compute.replace_substring(changed, character, f"\\{name}")
+    if compute.any(is_rare).as_py():
+        changed = compute.replace_with_mask(changed, is_rare, mapped(escape, some.filter(is_rare)))
+    return compute.replace_with_mask(texts, needs, changed)
