@@ -108,7 +108,8 @@ def _aggregate(
     is_concatenation = item.function == "GROUP_CONCAT"
     argument = _text_argument(item.argument) if is_concatenation else item.argument
     if item.function in TOTALS and not item.is_distinct and not isinstance(argument, Variable):
-        numbers = expressions.numbers(argument, inner)
+        is_sum = item.function == "SUM"  # the mean is of the numbers among the values
+        numbers = expressions.numbers(argument, inner, are_needed=is_sum)
         sums = None if numbers is None else _of_numbers(item, numbers, groups, size, terms)
         if sums is not None:
             return sums

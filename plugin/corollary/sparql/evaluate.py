@@ -488,8 +488,11 @@ class Evaluator:
         early, finish = (
             self._conditions(pattern, scope) if isinstance(pattern, Filter) else (_unchanged, None)
         )
-        join = self.pattern_join(scope, early, frozenset())
-        return join.count(scope.seed, self.patterns(inner), finish)
+        return self._number(inner, scope, early, finish)
+
+    def _number(self, part: Triples, scope: Scope, early: Change, finish: Change | None) -> int:
+        """The number of solutions that ``_basic`` gives."""
+        return self.pattern_join(scope, early, frozenset()).count(scope.seed, self.patterns(part), finish)
 
     # Sequences of solutions
 

@@ -125,6 +125,11 @@ class CountingEvaluator(Evaluator):
         evaluate = partial(super()._basic, part, *arguments, **named)
         return self._count_in(("pattern", id(part)), evaluate)
 
+    def _number(self, part: Triples, *arguments: Any) -> int:
+        self._pattern = id(part)
+        counted = super()._number
+        return self._count_in(("pattern", id(part)), lambda: Batch(counted(part, *arguments), {})).size
+
     def _count_in(self, key: Any, evaluate: Callable[[], Batch]) -> Batch:
         counted, started = self.counted.setdefault(key, _Counted()), perf_counter()
         batch = evaluate()
@@ -143,6 +148,15 @@ class CountingEvaluator(Evaluator):
 class _CountingJoin(PatternJoin):
     counted: dict[Any, _Counted] = field(default_factory=dict)
     part: int = 0
+
+    def _counted(self, batch: Batch, pattern: Pattern) -> Batch | None:
+        started = perf_counter()
+        found = PatternJoin._counted(self, batch, pattern)
+        if found is not None:
+            counted = self.counted.setdefault((self.part, pattern), _Counted())
+            counted.rows += found.size
+            counted.seconds += perf_counter() - started
+        return found
 
     def _extended(self, batch: Batch, pattern: Pattern, limit: int) -> Iterator[Batch]:
         counted = self.counted.setdefault((self.part, pattern), _Counted())

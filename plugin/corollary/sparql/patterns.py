@@ -108,8 +108,9 @@ class PatternJoin:
         batch, following = self._next(batch, patterns)
         rest = list(patterns)
         rest.remove(following)
-        if is_counted and not rest and (matches := self._matches(batch, following)) is not None:
-            yield Batch(int(matches.sum()), {})
+        counted = self._counted(batch, following) if is_counted and not rest else None
+        if counted is not None:
+            yield counted
             return
         is_product = all_stay and not rest and self._is_product(batch, following)
         growth = self.growth(batch, following) if batch.size > 1 or is_product else 1.0  # one row is one part
@@ -142,6 +143,11 @@ class PatternJoin:
             end = max(start + 1, int(np.searchsorted(ends, least, "right")))
             yield start, end
             start = end
+
+    def _counted(self, batch: Batch, pattern: Pattern) -> Batch | None:
+        """As many rows as a join with a pattern has, without columns; None where that takes the join."""
+        matches = self._matches(batch, pattern)
+        return None if matches is None else Batch(int(matches.sum()), {})
 
     def _matches(self, batch: Batch, pattern: Pattern) -> Rows | None:
         """The number of facts that match a pattern in each row; None where that takes a join.
