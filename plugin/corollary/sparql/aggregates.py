@@ -109,6 +109,8 @@ def _aggregate(
     argument = _text_argument(item.argument) if is_concatenation else item.argument
     if item.function in TOTALS and not item.is_distinct and not isinstance(argument, Variable):
         numbers = expressions.numbers(argument, inner)
+        if numbers is not None and item.function == "AVG" and numbers.failed.any():
+            numbers = None  # an error, or no number, which does not count: the terms decide
         sums = None if numbers is None else _of_numbers(item, numbers, groups, size, terms)
         if sums is not None:
             return sums
