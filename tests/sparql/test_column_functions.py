@@ -222,6 +222,8 @@ groups = st.sampled_from([Literal("a"), Literal("b")])
 @example(
     [(Literal(Decimal(0)), Literal("a")), (Literal(1.0000000000000002e28), Literal("a"))], "SUM", "CEIL(?a)"
 )
+@example([(Literal(0.0), Literal("a"))], "AVG", "STR(?a)")
+@example([(Literal("x"), Literal("a")), (Literal(2), Literal("a"))], "AVG", "COALESCE(?a, ?b)")
 def test_aggregates_on_columns_are_those_of_terms(
     data: list[tuple[Node, Node]], function: str, argument: str
 ) -> None:

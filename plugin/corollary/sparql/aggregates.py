@@ -108,8 +108,9 @@ def _aggregate(
     is_concatenation = item.function == "GROUP_CONCAT"
     argument = _text_argument(item.argument) if is_concatenation else item.argument
     if item.function in TOTALS and not item.is_distinct and not isinstance(argument, Variable):
-        is_sum = item.function == "SUM"  # the mean is of the numbers among the values
-        numbers = expressions.numbers(argument, inner, are_needed=is_sum)
+        numbers = expressions.numbers(argument, inner)
+        if numbers is not None and item.function == "AVG" and numbers.failed.any():
+            numbers = None  # an error, or no number, which does not count: the terms decide
         sums = None if numbers is None else _of_numbers(item, numbers, groups, size, terms)
         if sums is not None:
             return sums

@@ -63,11 +63,9 @@ def _slices(expression: Any, batch: Batch) -> Iterator[Batch]:
         yield batch.take(np.arange(start, min(batch.size, start + ROWS_ON_COLUMNS_AT_ONCE)))
 
 
-def _as_numbers(evaluator: ColumnEvaluator, values: Values, are_needed: bool) -> Numbers:
-    """The values as numbers: truth values and strings are errors if numbers ``are_needed``."""
+def _as_numbers(evaluator: ColumnEvaluator, values: Values) -> Numbers:
+    """The values as numbers: truth values and strings are none, so sums of them are errors."""
     if isinstance(values, Booleans | Texts):
-        if not are_needed:
-            raise Unsupported
         return Numbers.whole(np.zeros(values.size, np.int64), ~values.undecided, values.undecided)
     return values if isinstance(values, Numbers) else evaluator.numbers(values)
 
@@ -131,17 +129,14 @@ class Expressions:
             parts.append(found)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def numbers(self, expression: Expression, batch: Batch, *, are_needed: bool) -> Numbers | None:
-        """The numbers of each row; None if some are not decided on columns.
-
-        Truth values and strings are errors if numbers ``are_needed``, else not decided.
-        """
+    def numbers(self, expression: Expression, batch: Batch) -> Numbers | None:
+        """The numbers of each row; None if some are not decided on columns."""
         if not batch.size:
             return None
         evaluator = self._evaluator(batch)
         part = evaluator.part(expression)
         try:
-            found = None if part is None else _as_numbers(evaluator, part.values, are_needed)
+            found = None if part is None else _as_numbers(evaluator, part.values)
         except Unsupported:
             return None
         if part is None or found is None or found.undecided.any():
