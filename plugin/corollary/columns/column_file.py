@@ -103,7 +103,7 @@ class ColumnWriter:
     def finish(self, about: Mapping[str, Any]) -> int:
         """Write checksums, directory and header. ``about`` is JSON, and part of the directory.
 
-        Returns the checksum of the directory.
+        Returns the checksum of the header, by which files with other contents are told apart.
         """
         end = self._at
         if (end - FIRST_BYTE) % BLOCK_BYTES:
@@ -119,7 +119,7 @@ class ColumnWriter:
         )[:-4]  # fmt: skip
         self._file.seek(0)
         self._file.write(header + crc32(header).to_bytes(4, "little"))
-        return crc32(directory)
+        return crc32(header)
 
 
 @contextmanager
@@ -172,19 +172,22 @@ def is_column_file(place: str | os.PathLike[str]) -> bool:
 
 
 class ColumnFile:
-    """A mapped file. ``about`` is the JSON of the writer; ``checksum`` that of the directory."""
+    """A mapped file. ``about`` is the JSON of the writer; ``header`` the checksum of the header."""
 
-    def __init__(self, place: Path) -> None:
-        """Map a file. Raises DamagedFile if it is none, or cut off; CorollaryError if it cannot be read."""
-        self.place = place
+    def __init__(self, place: Path, remedy: str = "write it again, or put back a copy of it") -> None:
+        """Map a file. Raises DamagedFile if it is none, or cut off; CorollaryError if it cannot be read.
+
+        ``remedy`` says what to do if the file is damaged.
+        """
+        self.place, self._remedy = place, remedy
         self._map = self._mapped()
         if len(self._map) < FIRST_BYTE:
             raise self.damage("it is cut off")
-        *fields, checksum = _HEADER.unpack_from(self._map)
-        magic, version, block, length, self._end, offset, size, self.checksum, of_checksums = fields
+        *fields, self.header = _HEADER.unpack_from(self._map)
+        magic, version, block, length, self._end, offset, size, of_directory, of_checksums = fields
         if magic != MAGIC:
             raise self.damage("it does not begin as a snapshot does")
-        if crc32(self._map[: _HEADER.size - 4]) != checksum:
+        if crc32(self._map[: _HEADER.size - 4]) != self.header:
             raise self.damage("the checksum of its header differs")
         if version != FORMAT_VERSION or block != BLOCK_BYTES:
             raise CorollaryError(
@@ -197,7 +200,7 @@ class ColumnFile:
         if not FIRST_BYTE <= self._end == offset - 4 * blocks or offset + size != length:
             raise self.damage("its header makes no sense")
         table, directory = self._map[self._end : offset], self._map[offset:]
-        if crc32(directory) != self.checksum or crc32(table) != of_checksums:
+        if crc32(directory) != of_directory or crc32(table) != of_checksums:
             raise self.damage("a checksum differs")
         self._checksums: list[int] = np.frombuffer(table, "<u4").tolist()
         self._is_checked = bytearray(blocks)
@@ -238,7 +241,7 @@ class ColumnFile:
 
     def damage(self, what: str) -> DamagedFile:
         """The error for a damaged file; ``what`` is the defect."""
-        return DamagedFile(f"{self.place} is damaged ({what}): write it again, or put back a copy of it")
+        return DamagedFile(f"{self.place} is damaged ({what}): {self._remedy}")
 
     def section(self, name: str, dtype: str, length: int | None = None) -> Section:
         """Where a column is. Raises DamagedFile if it is missing, or of another type or length."""

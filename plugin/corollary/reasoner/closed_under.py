@@ -21,15 +21,19 @@ class ClosedUnder:
     rules: str | None
     version: str | None
 
+    def is_under(self, options: Options) -> bool:
+        """Whether the facts are closed under the rules of the options, of which there are some."""
+        program = options.program
+        return program is not None and fingerprint(program) == self.fingerprint
+
     def refuse_others(self, options: Options, path: str | os.PathLike[str]) -> None:
         """Raise InputError unless the facts in ``path`` are closed under the rules of the options."""
-        program = options.program
         if self.fingerprint is None:
             raise _error(
                 f"{path}: it does not tell by which rules it is closed",
                 "load it without adopting what it infers: the store reasons then",
             )
-        if program is None or fingerprint(program) != self.fingerprint:
+        if not self.is_under(options):
             raise _error(
                 f"{path}: it was closed under {self.rules}, by Corollary {self.version}, and these rules are "
                 f"others ({options.title()}), or this is another version",

@@ -25,6 +25,7 @@ from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, check,
 from corollary.language import Rule
 from corollary.maintain import maintain
 from corollary.reasoner.options import Options
+from corollary.reasoner.quads import Quads
 from corollary.reasoner.rule_warnings import refuse, warn_of_suspended, warn_of_unending
 from corollary.reasoner.state import State
 from corollary.reasoner.tuning import SECONDS_BETWEEN_CHECKS
@@ -102,11 +103,18 @@ class Deriver:
 
         Precondition: the version is applied; no other thread has it. Without rules, ``closed`` is ignored.
         """
-        program, facts = version.options.program, version.quads
-        result = None
+        self.begin_at(version, version.quads, closed)
+        version.derived.state = self.latest
+
+    def begin_at(self, version: Version, facts: Quads, closed: TripleIndex) -> None:
+        """Let a version be derived from ``facts`` and their I, ``closed``: by the difference in E.
+
+        As for ``take_known``; ``facts`` are E of another version with the same options and dictionary.
+        """
+        program, result = version.options.program, None
         if program is not None:
             result = KnownClosure(facts.union, closed, program, version.terms.dictionary)
-        self.latest = version.derived.state = State(facts, result, version.options.inferred == "apart")
+        self.latest = State(facts, result, version.options.inferred == "apart")
 
     def committed(self) -> Version:
         """The version of the last commit, derived."""

@@ -1,4 +1,7 @@
-"""A folder that persists a reasoner: one SQLite database of columns. A commit appends what it changes.
+"""A folder that persists a reasoner: a SQLite database of columns, and a snapshot of E and I beside it.
+
+The database is the journal: a commit appends what it changes. It has all of E. A checkpoint writes the
+snapshot, which has I too and is mapped (``checkpoints``); opening maps it, and reads the rows after it.
 
 Tables:
 
@@ -6,7 +9,8 @@ Tables:
 2. ``changes``: facts added to, or removed from, one relation of one graph. Of the rows on one fact, the last
    one decides.
 3. ``others``: small values, rewritten when they differ: names of graphs, prefixes, formulas; and the
-   ``manifest``: the number of rows, the checksums over their checksums, the number of the last commit.
+   ``manifest``: the number of rows, the checksums over their checksums, the number of the last commit,
+   the last checkpoint.
 
 A commit is one SQLite transaction, forced to the disk. So a crash at any moment leaves a whole number of
 commits. The database uses the rollback journal and not SQLite's write-ahead log, because commits append: the
@@ -25,6 +29,7 @@ import json
 import os
 import sqlite3
 import stat
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -38,20 +43,26 @@ from zlib import crc32
 import numpy as np
 
 from corollary.columns import TripleIndex
+from corollary.columns.pairs import Pairs
 from corollary.kernels.byte_texts import Bytes, Places
 from corollary.kernels.interrupts import held
 from corollary.kernels.sorted import Keys, Mask
 from corollary.language import CorollaryError
+from corollary.reasoner.checkpoints import NO_ROWS, Checkpoint, Rows, file_of, mapped, opened, remove_others
 from corollary.reasoner.contents import NAMES, NONSENSE, others_of
-from corollary.reasoner.quads import Quads, differences
+from corollary.reasoner.quads import Change, Quads, differences
+from corollary.reasoner.snapshot_file import MappedSnapshot, contents_of, write_snapshot
 from corollary.reasoner.tuning import (
     MAX_BYTES_PER_ROW,
     MAX_JOURNAL_BYTES,
+    MIN_FACTS_PER_FACT_AFTER_CHECKPOINT,
+    MIN_FACTS_PER_FACT_LEFT_AT_CLOSE,
+    MIN_FACTS_TO_CHECKPOINT,
     MIN_ROWS_TO_REWRITE,
     ROW_COST_IN_FACTS,
 )
 from corollary.reasoner.version import Version
-from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, TermDictionary
+from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Kind, TermDictionary
 from corollary.terms.texts import TextTable
 
 try:
@@ -62,8 +73,9 @@ except ImportError:  # Windows, where closing a copy of the file does not releas
 DATABASE = "corollary.sqlite"
 
 APPLICATION = int.from_bytes(b"Coro")
-FORMAT_VERSION = 2
-
+FORMAT_VERSION = 3
+FORMATS = (2, 3)
+"""The formats that are read. A folder of format 2 has no checkpoint; its first one makes it format 3."""
 
 MANIFEST = "manifest"
 
@@ -81,19 +93,16 @@ _NOTHING = TripleIndex()
 _opened_last: WeakValueDictionary[int, Folder] = WeakValueDictionary()
 """The folder that each thread opened last, by thread id."""
 
+Reading = Callable[[TermDictionary, Quads, dict[str, bytes]], Version]
+"""Makes a version of the stored terms (with their ids), facts by graph, and other contents by name."""
+
+_Terms = tuple[int, Bytes, Places]
+"""Kind, the texts end to end, their lengths in bytes."""
+
+_NO_CHECKPOINT = Checkpoint(0, 0, None, (0,) * len(BULK_KINDS), NO_ROWS, NO_ROWS, 0)
+
 _Change = tuple[int, int, bool, Keys]
 """Graph, predicate, whether the facts are added (else removed), packed facts (sorted, unique)."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """The number of rows of a table, and the checksum of their checksums in order."""
-
-    count: int = 0
-    checksum: int = 0
-
-    def with_row(self, checksum: int) -> _Rows:
-        return _Rows(self.count + 1, crc32(checksum.to_bytes(4, "little"), self.checksum))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +110,17 @@ class _Written:
     """The contents of a folder after a commit.
 
     ``counts`` are the stored terms by kind, ``weight`` the size of ``changes``, in facts: the facts of its
-    rows plus ``ROW_COST_IN_FACTS`` for each row.
+    rows plus ``ROW_COST_IN_FACTS`` for each row. ``checkpoint`` covers the first rows of both tables.
     """
 
     commit: int = 0
     version: Version | None = None
     counts: tuple[int, ...] = (0,) * len(BULK_KINDS)
-    terms: _Rows = _Rows()
-    changes: _Rows = _Rows()
+    terms: Rows = NO_ROWS
+    changes: Rows = NO_ROWS
     weight: int = 0
     others: Mapping[str, bytes] | None = None
+    checkpoint: Checkpoint | None = None
 
     @property
     def quads(self) -> Quads:
@@ -118,15 +128,16 @@ class _Written:
 
     def manifest(self) -> bytes:
         others = {name: _checksum(name, content) for name, content in sorted((self.others or {}).items())}
-        return json.dumps(
-            {
-                "commit": self.commit,
-                "counts": self.counts,
-                "terms": [self.terms.count, self.terms.checksum],
-                "changes": [self.changes.count, self.changes.checksum],
-                "others": others,
-            }
-        ).encode()
+        manifest: dict[str, Any] = {
+            "commit": self.commit,
+            "counts": self.counts,
+            "terms": [self.terms.count, self.terms.checksum],
+            "changes": [self.changes.count, self.changes.checksum],
+            "others": others,
+        }
+        if self.checkpoint is not None:
+            manifest["checkpoint"] = self.checkpoint.as_list()
+        return json.dumps(manifest).encode()
 
 
 class DamagedFolder(CorollaryError):
@@ -205,13 +216,11 @@ class Folder:
             self._insert("others", MANIFEST, _Written().manifest())
         elif self._pragma("application_id") != APPLICATION:
             raise CorollaryError(f"{self.place / DATABASE} is no store of Corollary: name another folder")
-        elif (version := self._pragma("user_version")) != FORMAT_VERSION:
+        elif (version := self._pragma("user_version")) not in FORMATS:
             raise CorollaryError(
                 f"{self.place} is of format {version}, and this Corollary reads format {FORMAT_VERSION}: "
                 "open it with the version that wrote it"
             )
-        elif (finding := self._pragma("quick_check")) != "ok":
-            raise _damage(self.place, finding)
         if not self.read_only:
             run("COMMIT")
 
@@ -234,71 +243,117 @@ class Folder:
 
     # Reading
 
-    def read(self, version_of: Callable[[TermDictionary, Quads, dict[str, bytes]], Version]) -> Version:
+    def read(self, version_of: Reading) -> tuple[Version, MappedSnapshot | None]:
         """Read the stored version: ``version_of`` makes it from terms (with their ids), facts and others.
 
-        Raises CorollaryError if the contents differ from the manifest.
+        Also returns the snapshot of the last checkpoint, of whose E and I the version is a successor; None if
+        there is none that can be used. Cost: that of the rows after the checkpoint. Raises CorollaryError if
+        the contents differ from the manifest.
         """
         try:
             with self._complaints():
-                written, tables, quads = self._read()
-                version = version_of(TermDictionary.of_tables(tables), quads, dict(written.others or {}))
+                found = json.loads(self._manifest() or b"{}").get("checkpoint")
+                checkpoint = None if found is None else Checkpoint.of_list(found)
+                snapshot = None if checkpoint is None else mapped(self.place, checkpoint)
+                if checkpoint is None or snapshot is None:
+                    if (finding := self._pragma("quick_check")) != "ok":
+                        raise _damage(self.place, finding)
+                    written, tables, quads = self._read_all()
+                    dictionary = TermDictionary.of_tables(tables)
+                else:
+                    dictionary = snapshot.dictionary
+                    written, quads = self._read_after(checkpoint, snapshot)
+                version = version_of(dictionary, quads, dict(written.others or {}))
         except NONSENSE as error:
             raise _damage(self.place, f"a row makes no sense: {error}") from error
         self._written = replace(written, version=version)
-        return version
+        if not self.read_only:
+            remove_others(self.place, written.checkpoint)
+        return version, snapshot
 
-    def _read(self) -> tuple[_Written, list[TextTable], Quads]:
+    def _read_all(self) -> tuple[_Written, list[TextTable], Quads]:
         """Read all rows and compare them with the manifest. Raises DamagedFolder if they differ."""
-        contents: list[list[Bytes]] = [[] for _ in BULK_KINDS]
-        lengths: list[list[Places]] = [[] for _ in BULK_KINDS]
-        terms = changed = _Rows()
+        written, terms, changes = self._read(_NO_CHECKPOINT)
+        parts = [[(texts, lengths) for of, texts, lengths in terms if of == kind] for kind in BULK_KINDS]
+        tables = [TextTable.of_parts([t for t, _ in part], [n for _, n in part]) for part in parts]
+        graphs: dict[int, dict[int, Keys]] = {}
+        for graph, predicate, keys, is_added in _last_words(changes):
+            if is_added.any():
+                graphs.setdefault(graph, {})[predicate] = keys[is_added]
+        return written, tables, Quads.of(graphs)
+
+    def _read_after(self, checkpoint: Checkpoint, snapshot: MappedSnapshot) -> tuple[_Written, Quads]:
+        """As ``_read_all``, over a snapshot: the rows after it. Adds their terms to its dictionary."""
+        written, terms, changes = self._read(checkpoint)
+        for kind, content, lengths in terms:
+            ends = np.cumsum(lengths)
+            texts = [bytes(content[end - n : end]) for n, end in zip(lengths, ends, strict=True)]
+            snapshot.dictionary.extend(Kind(kind), [text.decode("utf-8", "surrogatepass") for text in texts])
+        quads = snapshot.quads.changed(
+            Change(graph, predicate, keys[~is_added], Pairs(keys[is_added]))
+            for graph, predicate, keys, is_added in _last_words(changes)
+        )
+        graphs = {graph: index for graph, index in quads.graphs.items() if index.fact_count()}
+        return written, replace(quads, graphs=graphs)
+
+    def _read(self, start: Checkpoint) -> tuple[_Written, list[_Terms], list[_Change]]:
+        """Read the rows after a checkpoint, and compare them with the manifest.
+
+        Raises DamagedFolder if they differ, or mention unknown terms.
+        """
+        terms, changed, counts = start.terms, start.changes, list(start.counts)
+        new: list[_Terms] = []
         changes: list[_Change] = []
-        for number, checksum, kind, sizes, texts in self._rows("terms", "kind, lengths, texts"):
+        for number, checksum, kind, sizes, texts in self._rows("terms", "kind, lengths, texts", terms.count):
             terms = self._in_order(terms, number, checksum)
-            lengths[kind].append(np.frombuffer(sizes, "<u4").astype(np.int64))
-            contents[kind].append(np.frombuffer(texts, np.uint8))
-            if int(lengths[kind][-1].sum()) != len(texts):
+            lengths = np.frombuffer(sizes, "<u4").astype(np.int64)
+            if int(lengths.sum()) != len(texts) or not lengths.all():
                 raise _damage(self.place, "terms are cut off")
+            new.append((kind, np.frombuffer(texts, np.uint8), lengths))
+            counts[kind] += lengths.size
         for number, checksum, graph, predicate, added, facts in self._rows(
-            "changes", "graph, predicate, added, facts"
+            "changes", "graph, predicate, added, facts", changed.count
         ):
             changed = self._in_order(changed, number, checksum)
             changes.append((graph, predicate, bool(added), np.frombuffer(facts, "<u8")))
-        tables = [TextTable.of_parts(*parts) for parts in zip(contents, lengths, strict=True)]
-        others = {name: content for name, _, content in self._rows("others", "content", "name")}
+        others = {name: content for name, _, content in self._rows("others", "content", None, "name")}
         manifest = others.pop(MANIFEST, b"{}")
+        known = json.loads(manifest)
         written = _Written(
-            int(json.loads(manifest).get("commit", -1)),
+            int(known.get("commit", -1)),
             None,
-            tuple(map(len, tables)),
+            tuple(counts),
             terms,
             changed,
-            sum(ROW_COST_IN_FACTS + keys.size for *_, keys in changes),
+            start.weight + sum(ROW_COST_IN_FACTS + keys.size for *_, keys in changes),
             others,
+            Checkpoint.of_list(known["checkpoint"]) if "checkpoint" in known else None,
         )
         if written.manifest() != manifest or (others and set(others) != set(NAMES)):
             raise _damage(self.place, "rows are missing, or are not its own")
-        graphs: dict[int, dict[int, Keys]] = {}
-        for graph, predicate, keys, is_added in _last_words(changes):
+        for graph, predicate, _, keys in changes:
             self._refuse_unknown(np.array([graph, predicate], np.uint64), keys, written.counts)
-            if is_added.any():
-                graphs.setdefault(graph, {})[predicate] = keys[is_added]
         for name in set(others) - {"prefixes"}:
             ids = np.frombuffer(others[name], "<u4").astype(np.uint64)
             self._refuse_unknown(ids, ids, written.counts)
-        return written, tables, Quads.of(graphs)
+        return written, new, changes
 
-    def _rows(self, table: str, columns: str, key: str = "sequence") -> Iterator[tuple[Any, ...]]:
-        """The rows of a table in the order of their key: key, checksum, columns. Verifies the checksums."""
+    def _rows(
+        self, table: str, columns: str, after: int | None, key: str = "sequence"
+    ) -> Iterator[tuple[Any, ...]]:
+        """The rows of a table in the order of their key: key, checksum, columns. Verifies the checksums.
+
+        ``after``: those with a larger key; None: all.
+        """
+        condition = "" if after is None else f"WHERE {key} > {after}"
         for name, checksum, *values in self._database.execute(
-            f"SELECT {key}, checksum, {columns} FROM {table} ORDER BY {key}"
+            f"SELECT {key}, checksum, {columns} FROM {table} {condition} ORDER BY {key}"
         ):
             if _checksum(name, *values) != checksum:
                 raise _damage(self.place, "a checksum differs")
             yield name, checksum, *values
 
-    def _in_order(self, rows: _Rows, number: int, checksum: int) -> _Rows:
+    def _in_order(self, rows: Rows, number: int, checksum: int) -> Rows:
         if number != rows.count + 1:
             raise _damage(self.place, "rows are missing")
         return rows.with_row(checksum)
@@ -321,7 +376,9 @@ class Folder:
                 found = [text for (text,) in self._database.execute("PRAGMA integrity_check") if text != "ok"]
                 self._refuse_other_file()
                 self._catch_up()
-                written, tables, quads = self._read()
+                written, tables, quads = self._read_all()
+                if written.checkpoint is not None and written.checkpoint.file(self.place).exists():
+                    opened(self.place, written.checkpoint).check_whole()
         except (CorollaryError, *NONSENSE) as error:
             return [str(error)]
         known, version = self._written, self._written.version
@@ -355,13 +412,18 @@ class Folder:
         """
         held(self._busy, self._write_once, version)
 
-    def _write_once(self, version: Version) -> None:
+    def _refuse_to_write(self) -> None:
+        """Raise CorollaryError in a forked process, and if the file at ``place`` is another one."""
         if os.getpid() != self._process:
             raise CorollaryError(f"{self.place} is open in a parent of this process: write there")
+        if not self.read_only:
+            with self._complaints():
+                self._refuse_other_file()
+
+    def _write_once(self, version: Version) -> None:
+        self._refuse_to_write()
         if self.read_only:
             return
-        with self._complaints():
-            self._refuse_other_file()
         self._catch_up()
         written, dictionary = self._written, version.terms.dictionary
         if written.version is not None and written.version.terms.dictionary is not dictionary:
@@ -388,25 +450,93 @@ class Folder:
         changes: list[_Change],
         others: dict[str, bytes],
     ) -> None:
+        self._begin_writing()
+        if written.version is None:
+            self._database.execute("DELETE FROM terms")
+            self._database.execute("DELETE FROM changes")
+        after = self._write_terms(written, dictionary, counts)
+        after = self._write_changes(after, version.quads, changes)
+        for name, content in others.items():
+            if (written.others or {}).get(name) != content:
+                self._insert("others", name, content)
+        self._finish(replace(after, commit=written.commit + 1, version=version, others=others))
+
+    def _finish(self, after: _Written) -> None:
+        """Write the manifest and commit."""
+        self._insert("others", MANIFEST, after.manifest())
+        self._proposed = after
+        self._database.execute("COMMIT")
+        self._written, self._proposed = after, None
+
+    def checkpoint_if_due(self, *, closing: bool) -> None:
+        """Write a checkpoint if it pays; an error is a warning then. See ``Persistence``."""
+        if not self._is_due(closing):
+            return
+        try:
+            self.checkpoint()
+        except CorollaryError as error:
+            warnings.warn(
+                f"no snapshot was written beside {self.place / DATABASE}, which has all commits; the next "
+                f"opening takes longer: {error}",
+                stacklevel=2,
+            )
+
+    def _is_due(self, closing: bool) -> bool:
+        """Whether a checkpoint saves later openings more than it costs now."""
+        version, checkpoint = self._written.version, self._written.checkpoint
+        if self.read_only or version is None or version.derived.state is None:
+            return False
+        size = version.state.index.fact_count()
+        if size < MIN_FACTS_TO_CHECKPOINT:
+            return False
+        if checkpoint is None:
+            return True
+        least = MIN_FACTS_PER_FACT_LEFT_AT_CLOSE if closing else MIN_FACTS_PER_FACT_AFTER_CHECKPOINT
+        if least * (self._written.weight - checkpoint.weight) > size:
+            return True
+        return closing and contents_of(version).closed.fingerprint not in (None, checkpoint.fingerprint)
+
+    def checkpoint(self) -> None:
+        """Write a snapshot of the last commit, and record it. See ``Persistence``."""
+        held(self._busy, self._checkpoint)
+
+    def _checkpoint(self) -> None:
+        self._refuse_to_write()
+        self._catch_up()
+        written, version = self._written, self._written.version
+        if self.read_only or version is None or version.derived.state is None:
+            return
+        contents, number = contents_of(version), written.commit + 1
+        header, counts = write_snapshot(file_of(self.place, number), contents)
+        with self._complaints():
+            try:
+                self._begin_writing()
+                after = self._write_terms(written, contents.dictionary, counts)
+                checkpoint = Checkpoint(
+                    number,
+                    header,
+                    contents.closed.fingerprint,
+                    counts,
+                    after.terms,
+                    after.changes,
+                    after.weight,
+                )
+                self._database.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+                self._finish(replace(after, commit=number, checkpoint=checkpoint))
+            except BaseException:
+                self._catch_up()
+                remove_others(self.place, self._written.checkpoint)
+                raise
+        remove_others(self.place, self._written.checkpoint)
+
+    def _begin_writing(self) -> None:
+        """Begin a transaction. Raises CorollaryError if the database is not what was written last."""
         self._database.execute("BEGIN")
         if self._manifest() != self._written.manifest():
             raise CorollaryError(
                 f"{self.place} was written by another process, which had found it without locks: nothing was "
                 "changed there; save this store elsewhere, and open the folder again"
             )
-        if written.version is None:
-            self._database.execute("DELETE FROM terms")
-            self._database.execute("DELETE FROM changes")
-        terms = self._write_terms(written, dictionary, counts)
-        weight, changed = self._write_changes(written, version.quads, changes)
-        for name, content in others.items():
-            if (written.others or {}).get(name) != content:
-                self._insert("others", name, content)
-        after = _Written(written.commit + 1, version, counts, terms, changed, weight, others)
-        self._insert("others", MANIFEST, after.manifest())
-        self._proposed = after
-        self._database.execute("COMMIT")
-        self._written, self._proposed = after, None
 
     def shrink(self) -> None:
         """Return the space of deleted rows to the file system. The contents do not change."""
@@ -444,12 +574,14 @@ class Folder:
                 "more: save this store elsewhere, or put the folder back as it was"
             )
 
-    def _write_terms(self, written: _Written, dictionary: TermDictionary, counts: tuple[int, ...]) -> _Rows:
-        """Append the new terms. Rewrites all terms if there are many small rows."""
-        starts, rows = written.counts, written.terms
+    def _write_terms(
+        self, written: _Written, dictionary: TermDictionary, counts: tuple[int, ...]
+    ) -> _Written:
+        """Append the new terms. Rewrites all if there are many small rows: then no checkpoint covers them."""
+        starts, rows, checkpoint = written.counts, written.terms, written.checkpoint
         if rows.count > MIN_ROWS_TO_REWRITE + sum(counts) // ROW_COST_IN_FACTS:
             self._database.execute("DELETE FROM terms")
-            starts, rows = _Written().counts, _Rows()
+            starts, rows, checkpoint = _Written().counts, NO_ROWS, None
         for kind, start, end in zip(BULK_KINDS, starts, counts, strict=True):
             texts, lengths = dictionary.texts_between(kind, start, end)
             ends = np.cumsum(lengths)
@@ -460,14 +592,15 @@ class Folder:
                     sizes = lengths[first:last].astype("<u4").tobytes()
                     piece = texts[places[first] : places[last]].tobytes()
                     rows = self._append("terms", rows, int(kind), sizes, piece)
-        return rows
+        return replace(written, counts=counts, terms=rows, checkpoint=checkpoint)
 
-    def _write_changes(self, written: _Written, quads: Quads, changes: list[_Change]) -> tuple[int, _Rows]:
-        """Append the changes. Returns the new weight and rows of ``changes``.
+    def _write_changes(self, written: _Written, quads: Quads, changes: list[_Change]) -> _Written:
+        """Append the changes.
 
         Rewrites all facts if more than half of the weight is obsolete: amortised, a commit costs its changes.
+        Then no checkpoint covers them.
         """
-        rows, weight = written.changes, written.weight
+        rows, weight, checkpoint = written.changes, written.weight, written.checkpoint
         live = sum(
             ROW_COST_IN_FACTS + len(relation)
             for index in quads.graphs.values()
@@ -478,7 +611,7 @@ class Folder:
             > 2 * live + ROW_COST_IN_FACTS * MIN_ROWS_TO_REWRITE
         ):
             self._database.execute("DELETE FROM changes")
-            rows, weight = _Rows(), 0
+            rows, weight, checkpoint = NO_ROWS, 0, None
             changes = [
                 (graph, predicate, True, relation.pairs().keys)
                 for graph, index in quads.graphs.items()
@@ -489,9 +622,9 @@ class Folder:
                 piece = keys[start : start + MAX_BYTES_PER_ROW // 8].astype("<u8", copy=False)
                 rows = self._append("changes", rows, graph, predicate, int(added), piece.tobytes())
                 weight += ROW_COST_IN_FACTS + piece.size
-        return weight, rows
+        return replace(written, changes=rows, weight=weight, checkpoint=checkpoint)
 
-    def _append(self, table: str, rows: _Rows, *values: int | bytes) -> _Rows:
+    def _append(self, table: str, rows: Rows, *values: int | bytes) -> Rows:
         """Append a row."""
         return rows.with_row(self._insert(table, rows.count + 1, *values))
 
@@ -542,6 +675,7 @@ def destroy(place: Path) -> None:
         connection.execute("BEGIN EXCLUSIVE")
         for name in (DATABASE, f"{DATABASE}-journal"):
             (place / name).unlink(missing_ok=True)
+        remove_others(place, None)
         with suppress(OSError):
             place.rmdir()
     except sqlite3.Error as error:

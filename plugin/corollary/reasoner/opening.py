@@ -31,6 +31,9 @@ Revive = Callable[[Version], Version]
 Adopt = Callable[[Version | Closed, Version], Version]
 """Maps the version before and the version read to the version that is published."""
 
+BeginAt = Callable[[Version, Quads, TripleIndex], None]
+"""Lets the derivation of a version begin at facts E and I, which are known."""
+
 
 def open_folder(
     versions: Versions,
@@ -40,15 +43,19 @@ def open_folder(
     create: bool,
     revive: Revive,
     adopt: Adopt,
+    begin_at: BeginAt,
 ) -> bool:
-    """See ``Reasoner.open_folder``."""
+    """See ``Reasoner.open_folder``. ``begin_at`` receives the E and I of a snapshot to be followed."""
     refuse_to_open(versions)
     try:
         folder = Folder(place, create=create, read_only=options.read_only, is_used=_use(versions))
     except FileNotFoundError:
         return False
     try:
-        versions.change(_replaced, _version_in(folder, options, terms_over, revive), adopt)
+        version, snapshot = _version_in(folder, options, terms_over, revive)
+        if snapshot is not None and snapshot.closed.is_under(options):
+            begin_at(version, snapshot.quads, snapshot.facts)
+        versions.change(_replaced, version, adopt)
     except BaseException:
         if versions.persistence() is not folder:
             folder.close()
@@ -117,8 +124,8 @@ def _saved(version: Version, before: Version, length: int, saved: Version) -> Ve
 
 def _version_in(
     folder: Folder, options: Options, terms_over: Callable[[TermDictionary], TermView], revive: Revive
-) -> Version:
-    """Read the version that a folder contains."""
+) -> tuple[Version, MappedSnapshot | None]:
+    """Read the version that a folder contains, and the snapshot that it follows."""
 
     def version(dictionary: TermDictionary, quads: Quads, others: dict[str, bytes]) -> Version:
         read = Version(terms_over(dictionary), options, quads, persistence=folder)

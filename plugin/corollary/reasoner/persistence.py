@@ -1,24 +1,16 @@
 """The protocol between transactions and storage.
 
-``Folder`` (SQLite) stores E, the explicit facts, with terms, graph names and prefixes. I, the
-materialisation, is not stored: it is derived after opening. ``loaders.opened_data_sets`` has a source that is
-never written, with I.
+``Folder`` stores E, the explicit facts, with terms, graph names and prefixes, in a SQLite database, and E and
+I, the materialisation, in a snapshot beside it. ``ReadOnlySource`` stands for what is never written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from corollary.reasoner.quads import Quads
-from corollary.terms.dictionary import TermDictionary
-
-Version = TypeVar("Version")
+Version = TypeVar("Version", contravariant=True)
 """The type of versions: ``corollary.reasoner.version.Version``, which has a ``Persistence`` itself."""
-
-Reading = Callable[[TermDictionary, Quads, dict[str, bytes]], Version]
-"""Makes a version of the stored terms (with their ids), facts by graph, and other contents by name."""
 
 
 class Persistence(Protocol[Version]):
@@ -34,9 +26,6 @@ class Persistence(Protocol[Version]):
     def refusal(self) -> str:
         """Why a place that is read only is not written, and what to do."""
 
-    def read(self, version_of: Reading[Version]) -> Version:
-        """Read the stored version. Raises CorollaryError if the stored data are damaged."""
-
     def write(self, version: Version) -> None:
         """Commit a version. After a CorollaryError nothing is stored.
 
@@ -46,6 +35,16 @@ class Persistence(Protocol[Version]):
 
     def has_written(self, version: Version) -> bool:
         """Whether ``version`` is the last commit, even if its ``write`` was interrupted."""
+
+    def checkpoint(self) -> None:
+        """Store E and I of the last commit as a snapshot, so that the next opening maps and follows it.
+
+        Without effect if I of the last commit is not known. After a CorollaryError the commit stays stored,
+        and the former snapshot.
+        """
+
+    def checkpoint_if_due(self, *, closing: bool) -> None:
+        """As ``checkpoint``, if what was committed since the last one is worth it. An error is a warning."""
 
     def shrink(self) -> None:
         """Return unused space to the file system."""

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from corollary.language import CorollaryError
-from corollary.reasoner.persistence import Reading
 from corollary.reasoner.version import Version
 
 
@@ -29,16 +28,18 @@ class ReadOnlySource:
             "store.save(folder), then change it"
         )
 
-    def read(self, version_of: Reading[Version]) -> Version:
-        """Never called: the source is read when the store is opened."""
-        raise AssertionError
-
     def write(self, version: Version) -> None:
         """Write nothing: no change gets here (``Version.to_be_written``)."""
 
     def has_written(self, version: Version) -> bool:
         """Nothing is ever written."""
         return False
+
+    def checkpoint(self) -> None:
+        """Nothing to do."""
+
+    def checkpoint_if_due(self, *, closing: bool) -> None:
+        """Nothing to do."""
 
     def shrink(self) -> None:
         """Nothing to do."""

@@ -33,6 +33,7 @@ from corollary.kernels.limits import Limits
 from corollary.language import CorollaryError, Program
 from corollary.reasoner.deriving import Deriver
 from corollary.reasoner.options import Options, Rules
+from corollary.reasoner.persistence import Persistence
 from corollary.reasoner.rule_sources import RuleSource, named_rules, rules_from
 from corollary.reasoner.rule_warnings import SuspendedRule, suspended_rules
 from corollary.reasoner.snapshot import Snapshot
@@ -101,8 +102,16 @@ class Reasoner:
         self.versions = Versions(version)
         self._deriver = Deriver(self.versions)
         self._subscriptions = Subscriptions(self._deriver.committed)
-        self.versions.after_commit = self._subscriptions.report
+        self.versions.after_commit = self._after_commit
         self._terms_over: Callable[[TermDictionary], TermView] = type(version.terms)
+
+    def _after_commit(self) -> None:
+        try:
+            self._subscriptions.report()
+        finally:
+            place = self.versions.persistence()
+            if place is not None:
+                place.checkpoint_if_due(closing=False)
 
     def __getstate__(self) -> Version:
         """The shared version, as a copy in memory: changes of an open transaction are not in it."""
@@ -493,7 +502,10 @@ class Reasoner:
     # Persistence
 
     def open(self, place: str | os.PathLike[str], *, create: bool = False, read_only: bool = False) -> None:
-        """Open a folder: load its facts, and write later commits to it.
+        """Open a folder, and write later commits to it.
+
+        The snapshot of the last checkpoint is mapped, with its inferred facts if the rules are the same, and
+        the commits after it are followed.
 
         A snapshot (``save_snapshot``), or an encoded data set, that was closed under the same rules is opened
         with its inferred facts: nothing is derived, and nothing can be changed until ``save`` has put the
@@ -531,7 +543,8 @@ class Reasoner:
         if is_encoded(place):
             self._open_data_set(place, options, revive, adopt)
             return True
-        return open_folder(self.versions, place, options, self._terms_over, create, revive, adopt)
+        begin_at = self._deriver.begin_at
+        return open_folder(self.versions, place, options, self._terms_over, create, revive, adopt, begin_at)
 
     def _open_data_set(self, place: Path, options: Options, revive: Revive, adopt: Adopt) -> None:
         from corollary.evaluate import CannotAdopt
@@ -567,6 +580,21 @@ class Reasoner:
         self.refuse_inside("save")
         save_in_folder(self.versions, Path(place))
 
+    def checkpoint(self) -> None:
+        """Commit, and write a snapshot of E and I beside the journal of the folder.
+
+        The next opening maps the snapshot, and reads and follows only what is committed after it.
+        Checkpoints are also made without being asked for: by a commit, and by ``close``, when enough has been
+        committed since the last one. Raises CorollaryError inside a transaction, if no folder is open for
+        writing, and if the snapshot cannot be written: then the commit stays, and the former snapshot.
+        """
+        self.refuse_inside("checkpoint")
+        place = self.versions.current().to_be_written().persistence
+        if place is None:
+            raise CorollaryError("there is no folder, and a checkpoint is made in one: open one first")
+        self.commit()
+        place.checkpoint()
+
     def close(self, *, discard: bool = False) -> None:
         """Commit and release the folder. The reasoner cannot be used until it is opened again.
 
@@ -582,7 +610,7 @@ class Reasoner:
         place = version.persistence
         if place is not None:
             reason = f"the store in {place.place} is closed: open it again to use it"
-            self._shut(Closed(reason, version.options, place.close), discard=discard)
+            self._shut(place, Closed(reason, version.options, place.close), discard=discard)
         elif discard:
             self.rollback()
 
@@ -600,18 +628,23 @@ class Reasoner:
             self.refuse_inside("destroy")
             version.to_be_written()
             reason = f"the store in {os.fspath(place)} is destroyed: open one to use it"
-            self._shut(Closed(reason, version.options, version.persistence.close), discard=True)
+            kept = version.persistence
+            self._shut(kept, Closed(reason, version.options, kept.close), discard=True)
         destroy(Path(place))
 
-    def _shut(self, closed: Closed, *, discard: bool) -> None:
-        """Write or discard the uncommitted changes, then publish ``closed``."""
-        if discard:
-            self.versions.change(lambda version: cast(Version, closed))
-        else:
-            for _ in self.versions.steps(lambda: None, closed):
-                pass
-        self._deriver.latest = None
-        closed.finish()
+    def _shut(self, place: Persistence[Version], closed: Closed, *, discard: bool) -> None:
+        """Write or discard the uncommitted changes, then publish ``closed``, and release the place."""
+        try:
+            if discard:
+                self.versions.change(lambda version: cast(Version, closed))
+            else:
+                for _ in self.versions.steps(lambda: None, closed):
+                    pass
+                place.checkpoint_if_due(closing=True)
+        finally:
+            if isinstance(self.versions.current(), Closed):
+                self._deriver.latest = None
+                closed.finish()
 
 
 def skips_bad_lines(on_error: str) -> bool:

@@ -82,14 +82,14 @@ class Contents:
     closed: ClosedUnder
 
 
-def write_snapshot(place: Path, contents: Contents) -> int:
-    """Write a snapshot: the file appears completely, or not at all. Returns the checksum of its directory.
+def write_snapshot(place: Path, contents: Contents) -> tuple[int, tuple[int, ...]]:
+    """Write a snapshot: the file appears completely, or not at all.
 
-    Precondition: E is a subset of ``facts``. Raises CorollaryError if the file cannot be written.
+    Returns the checksum of its header, and the number of its terms of each kind. Precondition: E is a subset
+    of ``facts``. Raises CorollaryError if the file cannot be written.
     """
-    dictionary = contents.dictionary
-    tables = dictionary.tables()
-    counts = [len(table) for table in tables]
+    tables = contents.dictionary.tables()
+    counts = tuple(map(len, tables))
     with written(place) as file:
         for kind, table, count in zip(BULK_KINDS, tables, counts, strict=True):
             name, offsets = TABLES[kind], table.offsets()[: count + 1]
@@ -102,7 +102,7 @@ def write_snapshot(place: Path, contents: Contents) -> int:
         for name, content in contents.others.items():
             file.add(f"others.{name}", "u1", [np.frombuffer(content, np.uint8)])
         closed = contents.closed
-        return file.finish(
+        header = file.finish(
             {
                 "format": FORMAT,
                 "corollary": closed.version or version_of("corollary"),
@@ -111,6 +111,7 @@ def write_snapshot(place: Path, contents: Contents) -> int:
                 "terms": counts,
             }
         )
+    return header, counts
 
 
 def _write_facts(file: ColumnWriter, relations: list[tuple[int, Relation]]) -> None:
@@ -208,10 +209,13 @@ def contents_of(version: Version, home: int | None = None) -> Contents:
 class MappedSnapshot:
     """A snapshot file, opened. Relations and texts are read when they are used."""
 
-    def __init__(self, place: Path) -> None:
-        """Map the file. Raises CorollaryError if it cannot be read, is damaged, or is no snapshot."""
-        self._file = file = ColumnFile(place)
-        self.place, self.checksum, about = place, file.checksum, file.about
+    def __init__(self, place: Path, *remedy: str) -> None:
+        """Map the file. Raises CorollaryError if it cannot be read, is damaged, or is no snapshot.
+
+        ``remedy`` is as for ``ColumnFile``.
+        """
+        self._file = file = ColumnFile(place, *remedy)
+        self.place, self.header, self.damage, about = place, file.header, file.damage, file.about
         self.closed = ClosedUnder(*(self._text(about.get(n)) for n in ("fingerprint", "rules", "corollary")))
         counts = about.get("terms")
         if about.get("format") != FORMAT or not isinstance(counts, list) or len(counts) != len(BULK_KINDS):

@@ -24,5 +24,15 @@ MIN_ROWS_TO_REWRITE = 1 << 10
 MAX_JOURNAL_BYTES = 1 << 20
 """Bytes of SQLite's rollback journal that stay allocated on the disk between commits."""
 
+MIN_FACTS_TO_CHECKPOINT = 1 << 14
+"""Facts of I. A folder with fewer gets no snapshot unless it is asked for: it is read in some 20 ms."""
+
+MIN_FACTS_PER_FACT_AFTER_CHECKPOINT = 2
+"""Facts of I. A commit writes a checkpoint if there are fewer for each fact that was journalled after the
+last one. So the facts of all checkpoints together are at most a few times those that were committed."""
+
+MIN_FACTS_PER_FACT_LEFT_AT_CLOSE = 16
+"""The same when a folder is closed: nothing waits for that, and the next opening follows what is left."""
+
 MAX_LINES_PRINTED = 10
 """Lines: at most this many predicates, and as many graphs, are printed. ``as_dict`` has all of them."""

@@ -140,6 +140,7 @@ class CorollaryStore(GraphStore):
     cancel = of_reasoner(Reasoner.cancel)
     transaction = of_reasoner(Reasoner.transaction)
     commit = of_reasoner(Reasoner.commit)
+    checkpoint = of_reasoner(Reasoner.checkpoint)
     rollback = of_reasoner(Reasoner.rollback)
     compact = of_reasoner(Reasoner.compact)
     save = of_reasoner(Reasoner.save)

@@ -240,6 +240,17 @@ class TermDictionary:
             return count
         return max(count, len(self._tables[kind]))
 
+    def extend(self, kind: Kind, texts: Sequence[str]) -> None:
+        """Add terms of one kind, in order, without a look for them: they get the next ids.
+
+        Preconditions: the dictionary has none of them; no other thread has the dictionary.
+        """
+        first, young = self._youngest(kind)
+        start = kind << KIND_SHIFT | first + len(young)
+        _check_room(kind, first + len(young) + len(texts))
+        young.extend(texts)
+        self._ids.update(zip(texts, range(start, start + len(texts)), strict=True))
+
     def encode_texts(self, texts: Texts, ids: Ids, kinds: Iterable[Kind] = BULK_KINDS) -> None:
         """Write the id of each text into ``ids``, and add new texts.
 
