@@ -383,6 +383,24 @@ def test_a_snapshot_that_cannot_be_used_is_not(how: str, tmp_path: Path) -> None
         assert animals(opened(tmp_path / "one", "rdfs")) == ANIMALS
 
 
+@pytest.mark.filterwarnings("ignore:the journal is read")
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_a_snapshot_that_was_lost_is_written_again(is_damaged: bool, tmp_path: Path) -> None:
+    filled(tmp_path).close()
+    (file,) = tmp_path.glob("*.snapshot")
+    if is_damaged:
+        flipped(file, 20)
+    else:
+        file.unlink()
+    with tuned():
+        store = opened(tmp_path, "rdfs")
+        assert not file.exists() and animals(store) == ANIMALS
+        store.close()
+    assert len(list(tmp_path.glob("*.snapshot"))) == 1
+    with no_reasoning():
+        assert animals(opened(tmp_path, "rdfs")) == ANIMALS
+
+
 def test_damage_that_is_met_later_names_the_remedy(tmp_path: Path) -> None:
     store = filled(tmp_path)
     store.addN((EX.rex, EX.p, Literal(f"{n}" * 90), Graph(store, EX.g)) for n in range(2000))

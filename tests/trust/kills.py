@@ -82,7 +82,7 @@ SHARE_HOT = 1 / 10
 """Share of the kills that must leave a new hot journal, not one that an earlier kill had left."""
 
 SHARE_IN_PHASE = 1 / 50
-"""Share of the kills that must come in each of: write, commit, compaction, open, close."""
+"""Share of the kills that must come in each of: write, commit, compaction, checkpoint, open, close."""
 
 Quad = tuple[Node, Node, Node, URIRef]
 Step = tuple[str, Any, Any]
@@ -101,6 +101,8 @@ class Phase(IntEnum):
     COMPACTION_COMMIT = 7
     CLOSE = 8
     CLOSE_COMMIT = 9
+    CHECKPOINT = 10
+    CHECKPOINT_COMMIT = 11
 
 
 TITLES = {
@@ -108,6 +110,8 @@ TITLES = {
     Phase.COMMIT: "commit",
     Phase.COMPACTION: "compaction: rows",
     Phase.COMPACTION_COMMIT: "compaction: COMMIT",
+    Phase.CHECKPOINT: "checkpoint: its file",
+    Phase.CHECKPOINT_COMMIT: "checkpoint: COMMIT",
     Phase.CREATE: "open: a new folder",
     Phase.OPEN: "open",
     Phase.RECOVERY: "open: hot journal",
@@ -323,6 +327,7 @@ class Board:
 def mark(board: Board, *, small_cache: bool, journal: bool) -> None:
     """Replace what opens, writes and closes a folder in this process by what also says so on the board."""
     init, read, write, close = Folder.__init__, Folder.read, Folder._write, CorollaryStore.close
+    checkpoint = Folder._checkpoint
 
     def marked_init(self: Folder, place: Path, **options: Any) -> None:
         file = place / DATABASE
@@ -337,6 +342,10 @@ def mark(board: Board, *, small_cache: bool, journal: bool) -> None:
     def marked_write(self: Folder, *arguments: Any) -> None:
         with board.during(Phase.CLOSE_COMMIT if board.phase is Phase.CLOSE else Phase.WRITE):
             write(self, *arguments)
+
+    def marked_checkpoint(self: Folder) -> None:
+        with board.during(Phase.CHECKPOINT):
+            checkpoint(self)
 
     def marked_close(self: CorollaryStore, *arguments: Any, **options: Any) -> None:
         with board.during(Phase.CLOSE):
@@ -356,16 +365,20 @@ def mark(board: Board, *, small_cache: bool, journal: bool) -> None:
                     board.enter(Phase.COMMIT)
                 case Phase.COMPACTION, "COMMIT":
                     board.enter(Phase.COMPACTION_COMMIT)
+                case Phase.CHECKPOINT, "COMMIT":
+                    board.enter(Phase.CHECKPOINT_COMMIT)
             return super().execute(sql, *arguments)
 
     for owner, name, marked in (
         (Folder, "__init__", marked_init),
         (Folder, "read", marked_read),
         (Folder, "_write", marked_write),
+        (Folder, "_checkpoint", marked_checkpoint),
         (CorollaryStore, "close", marked_close),
         (sqlite3, "connect", partial(sqlite3.connect, factory=Marked)),
         (folder, "MIN_ROWS_TO_REWRITE", 2),  # so that compactions are frequent
         (folder, "MAX_BYTES_PER_ROW", 1 << 10),
+        (folder, "MIN_FACTS_TO_CHECKPOINT", 0),
     ):
         patch.object(owner, name, marked).start()
 
@@ -464,8 +477,10 @@ def check(story: Story, place: Path, told: int, *, read_only: bool) -> Finding:
     later = _number_in(story, place, told, read_only=False)
     if number not in (None, later):
         raise Failure(f"read only it holds {number} commits, and after that {later}")
-    if place.exists() and (others := {path.name for path in place.iterdir()} - {DATABASE, JOURNAL}):
-        raise Failure(f"there are other files in the folder: {others}")
+    names = {path.name for path in place.iterdir()} if place.exists() else set()
+    snapshots = {name for name in names if name.endswith(".snapshot")}
+    if (others := names - snapshots - {DATABASE, JOURNAL}) or len(snapshots) > 1:
+        raise Failure(f"there are other files in the folder: {others | snapshots}")
     return Finding(later, refusal)
 
 

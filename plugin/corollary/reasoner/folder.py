@@ -268,7 +268,7 @@ class Folder:
             raise _damage(self.place, f"a row makes no sense: {error}") from error
         self._written = replace(written, version=version)
         if not self.read_only:
-            remove_others(self.place, written.checkpoint)
+            remove_others(self.place, None if snapshot is None else written.checkpoint)
         return version, snapshot
 
     def _read_all(self) -> tuple[_Written, list[TextTable], Quads]:
@@ -489,7 +489,7 @@ class Folder:
         size = version.state.index.fact_count()
         if size < MIN_FACTS_TO_CHECKPOINT:
             return False
-        if checkpoint is None:
+        if checkpoint is None or not checkpoint.file(self.place).exists():
             return True
         least = MIN_FACTS_PER_FACT_LEFT_AT_CLOSE if closing else MIN_FACTS_PER_FACT_AFTER_CHECKPOINT
         if least * (self._written.weight - checkpoint.weight) > size:
