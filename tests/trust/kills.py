@@ -324,7 +324,7 @@ class Board:
             self.enter(before)
 
 
-def mark(board: Board, *, small_cache: bool, journal: bool) -> None:
+def mark(board: Board, *, small_cache: bool, journal: bool, checkpoints: bool) -> None:
     """Replace what opens, writes and closes a folder in this process by what also says so on the board."""
     init, read, write, close = Folder.__init__, Folder.read, Folder._write, CorollaryStore.close
     checkpoint = Folder._checkpoint
@@ -378,7 +378,7 @@ def mark(board: Board, *, small_cache: bool, journal: bool) -> None:
         (sqlite3, "connect", partial(sqlite3.connect, factory=Marked)),
         (folder, "MIN_ROWS_TO_REWRITE", 2),  # so that compactions are frequent
         (folder, "MAX_BYTES_PER_ROW", 1 << 10),
-        (folder, "MIN_FACTS_TO_CHECKPOINT", 0),
+        (folder, "MIN_FACTS_TO_CHECKPOINT", 0 if checkpoints else sys.maxsize),
     ):
         patch.object(owner, name, marked).start()
 
@@ -581,10 +581,11 @@ def kill(
     small_cache = chance.random() < 0.5 or not journal
     last = board.entries(aim) + (1 if aim in (Phase.CREATE, Phase.RECOVERY) else chance.randint(1, 4))
     share = chance.random()
+    checkpoints = aim in (Phase.CHECKPOINT, Phase.CHECKPOINT_COMMIT) or chance.random() < 0.3
 
     def task(send: Callable[[object], object]) -> None:
         board.begin()
-        mark(board, small_cache=small_cache, journal=journal)
+        mark(board, small_cache=small_cache, journal=journal, checkpoints=checkpoints)
         work(story, place, send)
 
     process, reading = forked_with_pipe(task)

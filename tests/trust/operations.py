@@ -227,6 +227,7 @@ IN_FOLDERS: dict[str, Callable[[Case], object]] = {
     "close": lambda case: case.store.close(),
     "close and discard": lambda case: case.store.close(discard=True),
     "close and open": _reopen,
+    "checkpoint": lambda case: case.store.checkpoint(),
 }
 
 
