@@ -6,6 +6,7 @@ measured right before and right after the work is slowed down by the same load.
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,9 +27,15 @@ def reference() -> float:
 def at_most(loops: float) -> Iterator[None]:
     """Fails if the block takes more CPU time, of all threads together, than ``loops`` reference loops.
 
-    The slower of the loops before and after the block counts.
+    The slower of the loops before and after the block counts. Garbage is not collected meanwhile: with the
+    objects that other tests have left, that takes up to a hundred loops.
     """
-    before, begun = reference(), time.process_time()
-    yield
-    taken = (time.process_time() - begun) / max(before, reference())
+    gc.collect()
+    gc.disable()
+    try:
+        before, begun = reference(), time.process_time()
+        yield
+        taken = (time.process_time() - begun) / max(before, reference())
+    finally:
+        gc.enable()
     assert taken <= loops, f"took as long as {taken:,.0f} reference loops, and may take {loops:,.0f}"

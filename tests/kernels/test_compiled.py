@@ -176,9 +176,14 @@ assert pickle.loads(pickle.dumps(table)).find("<ex:p>") == 1
 from corollary.sparql.term_texts import TermTexts
 
 encoded = [dictionary.encode(text) for text in ("<ex:s>", '"a"@en')]
-assert TermTexts.of(np.array(encoded, np.uint32), dictionary).lexical.to_pylist() == ["ex:s", "a"]
+lexical = TermTexts.of(np.array(encoded, np.uint32), dictionary).lexical
+assert lexical.to_pylist() == ["ex:s", "a"]
+
+from corollary.sparql.column_texts import URI_BYTES, bytes_replaced
+
+assert bytes_replaced(lexical, URI_BYTES).to_pylist() == ["ex%3As", "a"]
 """
-"""Reads lines, and numbers their terms; the table grows, and is made anew. Reads the texts of terms."""
+"""Reads lines, and numbers their terms; the table grows, and is made anew. Reads and changes terms' texts."""
 
 CHANGES = """
 from corollary.closure.interval_index import IntervalIndex
