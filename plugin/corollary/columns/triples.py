@@ -47,6 +47,7 @@ class TripleIndex:
         self._by_subject: Relation | None = None
         self._by_object: Relation | None = None
         self._known: frozenset[int] = frozenset()
+        self._most_ends = (0, (1, 1))  # of how many facts, and what ``most_ends`` returns for them
 
     @staticmethod
     def from_columns(subjects: Column, predicates: Column, objects: Column) -> TripleIndex:
@@ -67,7 +68,7 @@ class TripleIndex:
         copy._relations = dict(self._relations)
         copy._fact_count, copy._legal_count = self._fact_count, self._legal_count
         copy._by_subject, copy._by_object = self._by_subject, self._by_object
-        copy._known = self._known
+        copy._known, copy._most_ends = self._known, self._most_ends
         return copy
 
     def but_for(self, predicates: Iterable[int]) -> TripleIndex:
@@ -110,6 +111,22 @@ class TripleIndex:
         """The facts of a predicate as keys subject << 32 | object, sorted and unique."""
         found = self._relations.get(predicate)
         return NO_KEYS if found is None else found.pairs().keys
+
+    def most_ends(self) -> tuple[int, int]:
+        """About the most distinct subjects, and the most distinct objects, of a predicate: for estimates.
+
+        Cost: the predicates, if the number of facts has changed.
+        """
+        count, ends = self._most_ends
+        if count != self.fact_count():
+            subjects = objects = 1
+            for _, relation in self.relations():
+                if relation.size > min(subjects, objects):
+                    found = relation.usual_counts()
+                    subjects, objects = max(subjects, found[0]), max(objects, found[1])
+            ends = subjects, objects
+            self._most_ends = self.fact_count(), ends
+        return ends
 
     def has_match(self, subject: int, predicate: int, value: int) -> bool:
         """Whether a fact may match an atom; negative numbers are variables.

@@ -28,5 +28,5 @@ MAX_TABLE_ENTRIES_PER_ROW = 4
 takes less time than sorting and searching."""
 
 MAX_ENTRIES_BESIDE = 1 << 12
-"""Entries on each side of the expected place of a hash in a mapped table, which are checked at first: the
-square root of 16 million, which is how far a place strays among so many hashes."""
+"""Entries of a mapped table of hashes on each side of the place where a hash is expected: they are verified
+before the first look-up. Among n hashes the place is off by some sqrt(n): 4,096 is right for 16 million."""

@@ -573,7 +573,10 @@ class Pattern:
         return table
 
     def _are_linear(self, texts: Any, power: int) -> bool:
-        """As ``_is_linear``, for all of a column. ``power``: RE2 reads so many times the text per atom."""
+        """Whether ``_is_linear`` holds for every text of a column.
+
+        ``power`` is 1 if RE2 reads a text once for each atom, 2 if it may read the rest at each character.
+        """
         from pyarrow import compute
 
         longest = compute.max(compute.binary_length(texts)).as_py() or 0

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from corollary.execute.filters import number_keys
 from corollary.expressions.regular_expressions import exactly
 from corollary.kernels.byte_texts import Bytes, Places, replace_bytes
 from corollary.kernels.limits import check, reserve
@@ -79,8 +80,9 @@ def _change_letters(content: Bytes, changed: Bytes, leads: Places, change: Calla
         characters = np.zeros((rows.size, 4), np.uint8)
         for place in range(width):
             characters[:, place] = content[leads[rows] + place]
-        distinct, numbers = np.unique(characters.view(np.uint32).ravel(), return_inverse=True)
-        before = [code.tobytes()[:width].decode() for code in distinct]
+        codes = characters.view(np.uint32).ravel()
+        first, numbers = number_keys(codes)
+        before = [code.tobytes()[:width].decode() for code in codes[first]]
         after = [change(character).encode() for character in before]
         kept = [len(b) == width and a not in "Σ" for a, b in zip(before, after, strict=True)]
         decided[rows] = np.array(kept, np.bool_)[numbers]

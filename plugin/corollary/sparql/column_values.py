@@ -359,7 +359,7 @@ def ranks_of_decimals(decimals: Decimals) -> Rows | None:
     some = decimals.decimals[rows]
     first, numbers = number_keys(some.astype(np.float64))
     if (some != some[first][numbers]).any():  # unequal ones are rounded to one double
-        numbers = np.unique(some, return_inverse=True)[1]
+        numbers = number_keys(some)[1]
     ranks[rows] = numbers + 1
     return ranks
 

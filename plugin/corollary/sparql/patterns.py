@@ -254,19 +254,10 @@ class PatternJoin:
             return self._path_growth(batch, s, p, o)
         knows_s, knows_o = batch.knows(s), batch.knows(o)
         if p < 0:
-            subjects, objects = self._most_ends()
+            subjects, objects = self.index.most_ends()
             total = self.index.fact_count() / (subjects if knows_s else 1) / (objects if knows_o else 1)
             return total / 2 if p in batch.columns else total
         return self._relation_growth(batch, s, p, o)
-
-    def _most_ends(self) -> tuple[int, int]:
-        """The numbers of distinct subjects, and objects, of the predicate with the most."""
-        subjects = objects = 1
-        for _, relation in self.index.relations():
-            if relation.size > min(subjects, objects):
-                found = relation.usual_counts()
-                subjects, objects = max(subjects, found[0]), max(objects, found[1])
-        return subjects, objects
 
     def _relation_growth(self, batch: Batch, s: int, p: int, o: int) -> float:
         relation = self.index.relation(p)

@@ -30,7 +30,6 @@ from corollary.language import CorollaryError
 from corollary.reasoner import Reasoner
 from corollary.reasoner.options import Rules
 from corollary.reasoner.reasoner import Inferred, skips_bad_lines
-from corollary.reasoner.snapshot_file import contents_of, write_snapshot
 from corollary.reasoner.version import Version
 from corollary.reasoner.versions import Closed
 from corollary.sparql.rdf_terms import EXPLICIT, INFERRED, Terms
@@ -416,6 +415,8 @@ class CorollaryStore(GraphStore):
 
     def save_snapshot(self, path: str | os.PathLike[str]) -> None:
         """Write the explicit and inferred triples as a snapshot: see ``Reasoner.save_snapshot``."""
+        from corollary.reasoner.snapshot_file import contents_of, write_snapshot
+
         version = self.reasoner.settled()
         write_snapshot(Path(path), contents_of(version, self.target(version, None)))
 
