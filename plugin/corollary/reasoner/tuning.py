@@ -25,8 +25,8 @@ MAX_JOURNAL_BYTES = 1 << 20
 """Bytes of SQLite's rollback journal that stay allocated on the disk between commits."""
 
 MIN_FACTS_TO_CHECKPOINT = 1 << 14
-"""Facts of I. A folder with fewer gets no snapshot unless it is asked for: to read and derive so few takes some
-hundredths of a second (not measured; LUBM-10, 1.9 million, takes 0.2 s)."""
+"""Facts of I. A folder with fewer gets no snapshot unless it is asked for: to read and derive so few takes
+some hundredths of a second (not measured; LUBM-10, 1.9 million, takes 0.2 s)."""
 
 MIN_FACTS_PER_FACT_AFTER_CHECKPOINT = 2
 """Facts of I. A commit writes a checkpoint if there are fewer for each fact that was journalled after the
