@@ -99,6 +99,7 @@ def others_value(expression: Any, row: dict[Variable, Node]) -> Node | None:
 
 
 A, B = Variable("a"), Variable("b")
+DECIMAL_NAN = Literal("NaN", datatype=XSD.decimal)
 
 
 @settings(max_examples=examples(600), deadline=None)
@@ -107,14 +108,15 @@ A, B = Variable("a"), Variable("b")
 @example("?a + ?b", Literal("1", datatype=XSD.int), Literal("1", datatype=XSD.int))
 @example("?a * ?b", Literal(1.5), Literal(2))
 def test_values_are_those_of_rdflib(expression: str, a: Node, b: Node) -> None:
-    if any(isinstance(term, Literal) and term.value != term.value for term in (a, b)):
+    is_truth = any(symbol in expression for symbol in ("!(", "&&", "||", "IF("))
+    if is_truth and any(isinstance(term, Literal) and term.value != term.value for term in (a, b)):
         return  # NaN is true in rdflib
     if "#string>(" in expression and isinstance(a, Literal) and a.language:
         return  # rdflib keeps the tag beside a datatype
     others, own = TRANSLATED[expression]
     row = {A: a, B: b}
     found, expected = own_value(own, row), others_value(others, row)
-    if expected is None or str(expected) in ("Infinity", "-Infinity"):
+    if expected is None or str(expected) in ("Infinity", "-Infinity") or expected == DECIMAL_NAN:
         return  # an error of rdflib's may be a value, as in INF && true, and its decimals may be infinite
     assert isinstance(found, type(expected)) and found.n3() == expected.n3()
 
