@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.columns.drawn import Pair, column, ids, packed, pairs, sets_of_pairs, sorted_keys, unpacked
 from tests.strategies import examples
 
+from corollary.columns.numbering import numbered
 from corollary.columns.pairs import (
     Pairs,
     contains,
@@ -21,7 +22,6 @@ from corollary.columns.pairs import (
     gathered,
     intersection,
     join,
-    numbered,
     pack,
     read_only,
     seconds,

@@ -22,7 +22,6 @@ from corollary.columns.tuning import (
     KEYS_PER_STEP,
     MAX_ARRAYS_MERGED,
     MAX_KEYS_FOR_NP_SORT,
-    MAX_TABLE_ENTRIES_PER_ROW,
     MIN_KEYS_MERGED,
     SLOW_SECONDS_PER_KEY,
 )
@@ -188,24 +187,6 @@ def distinct_of_sorted(column: NDArray[Integer]) -> NDArray[Integer]:
     fresh[0] = True
     np.not_equal(column[1:], column[:-1], out=fresh[1:])
     return column[fresh]
-
-
-def numbered(column: Column) -> tuple[Column, Rows]:
-    """The distinct values of a column, ascending, and for each row the place of its value among these.
-
-    Cost: that of a table from the least to the greatest value, if these are not far apart; else of sorting.
-    """
-    least = int(column.min()) if column.size else 0
-    span = int(column.max()) - least + 1 if column.size else 0
-    if span > MAX_TABLE_ENTRIES_PER_ROW * column.size:
-        values = distinct(column)
-        return values, np.searchsorted(values, column).astype(np.int64)
-    offsets = column - np.uint32(least)
-    places = np.zeros(span, np.int64)
-    places[offsets] = 1
-    values = np.flatnonzero(places).astype(np.uint32) + np.uint32(least)
-    np.cumsum(places, out=places)
-    return values, places[offsets] - 1
 
 
 def among(column: NDArray[Integer], known: NDArray[Integer]) -> Mask:

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from corollary.columns import TripleIndex
+from corollary.columns.numbering import number_keys
 from corollary.columns.pairs import distinct, pack
 from corollary.evaluate.tuning import ROWS_PER_CHUNK
 from corollary.execute.batches import Batch, concatenate
 from corollary.execute.context import ExecutionContext
-from corollary.execute.filters import number_keys
 from corollary.execute.run_plan import ROW, run
 from corollary.kernels.sorted import Column, Rows
 from corollary.plan.steps import Age, AntiJoin, Group, Join, Plan, Select, Step

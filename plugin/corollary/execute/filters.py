@@ -11,12 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from corollary.columns.pairs import order_of, pack
+from corollary.columns.numbering import number_keys, pack_tightly
 from corollary.execute.batches import Batch
 from corollary.execute.context import Answers, ExecutionContext
 from corollary.expressions.operators import FALSE, TRUE, ExpressionError, boolean, equal, truth
@@ -153,22 +151,8 @@ def number_rows(batch: Batch, variables: Sequence[int]) -> tuple[Rows, Rows]:
     for position, variable in enumerate(variables[1:]):
         # A key packs two columns. Numbering the distinct keys reduces them to one column again.
         column = keys if position == 0 else number_keys(keys)[1]
-        keys = pack(column.astype(np.uint32), batch.columns[variable])
+        keys = pack_tightly(column.astype(np.uint32), batch.columns[variable])
     return number_keys(keys)
-
-
-def number_keys(keys: NDArray[Any]) -> tuple[Rows, Rows]:
-    """As ``number_rows``, for one column. Cost: linear if it is sorted, else that of sorting it."""
-    fresh = np.ones(keys.size, np.bool_)
-    if (keys[1:] >= keys[:-1]).all():  # joins often return sorted rows
-        np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
-        return np.flatnonzero(fresh), np.cumsum(fresh) - 1
-    order = order_of(keys)
-    ordered = keys[order]
-    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
-    numbers: Rows = np.empty(keys.size, np.int64)
-    numbers[order] = np.cumsum(fresh) - 1
-    return order[fresh], numbers
 
 
 class Terms(dict[int, Constant]):

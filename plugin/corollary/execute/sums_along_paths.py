@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from corollary.closure.strong_components import compressed
-from corollary.columns.pairs import numbered
+from corollary.columns.numbering import numbered
 from corollary.expressions.operators import Real, add
 from corollary.kernels.compiled import go_on
 from corollary.kernels.least_sums import Lengths, Nodes, relax, settle

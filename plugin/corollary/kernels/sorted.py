@@ -95,6 +95,18 @@ def search_in_lockstep(keys: Keys, targets: Keys, count: int, low: Place, places
 
 
 @part
+def first_not_below(keys: Keys, target: np.uint64, low: Place, high: Place) -> Place:
+    """The first place from ``low`` with a key >= target, or ``high``."""
+    while low < high:
+        middle = (low + high) >> 1
+        if keys[middle] < target:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@part
 def gallop(keys: Keys, target: np.uint64, position: Place, step: int, is_before: bool) -> Place:
     """Find the first key >= target, or the end, by growing steps forward from a position.
 
@@ -113,15 +125,7 @@ def gallop(keys: Keys, target: np.uint64, position: Place, step: int, is_before:
         low = high + 1
         high = high + step
         step = step * 2
-    if high > keys.size:
-        high = keys.size
-    while low < high:
-        middle = (low + high) >> 1
-        if keys[middle] < target:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return first_not_below(keys, target, low, min(high, keys.size))
 
 
 @kernel
@@ -244,34 +248,96 @@ def compose(
     return at
 
 
+@part
+def ascends(probes: Keys) -> bool:
+    """Whether probes ascend (duplicates are allowed)."""
+    for start in range(1, probes.size, BLOCK * BLOCKS):
+        found = True
+        for row in range(start, min(start + BLOCK * BLOCKS, probes.size)):
+            found &= probes[row - 1] <= probes[row]
+        if not found:
+            return False
+    return True
+
+
+@part
+def match(keys: Keys, i: Place, m: Place, probes: Keys, p: Place, n: Place, found: Mask) -> None:
+    """Invert ``found`` for the probes p to n that are among the keys i to m. Both ascend."""
+    while i < m and p < n:
+        key = keys[i]
+        probe = probes[p]
+        found[p] ^= key == probe
+        i += 1 if key < probe else 0
+        p += 1 if key >= probe else 0
+
+
+@part
+def match_from_two(keys: Keys, probes: Keys, found: Mask) -> None:
+    """Invert ``found`` for the probes that are keys. Both ascend. Cost: one merge, from two places at once.
+
+    Two merges in one loop wait for memory and for comparisons at the same time.
+    """
+    i: Place = 0
+    p: Place = 0
+    middle = probes[probes.size >> 1]
+    q = first_not_below(probes, middle, 0, probes.size)
+    j = first_not_below(keys, middle, 0, keys.size)
+    half_keys, half_probes = j, q
+    while i < half_keys and p < half_probes and j < keys.size and q < probes.size:
+        key = keys[i]
+        probe = probes[p]
+        found[p] ^= key == probe
+        i += 1 if key < probe else 0
+        p += 1 if key >= probe else 0
+        key = keys[j]
+        probe = probes[q]
+        found[q] ^= key == probe
+        j += 1 if key < probe else 0
+        q += 1 if key >= probe else 0
+    match(keys, i, half_keys, probes, p, half_probes, found)
+    match(keys, j, keys.size, probes, q, probes.size, found)
+
+
+@part
+def match_few(keys: Keys, probes: Keys, found: Mask) -> None:
+    """As ``match_from_two``, by a search for each key among the probes."""
+    place: Place = 0
+    stride = 1 + probes.size // (FIRST_STEP_DIVISOR * keys.size)
+    for key in keys:
+        place = gallop(probes, key, place, stride, False)
+        while place < probes.size and probes[place] == key:
+            found[place] ^= True
+            place += 1
+
+
 @kernel
 def contains(base: Keys, added: Keys, removed: Keys, probes: Keys, found: Mask) -> None:
     """Set ``found[i]`` to whether ``probes[i]`` is in (base - removed) + added.
 
     Precondition: ``base``, ``added`` and ``removed`` are sorted and unique; ``added`` is disjoint from
-    ``base``; ``removed`` is a subset of ``base``; ``found`` is all False.
+    ``base``; ``removed`` is a subset of ``base``; ``found`` is all False. Cost: if the probes ascend, that of
+    a merge, or of a search for each element of the smaller set; else of a search for each probe.
     """
     targets = np.empty(LANES, np.uint64)
     places = np.zeros(LANES, np.uint64)
+    in_order = ascends(probes)
     for layer in range(3):
         keys = base if layer == 0 else removed if layer == 1 else added
         size = keys.size
         if size == 0:
             continue
+        if in_order and size <= MAX_RATIO_MERGED * probes.size:
+            if probes.size <= MAX_RATIO_MERGED * size:
+                match_from_two(keys, probes, found)
+            else:
+                match_few(keys, probes, found)
+            continue
         position: Place = 0
-        start = 0
         last = np.uint64(0)
-        if layer == 0 and size <= MAX_RATIO_MERGED * probes.size and probes.size <= MAX_RATIO_MERGED * size:
-            while start < probes.size and position < size and probes[start] >= last:
-                last = probes[start]
-                key = keys[position]
-                found[start] = key == last
-                start += 1 if key >= last else 0
-                position += 1 if key < last else 0
         stride = 1 + size // (FIRST_STEP_DIVISOR * probes.size + 1)
         is_far = are_far(keys, probes)
-        for row in range(start, probes.size):
-            lane = (row - start) % LANES if is_far else 0
+        for row in range(probes.size):
+            lane = row % LANES if is_far else 0
             if is_far and lane == 0:
                 lanes = min(LANES, probes.size - row)
                 for next_lane in range(lanes):
@@ -288,65 +354,125 @@ def contains(base: Keys, added: Keys, removed: Keys, probes: Keys, found: Mask) 
             last = target
 
 
+@part
+def merged_to(
+    left: Keys, i: Place, m: Place, right: Keys, j: Place, n: Place, target: Keys, at: Place
+) -> Place:
+    """Merge the keys i to m of ``left`` and j to n of ``right`` into ``target``; return the end."""
+    while i < m and j < n:
+        a = left[i]
+        b = right[j]
+        target[at] = a if a < b else b
+        i += 1 if a <= b else 0
+        j += 1 if b <= a else 0
+        at += 1
+    at = copied_to(left, i, m, target, at)
+    return copied_to(right, j, n, target, at)
+
+
+@part
+def copied_to(keys: Keys, start: Place, end: Place, target: Keys, at: Place) -> Place:
+    """Copy the keys start to end to ``target`` from ``at``. Returns the end."""
+    size = max(end - start, 0)
+    target[at : at + size] = keys[start : start + size]
+    return at + size
+
+
 @kernel
 def union(left: Keys, right: Keys, merged: Keys) -> int:
     """Merge ``left`` and ``right`` into ``merged`` without duplicates. Returns the length of the result.
 
-    Precondition: both are sorted and unique; ``merged`` has the length of both together.
+    Precondition: both are sorted and unique; ``merged`` has the length of both together. Cost: what is less
+    than all of the other set, or greater, is copied; the rest is merged from two places at once.
     """
-    i = 0
-    j = 0
-    at = 0
-    if left.size <= MAX_RATIO_MERGED * right.size and right.size <= MAX_RATIO_MERGED * left.size:
-        while i < left.size and j < right.size:
+    if not left.size or not right.size:
+        return int(copied_to(right, 0, right.size, merged, copied_to(left, 0, left.size, merged, 0)))
+    i = first_not_below(left, right[0], 0, left.size)
+    j = first_not_below(right, left[0], 0, right.size)
+    m = min(first_not_below(left, right[-1], i, left.size) + 1, left.size)
+    n = min(first_not_below(right, left[-1], j, right.size) + 1, right.size)
+    at = copied_to(right, 0, j, merged, copied_to(left, 0, i, merged, 0))
+    if m - i > MAX_RATIO_MERGED * (n - j) or n - j > MAX_RATIO_MERGED * (m - i):
+        while i < m and j < n:
+            if left[i] < right[j]:
+                merged[at] = left[i]
+                i += 1
+            elif right[j] < left[i]:
+                merged[at] = right[j]
+                j += 1
+            else:
+                merged[at] = left[i]
+                i += 1
+                j += 1
+            at += 1
+    elif i < m and j < n:
+        p: Place = (i + m) >> 1
+        q = first_not_below(right, left[p], j, n)
+        left_half, right_half = p, q
+        half = to = at + (p - i) + (q - j)
+        while i < left_half and j < right_half and p < m and q < n:
             a = left[i]
             b = right[j]
             merged[at] = a if a < b else b
             i += 1 if a <= b else 0
             j += 1 if b <= a else 0
             at += 1
-    while i < left.size and j < right.size:
-        if left[i] < right[j]:
-            merged[at] = left[i]
-            i += 1
-        elif right[j] < left[i]:
-            merged[at] = right[j]
-            j += 1
-        else:
-            merged[at] = left[i]
-            i += 1
-            j += 1
-        at += 1
-    while i < left.size:
-        merged[at] = left[i]
-        i += 1
-        at += 1
-    while j < right.size:
-        merged[at] = right[j]
-        j += 1
-        at += 1
-    return at
+            a = left[p]
+            b = right[q]
+            merged[to] = a if a < b else b
+            p += 1 if a <= b else 0
+            q += 1 if b <= a else 0
+            to += 1
+        at = merged_to(left, i, left_half, right, j, right_half, merged, at)
+        to = merged_to(left, p, m, right, q, n, merged, to)
+        i, j = m, n
+        at = copied_to(merged, half, to, merged, at)
+    at = copied_to(left, i, left.size, merged, at)
+    return int(copied_to(right, j, right.size, merged, at))
 
 
-@kernel
-def difference(left: Keys, right: Keys, kept: Keys) -> int:
-    """Write the keys of ``left`` that are not in ``right`` to ``kept``. Returns their number.
-
-    Precondition: both are sorted and unique; ``kept`` has the length of ``left``. Cost: one merge, without
-    data-dependent branches.
-    """
-    i = 0
-    j = 0
-    at = 0
-    while i < left.size and j < right.size:
+@part
+def kept_to(left: Keys, i: Place, m: Place, right: Keys, j: Place, n: Place, kept: Keys, at: Place) -> Place:
+    """Write the keys i to m of ``left`` that are not in j to n of ``right``, from ``at``. Returns the end."""
+    while i < m and j < n:
         a = left[i]
         b = right[j]
         kept[at] = a
         at += 1 if a < b else 0
         i += 1 if a <= b else 0
         j += 1 if b <= a else 0
-    while i < left.size:
-        kept[at] = left[i]
-        i += 1
-        at += 1
-    return at
+    return copied_to(left, i, m, kept, at)
+
+
+@kernel
+def difference(left: Keys, right: Keys, kept: Keys) -> int:
+    """Write the keys of ``left`` that are not in ``right`` to ``kept``. Returns their number.
+
+    Precondition: both are sorted and unique; ``kept`` has the length of ``left``. Cost: one merge from two
+    places at once, without data-dependent branches.
+    """
+    if not left.size:
+        return 0
+    i: Place = 0
+    j: Place = 0
+    at: Place = 0
+    p: Place = left.size >> 1
+    q = first_not_below(right, left[p], 0, right.size)
+    to = p
+    left_half, right_half = p, q
+    while i < left_half and j < right_half and p < left.size and q < right.size:
+        a = left[i]
+        b = right[j]
+        kept[at] = a
+        at += 1 if a < b else 0
+        i += 1 if a <= b else 0
+        j += 1 if b <= a else 0
+        a = left[p]
+        b = right[q]
+        kept[to] = a
+        to += 1 if a < b else 0
+        p += 1 if a <= b else 0
+        q += 1 if b <= a else 0
+    at = kept_to(left, i, left_half, right, j, right_half, kept, at)
+    to = kept_to(left, p, left.size, right, q, right.size, kept, to)
+    return int(copied_to(kept, left_half, to, kept, at))

@@ -32,6 +32,7 @@ from corollary.closure.compressed_relation import CompressedRelation
 from corollary.closure.copy_index import CopyIndex, facts_with_copies
 from corollary.closure.tuning import MIN_COPIES_PER_FACT, MIN_PAIRS_COMPRESSED
 from corollary.columns import Candidates, Relation, TripleIndex, grouped
+from corollary.columns.numbering import number_keys
 from corollary.columns.pairs import (
     NO_KEYS,
     NO_PAIRS,
@@ -44,7 +45,6 @@ from corollary.columns.pairs import (
 )
 from corollary.columns.relation import COPIES, EMPTY
 from corollary.execute.context import ExecutionContext
-from corollary.execute.filters import number_keys
 from corollary.kernels.limits import at
 from corollary.kernels.sorted import Column, Keys, Mask
 from corollary.modules.module import External, Module, NewModules

@@ -17,11 +17,12 @@ from math import inf
 import numpy as np
 
 from corollary.columns import Candidates, Pairs, TripleIndex
-from corollary.columns.pairs import NO_KEYS, distinct, firsts, numbered, pack, seconds, sort_keys
+from corollary.columns.numbering import number_keys, numbered
+from corollary.columns.pairs import NO_KEYS, distinct, firsts, pack, seconds, sort_keys
 from corollary.execute.batches import Batch, concatenate, join
 from corollary.execute.common_numbers import CommonNumbers, fractional_digits, scaled
 from corollary.execute.context import ExecutionContext
-from corollary.execute.filters import number_keys, values
+from corollary.execute.filters import values
 from corollary.execute.run_plan import inner_matches
 from corollary.execute.sums_along_paths import EndlessDescent, exact_least_sums, least_sums
 from corollary.expressions.operators import EXACT, Rank, Real

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from rdflib.term import Literal, Node, Variable
 
+from corollary.columns.numbering import number_keys
 from corollary.columns.pairs import firsts, order_of, pack, sorted_unique
 from corollary.execute.batches import Batch
-from corollary.execute.filters import number_keys, number_rows
+from corollary.execute.filters import number_rows
 from corollary.expressions.operators import ExpressionError
 from corollary.kernels.limits import check, reserve_text
 from corollary.kernels.sorted import Column, Rows

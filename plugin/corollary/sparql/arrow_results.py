@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from rdflib.query import Result
 
-from corollary.execute.filters import number_keys
+from corollary.columns.numbering import number_keys
 from corollary.kernels.sorted import Column
 from corollary.language import XSD, CorollaryError
 from corollary.language.constants import unescape

@@ -17,7 +17,7 @@ import numpy as np
 from rdflib.namespace import RDF, XSD
 from rdflib.term import Literal, URIRef, Variable
 
-from corollary.execute.filters import number_keys
+from corollary.columns.numbering import number_keys
 from corollary.expressions.operators import ExpressionError
 from corollary.expressions.regular_expressions import compiled
 from corollary.kernels.limits import check, reserve

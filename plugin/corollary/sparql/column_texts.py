@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from corollary.execute.filters import number_keys
+from corollary.columns.numbering import number_keys
 from corollary.expressions.regular_expressions import exactly
 from corollary.kernels.byte_texts import Bytes, Places, replace_bytes
 from corollary.kernels.limits import check, reserve

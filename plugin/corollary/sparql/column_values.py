@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rdflib.namespace import XSD
 from rdflib.term import Literal
 
-from corollary.execute.filters import number_keys
+from corollary.columns.numbering import number_keys
 from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.sparql.builtin_functions import PROMOTED as SUMMED
 from corollary.sparql.column_texts import escaped

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from rdflib.term import Literal, Node, URIRef, Variable
 
+from corollary.columns.numbering import number_keys
 from corollary.execute.batches import Batch
-from corollary.execute.filters import number_keys, number_rows
+from corollary.execute.filters import number_rows
 from corollary.expressions.operators import ExpressionError
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Mask, Rows

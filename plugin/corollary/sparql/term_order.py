@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary.execute.filters import number_keys
+from corollary.columns.numbering import number_keys
 from corollary.kernels.sorted import Column, Rows
 from corollary.sparql.column_values import Numbers, Times, decoded, ranks_of_numbers
 from corollary.sparql.query_terms import FIRST_LOCAL, QueryTerms
