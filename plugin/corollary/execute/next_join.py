@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import takewhile
 
+import numpy as np
+
 from corollary.columns import TripleIndex
+from corollary.columns.pairs import seconds
 from corollary.execute.batches import Batch
 from corollary.execute.tuning import MIN_ROWS_SAVED, MIN_ROWS_TO_ESTIMATE, ROWS_SAMPLED
-from corollary.plan.steps import Age, Join, Plan
-from corollary.program.compile import Atom
+from corollary.plan.join_order import ordered_atoms
+from corollary.plan.steps import Age, Join, Plan, Size
+from corollary.program.compile import Atom, Grouping
 
 
 def next_join(steps: Plan, batch: Batch, facts: Mapping[Age, TripleIndex]) -> int:
@@ -52,3 +56,29 @@ def _rows(atom: Atom, batch: Batch, facts: TripleIndex) -> float | None:
     sample = batch.columns[bound][::step]
     counts = relation.subject_counts(sample) if knows_subject else relation.object_counts(sample)
     return float(counts.mean()) * batch.size
+
+
+def order_of_groups(grouping: Grouping, facts: TripleIndex, size: Size) -> list[Atom]:
+    """The atoms of an aggregate in join order, from no bindings.
+
+    The first atom is that of the least relation. If the next one would be joined through objects that are not
+    sorted yet, and has a group variable as subject, it is first instead: its rows come in the order of the
+    groups. It is not if the join leaves few of its rows.
+    """
+    atoms = ordered_atoms(grouping.atoms, (), size)
+    if len(atoms) > 1 and atoms[1].s in grouping.group and _is_scan_better(atoms[1], atoms[0], facts):
+        atoms = [atoms[1], *ordered_atoms([atoms[0], *atoms[2:]], atoms[1].variables, size)]
+    return atoms
+
+
+def _is_scan_better(atom: Atom, least: Atom, facts: TripleIndex) -> bool:
+    """Whether the objects of ``atom`` are not sorted yet, and most facts seem to have a match of ``least``."""
+    if atom.p < 0 or least.p < 0 or atom.o not in (least.s, least.o):
+        return False
+    whole, relation = facts.relation(atom.p), facts.relation(least.p)
+    if whole.is_compressed or relation.is_compressed or whole.parts[0].has_by_object:
+        return False
+    keys = whole.parts[0].keys
+    sample = seconds(keys[:: max(1, keys.size // ROWS_SAMPLED)])
+    counts = relation.subject_counts(sample) if atom.o == least.s else relation.object_counts(sample)
+    return MIN_ROWS_SAVED * int(np.count_nonzero(counts)) >= sample.size

@@ -14,7 +14,7 @@ from corollary.execute.batches import Batch, distinct_values, join, join_for
 from corollary.execute.context import ExecutionContext
 from corollary.execute.filters import number_rows, select
 from corollary.execute.grouping import group
-from corollary.execute.next_join import next_join
+from corollary.execute.next_join import next_join, order_of_groups
 from corollary.execute.tuning import MAX_GUARD_FANOUT, MIN_FACTS_PER_GROUP
 from corollary.kernels.limits import current, reserve
 from corollary.kernels.sorted import Column
@@ -129,10 +129,12 @@ def sizes(facts: TripleIndex) -> Size:
 def anti_join(batch: Batch, negation: Negation, facts: TripleIndex) -> Batch:
     """The rows without a match of the negated atoms."""
     if not negation.shared:
-        return Batch.none() if _matches(Batch.start(), negation.atoms, facts).size else batch
+        atoms = ordered_atoms(negation.atoms, (), sizes(facts))
+        return Batch.none() if _matches(Batch.start(), atoms, facts).size else batch
     columns: dict[int, Column] = {variable: batch.columns[variable] for variable in negation.shared}
     columns[ROW] = np.arange(batch.size, dtype=np.uint32)
-    matches = _matches(Batch(batch.size, columns), negation.atoms, facts)
+    atoms = ordered_atoms(negation.atoms, columns, sizes(facts))
+    matches = _matches(Batch(batch.size, columns), atoms, facts)
     if not matches.size:
         return batch
     kept = np.ones(batch.size, np.bool_)
@@ -141,8 +143,8 @@ def anti_join(batch: Batch, negation: Negation, facts: TripleIndex) -> Batch:
 
 
 def _matches(batch: Batch, atoms: Iterable[Atom], facts: TripleIndex) -> Batch:
-    """The batch joined with all atoms, in join order."""
-    for atom in ordered_atoms(tuple(atoms), batch.columns, sizes(facts)):
+    """The batch joined with all atoms, in this order."""
+    for atom in atoms:
         if not batch.size:
             break
         batch = join(batch, atom, facts)
@@ -196,7 +198,11 @@ def inner_matches(
     start: Batch, grouping: Grouping, facts: TripleIndex, rule: CompiledRule, context: ExecutionContext
 ) -> Batch:
     """The matches of an aggregate's inner body, atoms and conditions, that extend ``start``."""
-    inner = _matches(start, grouping.atoms, facts)
+    if start.columns:
+        atoms = ordered_atoms(grouping.atoms, start.columns, sizes(facts))
+    else:
+        atoms = order_of_groups(grouping, facts, sizes(facts))
+    inner = _matches(start, atoms, facts)
     waiting = list(grouping.conditions)
     while waiting and inner.size:  # bodies have no order: a BIND may be written after its use
         ready = next(condition for condition in waiting if condition.needs <= inner.columns.keys())
