@@ -22,6 +22,7 @@ from corollary.columns.tuning import (
     KEYS_PER_STEP,
     MAX_ARRAYS_MERGED,
     MAX_KEYS_FOR_NP_SORT,
+    MAX_KEYS_NOT_MERGED,
     MIN_KEYS_MERGED,
     SLOW_SECONDS_PER_KEY,
 )
@@ -252,11 +253,13 @@ def union(left: Keys, right: Keys) -> Keys:
 def gathered(parts: list[Keys]) -> Keys:
     """All keys, sorted and unique. Precondition: there are parts, which may have any order and duplicates.
 
-    Cost: one merge for each part, if they are few, long and sorted; else that of sorting.
+    Cost: one merge for each part, if they are few and sorted; else that of sorting.
     """
     if len(parts) == 1:
         return ascending(parts[0])
-    if len(parts) > MAX_ARRAYS_MERGED or sum(part.size for part in parts) <= MAX_KEYS_FOR_NP_SORT:
+    size = sum(part.size for part in parts)
+    is_small = size <= (MAX_KEYS_NOT_MERGED if union_kernel.is_compiled else MAX_KEYS_FOR_NP_SORT)
+    if len(parts) > MAX_ARRAYS_MERGED or is_small:
         return distinct_of_sorted(sort_keys(np.concatenate(parts)))
     return reduce(union, sorted(map(ascending, parts), key=len))
 

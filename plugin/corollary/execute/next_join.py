@@ -72,7 +72,7 @@ def order_of_groups(grouping: Grouping, facts: TripleIndex, size: Size) -> list[
 
 
 def _is_scan_better(atom: Atom, least: Atom, facts: TripleIndex) -> bool:
-    """Whether the objects of ``atom`` are not sorted yet, and most facts seem to have a match of ``least``."""
+    """Whether the objects of ``atom`` are not sorted yet, and most facts seem to match ``least``."""
     if atom.p < 0 or least.p < 0 or atom.o not in (least.s, least.o):
         return False
     whole, relation = facts.relation(atom.p), facts.relation(least.p)
