@@ -4,8 +4,8 @@ MAX_KEYS_FOR_NP_SORT = 2000
 """Keys up to which ``np.sort`` is at least as fast as the radix sort."""
 
 MAX_KEYS_NOT_MERGED = 400
-"""Keys of several sorted arrays up to which they are sorted together faster than they are merged. Measured: two
-arrays of 128 keys take 3 µs to sort and 6 to merge, two of 400 take 14 and 8, four of 400 take 82 and 40."""
+"""Keys of several sorted arrays up to which they are sorted together faster than they are merged. Measured:
+two arrays of 128 keys take 3 µs to sort and 6 to merge, two of 400 take 14 and 8, four of 400 82 and 40."""
 
 SLOW_SECONDS_PER_KEY = 10e-9
 """Seconds per key of ``np.sort`` on a small array. On slower processors the radix sort is preferred."""

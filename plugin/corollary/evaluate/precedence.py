@@ -21,11 +21,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.columns import Delta, TripleIndex
-from corollary.columns.pairs import NO_KEYS, among, distinct, firsts, pack, seconds
+from corollary.columns.pairs import among
 from corollary.evaluate.assignment import Assignment
-from corollary.kernels.sorted import Column, Keys
+from corollary.kernels.sorted import Column
 from corollary.program.compile import Atom, CompiledRule, Tables, is_virtual
 from corollary.program.dependencies import components_of
+
+Edge = tuple[int, int]
+"""The predicate that a rule reads, and the one that it derives."""
 
 ANY_READ, ANY_DERIVED = 0xFFFFFFFF, 0xFFFFFFFE
 """The nodes of atoms whose predicate is a variable that no guard binds."""
@@ -109,43 +112,33 @@ def precedence_of(
     ``closing`` are the names of the modules with ``closes_premises``.
     """
     present = np.sort(np.array(facts.all_predicates(), np.uint32))
-    by_module: dict[str, list[Keys]] = {}
+    by_module: dict[str, set[Edge]] = {}
     derived_by: dict[int, set[str]] = {}
     for assignment in assignments:
         rule = assignment.rule
         if rule.source.body and rule.heads and rule.is_monotone and _is_live(rule, facts):
-            rows = _live_rows(rule, *tables(rule), present)
-            by_module.setdefault(assignment.module, []).append(_edges(rule, *rows))
-            for head in rule.heads:
-                for predicate in distinct(_column(head, *rows, ANY_DERIVED)).tolist():
-                    derived_by.setdefault(predicate, set()).add(assignment.module)
-    edges = [keys for parts in by_module.values() for keys in parts]
-    read, derived = (
-        {*distinct(half(np.concatenate((NO_KEYS, *edges)))).tolist()} for half in (firsts, seconds)
-    )
+            edges, derived = _edges(rule, *tables(rule), present)
+            by_module.setdefault(assignment.module, set()).update(edges)
+            for predicate in derived:
+                derived_by.setdefault(predicate, set()).add(assignment.module)
+    read, derived = ({edge[end] for edges in by_module.values() for edge in edges} for end in (0, 1))
     predicates = {*facts.all_predicates(), *derived} - {ANY_READ, ANY_DERIVED}
     virtual = {p for p in predicates if is_virtual(p)} - derived - set(schema)
-    links = [(p, ANY_READ) for p in predicates if ANY_READ in read]
-    links += [(ANY_DERIVED, p) for p in predicates if ANY_DERIVED in derived]
-    values = [(p, v) for v in virtual for p in predicates - virtual]
-    for name, ends in ((LINKS, links), (VALUES, values)):
-        by_module[name] = [np.array([source << 32 | target for source, target in ends], np.uint64)]
+    links = {(p, ANY_READ) for p in predicates if ANY_READ in read}
+    links |= {(ANY_DERIVED, p) for p in predicates if ANY_DERIVED in derived}
+    by_module[LINKS], by_module[VALUES] = links, {(p, v) for v in virtual for p in predicates - virtual}
     return _levelled(
-        {module: distinct(np.concatenate(parts)) for module, parts in by_module.items()},
-        closing,
-        {predicate: frozenset(names) for predicate, names in derived_by.items()},
+        by_module, closing, {predicate: frozenset(names) for predicate, names in derived_by.items()}
     )
 
 
 def _levelled(
-    by_module: Mapping[str, Keys], closing: Collection[str], derived_by: Mapping[int, frozenset[str]]
+    by_module: Mapping[str, Collection[Edge]],
+    closing: Collection[str],
+    derived_by: Mapping[int, frozenset[str]],
 ) -> Precedence:
-    """The precedence by the edges of each module, as packed pairs."""
-    edges = [
-        (module, source, target)
-        for module, keys in by_module.items()
-        for source, target in zip(firsts(keys).tolist(), seconds(keys).tolist(), strict=True)
-    ]
+    """The precedence by the edges of each module."""
+    edges = [(module, *edge) for module, found in by_module.items() for edge in sorted(found)]
     component_of = components_of([(source, target) for _, source, target in edges])
     sizes = Counter(component_of.values())
     between: dict[tuple[int, int], set[str]] = {}
@@ -197,35 +190,42 @@ def _is_live(rule: CompiledRule, facts: TripleIndex) -> bool:
     )
 
 
-def _live_rows(
+def _edges(
     rule: CompiledRule, size: int, columns: Mapping[int, Column], present: Column
-) -> tuple[int, Mapping[int, Column]]:
-    """The rows of a family's table whose data atoms read predicates that are ``present`` (ascending)."""
-    read = {rule.atoms[position].p for position in rule.data} & columns.keys()
-    if not read:
-        return size, columns
-    kept = np.logical_and.reduce([among(columns[variable], present) for variable in read])
-    return int(kept.sum()), {variable: column[kept] for variable, column in columns.items()}
+) -> tuple[set[Edge], set[int]]:
+    """The edges of a rule's instances, and the predicates that it derives.
 
-
-def _edges(rule: CompiledRule, size: int, columns: Mapping[int, Column]) -> Keys:
-    """The edges of a rule's instances: packed pairs (predicate read, predicate derived)."""
-    if not size:
-        return NO_KEYS
-    found = [NO_KEYS]
-    for head in rule.heads:
-        derived = _column(head, size, columns, ANY_DERIVED)
-        for atom in (rule.atoms[position] for position in rule.data):
-            read = _column(atom, size, columns, ANY_READ)
-            edges = pack(read, derived)
+    These are the instances by the rows of its family's table whose data atoms read predicates that are
+    ``present`` (ascending). A rule without guards has one row, and no columns.
+    """
+    data = [rule.atoms[position] for position in rule.data]
+    kept = [among(columns[atom.p], present) for atom in data if atom.p in columns]
+    if kept:
+        mask = np.logical_and.reduce(kept)
+        size, columns = int(mask.sum()), {variable: column[mask] for variable, column in columns.items()}
+    edges: set[Edge] = set()
+    derived: set[int] = set()
+    for head in rule.heads if size else ():
+        targets = _predicates(head, columns, ANY_DERIVED)
+        derived.update(targets)
+        for atom in data:
+            found = _pairs(_predicates(atom, columns, ANY_READ), targets)
             if (atom.s, atom.o) == (head.s, head.o):  # in a row with one predicate, a fact derives itself
-                edges = edges[(read != derived) | (read == ANY_READ)]
-            found.append(edges)
-    return distinct(np.concatenate(found))
+                found = {
+                    (source, target) for source, target in found if source != target or source == ANY_READ
+                }
+            edges |= found
+    return edges, derived
 
 
-def _column(atom: Atom, size: int, columns: Mapping[int, Column], unbound: int) -> Column:
-    """The predicate of an atom in every row of a family's table."""
-    if atom.p < 0:
-        return columns[atom.p] if atom.p in columns else np.full(size, unbound, np.uint32)
-    return np.full(size, atom.p, np.uint32)
+def _predicates(atom: Atom, columns: Mapping[int, Column], unbound: int) -> list[int]:
+    """The predicate of an atom: one for all rows of a family's table, or one for each."""
+    if atom.p in columns:
+        return columns[atom.p].tolist()  # type: ignore[no-any-return]
+    return [atom.p if atom.p >= 0 else unbound]
+
+
+def _pairs(sources: list[int], targets: list[int]) -> set[Edge]:
+    """The distinct pairs, row by row."""
+    size = max(len(sources), len(targets))
+    return {*zip(sources * (size // len(sources)), targets * (size // len(targets)), strict=True)}

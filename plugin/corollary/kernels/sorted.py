@@ -379,14 +379,14 @@ def copied_to(keys: Keys, start: Place, end: Place, target: Keys, at: Place) -> 
 
 
 @kernel
-def union(left: Keys, right: Keys, merged: Keys) -> int:
+def union(left: Keys, right: Keys, merged: Keys) -> Place:
     """Merge ``left`` and ``right`` into ``merged`` without duplicates. Returns the length of the result.
 
     Precondition: both are sorted and unique; ``merged`` has the length of both together. Cost: what is less
     than all of the other set, or greater, is copied; the rest is merged from two places at once.
     """
     if not left.size or not right.size:
-        return int(copied_to(right, 0, right.size, merged, copied_to(left, 0, left.size, merged, 0)))
+        return copied_to(right, 0, right.size, merged, copied_to(left, 0, left.size, merged, 0))
     i = first_not_below(left, right[0], 0, left.size)
     j = first_not_below(right, left[0], 0, right.size)
     m = min(first_not_below(left, right[-1], i, left.size) + 1, left.size)
@@ -428,7 +428,7 @@ def union(left: Keys, right: Keys, merged: Keys) -> int:
         i, j = m, n
         at = copied_to(merged, half, to, merged, at)
     at = copied_to(left, i, left.size, merged, at)
-    return int(copied_to(right, j, right.size, merged, at))
+    return copied_to(right, j, right.size, merged, at)
 
 
 @part
@@ -445,7 +445,7 @@ def kept_to(left: Keys, i: Place, m: Place, right: Keys, j: Place, n: Place, kep
 
 
 @kernel
-def difference(left: Keys, right: Keys, kept: Keys) -> int:
+def difference(left: Keys, right: Keys, kept: Keys) -> Place:
     """Write the keys of ``left`` that are not in ``right`` to ``kept``. Returns their number.
 
     Precondition: both are sorted and unique; ``kept`` has the length of ``left``. Cost: one merge from two
@@ -475,4 +475,4 @@ def difference(left: Keys, right: Keys, kept: Keys) -> int:
         q += 1 if b <= a else 0
     at = kept_to(left, i, left_half, right, j, right_half, kept, at)
     to = kept_to(left, p, left.size, right, q, right.size, kept, to)
-    return int(copied_to(kept, left_half, to, kept, at))
+    return copied_to(kept, left_half, to, kept, at)
