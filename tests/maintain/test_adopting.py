@@ -62,7 +62,9 @@ def adopted_compressed(before: Materialisation) -> Materialisation:
 def _adopted(before: Materialisation, closed: TripleIndex) -> Materialisation:
     if before.strata.suspended:
         return before
-    result = adopt(before.explicit, closed, before.program, before.dictionary)
+    alone = before.schema_is_alone
+    result = adopt(before.explicit, closed, before.program, before.dictionary, schema_is_alone=alone)
+    assert result.schema_is_alone or not alone
     assert result.index.fact_count() == before.index.fact_count()
     assert virtual_sizes(result.index).items() <= virtual_sizes(before.index).items()
     assert not result.suspended

@@ -360,9 +360,10 @@ class Engine:
 
     # Restoring
 
-    def restore(self, explicit: TripleIndex) -> Strata:
+    def restore(self, explicit: TripleIndex, *, schema_is_alone: bool = False) -> Strata:
         """Restore the modules from I, which the constructor received as ``closed``. Returns the strata.
 
+        ``schema_is_alone``: the engine that derived I said so.
         Modules that ask which facts are external come last: all others answer. A recursive aggregate keeps
         waiting; the first transaction computes its values from nothing.
         Raises ``CannotAdopt`` if rules are suspended, or if more follows from I than I. That every fact of I
@@ -386,8 +387,14 @@ class Engine:
             self.fixpoint.skip(module)
         if index.fact_count() != size:
             raise CannotAdopt("more facts follow from these by the rules")
-        self._restore_dependence(explicit)
+        if not schema_is_alone:
+            self._restore_dependence(explicit)
         return strata
+
+    @property
+    def schema_is_alone(self) -> bool:
+        """Whether all schema facts follow from the explicit ones, whatever the data and the strata."""
+        return not (self.schema_depends_on_data or self.schema_depends_on_strata)
 
     def _restore(self, restored: list[Module], explicit: TripleIndex, *, asking: bool) -> None:
         """Restore the modules that ask for external facts, or the others, and append them to ``restored``."""

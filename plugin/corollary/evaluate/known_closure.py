@@ -26,11 +26,18 @@ class KnownClosure(Materialisation):
     """
 
     def __init__(
-        self, explicit: TripleIndex, closed: TripleIndex, program: Program, dictionary: TermDictionary
+        self,
+        explicit: TripleIndex,
+        closed: TripleIndex,
+        program: Program,
+        dictionary: TermDictionary,
+        *,
+        schema_is_alone: bool = False,
     ) -> None:
         self.__dict__.update(
-            explicit=explicit, program=program, dictionary=dictionary, _facts=closed, _restoring=RLock()
-        )
+            explicit=explicit, program=program, dictionary=dictionary, _facts=closed,
+            _schema_is_alone=schema_is_alone, _restoring=RLock(),
+        )  # fmt: skip
 
     def __getattr__(self, name: str) -> Any:
         """The fields that only an engine has: they are restored together."""
@@ -49,12 +56,17 @@ class KnownClosure(Materialisation):
         """As ``Materialisation.has_suspended_rules``: such facts are not adopted."""
         return "strata" in self.__dict__ and bool(self.strata.suspended)
 
+    @property
+    def schema_is_alone(self) -> bool:
+        """As ``Materialisation.schema_is_alone``."""
+        return super().schema_is_alone if "engine" in self.__dict__ else bool(self._schema_is_alone)
+
     def _restore(self) -> None:
         if "engine" in self.__dict__:  # another thread has restored it
             return
         given = self.explicit, self._facts, self.program, self.dictionary
         try:
-            result = adopt(*given)
+            result = adopt(*given, schema_is_alone=self._schema_is_alone)
         except CannotAdopt:
             result = materialise(self.explicit, self.program, self.dictionary)
         restored = {name: getattr(result, name) for name in _FIELDS}

@@ -77,6 +77,11 @@ class Materialisation:
         return bool(self.strata.suspended)
 
     @property
+    def schema_is_alone(self) -> bool:
+        """Whether all schema facts are known to follow from the explicit ones, whatever the data."""
+        return self.engine.version == self.version and self.engine.schema_is_alone
+
+    @property
     def modules(self) -> dict[int, str]:
         """The module's name for each rule number."""
         return {assignment.rule.number: assignment.module for assignment in self.assignments}
@@ -236,27 +241,37 @@ def _materialise(
 
 
 def adopt(
-    explicit: TripleIndex, closed: TripleIndex, program: Program, dictionary: TermDictionary
+    explicit: TripleIndex,
+    closed: TripleIndex,
+    program: Program,
+    dictionary: TermDictionary,
+    *,
+    schema_is_alone: bool = False,
 ) -> Materialisation:
     """The materialisation of ``explicit`` under a program, from I as it is known: nothing is derived.
 
     ``closed`` is I without virtual relations, including the facts that RDF does not allow.
-    Preconditions: ``closed`` is the materialisation of ``explicit``, without suspended rules. That is not
-    checked: see ``Engine.restore``.
+    Preconditions: ``closed`` is the materialisation of ``explicit``, without suspended rules;
+    ``schema_is_alone`` is false, or that of a materialisation of ``explicit``. That is not checked: see
+    ``Engine.restore``.
     Raises: what ``materialise`` does; ``CannotAdopt``.
     """
-    return limited_by_default(_adopted, explicit, closed, program, dictionary)
+    return limited_by_default(_adopted, explicit, closed, program, dictionary, schema_is_alone)
 
 
 def _adopted(
-    explicit: TripleIndex, closed: TripleIndex, program: Program, dictionary: TermDictionary
+    explicit: TripleIndex,
+    closed: TripleIndex,
+    program: Program,
+    dictionary: TermDictionary,
+    schema_is_alone: bool,
 ) -> Materialisation:
     rejected: frozenset[Rule] = frozenset()
     while True:
         try:
             compiled = _compiled(program, dictionary)
             engine = Engine(explicit, compiled, None, rejected=rejected, closed=closed)
-            return _result(explicit, engine, engine.restore(explicit))
+            return _result(explicit, engine, engine.restore(explicit, schema_is_alone=schema_is_alone))
         except ModuleRejectsRule as found:
             rejected |= found.rules
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from corollary.language import Diagnostic, InputError
 from corollary.program.fingerprint import fingerprint
@@ -14,12 +14,14 @@ from corollary.reasoner.options import Options
 class ClosedUnder:
     """The fingerprint and the names of the rules, and the version of Corollary that closed the facts.
 
-    The fingerprint is None if there are no rules, or if I cannot be adopted.
+    The fingerprint is None if there are no rules, or if I cannot be adopted. ``schema_is_alone`` is that of
+    the materialisation, if it is known.
     """
 
     fingerprint: str | None
     rules: str | None
     version: str | None
+    schema_is_alone: bool = field(default=False, kw_only=True)
 
     def is_under(self, options: Options) -> bool:
         """Whether the facts are closed under the rules of the options, of which there are some."""

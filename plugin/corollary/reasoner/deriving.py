@@ -98,22 +98,23 @@ class Deriver:
         is_apart = version.options.inferred == "apart"
         self.latest = version.derived.state = State(facts, result, is_apart, perf_counter() - started)
 
-    def take_known(self, version: Version, closed: TripleIndex) -> None:
+    def take_known(self, version: Version, closed: TripleIndex, schema_is_alone: bool) -> None:
         """As ``adopt``, but the engine is not restored before it is needed: see ``KnownClosure``.
 
         Precondition: the version is applied; no other thread has it. Without rules, ``closed`` is ignored.
         """
-        self.begin_at(version, version.quads, closed)
+        self.begin_at(version, version.quads, closed, schema_is_alone)
         version.derived.state = self.latest
 
-    def begin_at(self, version: Version, facts: Quads, closed: TripleIndex) -> None:
+    def begin_at(self, version: Version, facts: Quads, closed: TripleIndex, schema_is_alone: bool) -> None:
         """Let a version be derived from ``facts`` and their I, ``closed``: by the difference in E.
 
         As for ``take_known``; ``facts`` are E of another version with the same options and dictionary.
         """
         program, result = version.options.program, None
         if program is not None:
-            result = KnownClosure(facts.union, closed, program, version.terms.dictionary)
+            dictionary = version.terms.dictionary
+            result = KnownClosure(facts.union, closed, program, dictionary, schema_is_alone=schema_is_alone)
         self.latest = State(facts, result, version.options.inferred == "apart")
 
     def committed(self) -> Version:

@@ -31,8 +31,8 @@ Revive = Callable[[Version], Version]
 Adopt = Callable[[Version | Closed, Version], Version]
 """Maps the version before and the version read to the version that is published."""
 
-BeginAt = Callable[[Version, Quads, TripleIndex], None]
-"""Lets the derivation of a version begin at facts E and I, which are known."""
+BeginAt = Callable[[Version, Quads, TripleIndex, bool], None]
+"""Lets the derivation of a version begin at facts E and I, which are known, and ``schema_is_alone`` of I."""
 
 
 def open_folder(
@@ -54,7 +54,7 @@ def open_folder(
     try:
         version, snapshot = _version_in(folder, options, terms_over, revive)
         if snapshot is not None and snapshot.closed.is_under(options):
-            begin_at(version, snapshot.quads, snapshot.facts)
+            begin_at(version, snapshot.quads, snapshot.facts, snapshot.closed.schema_is_alone)
         versions.change(_replaced, version, adopt)
     except BaseException:
         if versions.persistence() is not folder:
@@ -65,8 +65,8 @@ def open_folder(
 
 def version_in_snapshot(
     place: Path, options: Options, terms_over: Callable[[TermDictionary], TermView]
-) -> tuple[Version, TripleIndex]:
-    """The version in a snapshot file, which is never written, and its I.
+) -> tuple[Version, MappedSnapshot]:
+    """The version in a snapshot file, which is never written, and the file.
 
     Raises InputError if I is closed under other rules than those of the options; CorollaryError if the file
     cannot be read, or is damaged.
@@ -75,7 +75,7 @@ def version_in_snapshot(
     if snapshot.closed.rules is not None or options.has_rules:
         snapshot.closed.refuse_others(options, place)
     source = ReadOnlySource(place, "a snapshot", lambda: MappedSnapshot(place).check_whole())
-    return snapshot.version(terms_over, options, source), snapshot.facts
+    return snapshot.version(terms_over, options, source), snapshot
 
 
 def refuse_to_open(versions: Versions) -> None:

@@ -564,8 +564,8 @@ class Reasoner:
         from corollary.reasoner.opening import publish, refuse_to_open, version_in_snapshot
 
         refuse_to_open(self.versions)
-        version, closed = version_in_snapshot(place, options, self._terms_over)
-        self._deriver.take_known(version, closed)
+        version, snapshot = version_in_snapshot(place, options, self._terms_over)
+        self._deriver.take_known(version, snapshot.facts, snapshot.closed.schema_is_alone)
         publish(self.versions, revive(version), adopt)
 
     def save(self, place: str | os.PathLike[str]) -> None:

@@ -108,6 +108,7 @@ def write_snapshot(place: Path, contents: Contents) -> tuple[int, tuple[int, ...
                 "corollary": closed.version or version_of("corollary"),
                 "rules": closed.rules,
                 "fingerprint": closed.fingerprint,
+                "schema_is_alone": closed.schema_is_alone,
                 "terms": counts,
             }
         )
@@ -201,7 +202,9 @@ def contents_of(version: Version, home: int | None = None) -> Contents:
         version = version.changed(quads=replace(version.quads, graphs=graphs), derived=version.derived)
     title = None if result is None else version.options.title()
     is_whole = result is not None and not result.has_suspended_rules  # else I depends on its history
-    closed = ClosedUnder(fingerprint(result.program) if result and is_whole else None, title, None)
+    is_alone = result is not None and result.schema_is_alone
+    digest = fingerprint(result.program) if result and is_whole else None
+    closed = ClosedUnder(digest, title, None, schema_is_alone=is_alone)
     quads = version.quads
     return Contents(version.terms.dictionary, state.index, quads, others_of(version), closed)
 
@@ -216,7 +219,9 @@ class MappedSnapshot:
         """
         self._file = file = ColumnFile(place, *remedy)
         self.place, self.header, self.damage, about = place, file.header, file.damage, file.about
-        self.closed = ClosedUnder(*(self._text(about.get(n)) for n in ("fingerprint", "rules", "corollary")))
+        names = (self._text(about.get(name)) for name in ("fingerprint", "rules", "corollary"))
+        is_alone = about.get("schema_is_alone") is True
+        self.closed = ClosedUnder(*names, schema_is_alone=is_alone)
         counts = about.get("terms")
         if about.get("format") != FORMAT or not isinstance(counts, list) or len(counts) != len(BULK_KINDS):
             raise file.damage("its directory is not that of a snapshot")
