@@ -10,18 +10,22 @@ from corollary.columns import TripleIndex
 from corollary.evaluate import Inconsistency, Materialisation
 from corollary.explain import dot, html, json_format, text
 from corollary.explain.explained import Explained, Status
+from corollary.explain.levels import LevelSearch
 from corollary.explain.proof import FALSE, Application, Fact, Proof
 from corollary.explain.search import Effort, Search
-from corollary.explain.tuning import MAX_INSTANCES, MAX_INSTANCES_IF_EXPLICIT
+from corollary.explain.tuning import MAX_FACTS_FOR_LEVELS, MAX_INSTANCES, MAX_INSTANCES_IF_EXPLICIT
 from corollary.explain.ways import Way, Ways
 from corollary.program.components import Prefixes
 
+LAZILY = Effort(100, 3_000, 30_000, False)
+EAGERLY = Effort(10, MAX_INSTANCES, MAX_INSTANCES, True)
 EFFORTS = (
-    Effort(100, 3_000, 30_000, False),
-    Effort(10, MAX_INSTANCES, MAX_INSTANCES, True),
-    Effort(None, MAX_INSTANCES, MAX_INSTANCES, True),
+    (Search, LAZILY),
+    (LevelSearch, EAGERLY),
+    (Search, EAGERLY),
+    (Search, replace(EAGERLY, most=None)),
 )
-"""Tried in this order until one finds a proof."""
+"""Tried in this order until one finds a proof. By levels: only inferred facts of small materialisations."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +104,13 @@ def _proofs(
     sorted again.
     """
     proofs: dict[object, Proof] = {}
-    for tried in EFFORTS:
+    is_explicit = result.explicit.relation(fact[1]).has(fact[0], fact[2])
+    has_levels = not is_explicit and result.index.fact_count() <= MAX_FACTS_FOR_LEVELS
+    for kind, tried in EFFORTS:
+        if kind is LevelSearch and not has_levels:
+            continue
         effort = replace(tried, cost=min(tried.cost, most))
-        search = Search(fact, result, effort, ways_to_false, limit > 1)
+        search = kind(fact, result, effort, ways_to_false, limit > 1)
         found = search.proofs()
         first = tuple(islice(found, 1))
         is_last = bool(proofs) or effort.eager or search.is_complete

@@ -114,7 +114,7 @@ class Search:
             _, _, solution = heappop(queue)
             yield _proof(self._goal, solution.choice)
             settled = dict(solution.settled)
-            for fact in _needed(self._goal, solution.choice):
+            for fact in needed(self._goal, solution.choice):
                 if fact not in solution.settled:
                     way = solution.choice[fact]
                     barred = solution.barred.get(fact, frozenset()) | {way}
@@ -284,7 +284,7 @@ def _reached(goal: Fact, choice: Choice) -> list[Fact]:
     return order
 
 
-def _needed(goal: Fact, choice: Choice) -> list[Fact]:
+def needed(goal: Fact, choice: Choice) -> list[Fact]:
     """The facts that a choice uses and has a way for, breadth first from the goal."""
     return [fact for fact in _reached(goal, choice) if fact in choice]
 
