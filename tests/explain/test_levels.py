@@ -13,15 +13,18 @@ from tests.explain.test_all_facts import axioms, closures, data
 from tests.explain.test_proofs import all_ids, ontologies
 
 from corollary.evaluate import Materialisation
-from corollary.explain import explain, explanation
+from corollary.explain import FALSE, explain, explain_inconsistency, explanation
 from corollary.explain.levels import LevelSearch
-from corollary.language import Rule, UnstratifiableError
+from corollary.language import Rule, UnstratifiableError, parse_program
 from corollary.profiles import load_profile
 
 thorough = some.thorough(60)
 
 MOST_FACTS = 40
 """Of more facts only some are explained, evenly spread."""
+
+MOST_CLASHES = 5
+"""Of more inconsistencies only the first ones are explained."""
 
 
 def assert_explained_by_levels(result: Materialisation) -> None:
@@ -37,6 +40,11 @@ def assert_explained_by_levels(result: Materialisation) -> None:
                 assert found.proofs
                 for proof in found.proofs:
                     checker.check(proof, fact)
+        for clash in result.inconsistencies[:MOST_CLASHES]:
+            found = explain_inconsistency(result, clash)
+            assert found.proofs
+            for proof in found.proofs:
+                checker.check(proof, FALSE)
 
 
 @pytest.mark.parametrize("kind", ["positive", "not", "filter", "bind", "aggregate"])
@@ -63,3 +71,27 @@ def test_ontologies(facts: frozenset[Fact]) -> None:
 @given(ontology.ontologies(axioms, data=data), st.lists(closures, max_size=2))
 def test_cliques(facts: frozenset[Fact], rules: list[Rule]) -> None:
     assert_explained_by_levels(run(facts, load_profile("owl2rl") + some.program_of(rules)))
+
+
+A_CHAIN_OF_EQUAL_PROPERTIES = """
+[:q, owl:inverseOf, :r] . [:q, owl:propertyChainAxiom, :l1] . [:r, rdfs:subPropertyOf, owl:sameAs] .
+[:l1, rdf:first, :r] . [:l2, rdf:first, :q] . [:l3, rdf:first, :p] .
+[:l1, rdf:rest, :l2] . [:l2, rdf:rest, :l3] . [:l3, rdf:rest, rdf:nil] .
+[:r1, owl:onProperty, :p] . [:r1, owl:hasValue, :c] . [:B, owl:equivalentClass, :r1] .
+[:r2, owl:onProperty, :q] . [:r2, owl:hasValue, :c] .
+[:r3, owl:onProperty, :r] . [:r3, owl:hasValue, :b] . [:B, owl:equivalentClass, :r3] .
+[:e, :p, :a] . [:b, :q, :q] . [:b, :r, :p] . [:d, :r, :A] . [:q, :r, :a] . [:b, a, :A] .
+[:q, rdfs:subPropertyOf, :q] .
+"""
+"""The properties of the chain are equal to their values: some facts have 1,300 instances of one rule."""
+
+
+@pytest.mark.parametrize("goal", ["cpq", "pac", "cqb"])
+def test_more_instances_than_any_budget(goal: str) -> None:
+    """Without levels the search is given up."""
+    parsed = parse_program(f"PREFIX : <{some.EXAMPLE}>\n{A_CHAIN_OF_EQUAL_PROPERTIES}")
+    facts = {(h.subject, h.predicate, h.object) for rule in parsed for h in rule.heads}
+    result = run(facts, load_profile("owl2rl"))  # type: ignore[arg-type]
+    subject, predicate, value = (result.dictionary.encode(f"<{some.EXAMPLE}{name}>") for name in goal)
+    (proof,) = explain(result, subject, predicate, value).proofs
+    Checker(result).check(proof, (subject, predicate, value))
