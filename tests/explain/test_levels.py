@@ -20,7 +20,7 @@ from corollary.profiles import load_profile
 
 thorough = some.thorough(60)
 
-MOST_FACTS = 40
+MOST_FACTS = 20
 """Of more facts only some are explained, evenly spread."""
 
 MOST_CLASHES = 5
