@@ -14,7 +14,6 @@ from tests.explain.test_proofs import all_ids, ontologies
 
 from corollary.evaluate import Materialisation
 from corollary.explain import FALSE, explain, explain_inconsistency, explanation
-from corollary.explain.levels import LevelSearch
 from corollary.language import Rule, UnstratifiableError, parse_program
 from corollary.profiles import load_profile
 
@@ -31,9 +30,8 @@ def assert_explained_by_levels(result: Materialisation) -> None:
     """No other search is tried: every inferred fact has right proofs."""
     checker = Checker(result)
     facts = all_ids(result)
-    only = tuple(tried for tried in explanation.EFFORTS if tried[0] is LevelSearch)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(explanation, "EFFORTS", only)
+        patch.setattr(explanation, "efforts", lambda *_: (explanation.BY_LEVELS,))
         for fact in facts[:: 1 + len(facts) // MOST_FACTS]:
             if not result.explicit.relation(fact[1]).has(fact[0], fact[2]):
                 found = explain(result, *fact, limit=2)
@@ -86,9 +84,11 @@ A_CHAIN_OF_EQUAL_PROPERTIES = """
 """The properties of the chain are equal to their values: some facts have 1,300 instances of one rule."""
 
 
+@pytest.mark.parametrize("small", [0, 4096])
 @pytest.mark.parametrize("goal", ["cpq", "pac", "cqb"])
-def test_more_instances_than_any_budget(goal: str) -> None:
-    """Without levels the search is given up."""
+def test_more_instances_than_any_budget(goal: str, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without levels the search is given up. In larger materialisations, facts that it has met are proved."""
+    monkeypatch.setattr(explanation, "MAX_FACTS_FOR_LEVELS", small)
     parsed = parse_program(f"PREFIX : <{some.EXAMPLE}>\n{A_CHAIN_OF_EQUAL_PROPERTIES}")
     facts = {(h.subject, h.predicate, h.object) for rule in parsed for h in rule.heads}
     result = run(facts, load_profile("owl2rl"))  # type: ignore[arg-type]

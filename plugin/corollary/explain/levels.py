@@ -8,13 +8,13 @@ lower levels. So most instances are never found.
 The ways that the levels find prove every fact, but not at least cost. So the search chooses among them, adds
 all ways of the facts that it has chosen, and chooses again, until no chosen fact is new.
 
-Cost: a run of the rules for each level, and the instances over lower levels. All inferred facts are asked
-for, so this is a search for small materialisations.
+Cost: a run of the rules for each level, and the instances over lower levels. In a small materialisation all
+inferred facts are asked for, else those that a search before has met.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -33,7 +33,8 @@ Found = dict[Fact, list[Way]]
 class LevelSearch(Search):
     """As ``Search``, over the ways found level by level, and all ways of the facts that were chosen.
 
-    If ``is_complete`` and there are no proofs, the goal does not follow without itself.
+    Only facts ``among`` the given ones are proved; None: all. Then, if ``is_complete`` and there are no
+    proofs, the goal does not follow without itself.
     """
 
     def __init__(
@@ -43,23 +44,30 @@ class LevelSearch(Search):
         effort: Effort,
         ways_to_false: list[Way] | None = None,
         further: bool = False,
+        among: Collection[Fact] | None = None,
     ) -> None:
         super().__init__(goal, result, effort, ways_to_false, further)
         self._proved = _explicit_but_for(goal, result)
         self._lists = ListReader(result, self._proved)
         self._waiting: set[Fact] = set()
-        self._derive(result)
-
-    def _derive(self, result: Materialisation) -> None:
-        """Find ways to all facts that follow without the goal, as far as the limits allow."""
-        wanted = result.index.difference(self._proved)
-        about_lists: list[Fact] = []
-        for predicate in filter(is_virtual, result.index.all_predicates()):
-            if self._lists.reads(predicate):
-                about_lists += facts_of(predicate, result.index)
-            else:
+        virtual = list(filter(is_virtual, result.index.all_predicates()))
+        of_lists = list(filter(self._lists.reads, virtual))
+        for predicate in virtual:
+            if predicate not in of_lists:
                 self._proved.replace(predicate, result.index.relation(predicate))
-        by_aggregates = self._ways.aggregated([f for p in wanted.predicates() for f in facts_of(p, wanted)])
+        if among is None:
+            about_lists = [fact for predicate in of_lists for fact in facts_of(predicate, result.index)]
+            self._derive(result.index.difference(self._proved), about_lists)
+        else:
+            about_lists = [fact for fact in among if fact[1] in of_lists]
+            self._derive(index_of([fact for fact in among if not is_virtual(fact[1])]), about_lists)
+            self.is_complete = False
+
+    def _derive(self, wanted: TripleIndex, about_lists: list[Fact]) -> None:
+        """Find ways to facts that follow without the goal, as far as the limits allow."""
+        facts = [fact for predicate in wanted.predicates() for fact in facts_of(predicate, wanted)]
+        most = max(0, self._left()) // INSTANCES_PER_AGGREGATED_FACT
+        by_aggregates = self._ways.aggregated(facts, most)
         self._looked_at += INSTANCES_PER_AGGREGATED_FACT * len(by_aggregates)
         for _ in range(MAX_LEVELS):
             found = self._ways.over(self._proved, wanted)

@@ -58,13 +58,14 @@ class Effort:
     """Limits of a search: ``most`` instances of one rule for one fact (None: all), and ``budget`` in all.
 
     ``cost`` limits the instances, and what it takes to find them, counted in instances (``Ways.cost``).
-    ``eager``: expand the whole graph before choosing.
+    ``eager``: expand the whole graph before choosing. ``by_levels``: prove facts level by level (``levels``).
     """
 
     most: int | None
     budget: int
     cost: int
     eager: bool
+    by_levels: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,10 @@ class Search:
                     barred = solution.barred.get(fact, frozenset()) | {way}
                     look(dict(settled), {**solution.barred, fact: barred})
                     settled[fact] = way
+
+    def met(self) -> list[Fact]:
+        """The facts that are not explicit and that the search has met, with the goal."""
+        return [fact for fact, is_given in self._given.items() if not is_given]
 
     def _solve(self, settled: Mapping[Fact, Way], barred: Mapping[Fact, frozenset[Way]]) -> Solution | None:
         """The cheapest choice under the conditions; None if there is none.

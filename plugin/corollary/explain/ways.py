@@ -131,16 +131,18 @@ class Ways:
                 self._take(backward, batch, found)
         return {fact: distinct_ways(fact, ways) for fact, ways in found.items()}
 
-    def aggregated(self, facts: Collection[Fact]) -> dict[Fact, list[Way]]:
-        """The ways to each of some facts by rules with aggregates; facts without such a way are left out."""
+    def aggregated(self, facts: Collection[Fact], most: int) -> dict[Fact, list[Way]]:
+        """The ways to each of some facts by rules with aggregates; facts without such a way are left out.
+
+        At most ``most`` facts are looked at for each rule.
+        """
         found: dict[Fact, list[Way]] = {}
         for backward in leading_to(self._program, {p for _, p, _ in facts}):
             if backward.rule.groupings:
-                for fact in facts:
-                    ways = list(self._by_aggregate(backward, fact))
-                    if ways:
-                        found.setdefault(fact, []).extend(ways)
-        return found
+                concluded = [fact for fact in facts if _unified(backward.head, fact) is not None]
+                for fact in concluded[:most]:
+                    found.setdefault(fact, []).extend(self._by_aggregate(backward, fact))
+        return {fact: ways for fact, ways in found.items() if ways}
 
     def to_false(self, rule: CompiledRule, facts: Collection[Fact]) -> list[Way]:
         """A list with one instance of a constraint over just these facts; empty if there is none."""
@@ -365,7 +367,7 @@ class Ways:
         recursive = recursive_aggregate(backward.rule)
         if recursive is None:
             yield from self._aggregated(backward, fact)
-        else:
+        elif _unified(backward.head, fact) is not None:
             for reason in least_ways(backward, recursive, fact, self._index, self._context):
                 yield Way(*reason)
 
