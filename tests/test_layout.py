@@ -180,12 +180,14 @@ def test_a_file_name_means_one_thing() -> None:
     assert {name for name, count in names.items() if count > 1} == SAME_NAMES.keys()
 
 
-MOST_LINES = 60
+MOST_LINES = 50
 
 LONG_FUNCTIONS = {
     "find_terms": "the loop over the bytes of N-Triples: a kernel calls no function",
     "merge_intervals": "intervals gathered and merged in one loop: a kernel calls no function",
     "number_texts": "a hash table of texts in one loop: a kernel calls no function",
+    "settle": "Dijkstra's algorithm with its heap: a kernel calls no function",
+    "strong_components": "Tarjan's algorithm without recursion: a kernel calls no function",
 }
 
 

@@ -9,7 +9,7 @@ from tests.strategies import thorough
 
 from corollary.explain import Status, explain
 from corollary.explain.proof import Application, Proof, Step
-from corollary.language import Constant, Literal, constant_text, parse_constant
+from corollary.language import XSD, Constant, Literal, Program, constant_text, parse_constant
 from corollary.terms.dictionary import TermDictionary
 
 
@@ -27,6 +27,22 @@ def test_every_least_value_has_a_path(facts: frozenset[Fact]) -> None:
         for step in proof.steps:
             check(step, proof, result.dictionary)
         assert {terms(given, result.dictionary) for given in proof.facts()} <= facts
+
+
+def test_other_facts_are_asked_for_with_a_least_value() -> None:
+    """Two premises: a distance, and the same number as the value of another predicate."""
+    rules = parsed(
+        SHORTEST,
+        *LOWER[:2],
+        "[?x, :copy, ?v] :- [?x, :told, ?v] .",
+        "[?x, :both, ?v] :- [?x, :copy, ?v], [?x, :distance, ?v] .",
+        "[:a, :start, 1] . [:e, :from, :a] . [:e, :to, :b] . [:e, :length, 2] . [:b, :told, 3] .",
+    )
+    facts = {(h.subject, h.predicate, h.object) for rule in rules if not rule.body for h in rule.heads}
+    result = run(facts, Program(tuple(rule for rule in rules if rule.body)))  # type: ignore[arg-type]
+    goal = (named("b"), named("both"), Literal("3", XSD + "integer"))
+    (proof,) = explain(result, *(result.dictionary.encode(constant_text(term)) for term in goal)).proofs
+    assert proof.size == 4
 
 
 def check(step: Step, proof: Proof, dictionary: TermDictionary) -> None:

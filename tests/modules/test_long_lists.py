@@ -18,6 +18,7 @@ from tests import ontology_strategies as ontology
 from tests import strategies as some
 from tests.engine import Fact, close, facts_of, load
 from tests.evaluate.test_against_naive import assert_same_visible
+from tests.explain.test_levels import assert_explained_by_levels
 from tests.explain.test_proofs import assert_explained
 from tests.maintain.histories import (
     History,
@@ -226,7 +227,9 @@ def test_the_same_rules_are_suspended(
 @given(thresholds, ontologies, programs(*RULES, *kinds.INCLUSIONS[:4], least=2))
 def test_explained(items: int, facts: frozenset[Fact], program: Program) -> None:
     with long_from(items):
-        assert_explained(run(facts, program))
+        result = run(facts, program)
+        assert_explained(result)
+        assert_explained_by_levels(result)
 
 
 @some.thorough(60)

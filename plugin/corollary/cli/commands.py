@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
@@ -14,7 +14,10 @@ from corollary.cli.input_options import Reading, as_is_option, reading_options
 from corollary.cli.limiting import limiting_options
 from corollary.cli.output import check_target, print_json, print_tables, write_facts
 from corollary.cli.pipeline import DEFAULT_RULES, run
-from corollary.cli.updating import Sources, StrategyName, update_files
+from corollary.cli.updating import Sources, StrategyName, Update, update_files
+
+if TYPE_CHECKING:
+    from corollary.cli.question import Question
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -171,8 +174,6 @@ def update(
       corollary update data.ttl --remove old.ttl --strategy dred --report json | jq .maintenance.seconds
       grep Alice data.nt | corollary update ontology.ttl data.nt --remove - -o without-alice.nt
     """
-    from corollary.cli.update_summary import summary, tables, warning
-
     if not (remove or add):
         raise click.UsageError("nothing to do: name files with --remove or --add")
     if (*files, *remove, *add).count("-") > 1:
@@ -180,7 +181,14 @@ def update(
     check_target(output, output_format, inferred_only)
     done = update_files(Sources(files, remove, add, rules or (DEFAULT_RULES,)), reading, strategy)
     write_facts(done.after, output, output_format, inferred_only, done.seconds)
-    data, to_stderr = summary(done), output == "-"
+    _print_update(done, report, to_stderr=output == "-")
+
+
+def _print_update(done: Update, report: str | None, to_stderr: bool) -> None:
+    """Print the summary, the report and the warning of a change; all to standard error if ``to_stderr``."""
+    from corollary.cli.update_summary import summary, tables, warning
+
+    data = summary(done)
     if report == "json":
         print_json(data, to_stderr)
     else:
@@ -287,15 +295,9 @@ def query(
       if corollary query data.ttl -q 'ASK { :ann :ancestor :cid }'; then echo related; fi
     """
     from corollary.cli.querying import ask, explained
-    from corollary.cli.question import Question
     from corollary.cli.results import output_format, print_plan, print_result
 
-    if text is not None and query_file is None:
-        question = Question("query", text)
-    elif query_file is not None and text is None:
-        question = Question.read(query_file)
-    else:
-        raise click.UsageError("give the query: either its text with -q or its file with -f")
+    question = _question(text, query_file)
     if explain or analyze:
         question.form()  # raises what is wrong with the text
         print_plan(partial(explained, files, rules, reading, question, external, analyze=analyze), results)
@@ -306,6 +308,17 @@ def query(
     times = ", ".join(f"{name} {seconds:.3f} s" for name, seconds in answer.seconds.items())
     click.echo(f"{outcome} ({times})", err=True)
     ctx.exit(EXIT_NO if answer.result.askAnswer is False else 0)
+
+
+def _question(text: str | None, query_file: TextIO | None) -> Question:
+    """The query that one of -q and -f gives; raises UsageError if both do, or none."""
+    from corollary.cli.question import Question
+
+    if text is not None and query_file is None:
+        return Question("query", text)
+    if query_file is not None and text is None:
+        return Question.read(query_file)
+    raise click.UsageError("give the query: either its text with -q or its file with -f")
 
 
 @main.command("explain-plan", short_help="Show how files are evaluated.")

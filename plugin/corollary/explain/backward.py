@@ -16,7 +16,7 @@ from corollary.columns import Pairs, Relation, TripleIndex
 from corollary.columns.pairs import pack
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
-from corollary.execute.run_plan import run_delta, sizes
+from corollary.execute.run_plan import run, run_delta, sizes
 from corollary.kernels.sorted import Column, Keys
 from corollary.modules.triggers import Trigger
 from corollary.plan.delta_plans import delta_plan
@@ -37,6 +37,7 @@ class Probe:
         self._form = replace(rule, atoms=(*rule.atoms, atom), heads=(head,))
         self._trigger = Trigger(self._form, len(rule.atoms))
         self._plan: DeltaPlan | None = None
+        self._plan_over: DeltaPlan | None = None
 
     def run(
         self, context: ExecutionContext, wanted: TripleIndex, facts: TripleIndex, data: TripleIndex | None
@@ -49,6 +50,24 @@ class Probe:
             plan = delta_plan(self._form, self._trigger.position, sizes(facts))
             self._plan = _with_guards_over_all(plan, self._rule)
         return run_delta(self._plan, ages, self._form, context)
+
+    def run_over(
+        self, context: ExecutionContext, wanted: TripleIndex, facts: TripleIndex, premises: TripleIndex
+    ) -> Batch:
+        """As ``run``; all atoms of the body read the ``premises``, and what is negated reads ``facts``.
+
+        A guard probe is always used: the premises of guards are few at first, and a join of data without
+        guards has as many rows as there are paths.
+        """
+        if not self._trigger.is_viable({Age.ALL: premises, Age.RECENT: wanted}):
+            return Batch.none()
+        if self._plan_over is None:
+            self._plan_over = delta_plan(self._form, self._trigger.position, sizes(facts))
+        ages = {Age.ALL: facts, Age.RECENT: wanted, Age.OLD: premises}
+        plan = self._plan_over
+        if not plan.guard_probe:
+            return run(plan.direct, ages, self._form, context)
+        return run(plan.body, ages, self._form, context, run(plan.guard_probe, ages, self._form, context))
 
 
 class Backward:
@@ -82,6 +101,12 @@ class Backward:
         ``data``.
         """
         return self._whole.run(context, wanted, facts, data)
+
+    def over(
+        self, context: ExecutionContext, wanted: TripleIndex, facts: TripleIndex, premises: TripleIndex
+    ) -> Batch:
+        """As ``run``, for the instances all of whose premises are among ``premises`` ⊆ ``facts``."""
+        return self._whole.run_over(context, wanted, facts, premises)
 
     def leaving(
         self, context: ExecutionContext, marks: TripleIndex, facts: TripleIndex, data: TripleIndex

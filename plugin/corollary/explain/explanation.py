@@ -10,18 +10,17 @@ from corollary.columns import TripleIndex
 from corollary.evaluate import Inconsistency, Materialisation
 from corollary.explain import dot, html, json_format, text
 from corollary.explain.explained import Explained, Status
+from corollary.explain.levels import LevelSearch
 from corollary.explain.proof import FALSE, Application, Fact, Proof
 from corollary.explain.search import Effort, Search
-from corollary.explain.tuning import MAX_INSTANCES, MAX_INSTANCES_IF_EXPLICIT
+from corollary.explain.tuning import MAX_FACTS_FOR_LEVELS, MAX_INSTANCES, MAX_INSTANCES_IF_EXPLICIT
 from corollary.explain.ways import Way, Ways
 from corollary.program.components import Prefixes
 
-EFFORTS = (
-    Effort(100, 3_000, 30_000, False),
-    Effort(10, MAX_INSTANCES, MAX_INSTANCES, True),
-    Effort(None, MAX_INSTANCES, MAX_INSTANCES, True),
-)
-"""Tried in this order until one finds a proof."""
+LAZILY = Effort(100, 3_000, 30_000, False)
+EAGERLY = Effort(10, MAX_INSTANCES, MAX_INSTANCES, True)
+ALL_INSTANCES = replace(EAGERLY, most=None)
+BY_LEVELS = replace(EAGERLY, by_levels=True)
 
 
 @dataclass(frozen=True)
@@ -84,6 +83,22 @@ def explain_inconsistency(
     return _explanation(result, Status.INCONSISTENCY, None, found.rule, proofs, is_complete, (), prefixes)
 
 
+def efforts(result: Materialisation, fact: Fact) -> tuple[Effort, ...]:
+    """The searches for proofs of a fact: tried in this order until one finds a proof.
+
+    An explicit fact needs no proof, and so no levels.
+    """
+    if fact != FALSE and result.explicit.relation(fact[1]).has(fact[0], fact[2]):
+        return LAZILY, EAGERLY, ALL_INSTANCES
+    if _is_small(result):
+        return LAZILY, BY_LEVELS, EAGERLY, ALL_INSTANCES
+    return LAZILY, EAGERLY, BY_LEVELS, ALL_INSTANCES
+
+
+def _is_small(result: Materialisation) -> bool:
+    return result.index.fact_count() <= MAX_FACTS_FOR_LEVELS
+
+
 def _proofs(
     result: Materialisation,
     fact: Fact,
@@ -100,9 +115,14 @@ def _proofs(
     sorted again.
     """
     proofs: dict[object, Proof] = {}
-    for tried in EFFORTS:
+    met: list[Fact] = []
+    for tried in efforts(result, fact):
         effort = replace(tried, cost=min(tried.cost, most))
-        search = Search(fact, result, effort, ways_to_false, limit > 1)
+        if effort.by_levels:
+            among = None if _is_small(result) else met
+            search: Search = LevelSearch(fact, result, effort, ways_to_false, limit > 1, among)
+        else:
+            search = Search(fact, result, effort, ways_to_false, limit > 1)
         found = search.proofs()
         first = tuple(islice(found, 1))
         is_last = bool(proofs) or effort.eager or search.is_complete
@@ -113,6 +133,7 @@ def _proofs(
                 break
             if limit == 1:
                 most = min(most, MAX_INSTANCES_IF_EXPLICIT)
+        met = search.met()
     return tuple(sorted(proofs.values(), key=lambda proof: proof.size)[:limit]), search.is_complete
 
 

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from corollary.columns import TripleIndex
 from corollary.evaluate import Materialisation
 from corollary.explain.proof import Fact, Reading
 from corollary.language import RDF
 
+RELATIONS = frozenset(("MEMBER", "REPEATED", "READING", "CELL", "LIST", "ITEM"))
+"""The virtual relations about lists, without the numbers in the names of LIST_n and ITEM_i."""
+
 
 class ListReader:
-    """Explains facts of MEMBER, REPEATED, READING, CELL, LIST_n and ITEM_i (see ``modules.lists``)."""
+    """Explains facts of MEMBER, REPEATED, READING, CELL, LIST_n and ITEM_i (see ``modules.lists``).
 
-    def __init__(self, result: Materialisation) -> None:
+    The premises are among ``facts`` if possible: those are the materialisation's facts, or some of them.
+    """
+
+    def __init__(self, result: Materialisation, facts: TripleIndex) -> None:
         self._result = result
+        self._facts = facts
         encode = result.dictionary.encode
         self._first, self._rest, self._nil = (encode(f"<{RDF}{n}>") for n in ("first", "rest", "nil"))
+
+    def reads(self, predicate: int) -> bool:
+        """Whether a virtual relation is about lists, and not about the values of literals."""
+        return self._result.dictionary.decode(predicate).partition("_")[0] in RELATIONS
 
     def readings(self, fact: Fact) -> list[tuple[Reading, tuple[Fact, ...]]]:
         """The reasons of a virtual fact, each with its premises: one for every reading that has it.
@@ -50,7 +62,7 @@ class ListReader:
 
     def _positions(self, reading: int, item: int) -> list[int]:
         cells = self._result.cells[reading]
-        relation = self._result.index.relation(self._first)
+        relation = self._facts.relation(self._first)
         return [position for position, cell in enumerate(cells) if relation.has(cell, item)]
 
     def _whole(self, head: int, reading: int, wanted: dict[int, int]) -> tuple[Reading, tuple[Fact, ...]]:
@@ -66,6 +78,8 @@ class ListReader:
         return Reading(head, cells, items), tuple(facts)
 
     def _item(self, cell: int) -> int:
-        """An item of a cell, explicit if possible."""
-        explicit = self._result.explicit.relation(self._first).objects(cell)
-        return (explicit or self._result.index.relation(self._first).objects(cell))[0]
+        """An item of a cell: among the facts that are read if possible, and explicit if possible."""
+        first, known = self._first, self._facts.relation(self._first)
+        explicit = self._result.explicit.relation(first).objects(cell)
+        read = [item for item in explicit if known.has(cell, item)] or known.objects(cell)
+        return (read or self._result.index.relation(first).objects(cell))[0]

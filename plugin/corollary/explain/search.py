@@ -46,6 +46,9 @@ RULE = 1 << 20
 
 Choice = dict[Fact, Way]
 
+Costed = tuple[int, int, Fact, Way | None]
+"""A fact's cost, a number that breaks ties, the fact, and its way; None for a fact that is not expanded."""
+
 Open = tuple[Way, list[Fact]]
 """A way, and its premises that are not explicit."""
 
@@ -55,13 +58,14 @@ class Effort:
     """Limits of a search: ``most`` instances of one rule for one fact (None: all), and ``budget`` in all.
 
     ``cost`` limits the instances, and what it takes to find them, counted in instances (``Ways.cost``).
-    ``eager``: expand the whole graph before choosing.
+    ``eager``: expand the whole graph before choosing. ``by_levels``: prove facts level by level (``levels``).
     """
 
     most: int | None
     budget: int
     cost: int
     eager: bool
+    by_levels: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,12 +118,16 @@ class Search:
             _, _, solution = heappop(queue)
             yield _proof(self._goal, solution.choice)
             settled = dict(solution.settled)
-            for fact in _needed(self._goal, solution.choice):
+            for fact in needed(self._goal, solution.choice):
                 if fact not in solution.settled:
                     way = solution.choice[fact]
                     barred = solution.barred.get(fact, frozenset()) | {way}
                     look(dict(settled), {**solution.barred, fact: barred})
                     settled[fact] = way
+
+    def met(self) -> list[Fact]:
+        """The facts that are not explicit and that the search has met, with the goal."""
+        return [fact for fact, is_given in self._given.items() if not is_given]
 
     def _solve(self, settled: Mapping[Fact, Way], barred: Mapping[Fact, frozenset[Way]]) -> Solution | None:
         """The cheapest choice under the conditions; None if there is none.
@@ -222,8 +230,39 @@ class Search:
 
         If ``is_final``, facts that were not expanded count as not provable.
         """
+        queue, users, ways = self._ways_reached(settled, barred, is_final)
+        numbers = count(len(queue))
+        choice: Choice = {}
+        done: set[Fact] = set()
+        while queue:
+            cost, _, fact, chosen = heappop(queue)
+            if fact in done:
+                continue
+            done.add(fact)
+            if chosen is not None:
+                choice[fact] = chosen
+            if fact == self._goal:
+                return cost, choice
+            for state in users.get(fact, ()):
+                state[1] -= 1
+                state[2] += cost
+                if not state[1]:
+                    target, way = ways[state[0]]
+                    if target not in done:
+                        heappush(queue, (state[2], next(numbers), target, way))
+        return None
+
+    def _ways_reached(
+        self, settled: Mapping[Fact, Way], barred: Mapping[Fact, frozenset[Way]], is_final: bool
+    ) -> tuple[list[Costed], dict[Fact, list[list[int]]], list[tuple[Fact, Way]]]:
+        """The ways that are reached from the goal under the conditions.
+
+        Returns a heap with the facts whose cost is known, and for each premise that is not explicit the
+        states of the ways that use it: number of the way, number of premises without a cost, cost so far. The
+        last result has the ways by number.
+        """
         numbers = count()
-        queue: list[tuple[int, int, Fact, Way | None]] = []
+        queue: list[Costed] = []
         users: dict[Fact, list[list[int]]] = {}
         ways: list[tuple[Fact, Way]] = []
         found = [self._goal]
@@ -250,25 +289,7 @@ class Search:
                     if premise not in reached:
                         reached.add(premise)
                         found.append(premise)
-        choice: Choice = {}
-        done: set[Fact] = set()
-        while queue:
-            cost, _, fact, chosen = heappop(queue)
-            if fact in done:
-                continue
-            done.add(fact)
-            if chosen is not None:
-                choice[fact] = chosen
-            if fact == self._goal:
-                return cost, choice
-            for state in users.get(fact, ()):
-                state[1] -= 1
-                state[2] += cost
-                if not state[1]:
-                    target, way = ways[state[0]]
-                    if target not in done:
-                        heappush(queue, (state[2], next(numbers), target, way))
-        return None
+        return queue, users, ways
 
 
 def _reached(goal: Fact, choice: Choice) -> list[Fact]:
@@ -284,7 +305,7 @@ def _reached(goal: Fact, choice: Choice) -> list[Fact]:
     return order
 
 
-def _needed(goal: Fact, choice: Choice) -> list[Fact]:
+def needed(goal: Fact, choice: Choice) -> list[Fact]:
     """The facts that a choice uses and has a way for, breadth first from the goal."""
     return [fact for fact in _reached(goal, choice) if fact in choice]
 

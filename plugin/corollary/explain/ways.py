@@ -80,7 +80,7 @@ class Ways:
         self._forms: dict[int, LongListRule] = {}
         self._long: dict[int, LongListWays] = {}
         self._most = most
-        self._lists = ListReader(result)
+        self._lists = ListReader(result, result.index)
         self._paths = Paths(
             result.index, result.explicit, self._weights, self._leaving, goal, detours, further
         )
@@ -100,27 +100,53 @@ class Ways:
                     readings = self._lists.readings(fact)
                     found[fact] = [Way(*reading) for reading in readings] if readings else [MEANING]
         if derived:
-            every = _index_of(derived)
+            every = index_of(derived)
             enough = self._along_paths(every, found) if self._most is not None else set()
-            others = _index_of([fact for fact in derived if fact not in enough]) if enough else every
+            others = index_of([fact for fact in derived if fact not in enough]) if enough else every
             for backward in leading_to(self._program, every.predicates()):
                 if backward.rule.along is not None:
-                    for fact, reason, premises in self._along_lists(backward, every):
+                    for fact, reason, premises in self._along_lists(backward, every, self._index):
                         found[fact].append(Way(reason, premises))
-                elif (recursive := recursive_aggregate(backward.rule)) is not None:
-                    for fact in derived:
-                        reasons = least_ways(backward, recursive, fact, self._index, self._context)
-                        found[fact] += [Way(*reason) for reason in reasons]
                 elif backward.rule.groupings:
                     for fact in derived:
-                        found[fact] += self._aggregated(backward, fact)
+                        found[fact] += self._by_aggregate(backward, fact)
                 elif self._most is None or not backward.is_closure:
-                    self._take(backward, every if len(backward.rule.data) == 1 else others, found)
-        return {fact: _distinct(fact, ways) for fact, ways in found.items()}
+                    wanted = every if len(backward.rule.data) == 1 else others
+                    self._take(backward, backward.run(self._context, wanted, self._index), found)
+        return {fact: distinct_ways(fact, ways) for fact, ways in found.items()}
+
+    def over(self, premises: TripleIndex, wanted: TripleIndex) -> dict[Fact, list[Way]]:
+        """The ways to wanted facts all of whose premises are given; facts without such a way are left out.
+
+        Transitivity rules are applied to pairs of edges. Rules with aggregates are left out (``aggregated``).
+        Cost: the instances over the ``premises``, and as many join rows as lead to them.
+        """
+        found: dict[Fact, list[Way]] = {}
+        for backward in leading_to(self._program, wanted.predicates()):
+            if backward.rule.along is not None:
+                for fact, reason, used in self._along_lists(backward, wanted, premises):
+                    found.setdefault(fact, []).append(Way(reason, used))
+            elif not backward.rule.groupings:
+                batch = backward.over(self._context, wanted, self._index, premises)
+                self._take(backward, batch, found)
+        return {fact: distinct_ways(fact, ways) for fact, ways in found.items()}
+
+    def aggregated(self, facts: Collection[Fact], most: int) -> dict[Fact, list[Way]]:
+        """The ways to each of some facts by rules with aggregates; facts without such a way are left out.
+
+        At most ``most`` facts are looked at for each rule.
+        """
+        found: dict[Fact, list[Way]] = {}
+        for backward in leading_to(self._program, {p for _, p, _ in facts}):
+            if backward.rule.groupings:
+                concluded = [fact for fact in facts if _unified(backward.head, fact) is not None]
+                for fact in concluded[:most]:
+                    found.setdefault(fact, []).extend(self._by_aggregate(backward, fact))
+        return {fact: ways for fact, ways in found.items() if ways}
 
     def to_false(self, rule: CompiledRule, facts: Collection[Fact]) -> list[Way]:
         """A list with one instance of a constraint over just these facts; empty if there is none."""
-        clash = _index_of(facts)
+        clash = index_of(facts)
         plan = tuple(
             replace(step, age=Age.RECENT) if isinstance(step, Join) else step
             for step in full_plan(rule, sizes(clash))
@@ -128,7 +154,7 @@ class Ways:
         batch = run(plan, {Age.RECENT: clash, Age.ALL: self._index}, rule, self._context)
         backward = Backward(rule, Atom(*FALSE))
         ways = list(self._ways_of(backward, batch))
-        return [way for way in _distinct(FALSE, ways) if set(facts) <= set(way.premises)][:1]
+        return [way for way in distinct_ways(FALSE, ways) if set(facts) <= set(way.premises)][:1]
 
     def _weights(self, predicate: int, keys: Keys) -> Weights:
         """Lower bounds on the rule applications for facts (packed, sorted) of a predicate.
@@ -194,23 +220,23 @@ class Ways:
         return found
 
     def _along_lists(
-        self, backward: Backward, wanted: TripleIndex
+        self, backward: Backward, wanted: TripleIndex, facts: TripleIndex
     ) -> Iterator[tuple[Fact, Application, tuple[Fact, ...]]]:
-        """The ways by a rule over long lists, as by the rule unrolled for the length of the list."""
+        """The ways over ``facts`` by a rule over long lists, as by the rule unrolled for the length."""
         rule = backward.rule
         form = self._form(rule)
-        batch = form.backward(backward.head, wanted, self._index)
+        batch = form.backward(backward.head, wanted, facts)
         if not batch.size:
             return
         if rule.number not in self._long:
             self._long[rule.number] = LongListWays(form, self._program.written(rule), self._inferred)
         for fact in dict.fromkeys(_facts(backward.head, batch)):
-            for reason in self._long[rule.number].to(fact, backward.head, self._index, self._most):
+            for reason in self._long[rule.number].to(fact, backward.head, facts, self._most):
                 yield fact, reason, tuple(dict.fromkeys(map(reason.fact, reason.rule.atoms)))
 
     def _weigh_lists(self, backward: Backward, wanted: TripleIndex, found: Weights) -> None:
         """Lower ``found`` by the ways of a rule over long lists, as ``_weights`` says."""
-        for (s, _, o), _, premises in self._along_lists(backward, wanted):
+        for (s, _, o), _, premises in self._along_lists(backward, wanted, self._index):
             data = [fact for fact in premises if not is_virtual(fact[1])]
             count = sum(not self._explicit.relation(p).has(s, o) for s, p, o in data)
             key = s << 32 | o
@@ -241,7 +267,8 @@ class Ways:
                 if not paths:
                     pathless.append(fact)
             if pathless:
-                self._take(backward, _index_of(pathless), found)
+                batch = backward.run(self._context, index_of(pathless), self._index)
+                self._take(backward, batch, found)
         return enough
 
     def _closings(self, backward: Backward, batch: Batch) -> Iterator[tuple[Fact, Application]]:
@@ -266,12 +293,11 @@ class Ways:
         for fact, bindings in zip(_facts(head, batch), _bindings(rule, batch), strict=True):
             yield fact, Application(rule, bindings, is_path=True)
 
-    def _take(self, backward: Backward, wanted: TripleIndex, found: dict[Fact, list[Way]]) -> None:
-        """Add the ways by one rule to wanted facts to ``found``: those with the fewest inferred premises.
+    def _take(self, backward: Backward, batch: Batch, found: dict[Fact, list[Way]]) -> None:
+        """Add ways of a batch by one rule to ``found``: for each fact those with fewest inferred premises.
 
         Of those with as many, the ones with the fewest distant premises.
         """
-        batch = backward.run(self._context, wanted, self._index)
         if batch.size:
             heads = tuple(map(batch.column, backward.head.terms))
             atoms = backward.rule.atoms
@@ -283,7 +309,7 @@ class Ways:
                 weights[rows] += self._distant(atoms, batch.take(rows))
             chosen = batch.take(_least(heads, weights, most))
             for fact, way in zip(_facts(backward.head, chosen), self._ways_of(backward, chosen), strict=True):
-                found[fact].append(way)
+                found.setdefault(fact, []).append(way)
 
     def _ways_of(self, backward: Backward, batch: Batch) -> Iterator[Way]:
         """The way of each row of a batch."""
@@ -336,8 +362,17 @@ class Ways:
                 count[rows] += are(self._explicit.relation(predicate), keys[rows])
         return count
 
+    def _by_aggregate(self, backward: Backward, fact: Fact) -> Iterator[Way]:
+        """The ways to a fact by a rule with aggregates."""
+        recursive = recursive_aggregate(backward.rule)
+        if recursive is None:
+            yield from self._aggregated(backward, fact)
+        elif _unified(backward.head, fact) is not None:
+            for reason in least_ways(backward, recursive, fact, self._index, self._context):
+                yield Way(*reason)
+
     def _aggregated(self, backward: Backward, fact: Fact) -> Iterator[Way]:
-        """The ways to a fact by a rule with aggregates.
+        """The ways to a fact by a rule with aggregates, which is not recursive.
 
         The fact's terms are substituted into the rule first, except for variables that the rule computes.
         """
@@ -350,7 +385,7 @@ class Ways:
         known = {rule.names[-1 - v]: term for v, term in ends.items() if v not in computed}
         narrow = self._compiled(substitute(rule.source, self._constants(known)), rule.number)
         position = rule.heads.index(head)
-        batch = Backward(narrow, narrow.heads[position]).run(self._context, _index_of([fact]), self._index)
+        batch = Backward(narrow, narrow.heads[position]).run(self._context, index_of([fact]), self._index)
         for row in range(batch.size):
             found = {narrow.names[-1 - v]: int(column[row]) for v, column in batch.columns.items()}
             numbers = {v: i for i, v in enumerate(rule.names)}
@@ -410,7 +445,7 @@ def _along(reason: Application, fact: Fact, nodes: list[int]) -> Way:
     return Way(reason, tuple(dict.fromkeys((*reason.guards(), *edges))))
 
 
-def _distinct(fact: Fact, ways: list[Way]) -> list[Way]:
+def distinct_ways(fact: Fact, ways: list[Way]) -> list[Way]:
     """The ways without the fact as a premise; of ways by one rule with the same premises, only the first."""
     if len(ways) == 1:
         return [] if fact in ways[0].premises else ways
@@ -449,6 +484,7 @@ def _is_constant(column: Column) -> bool:
     return column.size > 0 and bool((column == column[0]).all())
 
 
-def _index_of(facts: Collection[Fact]) -> TripleIndex:
+def index_of(facts: Collection[Fact]) -> TripleIndex:
+    """An index of facts."""
     columns = np.array(list(facts), np.uint32).reshape(-1, 3).T
     return TripleIndex.from_columns(*(np.ascontiguousarray(column) for column in columns))

@@ -183,15 +183,7 @@ def components(
     numbers = {component: n for n, component in enumerate(sorted(deriving), 1)}
     readers = _readers(graph, numbers)
     sizes = _sizes(graph, facts, program.rdf_type)
-    reads: dict[int, dict[int, None]] = {}
-    given: dict[int, dict[str, None]] = {}
-    for component, nodes in enumerate(graph.components):
-        for reader in readers[component]:
-            if component in numbers:
-                reads.setdefault(reader, {})[numbers[component]] = None
-            else:
-                known = (names.node(node) for node in nodes if node not in OPEN_NODES)
-                given.setdefault(reader, {}).update(dict.fromkeys(known))
+    reads, given = _sources(graph, readers, numbers, names)
     return Components(
         program.source.name,
         len(facts),
@@ -202,8 +194,8 @@ def components(
                 sizes[component],
                 component in recursive,
                 {module: tuple(sorted(labels)) for module, labels in deriving[component].items()},
-                tuple(given.get(component, ())),
-                tuple(reads.get(component, ())),
+                tuple(given[component]),
+                tuple(reads[component]),
                 tuple(numbers[reader] for reader in readers[component]),
             )
             for component, number in numbers.items()
@@ -225,6 +217,25 @@ def _readers(graph: DependencyGraph, deriving: Mapping[int, int]) -> list[list[i
             found |= {target} if target in deriving else set(readers[target])
         readers[component] = sorted(found)
     return readers
+
+
+def _sources(
+    graph: DependencyGraph, readers: list[list[int]], numbers: Mapping[int, int], names: Names
+) -> tuple[list[dict[int, None]], list[dict[str, None]]]:
+    """For each component what it reads: the numbers of deriving components, and the names of other nodes.
+
+    ``readers`` are those of each component, ``numbers`` the numbers of the deriving ones.
+    """
+    reads: list[dict[int, None]] = [{} for _ in graph.components]
+    given: list[dict[str, None]] = [{} for _ in graph.components]
+    for component, nodes in enumerate(graph.components):
+        for reader in readers[component]:
+            if component in numbers:
+                reads[reader][numbers[component]] = None
+            else:
+                known = (names.node(node) for node in nodes if node not in OPEN_NODES)
+                given[reader].update(dict.fromkeys(known))
+    return reads, given
 
 
 def _sizes(graph: DependencyGraph, facts: TripleIndex, rdf_type: int) -> list[int]:

@@ -108,18 +108,10 @@ def _aggregate(
         return _counts(np.bincount(groups, minlength=size), terms)
     is_concatenation = item.function == "GROUP_CONCAT"
     argument = _text_argument(item.argument) if is_concatenation else item.argument
-    if item.function in TOTALS and not item.is_distinct and not isinstance(argument, Variable):
-        numbers = expressions.numbers(argument, inner)
-        if numbers is not None and item.function == "AVG" and numbers.failed.any():
-            numbers = None  # an error, or no number, which does not count: the terms decide
-        sums = None if numbers is None else _of_numbers(item, numbers, groups, size, terms)
-        if sums is not None:
-            return sums
-    if item.function in EXTREMES and not isinstance(argument, Variable):
-        on_columns = expressions.column_values(argument, inner)
-        extremes = None if on_columns is None else _extremes(item, *on_columns, groups, size, terms)
-        if extremes is not None:
-            return extremes
+    if not isinstance(argument, Variable):
+        on_columns = _of_column_values(item, argument, inner, size, groups, expressions, terms)
+        if on_columns is not None:
+            return on_columns
     values = expressions.values(argument, inner, exists)
     valued = values != UNBOUND
     if item.function == "COUNT":
@@ -149,6 +141,27 @@ def _aggregate(
     if found is None:
         found = _of_members(item, values, groups, size, terms)
     return np.where(failed, np.uint32(UNBOUND), found)
+
+
+def _of_column_values(
+    item: Aggregate,
+    argument: Expression,
+    inner: Batch,
+    size: int,
+    groups: Rows,
+    expressions: Expressions,
+    terms: QueryTerms,
+) -> Column | None:
+    """A total or an extreme of an expression's values, which get no ids; None if ids must decide."""
+    if item.function in TOTALS and not item.is_distinct:
+        numbers = expressions.numbers(argument, inner)
+        if numbers is None or (item.function == "AVG" and numbers.failed.any()):
+            return None  # an error, or no number, which does not count: the terms decide
+        return _of_numbers(item, numbers, groups, size, terms)
+    if item.function in EXTREMES:
+        found = expressions.column_values(argument, inner)
+        return None if found is None else _extremes(item, *found, groups, size, terms)
+    return None
 
 
 def _of_members(item: Aggregate, values: Column, groups: Rows, size: int, terms: QueryTerms) -> Column:

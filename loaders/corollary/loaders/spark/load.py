@@ -106,10 +106,7 @@ def load(
         counts = Counts.of(chunks)
         if counts.bad:
             stages.enter("bad lines")
-            bad = _placed(chunks, documents)
-            if counts.bad > most_bad_lines:
-                raise _refused(bad, counts.bad, most_bad_lines)
-            bad.coalesce(1).write.parquet(f"{folder}/{QUARANTINE}")
+            _quarantine(_placed(chunks, documents), counts.bad, most_bad_lines, folder)
         stages.enter("terms")
         kinds = write_terms(chunks, folder, files_for(counts.chunk_terms, chunks, files))
         stages.enter("facts")
@@ -119,14 +116,17 @@ def load(
         parts = described(spark, folder, (TERMS, EXPLICIT, QUARANTINE))
         facts = write_manifest(storage, folder, kinds, parts, prefixes=prefixes)
     stages.enter("")
+    terms_written = sum(kinds.values())
     return Loaded(
-        len(documents),
-        counts.statements,
-        sum(kinds.values()),
-        facts["explicit"],
-        counts.bad,
-        stages.seconds,
+        len(documents), counts.statements, terms_written, facts["explicit"], counts.bad, stages.seconds
     )
+
+
+def _quarantine(bad: DataFrame, count: int, most: int, folder: str) -> None:
+    """Write the bad lines to their table; raises InputError if there are more than ``most``."""
+    if count > most:
+        raise _refused(bad, count, most)
+    bad.coalesce(1).write.parquet(f"{folder}/{QUARANTINE}")
 
 
 def _placed(chunks: DataFrame, documents: list[Source]) -> DataFrame:
