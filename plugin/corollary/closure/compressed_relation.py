@@ -271,13 +271,13 @@ class CompressedRelation(Relation):
         """As ``Relation.has``."""
         return bool(self.contains(np.array([subject << 32 | value], np.uint64))[0])
 
-    def has_subject(self, subject: int) -> bool:
-        """As ``Relation.has_subject``."""
-        return bool(self.subject_counts(np.array([subject], np.uint32))[0])
+    def count_of_subject(self, subject: int) -> int:
+        """As ``Relation.count_of_subject``."""
+        return int(self.subject_counts(np.array([subject], np.uint32))[0])
 
-    def has_object(self, value: int) -> bool:
-        """As ``Relation.has_object``."""
-        return bool(self.object_counts(np.array([value], np.uint32))[0])
+    def count_of_object(self, value: int) -> int:
+        """As ``Relation.count_of_object``."""
+        return int(self.object_counts(np.array([value], np.uint32))[0])
 
     @property
     def has_literals(self) -> bool:

@@ -274,15 +274,23 @@ class Relation:
         """A number for each subject. Subjects with the same number have the same objects."""
         return subjects.astype(np.uint64)
 
+    def count_of_subject(self, subject: int) -> int:
+        """The number of facts of one subject. Cheaper than ``subject_counts`` for a single look-up."""
+        base, added, removed = self._parts
+        return base.count_first(subject) + added.count_first(subject) - removed.count_first(subject)
+
+    def count_of_object(self, value: int) -> int:
+        """The number of facts of one object."""
+        base, added, removed = self._parts
+        return base.count_second(value) + added.count_second(value) - removed.count_second(value)
+
     def has_subject(self, subject: int) -> bool:
         """Whether any fact has the subject."""
-        base, added, removed = self._parts
-        return base.count_first(subject) > removed.count_first(subject) or added.count_first(subject) > 0
+        return self.count_of_subject(subject) > 0
 
     def has_object(self, value: int) -> bool:
         """Whether any fact has the object."""
-        base, added, removed = self._parts
-        return base.count_second(value) > removed.count_second(value) or added.count_second(value) > 0
+        return self.count_of_object(value) > 0
 
     @property
     def has_literals(self) -> bool:

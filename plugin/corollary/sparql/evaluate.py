@@ -56,7 +56,8 @@ from corollary.sparql.algebra import (
 from corollary.sparql.dataset import QueryDataset
 from corollary.sparql.expressions import Expressions
 from corollary.sparql.paths import PathJoin
-from corollary.sparql.patterns import Change, Pattern, PatternJoin
+from corollary.sparql.pattern_order import Pattern, PatternOrder
+from corollary.sparql.patterns import Change, PatternJoin
 from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
 from corollary.sparql.solutions import (
     distinct,
@@ -240,7 +241,8 @@ class Evaluator:
         """The join of a basic graph pattern. ``early`` and ``unwanted``: see ``PatternJoin``."""
         id_of = self.terms.id_of
         paths = PathJoin(scope.index, self.dataset.source.nodes, id_of, self.numbers.fresh)
-        return PatternJoin(scope.index, paths, frozenset(scope.seed.columns), id_of, early, unwanted)
+        order = PatternOrder(scope.index, frozenset(scope.seed.columns), id_of, unwanted)
+        return PatternJoin(order, paths, early)
 
     def _term(self, term: Node) -> int:
         if type(term) is URIRef or not isinstance(term, _VARIABLES):
