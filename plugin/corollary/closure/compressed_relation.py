@@ -259,13 +259,21 @@ class CompressedRelation(Relation):
 
     def objects(self, subject: int) -> list[int]:
         """As ``Relation.objects``."""
-        values: list[int] = self.objects_of(np.array([subject], np.uint32))[1].tolist()
+        values: list[int] = self.column_of_objects(subject).tolist()
         return values
 
     def subjects(self, value: int) -> list[int]:
         """As ``Relation.subjects``."""
-        terms: list[int] = self.subjects_of(np.array([value], np.uint32))[1].tolist()
+        terms: list[int] = self.column_of_subjects(value).tolist()
         return terms
+
+    def column_of_objects(self, subject: int) -> Column:
+        """As ``Relation.column_of_objects``."""
+        return self.objects_of(np.array([subject], np.uint32))[1]
+
+    def column_of_subjects(self, value: int) -> Column:
+        """As ``Relation.column_of_subjects``."""
+        return self.subjects_of(np.array([value], np.uint32))[1]
 
     def has(self, subject: int, value: int) -> bool:
         """As ``Relation.has``."""

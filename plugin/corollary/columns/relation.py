@@ -22,6 +22,7 @@ from corollary.columns.pairs import (
     NO_PAIRS,
     Pairs,
     ReadOnlyKeys,
+    among,
     contains,
     counts,
     difference,
@@ -264,6 +265,22 @@ class Relation:
         base, added, removed = self._parts
         return _overlaid(base.firsts_of(value), added.firsts_of(value), removed.firsts_of(value))
 
+    def column_of_objects(self, subject: int) -> Column:
+        """As ``objects``, as a column."""
+        base, added, removed = self._parts
+        values = base.column_of_first(subject)
+        if added.keys.size or removed.keys.size:
+            return _overlaid_column(values, added.column_of_first(subject), removed.column_of_first(subject))
+        return values
+
+    def column_of_subjects(self, value: int) -> Column:
+        """As ``subjects``, as a column."""
+        base, added, removed = self._parts
+        terms = base.column_of_second(value)
+        if added.keys.size or removed.keys.size:
+            return _overlaid_column(terms, added.column_of_second(value), removed.column_of_second(value))
+        return terms
+
     def has(self, subject: int, value: int) -> bool:
         """Whether (subject, value) is a fact."""
         base, added, removed = self._parts
@@ -310,6 +327,13 @@ def _overlaid(base: list[int], added: list[int], removed: list[int]) -> list[int
         deleted = set(removed)
         base = [value for value in base if value not in deleted]
     return base + added if added else base
+
+
+def _overlaid_column(base: Column, added: Column, removed: Column) -> Column:
+    """``_overlaid`` for ascending columns."""
+    if removed.size:
+        base = base[~among(base, removed)]
+    return np.concatenate((base, added)) if added.size else base
 
 
 def _overlaid_counts(base: Keys, added: Keys, removed: Keys, probes: Column) -> Rows:

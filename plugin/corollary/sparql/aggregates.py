@@ -15,7 +15,7 @@ import numpy as np
 from rdflib.term import Literal, Node, Variable
 
 from corollary.columns.pairs import firsts, order_of, pack, sorted_unique
-from corollary.execute.batches import Batch
+from corollary.execute.batches import Batch, filled
 from corollary.execute.filters import number_keys, number_rows
 from corollary.expressions.operators import ExpressionError
 from corollary.kernels.limits import check, reserve_text
@@ -37,7 +37,7 @@ from corollary.sparql.column_values import (
 )
 from corollary.sparql.expressions import Expressions, FindSolutions
 from corollary.sparql.number_texts import POWERS
-from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
+from corollary.sparql.query_terms import UNBOUND, QueryTerms
 from corollary.sparql.solutions import first_of_each
 from corollary.sparql.term_order import term_ranks
 from corollary.sparql.term_texts import large

@@ -21,7 +21,7 @@ from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.columns import TripleIndex
 from corollary.columns.pairs import order_of
-from corollary.execute.batches import Batch
+from corollary.execute.batches import Batch, filled
 from corollary.execute.filters import number_rows
 from corollary.kernels.limits import current
 from corollary.kernels.sorted import Mask, Rows
@@ -58,7 +58,7 @@ from corollary.sparql.expressions import Expressions
 from corollary.sparql.paths import PathJoin
 from corollary.sparql.pattern_order import Pattern, PatternOrder
 from corollary.sparql.patterns import Change, PatternJoin
-from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
+from corollary.sparql.query_terms import UNBOUND, QueryTerms
 from corollary.sparql.solutions import (
     distinct,
     groups,
@@ -229,7 +229,7 @@ class Evaluator:
             return frozenset()
         ends = Counter(end for pattern in patterns for end in (pattern.s, pattern.o) if end < 0)
         once = {end for end, times in ends.items() if times == 1}
-        others = {pattern.p for pattern in patterns if not isinstance(pattern.p, Path)}
+        others = {pattern.p for pattern in patterns if type(pattern.p) is int}
         asked = {self.numbers[variable] for variable in wanted}
         return frozenset(once - others - asked - set(bound))
 
@@ -251,7 +251,7 @@ class Evaluator:
         return self.numbers[term] if constant is None else self.terms.id_of(constant)
 
     def _predicate(self, term: Any) -> Any:
-        return term if isinstance(term, Path) else self._term(term)
+        return self._term(term) if type(term) is URIRef or not isinstance(term, Path) else term
 
     def _join(self, part: Join, scope: Scope, need: int | None) -> Batch:
         first, second = part.left, part.right
@@ -266,7 +266,7 @@ class Evaluator:
         """Solutions joined with ``part``. A BGP starts from them, if all rows bind the shared variables."""
         pattern = pattern_of(part)
         if pattern is not None:
-            names = mentioned(pattern.triples)
+            names = mentioned(pattern)
             common = [v for v in map(self.numbers.__getitem__, names) if v in left.columns]
             complete = scope.seed.columns.keys() <= left.columns.keys()
             if common and complete and is_bound(left, common):
@@ -361,11 +361,12 @@ class Evaluator:
 
     def _conditions(self, part: Filter, scope: Scope) -> tuple[Change, Change]:
         """The changes of batches by the conditions whose variables are bound, and by the whole condition."""
-        simple = [p for p in conjuncts(part.condition) if not has_exists(p) and mentioned(p)]
 
         def early(batch: Batch) -> Batch:
-            for condition in simple:
-                if all(self.numbers[v] in batch.columns for v in mentioned(condition)):
+            for condition in conjuncts(part.condition):
+                read = mentioned(condition)
+                is_simple = read and not has_exists(condition)
+                if is_simple and all(self.numbers[v] in batch.columns for v in read):
                     batch = self._filtered(condition, batch, scope)
             return batch
 
@@ -447,7 +448,7 @@ class Evaluator:
         times = relation.subject_counts if end == s else relation.object_counts
         return inner, times(inner.columns[self.numbers[end]]) if inner.size else None
 
-    def wanted(self, part: Group, scope: Scope) -> set[Variable] | None:
+    def wanted(self, part: Group, scope: Scope) -> frozenset[Variable] | None:
         """The variables whose distinct values an aggregate needs; None if it needs all solutions."""
         pattern, keys = part.inner, part.keys or ()
         counts = _plain_counts(part)
@@ -461,7 +462,7 @@ class Evaluator:
         return asked if is_found else None
 
     @staticmethod
-    def _counted_end(pattern: Triples, counts: list[Aggregate], asked: set[Variable]) -> Node | None:
+    def _counted_end(pattern: Triples, counts: list[Aggregate], asked: frozenset[Variable]) -> Node | None:
         """The only end asked for of a single triple pattern with two variables as ends, if it is counted."""
         if len(pattern.triples) != 1:
             return None
@@ -482,7 +483,7 @@ class Evaluator:
         inner = pattern_of(pattern)
         if part.keys is not None or scope.seed.columns or inner is None:
             return None
-        asked = {None, *mentioned(inner.triples)}
+        asked = {None, *mentioned(inner)}
         if len(_plain_counts(part)) < len(part.aggregates) or any(
             item.argument not in asked for item in part.aggregates
         ):
@@ -520,7 +521,7 @@ class Evaluator:
             batch = projected(found, [self.numbers[v] for v in inner.variables])
         else:
             batch = self._solve(inner, scope)
-        return distinct(batch) if batch.size > 1 else batch
+        return distinct(batch)
 
     def _reduced(self, part: Reduced, scope: Scope, need: int | None) -> Batch:
         batch = self._solve(part.inner, scope)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from rdflib.term import Literal, Node, URIRef, Variable
 
-from corollary.execute.batches import Batch
+from corollary.execute.batches import Batch, filled
 from corollary.execute.filters import number_keys, number_rows
 from corollary.expressions.operators import ExpressionError
 from corollary.kernels.limits import check
@@ -33,7 +33,7 @@ from corollary.sparql.algebra import (
 from corollary.sparql.builtin_functions import is_true, order_key
 from corollary.sparql.column_functions import ColumnEvaluator, Part, Unsupported
 from corollary.sparql.column_values import Booleans, Numbers, Texts, Values, ranks_of_values
-from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
+from corollary.sparql.query_terms import UNBOUND, QueryTerms
 from corollary.sparql.term_evaluation import Environment, Evaluate, Row, evaluated, is_volatile
 from corollary.sparql.term_order import term_ranks
 from corollary.sparql.tuning import MIN_TERMS_ON_COLUMNS, ROWS_DECODED_AT_ONCE, ROWS_ON_COLUMNS_AT_ONCE

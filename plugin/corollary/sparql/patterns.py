@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.columns.pairs import firsts, seconds
-from corollary.execute.batches import Batch
+from corollary.execute.batches import Batch, join_relation
 from corollary.execute.tuning import MAX_RELATIONS_TRIED
 from corollary.kernels.limits import check, current, reserve
 from corollary.kernels.sorted import Rows
@@ -197,4 +197,7 @@ class PatternJoin:
         return joined
 
     def _extend(self, batch: Batch, pattern: Pattern) -> Batch:
-        return self.paths.extend(batch, pattern.s, pattern.p, pattern.o, self.order.given)
+        s, p, o = pattern.s, pattern.p, pattern.o
+        if type(p) is int and p >= 0:
+            return join_relation(batch, s, self.order.index.relation(p), o)
+        return self.paths.extend(batch, s, p, o, self.order.given)

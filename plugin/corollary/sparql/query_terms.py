@@ -130,8 +130,3 @@ def _arguments(strings: Any) -> Texts:
     """Arrow's large strings as the argument of a look-up. Precondition: none is null."""
     offsets, content = content_of(strings)  # kernels are compiled for writable arrays
     return Texts.of(content.copy(), offsets[:-1].copy(), np.diff(offsets))
-
-
-def filled(size: int, term_id: int) -> Column:
-    """A column with one id in every row."""
-    return np.full(size, term_id, np.uint32)
