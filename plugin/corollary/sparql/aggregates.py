@@ -37,12 +37,13 @@ from corollary.sparql.column_values import (
 )
 from corollary.sparql.expressions import Expressions, FindSolutions
 from corollary.sparql.number_texts import POWERS
-from corollary.sparql.query_terms import UNBOUND, QueryTerms
+from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.solutions import first_of_each
 from corollary.sparql.term_order import term_ranks
 from corollary.sparql.term_texts import large
 from corollary.sparql.tuning import MIN_USES_OF_RANKS, TERMS_BETWEEN_CHECKS
 from corollary.sparql.value_columns import Code
+from corollary.sparql.written_literals import UNBOUND
 from corollary.terms.dictionary import Kind, kinds
 
 SET_AGGREGATES = frozenset(("COUNT", "SAMPLE", "MIN", "MAX"))

@@ -18,9 +18,9 @@ from corollary.kernels.sorted import Column, Mask
 from corollary.program.compile import Atom
 from corollary.sparql.algebra import Query
 from corollary.sparql.evaluate import Evaluator
-from corollary.sparql.query_terms import UNBOUND
 from corollary.sparql.solutions import distinct as distinct_rows
 from corollary.sparql.solutions import stacked
+from corollary.sparql.written_literals import UNBOUND
 from corollary.terms.dictionary import Kind, kinds
 
 SUBJECT, PREDICATE, OBJECT, STATEMENT = -1, -2, -3, -4

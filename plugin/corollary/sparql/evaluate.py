@@ -58,8 +58,9 @@ from corollary.sparql.expressions import Expressions
 from corollary.sparql.paths import PathJoin
 from corollary.sparql.pattern_order import Pattern, PatternOrder
 from corollary.sparql.patterns import Change, PatternJoin
-from corollary.sparql.query_terms import UNBOUND, QueryTerms
+from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.solutions import (
+    FreshRows,
     distinct,
     groups,
     is_bound,
@@ -70,7 +71,8 @@ from corollary.sparql.solutions import (
     without,
 )
 from corollary.sparql.term_evaluation import Environment, is_volatile
-from corollary.sparql.tuning import MAX_CHARACTERS_SHOWN
+from corollary.sparql.tuning import MAX_CHARACTERS_SHOWN, ROWS_PER_LIMITED_CHUNK
+from corollary.sparql.written_literals import UNBOUND
 
 KEYWORDS: dict[type[Operator], str] = {
     Triples: "pattern",
@@ -516,12 +518,25 @@ class Evaluator:
 
     def _distinct(self, part: Distinct, scope: Scope, need: int | None) -> Batch:
         inner = part.inner
-        if isinstance(inner, Project) and isinstance(inner.inner, Triples):
-            found = self._basic(inner.inner, scope, scope.seed, wanted=inner.variables)
-            batch = projected(found, [self.numbers[v] for v in inner.variables])
-        else:
-            batch = self._solve(inner, scope)
-        return distinct(batch)
+        if not isinstance(inner, Project):
+            return distinct(self._solve(inner, scope))
+        variables = [self.numbers[v] for v in inner.variables]
+        pattern = inner.inner
+        if need is not None and need <= ROWS_PER_LIMITED_CHUNK:  # the rows so far are sorted in each call
+            fresh = FreshRows(variables)
+            if isinstance(pattern, Triples):
+                return self._basic(pattern, scope, scope.seed, need, finish=fresh, wanted=inner.variables)
+            if isinstance(pattern, Filter) and isinstance(pattern.inner, Triples):
+                early, keep = self._conditions(pattern, scope)
+
+                def finish(batch: Batch) -> Batch:
+                    return fresh(keep(batch))
+
+                return self._basic(pattern.inner, scope, scope.seed, need, early, finish)
+        if isinstance(pattern, Triples):
+            found = self._basic(pattern, scope, scope.seed, wanted=inner.variables)
+            return distinct(projected(found, variables))
+        return distinct(self._solve(inner, scope))
 
     def _reduced(self, part: Reduced, scope: Scope, need: int | None) -> Batch:
         batch = self._solve(part.inner, scope)

@@ -33,10 +33,11 @@ from corollary.sparql.algebra import (
 from corollary.sparql.builtin_functions import is_true, order_key
 from corollary.sparql.column_functions import ColumnEvaluator, Part, Unsupported
 from corollary.sparql.column_values import Booleans, Numbers, Texts, Values, ranks_of_values
-from corollary.sparql.query_terms import UNBOUND, QueryTerms
+from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.term_evaluation import Environment, Evaluate, Row, evaluated, is_volatile
 from corollary.sparql.term_order import term_ranks
 from corollary.sparql.tuning import MIN_TERMS_ON_COLUMNS, ROWS_DECODED_AT_ONCE, ROWS_ON_COLUMNS_AT_ONCE
+from corollary.sparql.written_literals import UNBOUND
 
 FindSolutions = Callable[[Operator, Batch], Mask]
 """For each row of a batch, whether a graph pattern has a solution."""
