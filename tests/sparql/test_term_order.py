@@ -14,6 +14,7 @@ from rdflib.term import Node
 from tests.strategies import examples
 
 from corollary.sparql import term_order
+from corollary.sparql.builtin_functions import order_key, order_keys
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.rdf_terms import Terms
 from corollary.sparql.term_order import text_ranks
@@ -48,6 +49,14 @@ def test_ranks_compare_as_terms_do(data: list[Any]) -> None:
         ranks = text_ranks(ids, QueryTerms(terms), ids.size)
     assert ranks is not None
     assert ranks.tolist() == [sum(_val(other) < _val(term) for other in data) for term in data]
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(st.lists(st.one_of(texts, texts, texts, others)))
+def test_keys_compare_as_terms_do(data: list[Any]) -> None:
+    keys, expected = order_keys(data), [order_key(term) for term in data]
+    for one, first in zip(keys, expected, strict=True):
+        assert [one < other for other in keys] == [first < other for other in expected]
 
 
 @settings(max_examples=examples(150), deadline=None)

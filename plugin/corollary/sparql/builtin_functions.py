@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_DOWN, ROUND_HALF_UP, Decimal
 from functools import partial
@@ -432,6 +432,19 @@ def order_key(term: Node | None) -> tuple[int, Any]:
     if isinstance(term, URIRef):
         return 2, term
     return (3, term) if isinstance(term, Literal) else (0, "")
+
+
+def order_keys(terms: Sequence[Node | None]) -> list[Any]:
+    """Keys that order the terms as ``order_key`` does; texts for IRIs and strings, if there are no others."""
+    if not all(map(_is_ordered_by_text, terms)):
+        return [order_key(term) for term in terms]
+    return [(isinstance(term, Literal), getattr(term, "language", None) or "", str(term)) for term in terms]
+
+
+def _is_ordered_by_text(term: Node | None) -> bool:
+    if type(term) is not Literal:
+        return type(term) is URIRef
+    return term.datatype is None and (term.language is None or term.language.islower())
 
 
 FUNCTIONS: dict[str, Callable[..., Node]] = {

@@ -237,7 +237,7 @@ class Evaluator:
 
     def patterns(self, part: Triples) -> list[Pattern]:
         """The triple patterns of a basic graph pattern."""
-        return [Pattern(self._term(s), self._predicate(p), self._term(o)) for s, p, o in part.triples]
+        return [Pattern.of(self._term(s), self._predicate(p), self._term(o)) for s, p, o in part.triples]
 
     def pattern_join(self, scope: Scope, early: Change, unwanted: frozenset[int]) -> PatternJoin:
         """The join of a basic graph pattern. ``early`` and ``unwanted``: see ``PatternJoin``."""
@@ -291,10 +291,11 @@ class Evaluator:
         both = self._joined(numbered, part.right, scope)
         if part.condition is not None:
             both = self._filtered(part.condition, both, scope)
+        if not both.size:
+            return left
         unmatched: Mask = np.ones(left.size, np.bool_)
-        if both.size:
-            unmatched[both.columns.pop(row)] = False
-        return stacked((both, left.take(unmatched)))
+        unmatched[both.columns.pop(row)] = False
+        return stacked((both, left.take(unmatched))) if unmatched.any() else both
 
     def _union(self, part: Union, scope: Scope, need: int | None) -> Batch:
         left = self._solve(part.left, scope, need)

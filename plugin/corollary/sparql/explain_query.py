@@ -7,7 +7,7 @@ that counts. Invariant: the join order that is shown is the one that is evaluate
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
@@ -143,7 +143,7 @@ class CountingEvaluator(Evaluator):
         return _CountingJoin(join.order, join.paths, early, self.counted, self._pattern)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _CountingJoin(PatternJoin):
     counted: dict[Any, _Counted] = field(default_factory=dict)
     part: int = 0
@@ -157,10 +157,15 @@ class _CountingJoin(PatternJoin):
             counted.seconds += perf_counter() - started
         return found
 
-    def _extended(self, batch: Batch, pattern: Pattern, limit: int) -> Iterator[Batch]:
-        counted = self.counted.setdefault((self.part, pattern), _Counted())
+    def _extended(self, batch: Batch, pattern: Pattern, limit: int) -> Iterable[Batch]:
         started = perf_counter()
-        for part in PatternJoin._extended(self, batch, pattern, limit):
+        parts = PatternJoin._extended(self, batch, pattern, limit)
+        found = self._parts_counted(parts, pattern, started)
+        return list(found) if isinstance(parts, list) else found
+
+    def _parts_counted(self, parts: Iterable[Batch], pattern: Pattern, started: float) -> Iterator[Batch]:
+        counted = self.counted.setdefault((self.part, pattern), _Counted())
+        for part in parts:
             counted.rows += part.size
             counted.seconds += perf_counter() - started
             yield part

@@ -30,7 +30,7 @@ from corollary.sparql.algebra import (
     mentioned,
     rewritten,
 )
-from corollary.sparql.builtin_functions import is_true, order_key
+from corollary.sparql.builtin_functions import is_true, order_key, order_keys
 from corollary.sparql.column_functions import ColumnEvaluator, Part, Unsupported
 from corollary.sparql.column_values import Booleans, Numbers, Texts, Values, ranks_of_values
 from corollary.sparql.query_terms import QueryTerms
@@ -200,7 +200,7 @@ class Expressions:
         bound = ids[ids != UNBOUND]
         found = term_ranks(bound, self._terms, bound.size)
         if found is None:
-            found = _ranks([order_key(term) for term in self._terms.decode(bound)])
+            found = _ranks(order_keys(self._terms.decode(bound)))
         ranks: Rows = np.zeros(ids.size, np.int64)
         ranks[ids != UNBOUND] = found + 1
         return ranks[numbers]

@@ -9,8 +9,8 @@ So the order depends on which variables are bound, and not on their values.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, Path, SequencePath
 
@@ -20,22 +20,22 @@ SOME_NODE = -(1 << 40)
 """A variable between the parts of a path, which is not bound."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(NamedTuple):
     """A triple pattern over ids; ``p`` is an id, a variable or a path."""
 
     s: int
     p: Any
     o: int
-    variables: frozenset[int] = field(init=False, repr=False, compare=False)
+    variables: frozenset[int]
 
-    def __post_init__(self) -> None:
-        terms = (self.s, self.p, self.o) if type(self.p) is int else (self.s, self.o)
-        object.__setattr__(self, "variables", frozenset([term for term in terms if term < 0]))
+    @staticmethod
+    def of(s: int, p: Any, o: int) -> Pattern:
+        """The pattern with these ends and this predicate."""
+        terms = (s, p, o) if type(p) is int else (s, o)
+        return Pattern(s, p, o, frozenset([term for term in terms if term < 0]))
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A pattern in the join order. ``growth`` is None where there was nothing to choose from.
 
     ``is_connected``: it is the first one, has no variables, or shares one with those before it.
@@ -50,7 +50,7 @@ Cost = tuple[bool, float, bool]
 """The sort key of the join order: connected patterns first, then small growth, then checks."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PatternOrder:
     """Chooses the order of patterns over one index.
 

@@ -6,13 +6,13 @@ counted, those of the last pattern are not listed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from corollary.columns.pairs import firsts, seconds
-from corollary.execute.batches import Batch, join_relation
+from corollary.execute.batches import Batch, filled, join_relation
 from corollary.execute.tuning import MAX_RELATIONS_TRIED
 from corollary.kernels.limits import check, current, reserve
 from corollary.kernels.sorted import Rows
@@ -25,7 +25,7 @@ Change = Callable[[Batch], Batch]
 """Removes rows or columns of a batch."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PatternJoin:
     """Joins of patterns over the index of ``order``.
 
@@ -78,51 +78,62 @@ class PatternJoin:
 
         With ``is_counted``, chunks may be of any size and lack columns.
         """
-        if not batch.size:
-            return
-        if not places:
-            yield batch
-            return
-        place, *rest = places
-        following = place.pattern
-        if not place.is_connected:
-            batch = self.filters(batch)
-        counted = self._counted(batch, following) if is_counted and not rest else None
-        if counted is not None:
-            yield counted
-            return
-        is_product = all_stay and not rest and self._is_product(batch, following)
-        growth = 1.0  # one row is one part
-        if batch.size > 1 or is_product:
-            growth = self.order.growth(batch.columns, following) if place.growth is None else place.growth
-        if is_product:
-            current().rows(batch.size * int(growth))
-            reserve(batch.size * int(growth) * 4 * (len(batch.columns) + len(following.variables)))
-        for start, end in self._parts(batch, following, int(limit / max(growth, 1)), limit):
+        for number, place in enumerate(places, 1):
+            if not batch.size:
+                return
+            following, is_last = place.pattern, number == len(places)
+            if not place.is_connected:
+                batch = self.filters(batch)
+            counted = self._counted(batch, following) if is_counted and is_last else None
+            if counted is not None:
+                yield counted
+                return
+            growth = 1.0  # one row is one part
+            if all_stay and is_last and self._is_product(batch, following):
+                growth = self._announced(batch, place)
+            elif batch.size > 1:
+                growth = self._growth(batch, place)
+            size = max(1, int(limit / max(growth, 1)))
+            if batch.size > size:
+                for part in self._parts(batch, following, size, limit):
+                    check()
+                    for extended in self._extended(part, following, limit):
+                        yield from self._chunks(extended, places[number:], limit, all_stay, is_counted)
+                return
             check()
-            part = batch
-            if end - start < batch.size:
-                columns = {v: column[start:end] for v, column in batch.columns.items()}
-                part = Batch(end - start, columns)
-            for extended in self._extended(part, following, limit):
-                yield from self._chunks(extended, rest, limit, all_stay, is_counted)
+            chunks = self._extended(batch, following, limit)
+            if not isinstance(chunks, list):
+                for extended in chunks:
+                    yield from self._chunks(extended, places[number:], limit, all_stay, is_counted)
+                return
+            (batch,) = chunks
+        if batch.size:
+            yield batch
 
-    def _parts(self, batch: Batch, pattern: Pattern, size: int, limit: int) -> Iterator[tuple[int, int]]:
-        """The bounds of parts of a batch that a pattern extends to about ``limit`` rows, or of ``size`` rows.
+    def _growth(self, batch: Batch, place: Place) -> float:
+        return self.order.growth(batch.columns, place.pattern) if place.growth is None else place.growth
+
+    def _announced(self, batch: Batch, place: Place) -> float:
+        """The growth of a Cartesian product, after the limits have seen its rows and bytes."""
+        growth = self._growth(batch, place)
+        current().rows(batch.size * int(growth))
+        reserve(batch.size * int(growth) * 4 * (len(batch.columns) + len(place.pattern.variables)))
+        return growth
+
+    def _parts(self, batch: Batch, pattern: Pattern, size: int, limit: int) -> Iterator[Batch]:
+        """Parts of a batch that a pattern extends to about ``limit`` rows, or of ``size`` rows.
 
         Where one end is bound, its matches are counted: many rows may have none, and some very many.
         """
-        size = max(1, size)
-        matches = None if batch.size <= size or self.order.has_end(pattern) else self._matches(batch, pattern)
-        if matches is None:
-            yield from ((start, min(start + size, batch.size)) for start in range(0, batch.size, size))
-            return
-        ends = np.cumsum(matches)
+        matches = None if self.order.has_end(pattern) else self._matches(batch, pattern)
+        ends = None if matches is None else np.cumsum(matches)
         start = 0
         while start < batch.size:
-            least = (int(ends[start - 1]) if start else 0) + limit
-            end = max(start + 1, int(np.searchsorted(ends, least, "right")))
-            yield start, end
+            end = min(start + size, batch.size)
+            if ends is not None:
+                least = (int(ends[start - 1]) if start else 0) + limit
+                end = max(start + 1, int(np.searchsorted(ends, least, "right")))
+            yield Batch(end - start, {v: column[start:end] for v, column in batch.columns.items()})
             start = end
 
     def _counted(self, batch: Batch, pattern: Pattern) -> Batch | None:
@@ -158,20 +169,23 @@ class PatternJoin:
         ends = not (batch.knows(s) or batch.knows(o)) and s != o
         return type(p) is int and p >= 0 and ends
 
-    def _extended(self, batch: Batch, pattern: Pattern, limit: int) -> Iterator[Batch]:
-        """The rows joined with a pattern; if that is a scan, in parts of about ``limit`` rows."""
+    def _extended(self, batch: Batch, pattern: Pattern, limit: int) -> Iterable[Batch]:
+        """The rows joined with a pattern, in a list; if that is a scan, in parts of about ``limit`` rows."""
         s, p, o = pattern.s, pattern.p, pattern.o
         if self.order.has_end(pattern):
-            yield self._with_end(batch, pattern)
-            return
+            return [self._with_end(batch, pattern)]
         if batch.columns or batch.size > 1 or type(p) is not int or s >= 0 or o >= 0 or len({s, p, o}) < 3:
-            yield self._extend(batch, pattern)
-            return
+            return [self._extend(batch, pattern)]
+        return self._scanned(pattern, limit)
+
+    def _scanned(self, pattern: Pattern, limit: int) -> Iterator[Batch]:
+        """All facts of a predicate, or of all predicates, in parts."""
+        s, p, o = pattern.s, pattern.p, pattern.o
         parts: list[Batch] = []
         rows = 0
         for predicate in self.order.index.predicates() if p < 0 else [p]:
             for keys in self.order.index.relation(predicate).chunks(limit):
-                bound = {p: np.full(keys.size, predicate, np.uint32)} if p < 0 else {}
+                bound = {p: filled(keys.size, predicate)} if p < 0 else {}
                 parts.append(Batch(int(keys.size), {**bound, s: firsts(keys), o: seconds(keys)}))
                 rows += keys.size
                 if rows >= limit:
