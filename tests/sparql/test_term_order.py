@@ -39,6 +39,22 @@ others: st.SearchStrategy[Node] = st.sampled_from(
 )
 
 
+numbers: st.SearchStrategy[Node] = st.sampled_from(
+    [
+        *(Literal(7), Literal("7.0", datatype=XSD.decimal), Literal("6.5", datatype=XSD.decimal)),
+        *(Literal("+8", datatype=XSD.long, normalize=False), Literal("x", datatype=XSD.integer)),
+        *(Literal(6.5), Literal("INF", datatype=XSD.double), Literal(-1)),
+    ]
+)
+times: st.SearchStrategy[Node] = st.sampled_from(
+    [
+        Literal(f"{day}{zone}", datatype=XSD.dateTime, normalize=False)
+        for day in ("2024-06-01T10:00:00", "2024-06-01T12:00:00", "2024-06-01T10:00:00.5")
+        for zone in ("", "Z", "+02:00", "-02:00")
+    ]
+)
+
+
 @settings(max_examples=examples(200), deadline=None)
 @given(st.lists(texts, unique=True, min_size=1))
 def test_ranks_compare_as_terms_do(data: list[Any]) -> None:
@@ -52,7 +68,11 @@ def test_ranks_compare_as_terms_do(data: list[Any]) -> None:
 
 
 @settings(max_examples=examples(200), deadline=None)
-@given(st.lists(st.one_of(texts, texts, texts, others)))
+@given(
+    st.one_of(
+        *map(st.lists, (texts, st.one_of(texts, others), times, st.one_of(times, others), numbers)),
+    )
+)
 def test_keys_compare_as_terms_do(data: list[Any]) -> None:
     keys, expected = order_keys(data), [order_key(term) for term in data]
     for one, first in zip(keys, expected, strict=True):
