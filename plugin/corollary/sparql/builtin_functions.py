@@ -440,7 +440,7 @@ def order_key(term: Node | None) -> tuple[int, Any]:
 
 
 def order_keys(terms: Sequence[Node | None]) -> list[Any]:
-    """Keys that order the terms as ``order_key`` does. Keys of terms of one sort are compared by Python alone."""
+    """Keys that order the terms as ``order_key`` does, and cost less to compare if all are of one sort."""
     for key_of in (_text_key, _number_key, _time_key):
         keys = list(takewhile(lambda key: key is not None, map(key_of, terms)))
         if len(keys) == len(terms):
