@@ -60,7 +60,6 @@ from corollary.sparql.pattern_order import Pattern, PatternOrder
 from corollary.sparql.patterns import Change, PatternJoin
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.solutions import (
-    FreshRows,
     distinct,
     groups,
     is_bound,
@@ -71,7 +70,7 @@ from corollary.sparql.solutions import (
     without,
 )
 from corollary.sparql.term_evaluation import Environment, is_volatile
-from corollary.sparql.tuning import MAX_CHARACTERS_SHOWN, ROWS_PER_LIMITED_CHUNK
+from corollary.sparql.tuning import MAX_CHARACTERS_SHOWN, ROWS_BEFORE_ALL
 from corollary.sparql.written_literals import UNBOUND
 
 KEYWORDS: dict[type[Operator], str] = {
@@ -519,25 +518,23 @@ class Evaluator:
 
     def _distinct(self, part: Distinct, scope: Scope, need: int | None) -> Batch:
         inner = part.inner
-        if not isinstance(inner, Project):
-            return distinct(self._solve(inner, scope))
-        variables = [self.numbers[v] for v in inner.variables]
-        pattern = inner.inner
-        if need is not None and need <= ROWS_PER_LIMITED_CHUNK:  # the rows so far are sorted in each call
-            fresh = FreshRows(variables)
-            if isinstance(pattern, Triples):
-                return self._basic(pattern, scope, scope.seed, need, finish=fresh, wanted=inner.variables)
-            if isinstance(pattern, Filter) and isinstance(pattern.inner, Triples):
-                early, keep = self._conditions(pattern, scope)
+        pattern = inner.inner if isinstance(inner, Project) else None
 
-                def finish(batch: Batch) -> Batch:
-                    return fresh(keep(batch))
+        def found(most: int | None) -> Batch:
+            if not isinstance(inner, Project) or not isinstance(pattern, Triples):
+                return self._solve(inner, scope, most)
+            rows = self._basic(pattern, scope, scope.seed, most, wanted=inner.variables)
+            return projected(rows, [self.numbers[v] for v in inner.variables])
 
-                return self._basic(pattern.inner, scope, scope.seed, need, early, finish)
-        if isinstance(pattern, Triples):
-            found = self._basic(pattern, scope, scope.seed, wanted=inner.variables)
-            return distinct(projected(found, variables))
-        return distinct(self._solve(inner, scope))
+        stops_early = isinstance(pattern.inner if isinstance(pattern, Filter) else pattern, Triples)
+        least = need if need is not None and stops_early else ROWS_BEFORE_ALL[-1] + 1
+        for most in ROWS_BEFORE_ALL:
+            if most >= least:
+                some = found(most)
+                batch = distinct(some)
+                if some.size < most or batch.size >= least:
+                    return batch
+        return distinct(found(None))
 
     def _reduced(self, part: Reduced, scope: Scope, need: int | None) -> Batch:
         batch = self._solve(part.inner, scope)

@@ -124,23 +124,6 @@ def distinct(batch: Batch) -> Batch:
     return batch.take(np.sort(first_rows))
 
 
-class FreshRows:
-    """Called with batches one by one: those of their solutions that were in no batch before, each once.
-
-    Cost of a call: that of sorting the solutions so far, and the batch's.
-    """
-
-    def __init__(self, variables: Sequence[int]) -> None:
-        """The solutions are projected to ``variables``."""
-        self._variables = variables
-        self._seen = Batch.none()
-
-    def __call__(self, batch: Batch) -> Batch:
-        known = self._seen.size
-        self._seen = distinct(stacked((self._seen, projected(batch, self._variables))))
-        return self._seen.take(np.arange(known, self._seen.size))
-
-
 def first_of_each(batch: Batch, variables: Sequence[int]) -> Rows:
     """The number of the first row of every distinct combination of values."""
     rows, numbers = number_rows(batch, variables)
