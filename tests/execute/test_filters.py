@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pyoxigraph
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corollary.execute import filters
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
 from corollary.execute.filters import core, evaluator, number_rows, select, true_rows, values
@@ -591,10 +593,30 @@ def test_without_variables_the_empty_binding_is_kept_or_not() -> None:
     assert sizes == [1, 0]
 
 
-@given(st.integers(0, 4).flatmap(lambda n: st.lists(st.tuples(*[st.integers(0, 2)] * n), max_size=30)))
-def test_number_rows(rows: list[tuple[int, ...]]) -> None:
+@given(
+    st.integers(0, 4).flatmap(lambda n: st.lists(st.tuples(*[st.integers(0, 2)] * n), max_size=30)),
+    st.sampled_from([1, 1 << 10]),
+    st.sampled_from([1, 1 << 20, 1 << 31]),
+)
+def test_number_rows(rows: list[tuple[int, ...]], fewest: int, distance: int) -> None:
+    """By a table, if there are as many rows as that takes; by sorting, if the values are far apart."""
+    rows = [tuple(value * distance % (1 << 32) for value in row) for row in rows]
     width = len(rows[0]) if rows else 1
     columns = {-1 - i: np.array([row[i] for row in rows], np.uint32) for i in range(width)}
-    firsts, numbers = number_rows(Batch(len(rows), columns), tuple(columns))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(filters, "MIN_ROWS_FOR_TABLE", fewest)
+        firsts, numbers = number_rows(Batch(len(rows), columns), tuple(columns))
     assert [rows[i] for i in firsts] == sorted(set(rows))
+    assert [rows.index(rows[i]) for i in firsts] == firsts.tolist()
     assert [rows[firsts[number]] for number in numbers] == rows
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.int64, np.uint64, np.float64])
+@pytest.mark.parametrize("distance", [1, 1000, 6000])
+def test_number_keys_of_any_numbers(dtype: Any, distance: int) -> None:
+    least = 0 if dtype is np.uint64 else -5 * distance
+    values = [(7 * i % 11) * distance + least for i in range(3000)]
+    firsts, numbers = filters.number_keys(np.array(values, dtype))
+    assert [values[i] for i in firsts] == sorted({*values})
+    assert firsts.tolist() == [values.index(value) for value in sorted({*values})]
+    assert [values[firsts[number]] for number in numbers] == values

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from corollary.columns.pairs import order_of, pack
 from corollary.execute.batches import Batch
 from corollary.execute.context import Answers, ExecutionContext
+from corollary.execute.tuning import MAX_TABLE_ENTRIES_PER_ROW, MIN_ROWS_FOR_TABLE
 from corollary.expressions.operators import FALSE, TRUE, ExpressionError, boolean, equal, truth
 from corollary.expressions.term_functions import STRICT
-from corollary.kernels.limits import current
+from corollary.kernels.limits import current, reserve
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.language import (
     XSD,
@@ -145,7 +146,7 @@ def _is_true(evaluate: Evaluator, row: Row) -> bool:
 def number_rows(batch: Batch, variables: Sequence[int]) -> tuple[Rows, Rows]:
     """Number the distinct combinations of some variables' values, in ascending order, from 0.
 
-    Returns one row of the batch for each combination, and for every row the number of its combination.
+    Returns the first row of the batch for each combination, and for every row the number of its combination.
     """
     if not variables:
         return number_keys(np.zeros(batch.size, np.uint32))
@@ -153,22 +154,60 @@ def number_rows(batch: Batch, variables: Sequence[int]) -> tuple[Rows, Rows]:
     for position, variable in enumerate(variables[1:]):
         # A key packs two columns. Numbering the distinct keys reduces them to one column again.
         column = keys if position == 0 else number_keys(keys)[1]
-        keys = pack(column.astype(np.uint32), batch.columns[variable])
+        keys = _together(column.astype(np.uint32), batch.columns[variable])
     return number_keys(keys)
 
 
+def _together(first: Column, second: Column) -> Column | Keys:
+    """Two columns as keys in the same order: of one column's width, if few numbers suffice."""
+    if first.size < MIN_ROWS_FOR_TABLE:
+        return pack(first, second)
+    left, right = _numbered_by_table(first), _numbered_by_table(second)
+    if left is None or right is None or left[0].size * right[0].size >= 1 << 32:
+        return pack(first, second)
+    return (left[1] * right[0].size + right[1]).astype(np.uint32)
+
+
 def number_keys(keys: NDArray[Any]) -> tuple[Rows, Rows]:
-    """As ``number_rows``, for one column. Cost: linear if it is sorted, else that of sorting it."""
+    """As ``number_rows``, for one column.
+
+    Cost: linear if it is sorted, or of whole numbers that are not far apart; else that of sorting.
+    """
     fresh = np.ones(keys.size, np.bool_)
     if (keys[1:] >= keys[:-1]).all():  # joins often return sorted rows
         np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
         return np.flatnonzero(fresh), np.cumsum(fresh) - 1
+    if keys.dtype.kind in "iu" and keys.size >= MIN_ROWS_FOR_TABLE:
+        found = _numbered_by_table(keys)
+        if found is not None:
+            return found
     order = order_of(keys)
     ordered = keys[order]
     np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
     numbers: Rows = np.empty(keys.size, np.int64)
     numbers[order] = np.cumsum(fresh) - 1
     return order[fresh], numbers
+
+
+def _numbered_by_table(column: NDArray[Any]) -> tuple[Rows, Rows] | None:
+    """As ``number_keys``, by a table of all values from the least to the greatest; None if they are too many.
+
+    Precondition: the column has rows.
+    """
+    if column.dtype.kind == "i":
+        column = column.astype(np.int64)  # in which differences have room
+    least = column.min()
+    span = int(column.max()) - int(least) + 1
+    if span > MAX_TABLE_ENTRIES_PER_ROW * column.size:
+        return None
+    reserve(16 * span + 16 * column.size)
+    offsets = column - least
+    first: Rows = np.full(span, -1, np.int64)
+    first[offsets[::-1]] = np.arange(column.size - 1, -1, -1)  # in reverse: the first row is written last
+    values = np.flatnonzero(first >= 0)
+    numbers: Rows = np.empty(span, np.int64)
+    numbers[values] = np.arange(values.size)
+    return first[values], numbers[offsets]
 
 
 class Terms(dict[int, Constant]):

@@ -48,3 +48,7 @@ MIN_STEPS_TO_SQUARE = 8
 MAX_PAIRS_OF_POWER = 4
 """Pairs of nodes in a power of such a property, per fact of the property, or per path composed so far if
 these are more. A power with more pairs is not used."""
+
+MIN_ROWS_FOR_TABLE, MAX_TABLE_ENTRIES_PER_ROW = 1 << 10, 8
+"""Rows from which on distinct values are numbered by a table, and entries of the table for each row. Measured
+on 312,000 rows: 1.9 ms with a table of 50,000 entries, 11 ms with 1.5 million, 28 ms by sorting."""

@@ -90,10 +90,12 @@ class QueryTerms:
 
     def have_lower_tags(self, ids: Column) -> Mask:
         """For each literal, whether it is decoded with a language tag in lower case, or none."""
-        found: Mask = are_written(ids)
-        rows = np.flatnonzero(~found)
-        known = [self._terms.get(i) if i < FIRST_LOCAL else self[i] for i in ids[rows].tolist()]
-        tags = (getattr(term, "language", None) for term in known)
+        found: Mask = np.ones(ids.size, np.bool_)
+        capitals = self._terms.capitals
+        if capitals:
+            found &= ~np.isin(ids, np.fromiter(capitals.copy(), np.uint32))
+        rows = np.flatnonzero((ids >= FIRST_LOCAL) & ~are_written(ids))
+        tags = (getattr(self[i], "language", None) for i in ids[rows].tolist())
         found[rows] = [tag is None or tag.islower() for tag in tags]
         return found
 
