@@ -210,7 +210,7 @@ def join_relation(batch: Batch, s: int, relation: Relation, o: int) -> Batch:
 def product(batch: Batch, other: Batch) -> Batch:
     """The Cartesian product, in the order of the batch's rows."""
     if batch.size == 1 and not batch.columns:
-        return other
+        return Batch(other.size, dict(other.columns))
     size = batch.size * other.size
     reserve(size * (8 + 4 * len(other.columns)))
     if batch.size == 1:
