@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from corollary.columns.pairs import order_of, pack
 from corollary.execute.batches import Batch
 from corollary.execute.context import Answers, ExecutionContext
-from corollary.execute.tuning import MAX_TABLE_ENTRIES_PER_ROW, MIN_ROWS_FOR_TABLE
+from corollary.execute.tuning import MAX_TABLE_ENTRIES_PER_ROW, MIN_DROPS_FOR_TABLE, MIN_ROWS_FOR_TABLE
 from corollary.expressions.operators import FALSE, TRUE, ExpressionError, boolean, equal, truth
 from corollary.expressions.term_functions import STRICT
 from corollary.kernels.limits import current, reserve
@@ -160,11 +160,12 @@ def number_rows(batch: Batch, variables: Sequence[int]) -> tuple[Rows, Rows]:
 
 def _together(first: Column, second: Column) -> Column | Keys:
     """Two columns as keys in the same order: of one column's width, if few numbers suffice."""
-    if first.size < MIN_ROWS_FOR_TABLE:
-        return pack(first, second)
+    keys = pack(first, second)
+    if keys.size < MIN_ROWS_FOR_TABLE or _drops(keys) < MIN_DROPS_FOR_TABLE:
+        return keys
     left, right = _numbered_by_table(first), _numbered_by_table(second)
     if left is None or right is None or left[0].size * right[0].size >= 1 << 32:
-        return pack(first, second)
+        return keys
     return (left[1] * right[0].size + right[1]).astype(np.uint32)
 
 
@@ -174,11 +175,12 @@ def number_keys(keys: NDArray[Any]) -> tuple[Rows, Rows]:
     Cost: linear if it is sorted, or of whole numbers that are not far apart; else that of sorting.
     """
     fresh = np.ones(keys.size, np.bool_)
-    if (keys[1:] >= keys[:-1]).all():  # joins often return sorted rows
+    drops = _drops(keys)
+    if not drops:  # joins often return sorted rows
         np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
         return np.flatnonzero(fresh), np.cumsum(fresh) - 1
     if keys.dtype.kind in "iu" and keys.size >= MIN_ROWS_FOR_TABLE:
-        found = _numbered_by_table(keys)
+        found = _numbered_by_table(keys, 1 if drops < MIN_DROPS_FOR_TABLE else MAX_TABLE_ENTRIES_PER_ROW)
         if found is not None:
             return found
     order = order_of(keys)
@@ -189,16 +191,23 @@ def number_keys(keys: NDArray[Any]) -> tuple[Rows, Rows]:
     return order[fresh], numbers
 
 
-def _numbered_by_table(column: NDArray[Any]) -> tuple[Rows, Rows] | None:
-    """As ``number_keys``, by a table of all values from the least to the greatest; None if they are too many.
+def _drops(keys: NDArray[Any]) -> int:
+    """How often a key is not followed by one that is as great: sorting joins as many sorted parts."""
+    return max(keys.size - 1, 0) - int(np.count_nonzero(keys[1:] >= keys[:-1]))
 
-    Precondition: the column has rows.
+
+def _numbered_by_table(
+    column: NDArray[Any], most: int = MAX_TABLE_ENTRIES_PER_ROW
+) -> tuple[Rows, Rows] | None:
+    """As ``number_keys``, by a table of all values from the least to the greatest.
+
+    None if these are more than ``most`` for each row. Precondition: the column has rows.
     """
     if column.dtype.kind == "i":
         column = column.astype(np.int64)  # in which differences have room
     least = column.min()
     span = int(column.max()) - int(least) + 1
-    if span > MAX_TABLE_ENTRIES_PER_ROW * column.size:
+    if span > most * column.size:
         return None
     reserve(16 * span + 16 * column.size)
     offsets = column - least
