@@ -320,7 +320,8 @@ def ids_of_texts(texts: Texts, terms: QueryTerms) -> Column:
     if texts.suffixes is not None:
         parts.append(texts.suffixes.take(rows))
     written = compute.binary_join_element_wise(*parts, large(""))
-    ids[rows] = terms.ids_of_literals(written)
+    encoded = written.dictionary_encode()  # a text that stands in many rows is looked up once
+    ids[rows] = terms.ids_of_literals(encoded.dictionary)[encoded.indices.to_numpy()]
     return ids
 
 
