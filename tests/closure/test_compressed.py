@@ -66,9 +66,11 @@ def assert_same(found: Relation, facts: Facts) -> None:
     for node in (0, 3, 74):
         assert sorted(found.objects(node)) == listed.objects(node)
         assert sorted(found.subjects(node)) == listed.subjects(node)
+        assert sorted(found.column_of_objects(node)) == listed.objects(node)
+        assert sorted(found.column_of_subjects(node)) == listed.subjects(node)
         assert found.has(node, 3) == listed.has(node, 3)
-        assert found.has_subject(node) == listed.has_subject(node)
-        assert found.has_object(node) == listed.has_object(node)
+        assert found.count_of_subject(node) == listed.count_of_subject(node) == len(listed.objects(node))
+        assert found.count_of_object(node) == listed.count_of_object(node) == len(listed.subjects(node))
 
 
 @thorough(150)

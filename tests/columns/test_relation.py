@@ -44,6 +44,10 @@ def assert_is(relation: Relation, facts: frozenset[Pair]) -> None:
     assert [relation.has(*question) for question in questions] == [fact in facts for fact in questions]
     for term in (*IDS, 7):
         assert sorted(relation.objects(term)) == sorted(value for subject, value in facts if subject == term)
+        assert relation.column_of_objects(term).tolist() == relation.objects(term)
+        assert relation.column_of_subjects(term).tolist() == relation.subjects(term)
+        assert relation.count_of_subject(term) == sum(subject == term for subject, _ in facts)
+        assert relation.count_of_object(term) == sum(value == term for _, value in facts)
         assert sorted(relation.subjects(term)) == sorted(subject for subject, value in facts if value == term)
         assert relation.has_subject(term) == any(subject == term for subject, _ in facts)
         assert relation.has_object(term) == any(value == term for _, value in facts)

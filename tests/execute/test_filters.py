@@ -604,7 +604,8 @@ def test_number_rows(rows: list[tuple[int, ...]], fewest: int, distance: int) ->
     columns = {-1 - i: np.array([row[i] for row in rows], np.uint32) for i in range(width)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(numbering, "MIN_ROWS_FOR_TABLE", fewest)
+        patch.setattr(numbering, "MIN_DROPS_FOR_TABLE", min(fewest, 64))
         firsts, numbers = number_rows(Batch(len(rows), columns), tuple(columns))
-    assert [rows.index(rows[i]) for i in firsts] == firsts.tolist()
     assert [rows[i] for i in firsts] == sorted(set(rows))
+    assert [rows.index(rows[i]) for i in firsts] == firsts.tolist()
     assert [rows[firsts[number]] for number in numbers] == rows

@@ -175,13 +175,13 @@ assert pickle.loads(pickle.dumps(table)).find("<ex:p>") == 1
 
 from corollary.sparql.term_texts import TermTexts
 
-encoded = [dictionary.encode(text) for text in ("<ex:s>", '"a"@en')]
+encoded = [dictionary.encode(text) for text in ("<ex:s>", '"a\\\\tb"@en')]
 lexical = TermTexts.of(np.array(encoded, np.uint32), dictionary).lexical
-assert lexical.to_pylist() == ["ex:s", "a"]
+assert lexical.to_pylist() == ["ex:s", "a\\tb"]
 
 from corollary.sparql.column_texts import URI_BYTES, bytes_replaced
 
-assert bytes_replaced(lexical, URI_BYTES).to_pylist() == ["ex%3As", "a"]
+assert bytes_replaced(lexical, URI_BYTES).to_pylist() == ["ex%3As", "a%09b"]
 """
 """Reads lines, and numbers their terms; the table grows, and is made anew. Reads and changes terms' texts."""
 

@@ -95,12 +95,14 @@ def test_all_look_ups_agree(university: tuple[Reasoner, Path]) -> None:
         for s in relation.subject_terms()[::97].tolist():
             assert mapped.objects(s) == relation.objects(s)
             assert mapped.has_subject(s)
+            assert mapped.column_of_objects(s).tolist() == relation.objects(s)
             one = np.array([s], np.uint32)
             assert mapped.objects_of(one)[1].tolist() == relation.objects_of(one)[1].tolist()
             assert mapped.subject_counts(one) == relation.subject_counts(one)
         for o in relation.object_terms()[::97].tolist():
             assert mapped.subjects(o) == relation.subjects(o)
             assert mapped.has(mapped.subjects(o)[-1], o)
+            assert mapped.column_of_subjects(o).tolist() == relation.subjects(o)
             one = np.array([o], np.uint32)
             assert mapped.subjects_of(one)[1].tolist() == relation.subjects_of(one)[1].tolist()
         assert mapped.objects(0xFFFFFFFF) == mapped.subjects(0xFFFFFFFF) == []

@@ -11,7 +11,7 @@ from rdflib import Graph, Literal, Namespace
 from tests.strategies import examples
 
 from corollary.execute import batches
-from corollary.sparql import patterns
+from corollary.sparql import evaluate, patterns
 from corollary.sparql.paths import PathJoin
 from corollary.sparql.tuning import ROWS_PER_LIMITED_CHUNK
 from corollary.store import CorollaryStore
@@ -99,3 +99,52 @@ def _extended_sizes(patch: pytest.MonkeyPatch) -> list[int]:
 
     patch.setattr(PathJoin, "extend", recorded)
     return found
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(
+    joined=PATTERNS,
+    condition=CONDITIONS,
+    asked=st.sampled_from(["*", "?a", "?b ?c"]),
+    most=st.integers(1, 4),
+    offset=st.integers(0, 2),
+    is_small=st.booleans(),
+)
+def test_a_limit_of_distinct_solutions(
+    graph: Graph, joined: list[str], condition: str, asked: str, most: int, offset: int, is_small: bool
+) -> None:
+    query = f"PREFIX : <{EX}> SELECT DISTINCT {asked} {{ {' . '.join(joined)} {condition} }}"
+    ours = [frozenset(row.items()) for row in graph.query(query).bindings]
+    with pytest.MonkeyPatch.context() as patch:
+        if is_small:
+            patch.setattr(patterns, "ROWS_PER_LIMITED_CHUNK", 2)
+            patch.setattr(evaluate, "ROWS_BEFORE_ALL", (1, 3))
+        limited = graph.query(f"{query} LIMIT {most} OFFSET {offset}").bindings
+    found = [frozenset(row.items()) for row in limited]
+    assert len(ours) == len({*ours}) and len(found) == len({*found})
+    assert len(found) == max(0, min(most, len(ours) - offset))
+    assert {*found} <= {*ours}
+
+
+def test_distinct_solutions_under_a_limit_are_not_all_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph(CorollaryStore(rules="none"))
+    for number in range(40):
+        graph.add((EX[f"s{number}"], EX.p, EX[f"m{number}"]))
+        graph.addN((EX[f"m{number}"], EX.q, EX[f"o{other}"], graph) for other in range(40))
+    monkeypatch.setattr(patterns, "ROWS_PER_LIMITED_CHUNK", 40)
+    monkeypatch.setattr(evaluate, "ROWS_BEFORE_ALL", (60, 120))
+    found = 0
+    extended = patterns.PatternJoin._extended
+
+    def counted(self: Any, *arguments: Any) -> Any:
+        nonlocal found
+        for batch in extended(self, *arguments):
+            found += batch.size
+            yield batch
+
+    monkeypatch.setattr(patterns.PatternJoin, "_extended", counted)
+    for condition in ("", "FILTER(?o != ex:o1)"):
+        found = 0
+        query = f"PREFIX ex: <{EX}> SELECT DISTINCT ?s ?o {{ ?s ex:p ?m . ?m ex:q ?o {condition} }} LIMIT 10"
+        assert len(graph.query(query)) == 10
+        assert found < 400

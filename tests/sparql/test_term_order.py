@@ -14,6 +14,7 @@ from rdflib.term import Node
 from tests.strategies import examples
 
 from corollary.sparql import term_order
+from corollary.sparql.builtin_functions import order_key, order_keys
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.rdf_terms import Terms
 from corollary.sparql.term_order import text_ranks
@@ -38,6 +39,22 @@ others: st.SearchStrategy[Node] = st.sampled_from(
 )
 
 
+numbers: st.SearchStrategy[Node] = st.sampled_from(
+    [
+        *(Literal(7), Literal("7.0", datatype=XSD.decimal), Literal("6.5", datatype=XSD.decimal)),
+        *(Literal("+8", datatype=XSD.long, normalize=False), Literal("x", datatype=XSD.integer)),
+        *(Literal(6.5), Literal("INF", datatype=XSD.double), Literal(-1)),
+    ]
+)
+times: st.SearchStrategy[Node] = st.sampled_from(
+    [
+        Literal(f"{day}{zone}", datatype=XSD.dateTime, normalize=False)
+        for day in ("2024-06-01T10:00:00", "2024-06-01T12:00:00", "2024-06-01T10:00:00.5")
+        for zone in ("", "Z", "+02:00", "-02:00")
+    ]
+)
+
+
 @settings(max_examples=examples(200), deadline=None)
 @given(st.lists(texts, unique=True, min_size=1))
 def test_ranks_compare_as_terms_do(data: list[Any]) -> None:
@@ -48,6 +65,18 @@ def test_ranks_compare_as_terms_do(data: list[Any]) -> None:
         ranks = text_ranks(ids, QueryTerms(terms), ids.size)
     assert ranks is not None
     assert ranks.tolist() == [sum(_val(other) < _val(term) for other in data) for term in data]
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(
+    st.one_of(
+        *map(st.lists, (texts, st.one_of(texts, others), times, st.one_of(times, others), numbers)),
+    )
+)
+def test_keys_compare_as_terms_do(data: list[Any]) -> None:
+    keys, expected = order_keys(data), [order_key(term) for term in data]
+    for one, first in zip(keys, expected, strict=True):
+        assert [one < other for other in keys] == [first < other for other in expected]
 
 
 @settings(max_examples=examples(150), deadline=None)

@@ -259,25 +259,33 @@ class CompressedRelation(Relation):
 
     def objects(self, subject: int) -> list[int]:
         """As ``Relation.objects``."""
-        values: list[int] = self.objects_of(np.array([subject], np.uint32))[1].tolist()
+        values: list[int] = self.column_of_objects(subject).tolist()
         return values
 
     def subjects(self, value: int) -> list[int]:
         """As ``Relation.subjects``."""
-        terms: list[int] = self.subjects_of(np.array([value], np.uint32))[1].tolist()
+        terms: list[int] = self.column_of_subjects(value).tolist()
         return terms
+
+    def column_of_objects(self, subject: int) -> Column:
+        """As ``Relation.column_of_objects``."""
+        return self.objects_of(np.array([subject], np.uint32))[1]
+
+    def column_of_subjects(self, value: int) -> Column:
+        """As ``Relation.column_of_subjects``."""
+        return self.subjects_of(np.array([value], np.uint32))[1]
 
     def has(self, subject: int, value: int) -> bool:
         """As ``Relation.has``."""
         return bool(self.contains(np.array([subject << 32 | value], np.uint64))[0])
 
-    def has_subject(self, subject: int) -> bool:
-        """As ``Relation.has_subject``."""
-        return bool(self.subject_counts(np.array([subject], np.uint32))[0])
+    def count_of_subject(self, subject: int) -> int:
+        """As ``Relation.count_of_subject``."""
+        return int(self.subject_counts(np.array([subject], np.uint32))[0])
 
-    def has_object(self, value: int) -> bool:
-        """As ``Relation.has_object``."""
-        return bool(self.object_counts(np.array([value], np.uint32))[0])
+    def count_of_object(self, value: int) -> int:
+        """As ``Relation.count_of_object``."""
+        return int(self.object_counts(np.array([value], np.uint32))[0])
 
     @property
     def has_literals(self) -> bool:

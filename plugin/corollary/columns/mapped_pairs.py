@@ -241,6 +241,14 @@ class MappedPairs(Pairs):
         """As ``Pairs.firsts_of``."""
         return self._of(self._orders.by_second, second)[1].seconds_of(second)
 
+    def column_of_first(self, first: int) -> Column:
+        """As ``Pairs.column_of_first``."""
+        return self._of(self._orders.by_first, first)[1].column_of_first(first)
+
+    def column_of_second(self, second: int) -> Column:
+        """As ``Pairs.column_of_second``."""
+        return self._of(self._orders.by_second, second)[1].column_of_first(second)
+
     def count_first(self, first: int) -> int:
         """As ``Pairs.count_first``."""
         return self._of(self._orders.by_first, first)[1].count_first(first)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.columns.pairs import order_of, pack
-from corollary.columns.tuning import MAX_TABLE_ENTRIES_PER_ROW, MIN_ROWS_FOR_TABLE
+from corollary.columns.tuning import MAX_TABLE_ENTRIES_PER_ROW, MIN_DROPS_FOR_TABLE, MIN_ROWS_FOR_TABLE
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Rows
 
@@ -20,10 +20,11 @@ def number_keys(keys: NDArray[Any]) -> tuple[Rows, Rows]:
     ascends, or if it has integers that are not far apart; else that of sorting it.
     """
     fresh = np.ones(keys.size, np.bool_)
-    if (keys[1:] >= keys[:-1]).all():  # joins often return sorted rows
+    drops = _drops(keys)
+    if not drops:  # joins often return sorted rows
         np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
         return np.flatnonzero(fresh), np.cumsum(fresh) - 1
-    found = _by_table(keys)
+    found = _by_table(keys, 1 if drops < MIN_DROPS_FOR_TABLE else MAX_TABLE_ENTRIES_PER_ROW)
     if found is not None:
         return found
     order = order_of(keys)
@@ -40,28 +41,38 @@ def numbered(column: Column) -> tuple[Column, Rows]:
     return column[first], numbers
 
 
-def pack_tightly(first: Column, second: Column) -> Keys:
+def pack_tightly(first: Column, second: Column) -> Column | Keys:
     """As ``pack``: keys in the same order, but close together if each column has few values."""
+    keys = pack(first, second)
+    if keys.size < MIN_ROWS_FOR_TABLE or _drops(keys) < MIN_DROPS_FOR_TABLE:
+        return keys
     left, right = _by_table(first), _by_table(second)
-    if left is None or right is None:
-        return pack(first, second)
-    keys: Keys = left[1].astype(np.uint64)
-    keys *= np.uint64(right[0].size)
-    keys += right[1].astype(np.uint64)
-    return keys
+    if left is None or right is None or left[0].size * right[0].size >= 1 << 32:
+        return keys
+    return (left[1] * right[0].size + right[1]).astype(np.uint32)
 
 
-def _by_table(keys: NDArray[Any]) -> tuple[Rows, Rows] | None:
-    """As ``number_keys``, by a table indexed by value; None if it would be large, or there are few rows."""
+def _drops(keys: NDArray[Any]) -> int:
+    """How often a key is not followed by one that is as great: sorting merges so many sorted parts."""
+    return max(keys.size - 1, 0) - int(np.count_nonzero(keys[1:] >= keys[:-1]))
+
+
+def _by_table(keys: NDArray[Any], most: int = MAX_TABLE_ENTRIES_PER_ROW) -> tuple[Rows, Rows] | None:
+    """As ``number_keys``, by a table indexed by value.
+
+    None if there are few rows, or if the table would have more than ``most`` entries for each row.
+    """
     if keys.size < MIN_ROWS_FOR_TABLE or keys.dtype.kind not in "iu":
         return None
     least = keys.min()
     span = int(keys.max()) - int(least) + 1
-    if span > MAX_TABLE_ENTRIES_PER_ROW * keys.size:
+    if span > most * keys.size:
         return None
     reserve(16 * (span + keys.size))
     places = keys - least if keys.dtype.kind == "u" else keys.astype(np.int64) - int(least)
     first: Rows = np.full(span, -1, np.int64)
     first[places[::-1]] = np.arange(keys.size - 1, -1, -1)  # of several rows, the first is written last
-    used = first >= 0
-    return first[used], (np.cumsum(used) - 1)[places]
+    values = np.flatnonzero(first >= 0)
+    numbers: Rows = np.empty(span, np.int64)
+    numbers[values] = np.arange(values.size)
+    return first[values], numbers[places]

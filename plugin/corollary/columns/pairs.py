@@ -436,6 +436,14 @@ class Pairs:
         """The first halves of the pairs with the given second half, ascending."""
         return _beside(self._look_by_object(), second) if self.keys.size else []
 
+    def column_of_first(self, first: int) -> Column:
+        """As ``seconds_of``, as a column."""
+        return _column_beside(self.keys, self._look(), first)
+
+    def column_of_second(self, second: int) -> Column:
+        """As ``firsts_of``, as a column."""
+        return _column_beside(self.by_object, self._look_by_object(), second)
+
     def count_first(self, first: int) -> int:
         """The number of pairs with the given first half."""
         return _count(self._look(), first) if self.keys.size else 0
@@ -523,6 +531,11 @@ def _beside(view: memoryview, half: int) -> list[int]:
     start = bisect_left(view, half << 32)
     end = bisect_left(view, (half + 1) << 32, start)
     return [key & 0xFFFFFFFF for key in view[start:end].tolist()]
+
+
+def _column_beside(keys: Keys, view: memoryview, half: int) -> Column:
+    start = bisect_left(view, half << 32)
+    return seconds(keys[start : bisect_left(view, (half + 1) << 32, start)])
 
 
 def _count(view: memoryview, half: int) -> int:

@@ -22,6 +22,7 @@ from corollary.columns.pairs import (
     NO_PAIRS,
     Pairs,
     ReadOnlyKeys,
+    among,
     contains,
     counts,
     difference,
@@ -264,6 +265,22 @@ class Relation:
         base, added, removed = self._parts
         return _overlaid(base.firsts_of(value), added.firsts_of(value), removed.firsts_of(value))
 
+    def column_of_objects(self, subject: int) -> Column:
+        """As ``objects``, as a column."""
+        base, added, removed = self._parts
+        values = base.column_of_first(subject)
+        if added.keys.size or removed.keys.size:
+            return _overlaid_column(values, added.column_of_first(subject), removed.column_of_first(subject))
+        return values
+
+    def column_of_subjects(self, value: int) -> Column:
+        """As ``subjects``, as a column."""
+        base, added, removed = self._parts
+        terms = base.column_of_second(value)
+        if added.keys.size or removed.keys.size:
+            return _overlaid_column(terms, added.column_of_second(value), removed.column_of_second(value))
+        return terms
+
     def has(self, subject: int, value: int) -> bool:
         """Whether (subject, value) is a fact."""
         base, added, removed = self._parts
@@ -274,15 +291,23 @@ class Relation:
         """A number for each subject. Subjects with the same number have the same objects."""
         return subjects.astype(np.uint64)
 
+    def count_of_subject(self, subject: int) -> int:
+        """The number of facts of one subject. Cheaper than ``subject_counts`` for a single look-up."""
+        base, added, removed = self._parts
+        return base.count_first(subject) + added.count_first(subject) - removed.count_first(subject)
+
+    def count_of_object(self, value: int) -> int:
+        """The number of facts of one object."""
+        base, added, removed = self._parts
+        return base.count_second(value) + added.count_second(value) - removed.count_second(value)
+
     def has_subject(self, subject: int) -> bool:
         """Whether any fact has the subject."""
-        base, added, removed = self._parts
-        return base.count_first(subject) > removed.count_first(subject) or added.count_first(subject) > 0
+        return self.count_of_subject(subject) > 0
 
     def has_object(self, value: int) -> bool:
         """Whether any fact has the object."""
-        base, added, removed = self._parts
-        return base.count_second(value) > removed.count_second(value) or added.count_second(value) > 0
+        return self.count_of_object(value) > 0
 
     @property
     def has_literals(self) -> bool:
@@ -302,6 +327,13 @@ def _overlaid(base: list[int], added: list[int], removed: list[int]) -> list[int
         deleted = set(removed)
         base = [value for value in base if value not in deleted]
     return base + added if added else base
+
+
+def _overlaid_column(base: Column, added: Column, removed: Column) -> Column:
+    """``_overlaid`` for ascending columns."""
+    if removed.size:
+        base = base[~among(base, removed)]
+    return np.concatenate((base, added)) if added.size else base
 
 
 def _overlaid_counts(base: Keys, added: Keys, removed: Keys, probes: Column) -> Rows:

@@ -52,11 +52,18 @@ class Batch:
         """The column of a bound variable, or a constant repeated ``size`` times."""
         if term < 0:
             return self.columns[term]
-        return np.full(self.size, term, np.uint32)
+        return filled(self.size, term)
 
     def knows(self, term: int) -> bool:
         """Whether a term is a constant or a bound variable."""
         return term >= 0 or term in self.columns
+
+
+def filled(size: int, term: int) -> Column:
+    """A column with one id in every row."""
+    column: Column = np.empty(size, np.uint32)
+    column.fill(term)
+    return column
 
 
 def join(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
@@ -66,7 +73,7 @@ def join(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
     if batch.size > MAX_ROWS_UNRESERVED:
         check()
     if atom.p >= 0:
-        return _join_relation(batch, atom, facts.relation(atom.p))
+        return join_relation(batch, atom.s, facts.relation(atom.p), atom.o)
     if atom.p not in batch.columns:
         return _join_open_predicate(batch, atom, facts)
     return _join_bound_predicate(batch, atom, facts)
@@ -123,7 +130,7 @@ def _join_bound_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch
     """Join where the predicate is bound: one join for every distinct predicate in its column."""
     predicates = batch.columns[atom.p]
     if batch.size == 1 or (predicates[0] == predicates[-1] and (predicates == predicates[0]).all()):
-        return _join_relation(batch, atom, facts.relation(int(predicates[0])))
+        return join_relation(batch, atom.s, facts.relation(int(predicates[0])), atom.o)
     order = order_of(predicates)
     ordered = predicates[order]
     cuts = (np.flatnonzero(ordered[1:] != ordered[:-1]) + 1).tolist()
@@ -131,7 +138,7 @@ def _join_bound_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch
     s, o = (batch.column(term) if batch.knows(term) else None for term in (atom.s, atom.o))
     if s is None and o is None:
         parts = [
-            _join_relation(batch.take(rows), atom, facts.relation(int(predicates[rows[0]])))
+            join_relation(batch.take(rows), atom.s, facts.relation(int(predicates[rows[0]])), atom.o)
             for rows in groups
         ]
         return concatenate([part for part in parts if part.size])
@@ -171,65 +178,65 @@ def _join_open_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
         extended = batch.take(rows)
         extended.columns[atom.p] = found
         return _join_bound_predicate(extended, atom, facts) if extended.size else Batch.none()
+    if batch.size == 1:
+        s, o = (int(batch.columns[end][0]) if end in batch.columns else end for end in (atom.s, atom.o))
+        predicates = [predicate for predicate in predicates if facts.has_match(s, predicate, o)]
     parts = []
     for predicate in predicates:
         extended = Batch(batch.size, dict(batch.columns))
-        extended.columns[atom.p] = np.full(batch.size, predicate, np.uint32)
-        part = _join_relation(extended, atom, facts.relation(predicate))
+        extended.columns[atom.p] = filled(batch.size, predicate)
+        part = join_relation(extended, atom.s, facts.relation(predicate), atom.o)
         if part.size:
             parts.append(part)
     return concatenate(parts)
 
 
-def _join_relation(batch: Batch, atom: Atom, relation: Relation) -> Batch:
-    """Join with one relation. The bound ends select the access path."""
-    if not len(relation):
+def join_relation(batch: Batch, s: int, relation: Relation, o: int) -> Batch:
+    """As ``join``, with the facts (s, o) of one relation. The bound ends select the access path."""
+    if not batch.size or not len(relation):
         return Batch.none()
-    s, o = atom.s, atom.o
-    if not batch.columns and batch.size == 1:
-        return _scan(atom, relation)
+    if s not in batch.columns and o not in batch.columns:
+        return product(batch, _scan(s, relation, o))
     if batch.knows(s) and batch.knows(o):
         return batch.take(relation.contains(pack(batch.column(s), batch.column(o))))
-    for bound, free, matches_of in ((s, o, relation.objects_of), (o, s, relation.subjects_of)):
-        if batch.knows(bound):
-            rows, values = matches_of(batch.column(bound))
-            extended = batch.take(rows)
-            extended.columns[free] = values
-            return extended
-    # neither end is bound: a Cartesian product
-    other = _scan(Atom(s, 0, o), relation)
-    if atom.p == s or atom.p == o:  # a predicate variable is bound before its relation is joined
-        raise AssertionError("a bound predicate variable is a bound end")
-    size = batch.size * other.size
-    reserve(size * (8 + 4 * len(other.columns)))
-    if batch.size == 1:
-        columns = {v: np.repeat(c, other.size) for v, c in batch.columns.items()}
-        return Batch(other.size, columns | other.columns)
-    rows = np.repeat(np.arange(batch.size), other.size)
+    is_forward = s in batch.columns
+    matches_of = relation.objects_of if is_forward else relation.subjects_of
+    rows, values = matches_of(batch.columns[s if is_forward else o])
     extended = batch.take(rows)
-    for variable, column in other.columns.items():
-        extended.columns[variable] = np.tile(column, batch.size)
+    extended.columns[o if is_forward else s] = values
     return extended
 
 
-def _scan(atom: Atom, relation: Relation) -> Batch:
+def product(batch: Batch, other: Batch) -> Batch:
+    """The Cartesian product, in the order of the batch's rows."""
+    if batch.size == 1 and not batch.columns:
+        return Batch(other.size, dict(other.columns))
+    size = batch.size * other.size
+    reserve(size * (8 + 4 * len(other.columns)))
+    if batch.size == 1:
+        return Batch(size, {v: c.repeat(other.size) for v, c in batch.columns.items()} | other.columns)
+    if other.size == 1:
+        return Batch(size, batch.columns | {v: c.repeat(batch.size) for v, c in other.columns.items()})
+    extended = batch.take(np.arange(batch.size).repeat(other.size))
+    return Batch(size, extended.columns | {v: np.tile(c, batch.size) for v, c in other.columns.items()})
+
+
+def _scan(s: int, relation: Relation, o: int) -> Batch:
     """The matches of an atom whose ends are constants or free variables."""
-    s, o = atom.s, atom.o
     if s >= 0 and o >= 0:
-        there = bool(relation.contains(np.array([s << 32 | o], np.uint64))[0])
-        return Batch.start() if there else Batch.none()
+        return Batch.start() if relation.has(s, o) else Batch.none()
     if s >= 0:
-        _, values = relation.objects_of(np.array([s], np.uint32))
-        return Batch(int(values.size), {o: values})
+        values = relation.column_of_objects(s)
+        return Batch(values.size, {o: values})
     if o >= 0:
-        _, values = relation.subjects_of(np.array([o], np.uint32))
-        return Batch(int(values.size), {s: values})
+        values = relation.column_of_subjects(o)
+        return Batch(values.size, {s: values})
     if s == o:
         subjects = relation.subject_terms()
         subjects = subjects[relation.contains(pack(subjects, subjects))]
-        return Batch(int(subjects.size), {s: subjects})
+        return Batch(subjects.size, {s: subjects})
     keys = relation.pairs().keys
-    return Batch(int(keys.size), {s: firsts(keys), o: seconds(keys)})
+    return Batch(keys.size, {s: firsts(keys), o: seconds(keys)})
 
 
 def concatenate(parts: list[Batch]) -> Batch:

@@ -143,7 +143,7 @@ def _is_true(evaluate: Evaluator, row: Row) -> bool:
 def number_rows(batch: Batch, variables: Sequence[int]) -> tuple[Rows, Rows]:
     """Number the distinct combinations of some variables' values, in ascending order, from 0.
 
-    Returns one row of the batch for each combination, and for every row the number of its combination.
+    Returns the first row of the batch for each combination, and for every row the number of its combination.
     """
     if not variables:
         return number_keys(np.zeros(batch.size, np.uint32))

@@ -10,7 +10,7 @@ import numpy as np
 from corollary.columns import Candidates, Relation, TripleIndex, grouped
 from corollary.columns.pairs import join as join_keys
 from corollary.columns.pairs import pack, sort_keys
-from corollary.execute.batches import Batch, distinct_values, join, join_for
+from corollary.execute.batches import Batch, distinct_values, join, join_for, product
 from corollary.execute.context import ExecutionContext
 from corollary.execute.filters import number_rows, select
 from corollary.execute.grouping import group
@@ -220,6 +220,8 @@ def distinct_rows(batch: Batch, variables: Sequence[int]) -> Batch:
 def natural_join(left: Batch, right: Batch) -> Batch:
     """The natural join: all pairs of rows that agree on the shared variables. Build side: ``right``."""
     shared = tuple(variable for variable in left.columns if variable in right.columns)
+    if not shared:
+        return product(left, right)
     reserve(4 * len(shared) * (left.size + right.size))
     both = {v: np.concatenate((left.columns[v], right.columns[v])) for v in shared}
     _, numbers = number_rows(Batch(left.size + right.size, both), shared)

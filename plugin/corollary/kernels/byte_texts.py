@@ -210,3 +210,26 @@ def replace_bytes(
                 texts[np.uint64(at)] = parts[np.uint64(source)]
                 at += 1
         ends[row + 1] = at
+
+
+@kernel
+def replace_escapes(
+    arena: Bytes, offsets: Places, escape: int, characters: Bytes, ends: Places, texts: Bytes
+) -> None:
+    """Write texts end to end, with ``characters[b]`` for a byte ``escape`` and the byte b after it.
+
+    Text i is ``arena[offsets[i]:offsets[i + 1]]``, and its end in ``texts`` becomes ``ends[i + 1]``.
+    Precondition: ``texts`` has room, and no text ends within an escape.
+    """
+    at = 0
+    for row in range(offsets.size - 1):
+        place = offsets[row]
+        while place < offsets[row + 1]:
+            byte = arena[np.uint64(place)]
+            place += 1
+            if byte == escape:
+                byte = characters[arena[np.uint64(place)]]
+                place += 1
+            texts[np.uint64(at)] = byte
+            at += 1
+        ends[row + 1] = at

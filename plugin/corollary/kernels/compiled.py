@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, update_wrapper
+from threading import RLock
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.interrupts import undisturbed
+from corollary.kernels.interrupts import alone, undisturbed
 from corollary.kernels.limits import uncounted
 from corollary.kernels.memory import refuse_without_room
 from corollary.kernels.tuning import (
@@ -88,11 +89,8 @@ class Kernel(Generic[Parameters, Result]):
         """
         refuse_without_room()
         import numba
-        from numba.extending import register_jitable
 
-        while PARTS:
-            register_jitable(PARTS[-1])
-            PARTS.pop()
+        alone(_REGISTERING, _register_parts)
         compiled: Any = numba.njit(cache=True, nogil=True)(self.plain)
         return compiled  # type: ignore[no-any-return]
 
@@ -104,6 +102,18 @@ def kernel(function: Callable[Parameters, Result]) -> Kernel[Parameters, Result]
 
 PARTS: list[Callable[..., Any]] = []
 """The functions that Numba does not know yet as parts of kernels."""
+
+
+_REGISTERING = RLock()
+
+
+def _register_parts() -> None:
+    """Tell Numba of all parts. Precondition: one thread at a time."""
+    from numba.extending import register_jitable
+
+    while PARTS:
+        register_jitable(PARTS[-1])
+        PARTS.pop()
 
 
 def part(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

@@ -12,11 +12,12 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rdflib.term import Literal, Node, Variable
 
 from corollary.columns.numbering import number_keys
 from corollary.columns.pairs import firsts, order_of, pack, sorted_unique
-from corollary.execute.batches import Batch
+from corollary.execute.batches import Batch, filled
 from corollary.execute.filters import number_rows
 from corollary.expressions.operators import ExpressionError
 from corollary.kernels.limits import check, reserve_text
@@ -38,12 +39,13 @@ from corollary.sparql.column_values import (
 )
 from corollary.sparql.expressions import Expressions, FindSolutions
 from corollary.sparql.number_texts import POWERS
-from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
+from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.solutions import first_of_each
 from corollary.sparql.term_order import term_ranks
 from corollary.sparql.term_texts import large
 from corollary.sparql.tuning import MIN_USES_OF_RANKS, TERMS_BETWEEN_CHECKS
 from corollary.sparql.value_columns import Code
+from corollary.sparql.written_literals import UNBOUND
 from corollary.terms.dictionary import Kind, kinds
 
 SET_AGGREGATES = frozenset(("COUNT", "SAMPLE", "MIN", "MAX"))
@@ -323,25 +325,25 @@ def _of_numbers(
     is_average = item.function == "AVG"
     failed = np.zeros(size, np.bool_)
     failed[groups[numbers.failed]] = True
-    rows = np.flatnonzero(~numbers.failed)
-    some, own = numbers.take(rows), groups[rows]
+    some, own = numbers, groups
+    if numbers.failed.any():
+        rows = np.flatnonzero(~numbers.failed)
+        some, own = numbers.take(rows), groups[rows]
     counts = np.bincount(own, minlength=size)
-    codes = np.zeros(size, np.uint8)
-    np.maximum.at(codes, own, some.codes)
+    codes = _in_groups(np.maximum, some.codes, own, size)
     scale = np.zeros(size, np.int16)
-    if some.is_float.all() and rows.size:
+    if some.is_float.all() and own.size:
         sums = np.bincount(own, some.doubles(), size)
         if not np.isfinite(sums).all():
             return None
         values = (np.divide(sums, np.maximum(counts, 1)) if is_average else sums).view(np.int64)
         codes[is_average & (codes > 0)] = Code.DOUBLE
     elif not some.is_float.any():
-        np.maximum.at(scale, own, some.scale)
+        scale = _in_groups(np.maximum, some.scale, own, size)
         digits = aligned(some.values, some.scale, int(scale.max(initial=0)))
-        if digits is None or np.abs(digits).max(initial=0) * max(rows.size, 1) >= 1 << 62:
+        if digits is None or np.abs(digits).max(initial=0) * max(own.size, 1) >= 1 << 62:
             return None
-        values = np.zeros(size, np.int64)
-        np.add.at(values, own, digits)
+        values = _in_groups(np.add, digits, own, size)
         values //= POWERS[int(scale.max(initial=0)) - scale]
     else:
         return None
@@ -350,6 +352,16 @@ def _of_numbers(
     if is_average and not some.is_float.any():
         return _averages(totals, counts, terms)
     return ids_of_numbers(totals, terms)
+
+
+def _in_groups(function: np.ufunc, values: NDArray[Any], groups: Rows, size: int) -> NDArray[Any]:
+    """The values of each of ``size`` groups, and 0, combined by a function."""
+    found = np.zeros(size, values.dtype)
+    if size == 1:
+        found[:] = function.reduce(values, initial=0, dtype=values.dtype)
+    else:
+        function.at(found, groups, values)
+    return found
 
 
 def _averages(totals: Numbers, counts: Rows, terms: QueryTerms) -> Column:

@@ -9,16 +9,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from functools import cache
-from typing import Any
+from functools import cache, wraps
+from typing import Any, TypeVar
 
 from rdflib.term import Literal, Node, URIRef, Variable
 
 
 class PlanNode:
-    """What a plan consists of, beside terms, tuples and constants."""
+    """What a plan consists of, beside terms, tuples and constants. ``found``: see ``kept``."""
 
-    __slots__ = ()
+    __slots__ = ("found",)
+    found: dict[Callable[[Any], Any], Any]
+
+
+Found = TypeVar("Found")
+
+
+def kept(function: Callable[[Any], Found]) -> Callable[[Any], Found]:
+    """Decorator: what a function finds out about a node is kept in the node, which never changes.
+
+    Precondition: the result depends on the node alone, and is immutable.
+    """
+
+    @wraps(function)
+    def found(node: Any) -> Found:
+        if not isinstance(node, PlanNode):
+            return function(node)
+        try:
+            known = node.found
+        except AttributeError:
+            known = {}
+            object.__setattr__(node, "found", known)
+        if function not in known:
+            known[function] = function(node)
+        return known[function]  # type: ignore[no-any-return]
+
+    return found
 
 
 Expression = Any
@@ -395,16 +421,19 @@ def rewritten(node: Any, change: Callable[[Any], Any]) -> Any:
     return change(node)
 
 
-def mentioned(node: Any) -> set[Variable]:
+@kept
+def mentioned(node: Any) -> frozenset[Variable]:
     """All variables in a part of a query, at any depth."""
-    return {part for part in walk(node) if isinstance(part, Variable)}
+    return frozenset([part for part in walk(node) if isinstance(part, Variable)])
 
 
+@kept
 def has_exists(node: Any) -> bool:
     """Whether EXISTS or NOT EXISTS occurs in an expression."""
     return any(isinstance(part, Exists) for part in walk(node))
 
 
+@kept
 def has_subquery(node: Any) -> bool:
     """Whether a pattern contains a subquery."""
     return any(isinstance(part, Project) for part in walk(node))
@@ -427,13 +456,12 @@ def pattern_of(quads: tuple[Quad, ...]) -> Operator:
     return pattern
 
 
-def conjuncts(expression: Expression) -> Iterator[Expression]:
+@kept
+def conjuncts(expression: Expression) -> tuple[Expression, ...]:
     """The conjuncts: operands of ``&&`` at the top, or the expression itself."""
-    if isinstance(expression, Call) and expression.name == "&&":
-        for part in expression.arguments:
-            yield from conjuncts(part)
-    else:
-        yield expression
+    if not isinstance(expression, Call) or expression.name != "&&":
+        return (expression,)
+    return tuple([part for operand in expression.arguments for part in conjuncts(operand)])
 
 
 def conjunction(parts: list[Expression]) -> Expression:

@@ -19,6 +19,7 @@ from rdflib.graph import Graph
 from rdflib.query import Result
 from rdflib.term import Identifier, Node, Variable
 
+from corollary.execute.batches import filled
 from corollary.kernels.limits import Cancelled, LimitExceeded
 from corollary.language import CorollaryError
 from corollary.sparql.access import refuse
@@ -30,7 +31,7 @@ from corollary.sparql.external import refuse_clauses, refuse_services
 from corollary.sparql.from_rdflib import is_prepared
 from corollary.sparql.plan_cache import plan_of, plan_of_prepared
 from corollary.sparql.query_errors import refuses_deep_nesting
-from corollary.sparql.query_terms import QueryTerms, filled
+from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.rdflib_settings import default_graph_is_union, has_custom_evaluation
 from corollary.sparql.result import FailedResult, GraphResult, SelectResult
 

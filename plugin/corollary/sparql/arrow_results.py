@@ -17,10 +17,11 @@ from corollary.columns.numbering import number_keys
 from corollary.kernels.sorted import Column
 from corollary.language import XSD, CorollaryError
 from corollary.language.constants import unescape
-from corollary.sparql.query_terms import FIRST_LOCAL, UNBOUND, QueryTerms
+from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.rdf_terms import Terms
 from corollary.sparql.result import FailedResult, GraphResult, SelectResult
 from corollary.sparql.term_texts import gathered_texts
+from corollary.sparql.written_literals import FIRST_LOCAL, UNBOUND
 from corollary.terms.dictionary import TermDictionary
 
 TRIPLE = ("subject", "predicate", "object")

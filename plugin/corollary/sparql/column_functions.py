@@ -51,10 +51,11 @@ from corollary.sparql.column_values import (
     per_row,
 )
 from corollary.sparql.number_texts import MAX_SCALE, POWERS
-from corollary.sparql.query_terms import FIRST_LOCAL, UNBOUND, QueryTerms
+from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.term_evaluation import custom_function
-from corollary.sparql.term_texts import TermTexts, content_of, large, mask_of, strings
+from corollary.sparql.term_texts import TermTexts, concatenated, content_of, large, mask_of, strings
 from corollary.sparql.value_columns import Code
+from corollary.sparql.written_literals import FIRST_LOCAL, FIRST_WRITTEN, UNBOUND
 from corollary.terms.dictionary import Kind, kinds
 
 ROWS = Variable("__rows")
@@ -195,8 +196,8 @@ class ColumnEvaluator:
         from pyarrow import compute
 
         ids = values.ids
-        local = _is_local(values)
-        known = np.flatnonzero(ids < FIRST_LOCAL)
+        local = _is_local(values) & (ids < FIRST_WRITTEN)
+        known = np.flatnonzero(~local)
         found = self._texts_of(ids[known])
         rows = known[found.rows]
         if rows.size == ids.size and (any_term or found.is_string.all()) and (rows[1:] > rows[:-1]).all():
@@ -215,7 +216,7 @@ class ColumnEvaluator:
             pyarrow.array([*(each[part] for each in others if each), ""], pyarrow.large_string())
             for part in (0, 1)
         )
-        lexical = pyarrow.concat_arrays([found.lexical, own]).take(places)
+        lexical = concatenated([found.lexical, own]).take(places)
         is_string = np.zeros(ids.size, np.bool_)
         is_string[rows] = True if any_term else found.is_string
         is_string[local] = True
@@ -224,7 +225,7 @@ class ColumnEvaluator:
             return Texts(~is_string & ~is_blank, values.undecided | is_blank, lexical, None)
         suffixes = None
         if any(compute.any(compute.not_equal(each, large(""))).as_py() for each in (found.suffixes, ends)):
-            suffixes = pyarrow.concat_arrays([found.suffixes, ends]).take(places)
+            suffixes = concatenated([found.suffixes, ends]).take(places)
         return Texts(~is_string, values.undecided, lexical, suffixes)
 
     def texts_of(self, variable: Variable) -> Texts:

@@ -116,6 +116,10 @@ URI_BYTES = [quote(bytes([code]), safe="").encode() for code in range(256)]
 """What ENCODE_FOR_URI writes for each byte."""
 
 
+ESCAPES = [escape(chr(code)).encode() if code < 0x80 else bytes([code]) for code in range(256)]
+"""What a canonical string has for each byte, of a character of one byte or of several."""
+
+
 def bytes_replaced(texts: Any, table: Sequence[bytes]) -> Any:
     """The texts with every byte replaced by its bytes in a table of 256. Precondition: these are UTF-8."""
     import pyarrow
@@ -141,10 +145,8 @@ def escaped(texts: Any) -> Any:
     if not compute.any(needs).as_py():
         return texts
     some = texts.filter(needs)
-    is_rare = compute.match_substring_regex(some, r"[^\n\r\t\x20-\x7E\x80-\x{FFFD}\x{10000}-\x{10FFFF}]")
-    changed = some
-    for character, name in (("\\", "\\"), ('"', '"'), ("\n", "n"), ("\r", "r"), ("\t", "t")):
-        changed = compute.replace_substring(changed, character, f"\\{name}")
-    if compute.any(is_rare).as_py():
+    changed = bytes_replaced(some, ESCAPES)
+    is_rare = compute.match_substring_regex(some.cast("large_binary"), rb"\xef\xbf[\xbe\xbf]")
+    if compute.any(is_rare).as_py():  # U+FFFE or U+FFFF: of several bytes
         changed = compute.replace_with_mask(changed, is_rare, mapped(escape, some.filter(is_rare)))
     return compute.replace_with_mask(texts, needs, changed)

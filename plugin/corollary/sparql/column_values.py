@@ -20,11 +20,12 @@ from corollary.kernels.sorted import Column, Mask, Rows
 from corollary.sparql.builtin_functions import PROMOTED as SUMMED
 from corollary.sparql.column_texts import escaped
 from corollary.sparql.number_texts import MAX_SCALE, POWERS, decimal_texts, exact_texts
-from corollary.sparql.query_terms import FIRST_LOCAL, UNBOUND, QueryTerms
+from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.rdf_terms import text_of
 from corollary.sparql.term_texts import large
 from corollary.sparql.tuning import MIN_TERMS_ON_COLUMNS
 from corollary.sparql.value_columns import Code, Codes, Decoded, Small, Whole, decoded_literals
+from corollary.sparql.written_literals import FIRST_LOCAL, FIRST_WRITTEN, UNBOUND, are_written
 from corollary.terms.dictionary import INDEX_MASK, Kind, TermDictionary, kinds
 
 PROMOTED = dict(zip((Code.INTEGER, Code.DECIMAL, Code.FLOAT, Code.DOUBLE), SUMMED, strict=True))
@@ -217,7 +218,11 @@ def decoded(ids: Column, terms: QueryTerms) -> Decoded:
 
 def _decode_local(ids: Column, terms: QueryTerms, found: Decoded) -> None:
     """Add what is known of the query's own terms, each looked at once: a constant may stand in all rows."""
-    rows = np.flatnonzero((ids >= FIRST_LOCAL) & (ids != UNBOUND))
+    rows = np.flatnonzero(are_written(ids))
+    if rows.size:
+        known = terms.written_values(ids[rows])
+        found.put(rows, known.codes, known.values, known.extra)
+    rows = np.flatnonzero((ids >= FIRST_LOCAL) & (ids < FIRST_WRITTEN))
     if not rows.size:
         return
     first, numbers = number_keys(ids[rows])
@@ -238,7 +243,7 @@ def _decode_local(ids: Column, terms: QueryTerms, found: Decoded) -> None:
     if times:
         dictionary = TermDictionary()
         texts = np.array([dictionary.encode(text) for text in times.values()], np.int64) & INDEX_MASK
-        known = decoded_literals(texts, dictionary)
+        known = decoded_literals(texts, dictionary.tables()[Kind.LITERAL])
         own.put(np.array([*times]), known.codes, known.values, known.extra)
     own = own.at(numbers)
     found.put(rows, own.codes, own.values, own.extra)
@@ -315,9 +320,8 @@ def ids_of_texts(texts: Texts, terms: QueryTerms) -> Column:
     if texts.suffixes is not None:
         parts.append(texts.suffixes.take(rows))
     written = compute.binary_join_element_wise(*parts, large(""))
-    encoded = written.dictionary_encode()
-    found = terms.ids_of_literals(encoded.dictionary)
-    ids[rows] = found[encoded.indices.to_numpy()]
+    encoded = written.dictionary_encode()  # a text that stands in many rows is looked up once
+    ids[rows] = terms.ids_of_literals(encoded.dictionary)[encoded.indices.to_numpy()]
     return ids
 
 

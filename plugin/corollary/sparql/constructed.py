@@ -13,14 +13,14 @@ from rdflib.term import BNode, Node, URIRef, Variable
 
 from corollary.columns import TripleIndex
 from corollary.columns.pairs import among, distinct
-from corollary.execute.batches import Batch, join
+from corollary.execute.batches import Batch, filled, join
 from corollary.kernels.sorted import Column, Mask
 from corollary.program.compile import Atom
 from corollary.sparql.algebra import Query
 from corollary.sparql.evaluate import Evaluator
-from corollary.sparql.query_terms import UNBOUND, filled
 from corollary.sparql.solutions import distinct as distinct_rows
 from corollary.sparql.solutions import stacked
+from corollary.sparql.written_literals import UNBOUND
 from corollary.terms.dictionary import Kind, kinds
 
 SUBJECT, PREDICATE, OBJECT, STATEMENT = -1, -2, -3, -4
@@ -47,8 +47,8 @@ def constructed(evaluator: Evaluator, main: Query) -> Batch:
     parts = []
     for triple in main.template:
         columns = dict(zip((SUBJECT, PREDICATE, OBJECT), map(column, triple), strict=True))
-        is_bound: Mask = np.logical_and.reduce([found != UNBOUND for found in columns.values()])
         part = Batch(solutions.size, columns)
+        is_bound: Mask = np.logical_and.reduce([found != UNBOUND for found in columns.values()])
         parts.append(distinct_rows(part if is_bound.all() else part.take(is_bound)))
     return distinct_rows(stacked(parts)) if len(parts) > 1 else stacked(parts)
 

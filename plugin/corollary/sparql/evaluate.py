@@ -21,7 +21,7 @@ from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.columns import TripleIndex
 from corollary.columns.pairs import order_of
-from corollary.execute.batches import Batch
+from corollary.execute.batches import Batch, filled
 from corollary.execute.filters import number_rows
 from corollary.kernels.limits import current
 from corollary.kernels.sorted import Mask, Rows
@@ -56,8 +56,9 @@ from corollary.sparql.algebra import (
 from corollary.sparql.dataset import QueryDataset
 from corollary.sparql.expressions import Expressions
 from corollary.sparql.paths import PathJoin
-from corollary.sparql.patterns import Change, Pattern, PatternJoin
-from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
+from corollary.sparql.pattern_order import Pattern, PatternOrder
+from corollary.sparql.patterns import Change, PatternJoin
+from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.solutions import (
     distinct,
     groups,
@@ -69,7 +70,8 @@ from corollary.sparql.solutions import (
     without,
 )
 from corollary.sparql.term_evaluation import Environment, is_volatile
-from corollary.sparql.tuning import MAX_CHARACTERS_SHOWN
+from corollary.sparql.tuning import MAX_CHARACTERS_SHOWN, ROWS_BEFORE_ALL
+from corollary.sparql.written_literals import UNBOUND
 
 KEYWORDS: dict[type[Operator], str] = {
     Triples: "pattern",
@@ -228,19 +230,20 @@ class Evaluator:
             return frozenset()
         ends = Counter(end for pattern in patterns for end in (pattern.s, pattern.o) if end < 0)
         once = {end for end, times in ends.items() if times == 1}
-        others = {pattern.p for pattern in patterns if not isinstance(pattern.p, Path)}
+        others = {pattern.p for pattern in patterns if type(pattern.p) is int}
         asked = {self.numbers[variable] for variable in wanted}
         return frozenset(once - others - asked - set(bound))
 
     def patterns(self, part: Triples) -> list[Pattern]:
         """The triple patterns of a basic graph pattern."""
-        return [Pattern(self._term(s), self._predicate(p), self._term(o)) for s, p, o in part.triples]
+        return [Pattern.of(self._term(s), self._predicate(p), self._term(o)) for s, p, o in part.triples]
 
     def pattern_join(self, scope: Scope, early: Change, unwanted: frozenset[int]) -> PatternJoin:
         """The join of a basic graph pattern. ``early`` and ``unwanted``: see ``PatternJoin``."""
         id_of = self.terms.id_of
         paths = PathJoin(scope.index, self.dataset.source.nodes, id_of, self.numbers.fresh)
-        return PatternJoin(scope.index, paths, frozenset(scope.seed.columns), id_of, early, unwanted)
+        order = PatternOrder(scope.index, frozenset(scope.seed.columns), id_of, unwanted)
+        return PatternJoin(order, paths, early)
 
     def _term(self, term: Node) -> int:
         if type(term) is URIRef or not isinstance(term, _VARIABLES):
@@ -249,7 +252,7 @@ class Evaluator:
         return self.numbers[term] if constant is None else self.terms.id_of(constant)
 
     def _predicate(self, term: Any) -> Any:
-        return term if isinstance(term, Path) else self._term(term)
+        return self._term(term) if type(term) is URIRef or not isinstance(term, Path) else term
 
     def _join(self, part: Join, scope: Scope, need: int | None) -> Batch:
         first, second = part.left, part.right
@@ -264,7 +267,7 @@ class Evaluator:
         """Solutions joined with ``part``. A BGP starts from them, if all rows bind the shared variables."""
         pattern = pattern_of(part)
         if pattern is not None:
-            names = mentioned(pattern.triples)
+            names = mentioned(pattern)
             common = [v for v in map(self.numbers.__getitem__, names) if v in left.columns]
             complete = scope.seed.columns.keys() <= left.columns.keys()
             if common and complete and is_bound(left, common):
@@ -287,10 +290,11 @@ class Evaluator:
         both = self._joined(numbered, part.right, scope)
         if part.condition is not None:
             both = self._filtered(part.condition, both, scope)
+        if not both.size:
+            return left
         unmatched: Mask = np.ones(left.size, np.bool_)
-        if both.size:
-            unmatched[both.columns.pop(row)] = False
-        return stacked((both, left.take(unmatched)))
+        unmatched[both.columns.pop(row)] = False
+        return stacked((both, left.take(unmatched))) if unmatched.any() else both
 
     def _union(self, part: Union, scope: Scope, need: int | None) -> Batch:
         left = self._solve(part.left, scope, need)
@@ -359,11 +363,12 @@ class Evaluator:
 
     def _conditions(self, part: Filter, scope: Scope) -> tuple[Change, Change]:
         """The changes of batches by the conditions whose variables are bound, and by the whole condition."""
-        simple = [p for p in conjuncts(part.condition) if not has_exists(p) and mentioned(p)]
 
         def early(batch: Batch) -> Batch:
-            for condition in simple:
-                if all(self.numbers[v] in batch.columns for v in mentioned(condition)):
+            for condition in conjuncts(part.condition):
+                read = mentioned(condition)
+                is_simple = read and not has_exists(condition)
+                if is_simple and all(self.numbers[v] in batch.columns for v in read):
                     batch = self._filtered(condition, batch, scope)
             return batch
 
@@ -445,7 +450,7 @@ class Evaluator:
         times = relation.subject_counts if end == s else relation.object_counts
         return inner, times(inner.columns[self.numbers[end]]) if inner.size else None
 
-    def wanted(self, part: Group, scope: Scope) -> set[Variable] | None:
+    def wanted(self, part: Group, scope: Scope) -> frozenset[Variable] | None:
         """The variables whose distinct values an aggregate needs; None if it needs all solutions."""
         pattern, keys = part.inner, part.keys or ()
         counts = _plain_counts(part)
@@ -459,7 +464,7 @@ class Evaluator:
         return asked if is_found else None
 
     @staticmethod
-    def _counted_end(pattern: Triples, counts: list[Aggregate], asked: set[Variable]) -> Node | None:
+    def _counted_end(pattern: Triples, counts: list[Aggregate], asked: frozenset[Variable]) -> Node | None:
         """The only end asked for of a single triple pattern with two variables as ends, if it is counted."""
         if len(pattern.triples) != 1:
             return None
@@ -480,7 +485,7 @@ class Evaluator:
         inner = pattern_of(pattern)
         if part.keys is not None or scope.seed.columns or inner is None:
             return None
-        asked = {None, *mentioned(inner.triples)}
+        asked = {None, *mentioned(inner)}
         if len(_plain_counts(part)) < len(part.aggregates) or any(
             item.argument not in asked for item in part.aggregates
         ):
@@ -513,12 +518,23 @@ class Evaluator:
 
     def _distinct(self, part: Distinct, scope: Scope, need: int | None) -> Batch:
         inner = part.inner
-        if isinstance(inner, Project) and isinstance(inner.inner, Triples):
-            found = self._basic(inner.inner, scope, scope.seed, wanted=inner.variables)
-            batch = projected(found, [self.numbers[v] for v in inner.variables])
-        else:
-            batch = self._solve(inner, scope)
-        return distinct(batch) if batch.size > 1 else batch
+        pattern = inner.inner if isinstance(inner, Project) else None
+
+        def found(most: int | None) -> Batch:
+            if not isinstance(inner, Project) or not isinstance(pattern, Triples):
+                return self._solve(inner, scope, most)
+            rows = self._basic(pattern, scope, scope.seed, most, wanted=inner.variables)
+            return projected(rows, [self.numbers[v] for v in inner.variables])
+
+        stops_early = isinstance(pattern.inner if isinstance(pattern, Filter) else pattern, Triples)
+        least = need if need is not None and stops_early else ROWS_BEFORE_ALL[-1] + 1
+        for most in ROWS_BEFORE_ALL:
+            if most >= least:
+                some = found(most)
+                batch = distinct(some)
+                if some.size < most or batch.size >= least:
+                    return batch
+        return distinct(found(None))
 
     def _reduced(self, part: Reduced, scope: Scope, need: int | None) -> Batch:
         batch = self._solve(part.inner, scope)

@@ -7,7 +7,7 @@ that counts. Invariant: the join order that is shown is the one that is evaluate
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
@@ -40,9 +40,9 @@ from corollary.sparql.answer import evaluated, evaluator_of, translation
 from corollary.sparql.dataset import Source
 from corollary.sparql.evaluate import KEYWORDS, Evaluator, Scope, pattern_of
 from corollary.sparql.external import refuse_clauses
-from corollary.sparql.patterns import Change, Pattern, PatternJoin
+from corollary.sparql.pattern_order import Pattern
+from corollary.sparql.patterns import Change, PatternJoin
 from corollary.sparql.query_errors import refuses_deep_nesting
-from corollary.sparql.query_terms import filled
 from corollary.sparql.rdf_terms import printer
 from corollary.sparql.scopes import certain
 
@@ -140,11 +140,10 @@ class CountingEvaluator(Evaluator):
     def pattern_join(self, scope: Scope, early: Change, unwanted: frozenset[int]) -> PatternJoin:
         """A join that also counts the rows after each pattern."""
         join = super().pattern_join(scope, early, unwanted)
-        rest = join.given, join.id_of, early, unwanted, self.counted, self._pattern
-        return _CountingJoin(join.index, join.paths, *rest)
+        return _CountingJoin(join.order, join.paths, early, self.counted, self._pattern)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _CountingJoin(PatternJoin):
     counted: dict[Any, _Counted] = field(default_factory=dict)
     part: int = 0
@@ -158,10 +157,15 @@ class _CountingJoin(PatternJoin):
             counted.seconds += perf_counter() - started
         return found
 
-    def _extended(self, batch: Batch, pattern: Pattern, limit: int) -> Iterator[Batch]:
-        counted = self.counted.setdefault((self.part, pattern), _Counted())
+    def _extended(self, batch: Batch, pattern: Pattern, limit: int) -> Iterable[Batch]:
         started = perf_counter()
-        for part in PatternJoin._extended(self, batch, pattern, limit):
+        parts = PatternJoin._extended(self, batch, pattern, limit)
+        found = self._parts_counted(parts, pattern, started)
+        return list(found) if isinstance(parts, list) else found
+
+    def _parts_counted(self, parts: Iterable[Batch], pattern: Pattern, started: float) -> Iterator[Batch]:
+        counted = self.counted.setdefault((self.part, pattern), _Counted())
+        for part in parts:
             counted.rows += part.size
             counted.seconds += perf_counter() - started
             yield part
@@ -266,18 +270,17 @@ class _Planner:
         rows, bound = start
         patterns = evaluator.patterns(part)
         unwanted = evaluator.unwanted(patterns, wanted, bound)
-        join = evaluator.pattern_join(scope, lambda batch: batch, unwanted)
-        waiting = dict(zip(patterns, part.triples, strict=True))
-        batch = Batch(1, {v: filled(1, 0) for v in bound})
-        step = Step("pattern", "" if waiting else "of no triples")
-        while waiting:
-            pattern = min(waiting, key=lambda each: join.cost(batch, each))
-            rows *= join.growth(batch, pattern)
-            batch.columns |= {v: filled(1, 0) for v in pattern.variables}
+        order = evaluator.pattern_join(scope, lambda batch: batch, unwanted).order
+        texts = {p: " ".join(map(self._text, t)) for p, t in zip(patterns, part.triples, strict=True)}
+        step = Step("pattern", "" if patterns else "of no triples")
+        known = set(bound)
+        for place in order.places(bound, list(texts)):
+            pattern = place.pattern
+            rows *= order.growth(known, pattern) if place.growth is None else place.growth
+            known |= pattern.variables
             counted = evaluator.counted.get((id(part), pattern))
-            triple = " ".join(map(self._text, waiting.pop(pattern)))
             found = (None, None) if counted is None else (counted.rows, counted.seconds)
-            step.inputs.append(Step(triple, "", rows, *found))
+            step.inputs.append(Step(texts[pattern], "", rows, *found))
         step.estimate = rows
         counted = evaluator.counted.get(("pattern", id(part)))
         if counted is not None:

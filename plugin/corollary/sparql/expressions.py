@@ -15,7 +15,7 @@ import numpy as np
 from rdflib.term import Literal, Node, URIRef, Variable
 
 from corollary.columns.numbering import number_keys
-from corollary.execute.batches import Batch
+from corollary.execute.batches import Batch, filled
 from corollary.execute.filters import number_rows
 from corollary.expressions.operators import ExpressionError
 from corollary.kernels.limits import check
@@ -31,13 +31,14 @@ from corollary.sparql.algebra import (
     mentioned,
     rewritten,
 )
-from corollary.sparql.builtin_functions import is_true, order_key
+from corollary.sparql.builtin_functions import is_true, order_key, order_keys
 from corollary.sparql.column_functions import ColumnEvaluator, Part, Unsupported
 from corollary.sparql.column_values import Booleans, Numbers, Texts, Values, ranks_of_values
-from corollary.sparql.query_terms import UNBOUND, QueryTerms, filled
+from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.term_evaluation import Environment, Evaluate, Row, evaluated, is_volatile
 from corollary.sparql.term_order import term_ranks
 from corollary.sparql.tuning import MIN_TERMS_ON_COLUMNS, ROWS_DECODED_AT_ONCE, ROWS_ON_COLUMNS_AT_ONCE
+from corollary.sparql.written_literals import UNBOUND
 
 FindSolutions = Callable[[Operator, Batch], Mask]
 """For each row of a batch, whether a graph pattern has a solution."""
@@ -200,7 +201,7 @@ class Expressions:
         bound = ids[ids != UNBOUND]
         found = term_ranks(bound, self._terms, bound.size)
         if found is None:
-            found = _ranks([order_key(term) for term in self._terms.decode(bound)])
+            found = _ranks(order_keys(self._terms.decode(bound)))
         ranks: Rows = np.zeros(ids.size, np.int64)
         ranks[ids != UNBOUND] = found + 1
         return ranks[numbers]

@@ -1,66 +1,43 @@
-"""Basic graph patterns: joins of triple patterns and paths, in a join order chosen during evaluation.
+"""Basic graph patterns: joins of triple patterns and paths, in the order of ``pattern_order``.
 
-The next pattern is the one with the least *growth*: the expected number of result rows for each row. Growth
-is exact if a pattern has a constant end and a free end. Otherwise it is the relation's size, divided by the
-number of distinct values of a bound end. A pattern that shares no variable with the rows comes last. Rows
-pass through the remaining joins in chunks; with a limit, until there are enough rows. Where solutions are
-only counted, those of the last pattern are not listed.
+Rows pass through the joins in chunks; with a limit, until there are enough rows. Where solutions are only
+counted, those of the last pattern are not listed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, Path, SequencePath
 
-from corollary.columns import TripleIndex
 from corollary.columns.pairs import firsts, seconds
-from corollary.execute.batches import Batch
+from corollary.execute.batches import Batch, filled, join_relation
 from corollary.execute.tuning import MAX_RELATIONS_TRIED
 from corollary.kernels.limits import check, current, reserve
-from corollary.kernels.sorted import Column, Rows
+from corollary.kernels.sorted import Rows
 from corollary.sparql.paths import PathJoin
+from corollary.sparql.pattern_order import Pattern, PatternOrder, Place
 from corollary.sparql.solutions import stacked
 from corollary.sparql.tuning import ROWS_PER_CHUNK, ROWS_PER_LIMITED_CHUNK
 
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """A triple pattern over ids; ``p`` is an id, a variable or a path."""
-
-    s: int
-    p: Any
-    o: int
-
-    @property
-    def variables(self) -> set[int]:
-        terms = (self.s, self.o) if isinstance(self.p, Path) else (self.s, self.p, self.o)
-        return {term for term in terms if term < 0}
-
-
-Extend = Callable[[Batch, Pattern], Batch]
 Change = Callable[[Batch], Batch]
 """Removes rows or columns of a batch."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PatternJoin:
-    """Joins of patterns over one index.
+    """Joins of patterns over the index of ``order``.
 
     ``filters`` is applied to the rows before a Cartesian product with an unconnected pattern. It must keep
-    rows for which it still lacks bindings. ``unwanted``: variables of one pattern each whose values are not
-    asked for. They may be left unbound, and rows that differ in them only may be one.
+    rows for which it still lacks bindings. The ``unwanted`` variables of the order are of one pattern each,
+    and their values are not asked for. They may be left unbound, and rows that differ in them only may be
+    one.
     """
 
-    index: TripleIndex
+    order: PatternOrder
     paths: PathJoin
-    given: frozenset[int]
-    id_of: Callable[[Any], int]
     filters: Change
-    unwanted: frozenset[int] = frozenset()
 
     def solve(self, start: Batch, patterns: list[Pattern], need: int | None, finish: Change | None) -> Batch:
         """All rows of ``start`` joined with all patterns, after ``finish``; with ``need``, the first ones.
@@ -74,9 +51,9 @@ class PatternJoin:
                 return stacked(self._extended(start, pattern, ROWS_PER_CHUNK))
         parts, found, work = [], 0, current()
         all_stay = need is None and finish is None
-        for unfinished in self._chunks(
-            start, patterns, ROWS_PER_CHUNK if need is None else ROWS_PER_LIMITED_CHUNK, all_stay
-        ):
+        places = self.order.places(start.columns, patterns)
+        limit = ROWS_PER_CHUNK if need is None else ROWS_PER_LIMITED_CHUNK
+        for unfinished in self._chunks(start, places, limit, all_stay):
             part = unfinished if finish is None else finish(unfinished)
             parts.append(part)
             found += part.size
@@ -88,60 +65,75 @@ class PatternJoin:
     def count(self, start: Batch, patterns: list[Pattern], finish: Change | None) -> int:
         """The number of rows that ``solve`` gives, none of which is kept."""
         found = 0
-        for part in self._chunks(start, patterns, ROWS_PER_CHUNK, False, is_counted=finish is None):
+        places = self.order.places(start.columns, patterns)
+        for part in self._chunks(start, places, ROWS_PER_CHUNK, False, is_counted=finish is None):
             found += part.size if finish is None else finish(part).size
             check()
         return found
 
     def _chunks(
-        self, batch: Batch, patterns: list[Pattern], limit: int, all_stay: bool, is_counted: bool = False
+        self, batch: Batch, places: list[Place], limit: int, all_stay: bool, is_counted: bool = False
     ) -> Iterator[Batch]:
         """The solutions in chunks with at most ``limit`` expected rows after every join.
 
         With ``is_counted``, chunks may be of any size and lack columns.
         """
-        if not batch.size:
-            return
-        if not patterns:
-            yield batch
-            return
-        batch, following = self._next(batch, patterns)
-        rest = list(patterns)
-        rest.remove(following)
-        counted = self._counted(batch, following) if is_counted and not rest else None
-        if counted is not None:
-            yield counted
-            return
-        is_product = all_stay and not rest and self._is_product(batch, following)
-        growth = self.growth(batch, following) if batch.size > 1 or is_product else 1.0  # one row is one part
-        if is_product:
-            current().rows(batch.size * int(growth))
-            reserve(batch.size * int(growth) * 4 * (len(batch.columns) + len(following.variables)))
-        for start, end in self._parts(batch, following, int(limit / max(growth, 1)), limit):
+        for number, place in enumerate(places, 1):
+            if not batch.size:
+                return
+            following, is_last = place.pattern, number == len(places)
+            if not place.is_connected:
+                batch = self.filters(batch)
+            counted = self._counted(batch, following) if is_counted and is_last else None
+            if counted is not None:
+                yield counted
+                return
+            growth = 1.0  # one row is one part
+            if all_stay and is_last and self._is_product(batch, following):
+                growth = self._announced(batch, place)
+            elif batch.size > 1:
+                growth = self._growth(batch, place)
+            size = max(1, int(limit / max(growth, 1)))
+            if batch.size > size:
+                for part in self._parts(batch, following, size, limit):
+                    check()
+                    for extended in self._extended(part, following, limit):
+                        yield from self._chunks(extended, places[number:], limit, all_stay, is_counted)
+                return
             check()
-            part = batch
-            if end - start < batch.size:
-                columns = {v: column[start:end] for v, column in batch.columns.items()}
-                part = Batch(end - start, columns)
-            for extended in self._extended(part, following, limit):
-                yield from self._chunks(extended, rest, limit, all_stay, is_counted)
+            chunks = self._extended(batch, following, limit)
+            if not isinstance(chunks, list):
+                for extended in chunks:
+                    yield from self._chunks(extended, places[number:], limit, all_stay, is_counted)
+                return
+            (batch,) = chunks
+        if batch.size:
+            yield batch
 
-    def _parts(self, batch: Batch, pattern: Pattern, size: int, limit: int) -> Iterator[tuple[int, int]]:
-        """The bounds of parts of a batch that a pattern extends to about ``limit`` rows, or of ``size`` rows.
+    def _growth(self, batch: Batch, place: Place) -> float:
+        return self.order.growth(batch.columns, place.pattern) if place.growth is None else place.growth
+
+    def _announced(self, batch: Batch, place: Place) -> float:
+        """The growth of a Cartesian product, after the limits have seen its rows and bytes."""
+        growth = self._growth(batch, place)
+        current().rows(batch.size * int(growth))
+        reserve(batch.size * int(growth) * 4 * (len(batch.columns) + len(place.pattern.variables)))
+        return growth
+
+    def _parts(self, batch: Batch, pattern: Pattern, size: int, limit: int) -> Iterator[Batch]:
+        """Parts of a batch that a pattern extends to about ``limit`` rows, or of ``size`` rows.
 
         Where one end is bound, its matches are counted: many rows may have none, and some very many.
         """
-        size = max(1, size)
-        matches = None if batch.size <= size or self._has_end(pattern) else self._matches(batch, pattern)
-        if matches is None:
-            yield from ((start, min(start + size, batch.size)) for start in range(0, batch.size, size))
-            return
-        ends = np.cumsum(matches)
+        matches = None if self.order.has_end(pattern) else self._matches(batch, pattern)
+        ends = None if matches is None else np.cumsum(matches)
         start = 0
         while start < batch.size:
-            least = (int(ends[start - 1]) if start else 0) + limit
-            end = max(start + 1, int(np.searchsorted(ends, least, "right")))
-            yield start, end
+            end = min(start + size, batch.size)
+            if ends is not None:
+                least = (int(ends[start - 1]) if start else 0) + limit
+                end = max(start + 1, int(np.searchsorted(ends, least, "right")))
+            yield Batch(end - start, {v: column[start:end] for v, column in batch.columns.items()})
             start = end
 
     def _counted(self, batch: Batch, pattern: Pattern) -> Batch | None:
@@ -156,9 +148,11 @@ class PatternJoin:
         """
         s, p, o = pattern.s, pattern.p, pattern.o
         knows_s, knows_o = batch.knows(s), batch.knows(o)
-        if not isinstance(p, int) or p in batch.columns or (knows_s and knows_o) or s == o or p in (s, o):
+        if type(p) is not int or p in batch.columns or (knows_s and knows_o) or s == o or p in (s, o):
             return None
-        relations = [self.index.relation(each) for each in ([p] if p >= 0 else self.index.predicates())]
+        relations = [
+            self.order.index.relation(each) for each in ([p] if p >= 0 else self.order.index.predicates())
+        ]
         if not (knows_s or knows_o):
             return np.full(batch.size, sum(map(len, relations)), np.int64)
         if len(relations) > MAX_RELATIONS_TRIED:
@@ -169,34 +163,29 @@ class PatternJoin:
             found += relation.subject_counts(ends) if knows_s else relation.object_counts(ends)
         return found
 
-    def _next(self, batch: Batch, waiting: list[Pattern]) -> tuple[Batch, Pattern]:
-        if len(waiting) == 1 and not batch.columns:
-            return batch, waiting[0]
-        following = min(waiting, key=lambda pattern: self.cost(batch, pattern))
-        if batch.columns and self.cost(batch, following)[0]:
-            batch = self.filters(batch)
-        return batch, following
-
     def _is_product(self, batch: Batch, pattern: Pattern) -> bool:
         """Whether every row is joined with all facts of a constant predicate: then the growth is exact."""
         s, p, o = pattern.s, pattern.p, pattern.o
         ends = not (batch.knows(s) or batch.knows(o)) and s != o
-        return isinstance(p, int) and p >= 0 and ends
+        return type(p) is int and p >= 0 and ends
 
-    def _extended(self, batch: Batch, pattern: Pattern, limit: int) -> Iterator[Batch]:
-        """The rows joined with a pattern; if that is a scan, in parts of about ``limit`` rows."""
+    def _extended(self, batch: Batch, pattern: Pattern, limit: int) -> Iterable[Batch]:
+        """The rows joined with a pattern, in a list; if that is a scan, in parts of about ``limit`` rows."""
         s, p, o = pattern.s, pattern.p, pattern.o
-        if self._has_end(pattern):
-            yield self._with_end(batch, pattern)
-            return
-        if batch.columns or batch.size > 1 or isinstance(p, Path) or s >= 0 or o >= 0 or len({s, p, o}) < 3:
-            yield self._extend(batch, pattern)
-            return
+        if self.order.has_end(pattern):
+            return [self._with_end(batch, pattern)]
+        if batch.columns or batch.size > 1 or type(p) is not int or s >= 0 or o >= 0 or len({s, p, o}) < 3:
+            return [self._extend(batch, pattern)]
+        return self._scanned(pattern, limit)
+
+    def _scanned(self, pattern: Pattern, limit: int) -> Iterator[Batch]:
+        """All facts of a predicate, or of all predicates, in parts."""
+        s, p, o = pattern.s, pattern.p, pattern.o
         parts: list[Batch] = []
         rows = 0
-        for predicate in self.index.predicates() if p < 0 else [p]:
-            for keys in self.index.relation(predicate).chunks(limit):
-                bound = {p: np.full(keys.size, predicate, np.uint32)} if p < 0 else {}
+        for predicate in self.order.index.predicates() if p < 0 else [p]:
+            for keys in self.order.index.relation(predicate).chunks(limit):
+                bound = {p: filled(keys.size, predicate)} if p < 0 else {}
                 parts.append(Batch(int(keys.size), {**bound, s: firsts(keys), o: seconds(keys)}))
                 rows += keys.size
                 if rows >= limit:
@@ -205,18 +194,12 @@ class PatternJoin:
         if parts:
             yield stacked(parts)
 
-    def _has_end(self, pattern: Pattern) -> bool:
-        """Whether at most one end of a pattern with a constant predicate is asked for."""
-        ends = {pattern.s, pattern.o}
-        is_free = self.given.isdisjoint(ends) and not self.unwanted.isdisjoint(ends)
-        return is_free and isinstance(pattern.p, int) and pattern.p >= 0
-
     def _with_end(self, batch: Batch, pattern: Pattern) -> Batch:
         """The rows joined with one end of a relation, or with none. Lists no facts."""
-        relation = self.index.relation(pattern.p)
-        if {pattern.s, pattern.o} <= self.unwanted:
+        relation = self.order.index.relation(pattern.p)
+        if {pattern.s, pattern.o} <= self.order.unwanted:
             return batch if len(relation) else Batch.none()
-        is_subject = pattern.o in self.unwanted
+        is_subject = pattern.o in self.order.unwanted
         end = pattern.s if is_subject else pattern.o
         if batch.knows(end):
             counts = relation.subject_counts if is_subject else relation.object_counts
@@ -227,75 +210,8 @@ class PatternJoin:
         joined.columns[end] = np.tile(terms, batch.size)
         return joined
 
-    def _end_growth(self, batch: Batch, pattern: Pattern) -> float:
-        """As ``_growth`` for a pattern that ``_has_end``."""
-        relation = self.index.relation(pattern.p)
-        if not len(relation):
-            return 0
-        if all(end in self.unwanted or batch.knows(end) for end in (pattern.s, pattern.o)):
-            return 0.5
-        return relation.usual_counts()[0 if pattern.o in self.unwanted else 1]
-
     def _extend(self, batch: Batch, pattern: Pattern) -> Batch:
-        return self.paths.extend(batch, pattern.s, pattern.p, pattern.o, self.given)
-
-    def cost(self, batch: Batch, pattern: Pattern) -> tuple[bool, float, bool]:
-        """The sort key of the join order: connected patterns first, then small growth, then checks."""
-        variables = pattern.variables
-        connected = not batch.columns or not variables or any(v in batch.columns for v in variables)
-        return not connected, self.growth(batch, pattern), bool(variables - batch.columns.keys())
-
-    def growth(self, batch: Batch, pattern: Pattern) -> float:
-        """The expected number of result rows for each row of the batch."""
         s, p, o = pattern.s, pattern.p, pattern.o
-        if self._has_end(pattern):
-            return self._end_growth(batch, pattern)
-        if isinstance(p, Path):
-            return self._path_growth(batch, s, p, o)
-        knows_s, knows_o = batch.knows(s), batch.knows(o)
-        if p < 0:
-            subjects, objects = self.index.most_ends()
-            total = self.index.fact_count() / (subjects if knows_s else 1) / (objects if knows_o else 1)
-            return total / 2 if p in batch.columns else total
-        return self._relation_growth(batch, s, p, o)
-
-    def _relation_growth(self, batch: Batch, s: int, p: int, o: int) -> float:
-        relation = self.index.relation(p)
-        size = len(relation)
-        if not size:
-            return 0
-        if batch.knows(s) and batch.knows(o):
-            if s >= 0 and o >= 0:
-                return 0
-            if o >= 0:  # a check: the share of the subjects that have that object
-                return _count(relation.object_counts, o) / max(self.index.fact_count(), 1)
-            return min(0.5, size / max(self.index.fact_count(), 1))
-        if s >= 0:
-            return _count(relation.subject_counts, s)
-        if o >= 0:
-            return _count(relation.object_counts, o)
-        if batch.knows(s) or batch.knows(o):
-            subjects, objects = relation.usual_counts()
-            return size / (subjects if batch.knows(s) else objects)
-        return size
-
-    def _path_growth(self, batch: Batch, s: int, path: Any, o: int) -> float:
-        if not isinstance(path, Path):
-            return self._relation_growth(batch, s, path if isinstance(path, int) else self.id_of(path), o)
-        if isinstance(path, InvPath):
-            return self._path_growth(batch, o, path.arg, s)
-        if isinstance(path, AlternativePath):
-            return sum(self._path_growth(batch, s, part, o) for part in path.args)
-        known = batch.knows(s) + batch.knows(o)
-        if isinstance(path, SequencePath):
-            if batch.knows(s):
-                return self._path_growth(batch, s, path.args[0], -(1 << 40)) * 2
-            return self._path_growth(batch, -(1 << 40), path.args[-1], o) * 2
-        assert isinstance(path, MulPath | NegatedPath)
-        total: float = self.index.fact_count()
-        return total**2 if not known else total / 10**known
-
-
-def _count(counts: Callable[[Column], Rows], term: int) -> int:
-    """The number of facts with a term at the end that ``counts`` counts."""
-    return int(counts(np.array([term], np.uint32))[0])
+        if type(p) is int and p >= 0:
+            return join_relation(batch, s, self.order.index.relation(p), o)
+        return self.paths.extend(batch, s, p, o, self.order.given)

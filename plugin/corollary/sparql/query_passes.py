@@ -185,7 +185,7 @@ def _filtered(condition: Expression, part: Operator) -> Operator:
     return Filter(part, condition) if further is None else further
 
 
-def _decides(read: set[Variable], one: Operator, other: Operator) -> bool:
+def _decides(read: frozenset[Variable], one: Operator, other: Operator) -> bool:
     """Whether the variables have the same values in ``one`` as in its join with ``other``."""
     return read <= possible(one) and not (read - certain(one)) & possible(other)
 

@@ -7,25 +7,27 @@ Invariant: within a query a term has one id, so that equality of ids is equality
 
 from __future__ import annotations
 
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from rdflib.term import BNode, Literal, Node
 
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Column, Mask
-from corollary.language.constants import unescape
 from corollary.sparql.rdf_terms import Terms, text_of
-from corollary.sparql.term_texts import TermTexts, content_of
+from corollary.sparql.term_texts import TermTexts, content_of, parts_of
 from corollary.sparql.tuning import TERMS_BETWEEN_CHECKS
-from corollary.sparql.value_columns import ValueColumns
-from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
+from corollary.sparql.value_columns import Decoded, ValueColumns, decoded_literals
+from corollary.sparql.written_literals import (
+    FIRST_LOCAL,
+    FIRST_WRITTEN,
+    UNBOUND,
+    WrittenLiterals,
+    are_written,
+)
+from corollary.terms.dictionary import Kind, TermDictionary
 from corollary.terms.texts import ABSENT, Texts
-
-UNBOUND = (1 << 32) - 1
-"""The id in a column for an unbound variable."""
-
-FIRST_LOCAL = (Kind.RESERVED << KIND_SHIFT) | 1 << (KIND_SHIFT - 1)
 
 
 class QueryTerms:
@@ -34,7 +36,10 @@ class QueryTerms:
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
         self._ids: dict[str, int] = {}
-        self._own: list[Node | str] = []
+        self._own: list[Node] = []
+        self._written: WrittenLiterals | None = None
+        self._read: dict[int, Node] = {}
+        self._entered = 0
 
     @property
     def dictionary(self) -> TermDictionary:
@@ -50,6 +55,8 @@ class QueryTerms:
         term_id = self._ids.get(text)
         if term_id is None:
             term_id = self._terms.dictionary.find(text)
+            if term_id is None and self._written is not None and text[0] == '"':
+                term_id = self._written.find(text)
             if term_id is None:
                 term_id = FIRST_LOCAL + len(self._own)
                 self._own.append(term)
@@ -62,21 +69,35 @@ class QueryTerms:
         A text that the store does not have becomes a term when it is read. Cost: one look-up for each text.
         """
         ids: Column = np.empty(len(texts), np.uint32)
-        self.dictionary.find_texts(_arguments(texts), ids, Kind.LITERAL)
-        absent = np.flatnonzero(ids == ABSENT)
-        for row, text in zip(absent.tolist(), texts.take(absent).to_pylist(), strict=True):
-            term_id = self._ids.get(text)
-            if term_id is None:
-                term_id = self._ids[text] = FIRST_LOCAL + len(self._own)
-                self._own.append(text)
-            ids[row] = term_id
+        wanted = _arguments(texts)
+        self.dictionary.find_texts(wanted, ids, Kind.LITERAL)
+        is_absent = ids == ABSENT
+        if is_absent.any():
+            self._written_literals().ids_of(
+                replace(wanted, lengths=np.where(is_absent, wanted.lengths, 0)), ids
+            )
         return ids
+
+    def _written_literals(self) -> WrittenLiterals:
+        """The literals computed on columns, together with those that the query had before."""
+        if self._written is None:
+            self._written = WrittenLiterals()
+        own = {FIRST_LOCAL + i: self._own[i] for i in range(self._entered, len(self._own))}
+        literals = {i: text_of(term) for i, term in own.items() if isinstance(term, Literal)}
+        self._written.enter(list(literals.values()), list(literals))
+        self._entered = len(self._own)
+        return self._written
 
     def have_lower_tags(self, ids: Column) -> Mask:
         """For each literal, whether it is decoded with a language tag in lower case, or none."""
-        known = [self._terms.get(i) if i < FIRST_LOCAL else self[i] for i in ids.tolist()]
-        tags = (getattr(term, "language", None) for term in known)
-        return np.fromiter((tag is None or tag.islower() for tag in tags), np.bool_, ids.size)
+        found: Mask = np.ones(ids.size, np.bool_)
+        capitals = self._terms.capitals
+        if capitals:
+            found &= ~np.isin(ids, np.fromiter(capitals.copy(), np.uint32))
+        rows = np.flatnonzero((ids >= FIRST_LOCAL) & ~are_written(ids))
+        tags = (getattr(self[i], "language", None) for i in ids[rows].tolist())
+        found[rows] = [tag is None or tag.islower() for tag in tags]
+        return found
 
     def blank_nodes(self, count: int) -> Column:
         """The ids of new blank nodes."""
@@ -89,10 +110,13 @@ class QueryTerms:
     def __getitem__(self, term_id: int) -> Node:
         if term_id < FIRST_LOCAL:
             return self._terms[term_id]
-        term = self._own[term_id - FIRST_LOCAL]
-        if type(term) is str:
-            term = self._own[term_id - FIRST_LOCAL] = self._terms.of_text(term)
-        return cast(Node, term)
+        if term_id < FIRST_WRITTEN:
+            return self._own[term_id - FIRST_LOCAL]
+        term = self._read.get(term_id)
+        if term is None:
+            assert self._written is not None
+            term = self._read[term_id] = self._terms.of_text(self._written.text(term_id))
+        return term
 
     def text_of(self, term_id: int) -> str:
         """The N-Triples text of an id."""
@@ -100,10 +124,6 @@ class QueryTerms:
 
     def local_literal(self, term_id: int) -> tuple[str, str] | None:
         """The characters and the suffix of a string that only the query has; None for other terms."""
-        term = self._own[term_id - FIRST_LOCAL]
-        if type(term) is str and term[0] == '"':
-            closing = term.rindex('"')
-            return (unescape(term[1:closing]), term[closing + 1 :]) if "^" not in term[closing:] else None
         term = self[term_id]
         if not isinstance(term, Literal) or term.datatype is not None:
             return None
@@ -115,8 +135,18 @@ class QueryTerms:
         return self._terms.value_columns
 
     def texts_of(self, ids: Column) -> TermTexts | None:
-        """The texts of IRIs and literals of the store; None if a text is no Unicode."""
-        return self._terms.text_columns.of(ids)
+        """The texts of IRIs and literals, of the store or computed on columns; None if one is no Unicode."""
+        if self._written is None:
+            return self._terms.text_columns.of(ids)
+        written = self._written.part_of(ids)
+        if not written.rows.size:
+            return self._terms.text_columns.of(ids)
+        return TermTexts.of_parts([*parts_of(ids, self.dictionary), written])
+
+    def written_values(self, ids: Column) -> Decoded:
+        """The numbers and times of literals computed on columns."""
+        assert self._written is not None
+        return decoded_literals(self._written.part_of(ids).numbers, self._written.table)
 
     def decode(self, column: Column) -> list[Node | None]:
         """The terms of a column, None for UNBOUND."""
@@ -130,8 +160,3 @@ def _arguments(strings: Any) -> Texts:
     """Arrow's large strings as the argument of a look-up. Precondition: none is null."""
     offsets, content = content_of(strings)  # kernels are compiled for writable arrays
     return Texts.of(content.copy(), offsets[:-1].copy(), np.diff(offsets))
-
-
-def filled(size: int, term_id: int) -> Column:
-    """A column with one id in every row."""
-    return np.full(size, term_id, np.uint32)

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from corollary.execute.batches import Batch
+from corollary.execute.batches import Batch, filled
 from corollary.execute.filters import number_rows
 from corollary.execute.run_plan import natural_join
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Mask, Rows
-from corollary.sparql.query_terms import UNBOUND, filled
+from corollary.sparql.written_literals import UNBOUND
 
 
 def stacked(parts: Iterable[Batch]) -> Batch:
@@ -118,6 +118,8 @@ def projected(batch: Batch, variables: Iterable[int]) -> Batch:
 
 def distinct(batch: Batch) -> Batch:
     """Every distinct solution once, in the order of first occurrence."""
+    if batch.size < 2:
+        return batch
     first_rows = first_of_each(batch, tuple(batch.columns))
     return batch.take(np.sort(first_rows))
 

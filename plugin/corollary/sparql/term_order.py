@@ -11,9 +11,10 @@ import numpy as np
 from corollary.columns.numbering import number_keys
 from corollary.kernels.sorted import Column, Rows
 from corollary.sparql.column_values import Numbers, Times, decoded, ranks_of_numbers
-from corollary.sparql.query_terms import FIRST_LOCAL, QueryTerms
+from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.tuning import MIN_USES_OF_RANKS
 from corollary.sparql.value_columns import Code
+from corollary.sparql.written_literals import FIRST_LOCAL
 from corollary.terms.dictionary import Kind, kinds
 
 

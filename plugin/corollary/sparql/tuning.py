@@ -11,6 +11,10 @@ ROWS_PER_CHUNK = 1 << 20
 ROWS_PER_LIMITED_CHUNK = 1 << 12
 """As ``ROWS_PER_CHUNK``, for queries with a limit."""
 
+ROWS_BEFORE_ALL = 1 << 12, 1 << 15
+"""Rows among which DISTINCT with a limit looks for enough solutions, before it makes all rows. Measured for a
+join of three patterns: 0.7 ms and 3 ms; all rows of a market of a million triples take 70 ms."""
+
 RESULTS_DECODED_AT_ONCE = 1 << 10
 
 MIN_TERMS_ON_COLUMNS = 64

@@ -23,6 +23,7 @@ from corollary.kernels.sorted import Column, Mask
 from corollary.language import XSD
 from corollary.sparql.term_texts import QUOTE, content_of, mask_of, strings
 from corollary.terms.dictionary import INDEX_MASK, Kind, TermDictionary
+from corollary.terms.texts import TextTable
 
 Codes = NDArray[np.uint8]
 Whole = NDArray[np.int64]
@@ -88,14 +89,13 @@ class ValueColumns:
         missing = numbers[known.codes[numbers] == Code.UNSEEN]
         if missing.size:
             missing = distinct(missing)
-            found = decoded_literals(missing, self._dictionary)
+            found = decoded_literals(missing, self._dictionary.tables()[Kind.LITERAL])
             known.put(missing, found.codes, found.values, found.extra)
         return known.at(numbers)
 
 
-def decoded_literals(numbers: Places, dictionary: TermDictionary) -> Decoded:
-    """The literals with these numbers in the dictionary."""
-    table = dictionary.tables()[Kind.LITERAL]
+def decoded_literals(numbers: Places, table: TextTable) -> Decoded:
+    """The literals with these numbers in a table."""
     offsets, arena = table.offsets(), table.content()
     starts, ends = offsets[numbers], offsets[numbers + 1]
     closing = np.empty_like(starts)

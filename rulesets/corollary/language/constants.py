@@ -14,11 +14,12 @@ from corollary.language.model import IRI, OWL, RDF, RDFS, XSD, BlankNode, Consta
 PREDECLARED = {"rdf": RDF, "rdfs": RDFS, "owl": OWL, "xsd": XSD}
 """Prefixes that a rule text may use without a declaration, with their namespaces."""
 
-_NAMED_ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", '"': '"', "'": "'", "\\": "\\"}
+NAMED_ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", '"': '"', "'": "'", "\\": "\\"}
+"""Character after a backslash -> what both stand for."""
 
 _ESCAPED = {
     **{code: f"\\u{code:04X}" for code in (*range(0x20), 0x7F, 0xFFFE, 0xFFFF)},
-    **{ord(character): f"\\{name}" for name, character in _NAMED_ESCAPES.items() if name != "'"},
+    **{ord(character): f"\\{name}" for name, character in NAMED_ESCAPES.items() if name != "'"},
 }
 """Code point -> its escape in a canonical string. All other characters are written unescaped."""
 
@@ -51,8 +52,8 @@ def _unescaped(match: re.Match[str]) -> str:
         code = int(digits, 16)
         if code <= 0x10FFFF and not 0xD800 <= code < 0xE000:
             return chr(code)
-    elif name in _NAMED_ESCAPES:
-        return _NAMED_ESCAPES[name]
+    elif name in NAMED_ESCAPES:
+        return NAMED_ESCAPES[name]
     raise ValueError(f"{match[0]} is not an escape for a character")
 
 

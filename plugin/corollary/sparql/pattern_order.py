@@ -1,0 +1,170 @@
+"""The join order of a basic graph pattern, and the estimates that it is chosen by.
+
+The next pattern is the one with the least *growth*: the expected number of result rows for each row. Growth
+is exact if a pattern has a constant end and a free end. Otherwise it is the relation's size, divided by the
+number of distinct values of a bound end. A pattern that shares no variable with those before it comes last.
+So the order depends on which variables are bound, and not on their values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, Path, SequencePath
+
+from corollary.columns import TripleIndex
+
+SOME_NODE = -(1 << 40)
+"""A variable between the parts of a path, which is not bound."""
+
+
+class Pattern(NamedTuple):
+    """A triple pattern over ids; ``p`` is an id, a variable or a path."""
+
+    s: int
+    p: Any
+    o: int
+    variables: frozenset[int]
+
+    @staticmethod
+    def of(s: int, p: Any, o: int) -> Pattern:
+        """The pattern with these ends and this predicate."""
+        terms = (s, p, o) if type(p) is int else (s, o)
+        return Pattern(s, p, o, frozenset([term for term in terms if term < 0]))
+
+
+class Place(NamedTuple):
+    """A pattern in the join order. ``growth`` is None where there was nothing to choose from.
+
+    ``is_connected``: it is the first one, has no variables, or shares one with those before it.
+    """
+
+    pattern: Pattern
+    growth: float | None
+    is_connected: bool
+
+
+Cost = tuple[bool, float, bool]
+"""The sort key of the join order: connected patterns first, then small growth, then checks."""
+
+
+@dataclass(slots=True)
+class PatternOrder:
+    """Chooses the order of patterns over one index.
+
+    ``given`` are variables that have values from the start. ``unwanted``: see ``patterns.PatternJoin``.
+    """
+
+    index: TripleIndex
+    given: frozenset[int]
+    id_of: Callable[[Any], int]
+    unwanted: frozenset[int] = frozenset()
+
+    def places(self, bound: Collection[int], patterns: Sequence[Pattern]) -> list[Place]:
+        """The patterns in join order, for rows that bind some variables.
+
+        Cost: the growth of every pattern, and again when one of its variables is bound.
+        """
+        known, waiting, places = set(bound), list(patterns), []
+        costs = self._costs(known, waiting, [None] * len(waiting))
+        while waiting:
+            chosen = costs.index(min(costs)) if costs else 0
+            growth = costs[chosen][1] if costs else None
+            pattern = waiting.pop(chosen)
+            places.append(Place(pattern, growth, _is_connected(known, pattern)))
+            fresh = pattern.variables - known - self.unwanted
+            is_first = not known  # the others were connected so far
+            kept = [
+                None if is_first or not fresh.isdisjoint(other.variables) else cost
+                for cost, other in zip(costs[:chosen] + costs[chosen + 1 :], waiting, strict=False)
+            ]
+            known |= fresh
+            costs = self._costs(known, waiting, kept)
+        return places
+
+    def _costs(self, known: Collection[int], waiting: list[Pattern], costs: list[Cost | None]) -> list[Cost]:
+        """The costs of patterns, those that are None computed; none where there is nothing to choose from."""
+        if len(waiting) < 2:
+            return []
+        return [
+            self._cost(known, pattern) if cost is None else cost
+            for pattern, cost in zip(waiting, costs, strict=True)
+        ]
+
+    def _cost(self, known: Collection[int], pattern: Pattern) -> Cost:
+        is_connected = _is_connected(known, pattern)
+        return not is_connected, self.growth(known, pattern), not pattern.variables.issubset(known)
+
+    def has_end(self, pattern: Pattern) -> bool:
+        """Whether at most one end of a pattern with a constant predicate is asked for."""
+        if not self.unwanted:
+            return False
+        ends = {pattern.s, pattern.o}
+        is_free = self.given.isdisjoint(ends) and not self.unwanted.isdisjoint(ends)
+        return is_free and type(pattern.p) is int and pattern.p >= 0
+
+    def growth(self, known: Collection[int], pattern: Pattern) -> float:
+        """The expected number of result rows for each row that binds the ``known`` variables."""
+        s, p, o = pattern.s, pattern.p, pattern.o
+        if self.has_end(pattern):
+            return self._end_growth(known, pattern)
+        if type(p) is not int:
+            return self._path_growth(known, s, p, o)
+        if p >= 0:
+            return self._relation_growth(known, s, p, o)
+        subjects, objects = self.index.most_ends()
+        total: float = self.index.fact_count()
+        total /= (subjects if s >= 0 or s in known else 1) * (objects if o >= 0 or o in known else 1)
+        return total / 2 if p in known else total
+
+    def _end_growth(self, known: Collection[int], pattern: Pattern) -> float:
+        """As ``growth`` for a pattern that ``has_end``."""
+        relation = self.index.relation(pattern.p)
+        if not len(relation):
+            return 0
+        if all(end in self.unwanted or end >= 0 or end in known for end in (pattern.s, pattern.o)):
+            return 0.5
+        return relation.usual_counts()[0 if pattern.o in self.unwanted else 1]
+
+    def _relation_growth(self, known: Collection[int], s: int, p: int, o: int) -> float:
+        relation = self.index.relation(p)
+        size = len(relation)
+        if not size:
+            return 0
+        knows_s, knows_o = s >= 0 or s in known, o >= 0 or o in known
+        if knows_s and knows_o:
+            if s >= 0 and o >= 0:
+                return 0
+            if o >= 0:  # a check: the share of the subjects that have that object
+                return relation.count_of_object(o) / max(self.index.fact_count(), 1)
+            return min(0.5, size / max(self.index.fact_count(), 1))
+        if s >= 0:
+            return relation.count_of_subject(s)
+        if o >= 0:
+            return relation.count_of_object(o)
+        if knows_s or knows_o:
+            subjects, objects = relation.usual_counts()
+            return size / (subjects if knows_s else objects)
+        return size
+
+    def _path_growth(self, known: Collection[int], s: int, path: Any, o: int) -> float:
+        if not isinstance(path, Path):
+            return self._relation_growth(known, s, self.id_of(path), o)
+        if isinstance(path, InvPath):
+            return self._path_growth(known, o, path.arg, s)
+        if isinstance(path, AlternativePath):
+            return sum(self._path_growth(known, s, part, o) for part in path.args)
+        ends = (s >= 0 or s in known) + (o >= 0 or o in known)
+        if isinstance(path, SequencePath):
+            if s >= 0 or s in known:
+                return self._path_growth(known, s, path.args[0], SOME_NODE) * 2
+            return self._path_growth(known, SOME_NODE, path.args[-1], o) * 2
+        assert isinstance(path, MulPath | NegatedPath)
+        total: float = self.index.fact_count()
+        return total / 10**ends if ends else total**2
+
+
+def _is_connected(known: Collection[int], pattern: Pattern) -> bool:
+    return not known or not pattern.variables or not pattern.variables.isdisjoint(known)
