@@ -287,7 +287,8 @@ class Relation:
     @property
     def has_literals(self) -> bool:
         """Whether objects may be literals. False only if none is."""
-        return any(part.keys.size and int(part.by_object[-1]) >= FIRST_LITERAL_KEY for part in self._parts)
+        base, added, _ = self._parts
+        return any(part.keys.size and int(part.by_object[-1]) >= FIRST_LITERAL_KEY for part in (base, added))
 
     def legal_count(self) -> int:
         """The number of facts whose subject is no literal: the length of a prefix of the sorted facts."""

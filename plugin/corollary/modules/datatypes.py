@@ -296,7 +296,8 @@ class Datatypes(Module):
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """The facts in which the candidates' literals occur.
 
-        Also the facts that may show the candidates' datatypes, unless ``proved`` shows them.
+        Also the facts that may show the candidates' datatypes, unless ``proved`` shows them. Facts of predicates
+        with only proved facts are left out.
         """
         derived = [candidates.relation(predicate) for predicate in self._named.values()]
         keys = np.concatenate([relation.pairs().keys for relation in derived])
@@ -311,8 +312,9 @@ class Datatypes(Module):
             names = self._not_shown(datatypes.tolist(), proved)
             ends = distinct(np.concatenate((ends[ends >= FIRST_LITERAL], names)))
         read: Candidates = {}
-        for predicate in facts.predicates():
-            relation = facts.relation(predicate)
+        for predicate, relation in facts.relations():
+            if len(proved.relation(predicate)) == len(relation):
+                continue  # candidates do not follow from these, or they would be proved
             ones = ends if relation.legal_count() < len(relation) else names
             if ones.size:
                 rows, others = relation.objects_of(ones)

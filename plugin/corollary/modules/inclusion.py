@@ -20,19 +20,21 @@ and ranges are held back; at the end of a layer there are none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from corollary.columns import Candidates, Relation, TripleIndex, grouped
 from corollary.columns.pairs import (
     Pairs,
+    among,
     contains,
     counts,
     distinct,
     distinct_of_sorted,
     firsts,
     follow,
+    gathered,
     join,
     pack,
     seconds,
@@ -54,6 +56,9 @@ from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import InclusionShape, inclusion_shape
 
+End = tuple[int, bool]
+"""The subjects of a property, or its objects (True)."""
+
 COPIES_LOST = "a closure too large to list loses facts that were copied"
 
 
@@ -64,6 +69,7 @@ class Inclusion(Module):
     why = "one atom, copied to a class or property, or inverted: closed in one step"
     turn = 50
     closes_premises = True
+    concludes_facts = True
     takes_compressed = True
     receives_again = True
 
@@ -189,26 +195,45 @@ class Inclusion(Module):
         """Whether there are deleted facts whose types by domains and ranges are held back."""
         return bool(self._held)
 
-    def release(self, facts: TripleIndex, is_decided: Callable[[int], bool]) -> Candidates:
+    def release(
+        self, facts: TripleIndex, is_decided: Callable[[int], bool], proved: TripleIndex
+    ) -> Candidates:
         """The types by domains and ranges of terms that have lost all values of a property.
 
-        Properties that include each other have the same facts, domains and ranges: one of them is looked up.
+        Types that follow from ``proved`` types are left out. Properties that include each other have the same
+        facts, domains and ranges: one of them is looked up.
         """
-        ends: dict[tuple[int, bool], list[Column]] = {}
+        parts: dict[End, list[Column]] = {}
         for source in [predicate for predicate in self._held if is_decided(predicate)]:
             same, is_turned = self._least_equivalent(source)
             for deleted in self._held.pop(source):
                 for inverse in (False, True):
                     if self._classes_of(same, inverse != is_turned):
                         terms = deleted.object_terms() if inverse else deleted.subject_terms()
-                        ends.setdefault((same, inverse != is_turned), []).append(terms)
+                        parts.setdefault((same, inverse != is_turned), []).append(terms)
+        ends = {end: _united(columns) for end, columns in parts.items()}
+        if sum(terms.size for terms in ends.values()) > MAX_TERMS_ONE_BY_ONE:
+            ends = self._with_open_types(ends, proved)
         candidates: Candidates = {}
-        for (source, inverse), parts in ends.items():
-            terms = parts[0] if len(parts) == 1 else distinct(np.concatenate(parts))
+        for (source, inverse), terms in ends.items():
             left = _without_facts(terms, facts.relation(source), inverse=inverse)
             types = _all_pairs(left, self._classes_of(source, inverse))
             candidates.setdefault(self._rdf_type, []).append(types)
         return candidates
+
+    def _with_open_types(self, ends: Mapping[End, Column], proved: TripleIndex) -> dict[End, Column]:
+        """The terms of which not all types by the domains, or ranges, follow from proved types."""
+        least = {end: tuple(self._included.least(self._classes_of(*end))) for end in ends}
+        together: dict[tuple[int, ...], list[Column]] = {}
+        for end, terms in ends.items():
+            together.setdefault(least[end], []).append(terms)
+        types = gathered([_all_pairs(_united(terms), classes) for classes, terms in together.items()])
+        left = types[~self._follow_from_types(types, proved)]
+        classes = seconds(left)
+        terms_of = {class_: firsts(left[classes == class_]) for class_ in distinct(classes).tolist()}
+        none = firsts(left[:0])
+        open_ = {key: _united([terms_of.get(class_, none) for class_ in key]) for key in together}
+        return {end: terms[among(terms, open_[least[end]])] for end, terms in ends.items()}
 
     def _classes_of(self, predicate: int, inverse: bool) -> list[int]:
         """The domains of a property, or its ranges."""
@@ -299,10 +324,7 @@ class Inclusion(Module):
         """The rdf:type facts among ``types`` (sorted) that the closure derives from ``facts``."""
         if types.size <= MAX_FACTS_ONE_BY_ONE and not facts.relation(self._rdf_type).is_compressed:
             return types[[self._is_supported(key >> 32, key & 0xFFFFFFFF, facts) for key in types.tolist()]]
-        rows, classes = facts.relation(self._rdf_type).objects_of(firsts(types))
-        steps = pack(classes, seconds(types)[rows])
-        found: Mask = np.zeros(types.size, np.bool_)
-        found[rows[contains(self._included.classes.keys, steps)]] = True
+        found = self._follow_from_types(types, facts)
         by_class, by_object = types[found], Pairs(types[~found]).by_object
         found = np.zeros(by_object.size, np.bool_)
         sources = self._ends(by_object, _has_facts(facts))
@@ -314,6 +336,14 @@ class Inclusion(Module):
             sizes = relation.object_counts(ends) if inverse else relation.subject_counts(ends)
             found[rows[sizes > 0]] = True
         return np.concatenate((by_class, swap(by_object[found])))
+
+    def _follow_from_types(self, types: Keys, facts: TripleIndex) -> Mask:
+        """Which of some rdf:type facts follow from another type of the same term."""
+        rows, classes = facts.relation(self._rdf_type).objects_of(firsts(types))
+        steps = pack(classes, seconds(types)[rows])
+        found: Mask = np.zeros(types.size, np.bool_)
+        found[rows[contains(self._included.classes.keys, steps)]] = True
+        return found
 
     def _is_supported(self, individual: int, class_: int, facts: TripleIndex) -> bool:
         """As ``_supported``, for one fact."""
@@ -406,6 +436,11 @@ class Inclusion(Module):
         candidates.setdefault(self._rdf_type, []).append(types)
 
 
+def _united(columns: list[Column]) -> Column:
+    """The terms of some columns, ascending. Precondition: each column ascends."""
+    return columns[0] if len(columns) == 1 else distinct(np.concatenate(columns))
+
+
 def _without_facts(terms: Column, relation: Relation, *, inverse: bool) -> Column:
     """The terms that are subject of no fact, or object of none (``inverse``)."""
     if terms.size <= MAX_TERMS_ONE_BY_ONE:
@@ -418,6 +453,8 @@ def _without_facts(terms: Column, relation: Relation, *, inverse: bool) -> Colum
 
 def _all_pairs(terms: Column, classes: Sequence[int]) -> Keys:
     """All pairs of a term and a class."""
+    if len(classes) == 1:
+        return pack(terms, np.full(terms.size, classes[0], np.uint32))
     return pack(np.repeat(terms, len(classes)), np.tile(np.array(classes, np.uint32), terms.size))
 
 
