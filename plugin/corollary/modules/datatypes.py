@@ -252,8 +252,7 @@ class Datatypes(Module):
             for predicate in self._telling:
                 relation = facts.relation(predicate)
                 if relation.has_object(datatype):
-                    _, subjects = relation.subjects_of(np.array([datatype], np.uint32))
-                    subjects = subjects[:: -(-subjects.size // MAX_WITNESSES)]
+                    subjects = relation.some_subjects(datatype, MAX_WITNESSES)
                     keys = pack(subjects, np.full(subjects.size, datatype, np.uint32))
                     found.setdefault(predicate, []).append(keys)
         return found
@@ -296,8 +295,8 @@ class Datatypes(Module):
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """The facts in which the candidates' literals occur.
 
-        Also the facts that may show the candidates' datatypes, unless ``proved`` shows them. Facts of predicates
-        with only proved facts are left out.
+        Also the facts that may show the candidates' datatypes, unless ``proved`` shows them. Predicates with
+        only proved facts are left out.
         """
         derived = [candidates.relation(predicate) for predicate in self._named.values()]
         keys = np.concatenate([relation.pairs().keys for relation in derived])

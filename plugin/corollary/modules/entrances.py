@@ -169,7 +169,7 @@ class Recent:
 
     def __init__(self, facts: TripleIndex) -> None:
         self._facts = facts
-        self.predicates: Column = np.array(facts.all_predicates(), np.uint32)
+        self.predicates: Column = np.array(sorted(facts.all_predicates()), np.uint32)
         self._classes: dict[int, Column] = {}
 
     def classes(self, predicate: int) -> Column:

@@ -455,6 +455,8 @@ def _all_pairs(terms: Column, classes: Sequence[int]) -> Keys:
     """All pairs of a term and a class."""
     if len(classes) == 1:
         return pack(terms, np.full(terms.size, classes[0], np.uint32))
+    if terms.size <= MAX_TERMS_ONE_BY_ONE:
+        return np.array([term << 32 | class_ for term in terms.tolist() for class_ in classes], np.uint64)
     return pack(np.repeat(terms, len(classes)), np.tile(np.array(classes, np.uint32), terms.size))
 
 

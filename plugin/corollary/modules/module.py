@@ -116,8 +116,8 @@ class Module(Protocol):
     """
 
     concludes_facts: ClassVar[bool] = False
-    """Whether all conclusions of the own rules over I are facts of I, once the rules have been applied, and all
-    answers of ``overdelete`` and ``release`` are such conclusions."""
+    """Whether all answers of ``overdelete`` and ``release`` are facts of I, once the own rules were applied:
+    not those of rules that only help a module."""
 
     closes_premises: ClassVar[bool] = False
     """Whether one call of ``premises`` follows the own rules backward as far as they lead.

@@ -212,6 +212,7 @@ class SemiNaive(Module):
         triggers = [
             trigger for atom, trigger, _ in self._blocking if inserted.has_match(atom.s, atom.p, atom.o)
         ]
+        self._entrances.begin(facts)
         return self._apply(triggers, facts, inserted)
 
     def inserted_by_negation(self, facts: TripleIndex, removed: TripleIndex) -> Candidates:
@@ -222,6 +223,7 @@ class SemiNaive(Module):
         triggers = [
             trigger for atom, _, trigger in self._blocking if removed.has_match(atom.s, atom.p, atom.o)
         ]
+        self._entrances.begin(facts)
         return self._apply(triggers, facts, removed)
 
     def touched(self, facts: TripleIndex, changed: TripleIndex) -> list[tuple[CompiledRule, Batch]]:
@@ -245,7 +247,7 @@ class SemiNaive(Module):
     def _live(
         self, triggers: Triggers, recent: TripleIndex, facts: TripleIndex, *, are_closed: bool = False
     ) -> Iterator[Trigger]:
-        """The triggers that recent facts may match, by their predicates and classes."""
+        """The triggers that recent facts may match, by their predicates and classes, for ``_run``."""
         self._entrances.begin(facts)
         values = Recent(recent)
         for live in triggers.live(recent, facts, are_closed=are_closed):
@@ -291,6 +293,7 @@ class SemiNaive(Module):
     ) -> Iterator[tuple[Trigger, Batch]]:
         """The non-empty results of the triggers' delta plans: the variables of the heads.
 
+        Precondition: ``self._entrances.begin(ages[Age.ALL])``, at the latest when the triggers are iterated.
         ``is_whole``: all variables, and every binding once, also where guards are neither old nor recent.
         ``beyond``: all variables, and at least the bindings with a premise of a predicate that has more facts
         than are in ``beyond``.
@@ -299,7 +302,6 @@ class SemiNaive(Module):
         if not triggers:
             return
         recent, are_new = Recent(ages[Age.RECENT]), ages[Age.OLD] is not ages[Age.ALL]
-        self._entrances.begin(ages[Age.ALL])
         for trigger in triggers:
             entering = self._entrances.entering(trigger.entrance, ages[Age.ALL], recent)
             if entering is not None and beyond is not None:

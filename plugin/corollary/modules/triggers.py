@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from corollary.columns import TripleIndex
-from corollary.columns.pairs import distinct
+from corollary.columns.pairs import among, distinct
 from corollary.execute.batches import Batch
-from corollary.kernels.sorted import Mask
+from corollary.kernels.sorted import Column, Mask
 from corollary.modules.entrances import Entrance, Entrances, Recent
-from corollary.modules.tuning import MAX_PREDICATE_SETS_KEPT
+from corollary.modules.tuning import MAX_EXTENT_COMPARED, MAX_PREDICATE_SETS_KEPT
 from corollary.plan.steps import Age
 from corollary.program.compile import Atom, CompiledRule
 
@@ -99,51 +99,56 @@ class Trigger:
 
 
 class LiveTriggers:
-    """Triggers whose atoms have one predicate, or ``OPEN``, by the values at their entrances.
+    """Triggers whose atoms have one predicate, or ``OPEN``, by the values that recent facts must have.
 
-    The values are valid in one ``epoch`` of the entrances. ``others`` are the triggers of which it is not
-    known that they have few values.
+    The values are predicates, if the atoms have a variable there, else objects: the one that the atom names,
+    or those at the trigger's entrance, in one ``epoch`` of the entrances. ``others`` are the triggers of
+    which it is not known that they have few values.
     """
 
-    __slots__ = ("_by_value", "_epoch", "_others", "_predicate", "triggers")
+    __slots__ = ("_by_value", "_epoch", "_others", "_predicate", "_triggers", "_values")
 
     def __init__(self, predicate: int, triggers: Sequence[Trigger]) -> None:
-        self.triggers = triggers
+        self._triggers = triggers
         self._predicate = predicate
         self._epoch = -1
         self._by_value: dict[int, list[int]] = {}
         self._others: list[int] = []
+        self._values: Column = np.empty(0, np.uint32)
 
     def entered(self, entrances: Entrances, facts: TripleIndex, recent: Recent) -> Iterator[Trigger]:
-        """The triggers that recent facts may match, by their predicates or classes.
+        """The triggers that recent facts may match, by their predicates or objects.
 
         Precondition: ``entrances.begin(facts)``.
         """
-        if not self.triggers:
+        if not self._triggers:
             return
         if self._epoch != entrances.epoch:
-            self._epoch, self._by_value, self._others = entrances.epoch, {}, []
-            for number, trigger in enumerate(self.triggers):
-                few = entrances.few(trigger.entrance, facts)
-                if few is None:
-                    self._others.append(number)
-                else:
-                    for value in few:
-                        self._by_value.setdefault(value, []).append(number)
-            self._epoch = entrances.epoch
-        if not self._by_value:
-            chosen: Iterable[int] = self._others
-        else:
+            self._sort(entrances, facts)
+        chosen = self._others
+        if self._by_value:
             values = recent.predicates if self._predicate == OPEN else recent.classes(self._predicate)
-            by_value = self._by_value
-            hits = (
-                by_value.keys() & values.tolist()
-                if values.size > len(by_value)
-                else [v for v in values.tolist() if v in by_value]
-            )
-            chosen = sorted({number for value in hits for number in by_value[value]}.union(self._others))
+            if values.size > MAX_EXTENT_COMPARED:
+                values = self._values[among(self._values, values)]
+            few = [value for value in values.tolist() if value in self._by_value]
+            chosen = sorted({*chosen}.union(*map(self._by_value.__getitem__, few)))
         for number in chosen:
-            yield self.triggers[number]
+            yield self._triggers[number]
+
+    def _sort(self, entrances: Entrances, facts: TripleIndex) -> None:
+        """Note the values of the triggers."""
+        self._epoch, self._by_value, self._others = entrances.epoch, {}, []
+        for number, trigger in enumerate(self._triggers):
+            atom = trigger.atom
+            few: Collection[int] | None = (atom.o,)
+            if atom.p < 0 or atom.o < 0:
+                few = entrances.few(trigger.entrance, facts)
+            if few is None:
+                self._others.append(number)
+            else:
+                for value in few:
+                    self._by_value.setdefault(value, []).append(number)
+        self._values = np.array([*self._by_value], np.uint32)
 
 
 class Triggers:
