@@ -127,6 +127,9 @@ class Datatypes(Module):
         self._equated: Keys = np.empty(0, np.uint64)
         self._scanned = False
         self._is_started = False
+        self._about_rdf_type: dict[
+            int, tuple[Relation, bool]
+        ] = {}  # the last relation, and the answer for it
         self._is_wide = False  # whether VALUE has the literals' own datatypes
 
     @classmethod
@@ -459,7 +462,8 @@ class Datatypes(Module):
     def _not_shown(self, ids: Iterable[int], facts: TripleIndex) -> Column:
         """The ids, ascending, that no rule names, and that no fact of the program's predicates shows."""
         wanted = sorted(set(ids) - self._in_rules)
-        relations = [facts.relation(predicate) for predicate in self._telling] if wanted else []
+        shown = map(facts.relation, self._telling) if wanted else ()
+        relations = [relation for relation in shown if relation.size]
         left = [i for i in wanted if not any(r.has_object(i) or r.has_subject(i) for r in relations)]
         return np.array(left, np.uint32)
 
@@ -475,8 +479,14 @@ class Datatypes(Module):
         """Whether ``facts`` make the module wide."""
         if self._interest is not Interest.IN_FACTS:
             return self._interest is Interest.IN_ALL
-        relations = (facts.relation(p) for p in facts.all_predicates() if p in self._predicates)
-        return any(r.has_subject(self._rdf_type) or r.has_object(self._rdf_type) for r in relations)
+        for predicate in facts.known_predicates & self._predicates:
+            relation, last = facts.relation(predicate), self._about_rdf_type.get(predicate)
+            if last is None or last[0] is not relation:
+                found = relation.has_subject(self._rdf_type) or relation.has_object(self._rdf_type)
+                last = self._about_rdf_type[predicate] = (relation, found)
+            if last[1]:
+                return True
+        return False
 
     def _all_shown(self, facts: TripleIndex) -> set[str]:
         """The datatypes of VALUE facts for literals that are not in owl:sameAs facts."""

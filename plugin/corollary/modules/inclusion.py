@@ -279,7 +279,7 @@ class Inclusion(Module):
         """The facts from which the closure derives a candidate, but for properties with only proved facts."""
 
         def is_open(predicate: int) -> bool:
-            return len(facts.relation(predicate)) > len(proved.relation(predicate))
+            return facts.relation(predicate).size > proved.relation(predicate).size
 
         read: Candidates = {}
         for target, source, inverse in self._copies(candidates, is_open):
@@ -524,9 +524,9 @@ def _derived(shape: InclusionShape, sources: Column, rdf_type: int, facts: Tripl
 
 
 def _sizes(predicates: Column, facts: TripleIndex) -> Rows:
-    return np.array([len(facts.relation(p)) for p in predicates.tolist()], np.int64)
+    return np.array([facts.relation(p).size for p in predicates.tolist()], np.int64)
 
 
 def _has_facts(facts: TripleIndex) -> Callable[[int], bool]:
     """The test whether a predicate has facts."""
-    return lambda predicate: len(facts.relation(predicate)) > 0
+    return lambda predicate: facts.relation(predicate).size > 0

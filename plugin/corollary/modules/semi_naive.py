@@ -188,7 +188,7 @@ class SemiNaive(Module):
         """
 
         def is_open(predicate: int) -> bool:
-            return predicate < 0 or len(facts.relation(predicate)) > len(proved.relation(predicate))
+            return predicate < 0 or facts.relation(predicate).size > proved.relation(predicate).size
 
         read: Candidates = {}
         for trigger, batch in self._backward(candidates, facts, beyond=proved):

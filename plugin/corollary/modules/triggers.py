@@ -75,13 +75,13 @@ class Trigger:
         """
         found = np.zeros(rows.size, np.bool_)
         for predicate in self.predicates:
-            if len(facts.relation(predicate)) > len(proved.relation(predicate)):
+            if facts.relation(predicate).size > proved.relation(predicate).size:
                 return ~found
         for variable in self.variables:
             column = rows.columns.get(variable)
             if column is None:
                 return ~found
-            of = {p: len(facts.relation(p)) > len(proved.relation(p)) for p in distinct(column).tolist()}
+            of = {p: facts.relation(p).size > proved.relation(p).size for p in distinct(column).tolist()}
             found |= np.array([of[p] for p in column.tolist()], np.bool_)
         return found
 

@@ -262,6 +262,14 @@ class BackwardForwardLayer:
             wanted -= found
         return wanted
 
+    def _prove_some(self, witnesses: Delta) -> None:
+        """Prove some witnesses by the first module that can."""
+        for module in deriving(self._modules, witnesses, self.order):
+            found = Delta.gathered(module.rederive(witnesses, self.proved))
+            if found:
+                self.proved.add_all(found)
+                return
+
     def _by_search(self, wanted: Delta, inner: Sequence[Module]) -> Delta:
         """The wanted facts without a proof, and premises of theirs without a proof, after a search.
 
@@ -274,5 +282,5 @@ class BackwardForwardLayer:
         for module in self._witnessing:
             extend(few, module.witnesses(wanted, self._work.index, self.proved))
         if few:
-            self._after_one_step(Delta.among(few, self._work.index) - wanted - self.proved, self._modules)
+            self._prove_some(Delta.among(few, self._work.index) - wanted - self.proved)
         return self._prover.unproved(wanted, self._work.index, inner)
