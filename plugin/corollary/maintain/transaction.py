@@ -218,9 +218,8 @@ class Transaction:
         while True:
             candidates = self._next_candidates(layer, strategy, PROOFS if named else EXPLICIT)
             if candidates:
-                later = {number: facts - candidates for number, facts in named.items()}
-                now = {number: facts - later[number] for number, facts in named.items()}
-                named = later
+                now = {number: self._decided(facts, candidates) for number, facts in named.items()}
+                named = {number: facts - now[number] for number, facts in named.items()}
                 self._apply_deletions(layer, now, candidates, strategy, deleted)
             if any(stratum.is_truncated for stratum in strata):
                 self._forget_pending()
@@ -246,6 +245,16 @@ class Transaction:
             postponed = strategy.postponed(candidates)
         self._work.postpone(postponed)
         return candidates - postponed
+
+    def _decided(self, facts: Delta, candidates: Delta) -> Delta:
+        """Those of the facts that a module overdeleted which are among the candidates to decide now.
+
+        These are all enqueued facts of their predicates, unless some are postponed.
+        """
+        if self._work.has_postponed:
+            return facts & candidates
+        predicates = {*candidates.all_predicates()}
+        return facts.only(predicates.__contains__)
 
     def _overdelete(
         self, module: Module, facts: TripleIndex, deleted: Delta, strategy: LayerDeletion
