@@ -40,7 +40,8 @@ class Precedence:
 
     ``recursive`` has the names of the modules that connect a predicate with predicates of its level, or with
     itself. Those of ``alone`` are components of their own. Predicates without a level are in no edge: their
-    facts are explicit, and lead to nothing. ``derived_by`` has the names of the modules with live rules that
+    facts are explicit, and lead to nothing. Predicates of a level that depend on each other have the same
+    number in ``groups``. ``derived_by`` has the names of the modules with live rules that
     derive facts of a predicate, or of ``ANY_DERIVED``.
     """
 
@@ -48,6 +49,7 @@ class Precedence:
     recursive: Mapping[int, frozenset[str]]
     alone: frozenset[int]
     derived_by: Mapping[int, frozenset[str]]
+    groups: Mapping[int, int]
 
     def level(self, predicate: int) -> int:
         """The level of a predicate, -1 if it is in no edge."""
@@ -57,6 +59,12 @@ class Precedence:
         """The predicates of the levels of some, and of no component of their own."""
         levels = {self.levels[predicate] for predicate in predicates if predicate in self.levels}
         return {p for p in self.recursive if p not in self.alone and self.levels[p] in levels}
+
+    def modules_deriving_group(self, predicate: int) -> set[str]:
+        """The names of the modules that may derive facts of a predicate, or of those in its group."""
+        group = self.groups.get(predicate)
+        together = [p for p, number in self.groups.items() if number == group]
+        return set[str]().union(*map(self.modules_deriving, together or (predicate,)))
 
     def precedes(self, predicate: int, other: int) -> bool:
         """Whether all facts of a predicate are decided before any fact of another one is."""
@@ -174,6 +182,7 @@ def _levelled(
         {node: frozenset(inner[group]) for node, group in groups.items() if group in inner},
         frozenset(node for node, component in component_of.items() if sizes[component] == 1),
         derived_by,
+        groups,
     )
 
 

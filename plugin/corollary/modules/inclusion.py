@@ -24,7 +24,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 import numpy as np
 
-from corollary.columns import Candidates, Relation, TripleIndex, grouped
+from corollary.columns import Candidates, Relation, TripleIndex
 from corollary.columns.pairs import (
     Pairs,
     among,
@@ -38,7 +38,7 @@ from corollary.columns.pairs import (
     join,
     pack,
     seconds,
-    spans,
+    sort_keys,
     swap,
 )
 from corollary.columns.relation import COPIES
@@ -295,9 +295,10 @@ class Inclusion(Module):
             steps, targets = join(within.keys, classes)
             steps = steps[types.contains(pack(subjects[rows[steps]], targets))]
             read.setdefault(self._rdf_type, []).append(pack(subjects[rows[steps]], classes[steps]))
-            by_object = types.pairs().by_object
-            for source, inverse, rows in self._ends(by_object, is_open):
-                relation, ends = facts.relation(source), distinct(seconds(by_object[rows]))
+            classes = types.object_terms()
+            for (source, inverse), numbers in self._ends(classes, is_open).items():
+                _, terms = types.subjects_of(classes[numbers])
+                relation, ends = facts.relation(source), distinct(terms)
                 rows, others = relation.subjects_of(ends) if inverse else relation.objects_of(ends)
                 near = ends[rows]
                 read.setdefault(source, []).append(pack(others, near) if inverse else pack(near, others))
@@ -326,16 +327,36 @@ class Inclusion(Module):
             return types[[self._is_supported(key >> 32, key & 0xFFFFFFFF, facts) for key in types.tolist()]]
         found = self._follow_from_types(types, facts)
         by_class, by_object = types[found], Pairs(types[~found]).by_object
-        found = np.zeros(by_object.size, np.bool_)
-        sources = self._ends(by_object, _has_facts(facts))
-        for source, inverse, rows in sorted(sources, key=lambda end: -len(facts.relation(end[0]))):
-            rows = rows[~found[rows]]
-            if not rows.size:
+        lost = self._without_ends(by_object, facts)
+        return np.concatenate((by_class, swap(by_object[~contains(sort_keys(lost), by_object)])))
+
+    def _without_ends(self, types: Keys, facts: TripleIndex) -> Keys:
+        """The rdf:type facts among some, as pairs (class, term), that no domain or range derives.
+
+        Precondition: the pairs are sorted.
+        """
+        column = firsts(types)
+        classes = distinct_of_sorted(column)
+        starts, ends = column.searchsorted(classes), column.searchsorted(classes, side="right")
+        sources = self._ends(classes, _has_facts(facts))
+        left = {n: types[starts[n] : ends[n]] for numbers in sources.values() for n in numbers}
+        others = np.ones(types.size, np.bool_)
+        for number in left:
+            others[starts[number] : ends[number]] = False
+        for (source, inverse), numbers in sorted(
+            sources.items(), key=lambda s: -facts.relation(s[0][0]).size
+        ):
+            numbers = [number for number in numbers if left[number].size]
+            if not numbers:
                 continue
-            relation, ends = facts.relation(source), seconds(by_object[rows])
-            sizes = relation.object_counts(ends) if inverse else relation.subject_counts(ends)
-            found[rows[sizes > 0]] = True
-        return np.concatenate((by_class, swap(by_object[found])))
+            relation, terms = facts.relation(source), seconds(_joined([left[n] for n in numbers]))
+            sizes = relation.object_counts(terms) if inverse else relation.subject_counts(terms)
+            start = 0
+            for number in numbers:
+                end = start + left[number].size
+                left[number] = left[number][sizes[start:end] == 0]
+                start = end
+        return np.concatenate([types[others], *left.values()])
 
     def _follow_from_types(self, types: Keys, facts: TripleIndex) -> Mask:
         """Which of some rdf:type facts follow from another type of the same term."""
@@ -355,19 +376,14 @@ class Inclusion(Module):
             facts.relation(source).has_object(individual) for source in turned
         )
 
-    def _ends(self, types: Keys, is_read: Callable[[int], bool]) -> Iterator[tuple[int, bool, Rows]]:
-        """The properties read with a domain or range (``inverse``) among the classes, and their rows.
-
-        Precondition: ``types`` are packed pairs (class, individual), sorted.
-        """
-        column = firsts(types)
-        classes = distinct_of_sorted(column)
-        starts, ends = column.searchsorted(classes), column.searchsorted(classes, side="right")
+    def _ends(self, classes: Column, is_read: Callable[[int], bool]) -> dict[End, list[int]]:
+        """The properties read with a domain or range among the classes, each with the places of these."""
+        found: dict[End, list[int]] = {}
         for included, inverse in ((self._included.domains, False), (self._included.ranges, True)):
             numbers, sources = join(included.by_object, classes)
-            for source, part in grouped(sources, numbers):
-                if is_read(source):
-                    yield source, inverse, spans(starts[part], ends[part])
+            for number, source in zip(numbers.tolist(), sources.tolist(), strict=True):
+                found.setdefault((source, inverse), []).append(number)
+        return {end: numbers for end, numbers in found.items() if is_read(end[0])}
 
     def _closure(self, facts: TripleIndex) -> Inclusions:
         """The closure of all inclusions, given the guards among ``facts``."""
@@ -434,6 +450,11 @@ class Inclusion(Module):
                     candidates.setdefault(self._rdf_type, []).append(_all_pairs(ends, classes))
         types = follow(facts.relation(self._rdf_type).pairs().by_object, included.classes.keys)
         candidates.setdefault(self._rdf_type, []).append(types)
+
+
+def _joined(parts: list[Keys]) -> Keys:
+    """The concatenation of some arrays: the array itself if it is one."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _united(columns: list[Column]) -> Column:

@@ -85,6 +85,7 @@ class BackwardForwardLayer:
         self._open = set(work.index.all_predicates())
         self._closed: set[int] = set()
         self._has_spared = False
+        self._one_step: dict[int, bool] = {}
         self._hopeless: Delta = NOTHING
         self._sifts = False
 
@@ -100,7 +101,9 @@ class BackwardForwardLayer:
         self._sifts = self._sifts or len(candidates) >= MIN_CANDIDATES_TO_SIFT
         if order is None or not self._sifts:
             return NOTHING
-        searched = candidates.only(lambda p: p in order.recursive and p not in order.alone)
+        searched = candidates.only(
+            lambda p: p in order.recursive and p not in order.alone and not self._is_decided_in_one_step(p)
+        )
         hopeless = searched.only(lambda predicate: self._is_sifted(order, predicate))
         for module in deriving(self._modules, hopeless, order):
             if hopeless and not module.keeps_state:
@@ -127,9 +130,9 @@ class BackwardForwardLayer:
             if not candidates:
                 return NOTHING
         self._settle(order, order.level(candidates.all_predicates()[0]))
-        plain = candidates.only(lambda predicate: predicate not in order.recursive)
+        plain = candidates.only(self._is_decided_in_one_step)
         found = self._after_one_step(plain, deriving(self._modules, plain, order))
-        searched = candidates.only(lambda predicate: predicate in order.recursive)
+        searched = candidates - plain
         for predicate in searched.all_predicates():
             wanted, module = searched.only(predicate.__eq__), self._closing(order, predicate)
             if module is not None:
@@ -143,6 +146,22 @@ class BackwardForwardLayer:
         self._hopeless = NOTHING
         inner = {id(m): m for p in searched.all_predicates() for m in self._inner(order, p)}
         return found | self._by_search(searched, [m for m in self._modules if id(m) in inner])
+
+    def _is_decided_in_one_step(self, predicate: int) -> bool:
+        """Whether one step from proved facts proves all that follows, of a predicate of the present level.
+
+        True if the predicate does not depend on itself, or if only modules derive facts of its group that
+        follow their rules in one step from explicit facts and those of lower levels.
+        """
+        order = self.order
+        assert order is not None
+        if predicate not in order.recursive:
+            return True
+        if predicate not in self._one_step:
+            names = order.modules_deriving_group(predicate)
+            modules = [module for module in self._modules if module.name in names]
+            self._one_step[predicate] = all(module.closes_premises for module in modules)
+        return self._one_step[predicate]
 
     def spares(self, module: Module) -> bool:
         """Prove compressed facts that a module overdeletes, by one step of others from proved facts."""
