@@ -131,7 +131,7 @@ class BackwardForwardLayer:
                 return NOTHING
         self._settle(order, order.level(candidates.all_predicates()[0]))
         plain = candidates.only(self._is_decided_in_one_step)
-        found = self._after_one_step(plain, deriving(self._modules, plain, order))
+        found = self._unproved_in_one_step(order, plain)
         searched = candidates - plain
         for predicate in searched.all_predicates():
             wanted, module = searched.only(predicate.__eq__), self._closing(order, predicate)
@@ -150,18 +150,36 @@ class BackwardForwardLayer:
     def _is_decided_in_one_step(self, predicate: int) -> bool:
         """Whether one step from proved facts proves all that follows, of a predicate of the present level.
 
-        True if the predicate does not depend on itself, or if only modules derive facts of its group that
-        follow their rules in one step from explicit facts and those of lower levels.
+        True if the predicate does not depend on itself. Also if its group only depends on itself by modules
+        that follow their rules in one step: from explicit facts, and from predicates that are not entered.
         """
         order = self.order
         assert order is not None
         if predicate not in order.recursive:
             return True
         if predicate not in self._one_step:
-            names = order.modules_deriving_group(predicate)
-            modules = [module for module in self._modules if module.name in names]
-            self._one_step[predicate] = all(module.closes_premises for module in modules)
+            group = order.group_of(predicate)
+            closing = {module.name for module in self._modules if module.closes_premises}
+            self._one_step[predicate] = len(self._work.layers.data_among(group)) == len(group) and all(
+                other not in order.entered or order.modules_deriving(other) <= closing for other in group
+            )
         return self._one_step[predicate]
+
+    def _unproved_in_one_step(self, order: Precedence, candidates: Delta) -> Delta:
+        """The candidates without a proof in one step: first those that do not depend on their group.
+
+        These are decided, so that all other facts of their predicates are proved.
+        """
+        first = candidates.only(lambda predicate: predicate not in order.entered)
+        lost = self._after_one_step(first, deriving(self._modules, first, order))
+        rest = candidates - first
+        if not rest:
+            return lost
+        groups = {other for predicate in rest.all_predicates() for other in order.group_of(predicate)}
+        decided, index = groups - order.entered, self._work.index
+        left = {predicate: index.relation(predicate).minus(lost.keys(predicate)) for predicate in decided}
+        self.proved.share(decided, TripleIndex(left))
+        return lost | self._after_one_step(rest, deriving(self._modules, rest, order))
 
     def spares(self, module: Module) -> bool:
         """Prove compressed facts that a module overdeletes, by one step of others from proved facts."""
