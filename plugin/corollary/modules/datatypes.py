@@ -337,8 +337,8 @@ class Datatypes(Module):
             if self._is_wide:
                 self._shown &= self._all_shown(facts)
             else:
-                lost = {*self._not_shown(map(self._id, self._shown), facts).tolist()}
-                self._shown = {datatype for datatype in self._shown if self._id(datatype) not in lost}
+                hidden = self._not_shown(map(self._id, self._shown), facts).tolist()
+                self._shown = {datatype for datatype in self._shown if self._id(datatype) not in hidden}
         if len(deleted.relation(self._same_as)):
             self._equated = intersection(self._equated, self._ends_of_same_as(facts).astype(np.uint64))
         literals = intersection(_literals(deleted), self._used) if self._used.size else self._used
