@@ -172,3 +172,14 @@ def test_the_empty_relation_stays_empty() -> None:
     EMPTY.plus(sorted_keys([(1, 2)]))
     EMPTY.plus_new(Pairs(sorted_keys([(1, 2)])))
     assert_folds_to(EMPTY, frozenset())
+
+
+def test_some_subjects() -> None:
+    """From all parts of the order, without those removed; added ones if no others are left."""
+    base = Pairs(sorted_keys(frozenset((subject, 5) for subject in range(100)) | {(1, 6)}))
+    first = Relation(base, removed=Pairs(packed([(0, 5), (50, 5)])))
+    assert first.some_subjects(5, 4).tolist() == [25, 75]
+    assert first.some_subjects(6, 4).tolist() == [1]
+    assert first.some_subjects(7, 4).tolist() == []
+    moved = Relation(base, added=Pairs(packed([(2, 6), (3, 6)])), removed=Pairs(packed([(1, 6)])))
+    assert moved.some_subjects(6, 4).tolist() == [2, 3]

@@ -26,7 +26,7 @@ from corollary.language.model import OWL, RDF_TYPE, RDFS
 from corollary.maintain import final_schema
 from corollary.maintain.deletion import backward_forward
 from corollary.maintain.deletion.prover import Prover, deriving
-from corollary.modules import transitive
+from corollary.modules import inclusion, transitive, triggers
 from corollary.profiles import load_profile
 from corollary.terms.dictionary import TermDictionary
 
@@ -84,6 +84,32 @@ PROGRAMS = {
         [?y, :s, ?z] :- [?x, :t, ?y], [?x, :r, ?w], [?w, :t, ?z] .
         [?x, :r, ?x] :- [?x, :p, ?y] .
     """,
+    "rules that lead into inclusions": """
+        [?x, :q, ?z] :- [?x, :p, ?y], [?y, :r, ?z] .
+        [?x, :t, ?y] :- [?x, :q, ?y] .
+        [?y, :s, ?x] :- [?x, :t, ?y] .
+        [?y, :t, ?x] :- [?x, :s, ?y] .
+        [?x, :u, ?y] :- [?x, :s, ?y] .
+        :C[?x] :- [?x, :u, ?y] .
+        :D[?x] :- :C[?x] .
+        :D[?y] :- [?x, :t, ?y] .
+        [?x, :v, ?y] :- :D[?x], [?x, :u, ?y] .
+    """,
+    "rules that lead into inclusions in a cycle": """
+        [?x, :q, ?z] :- [?x, :t, ?y], [?y, :r, ?z] .
+        [?x, :t, ?y] :- [?x, :q, ?y] .
+        [?y, :s, ?x] :- [?x, :t, ?y] .
+        [?y, :t, ?x] :- [?x, :s, ?y] .
+        [?x, :s, ?y] :- [?x, :p, ?y] .
+    """,
+    "inclusions above a negation": """
+        [?x, :q, ?y] :- [?x, :p, ?y], NOT [?x, :r, ?y] .
+        [?x, :s, ?y] :- [?x, :q, ?y] .
+        [?x, :s, ?z] :- [?x, :t, ?y], [?y, :t, ?z] .
+        [?y, :u, ?x] :- [?x, :s, ?y] .
+        [?y, :s, ?x] :- [?x, :u, ?y] .
+        :C[?x] :- [?x, :u, ?y] .
+    """,
     "types by ends of joins": """
         [?x, :q, ?z] :- [?x, :p, ?y], [?y, :t, ?z] .
         [?y, :q, ?x] :- [?x, :q, ?y] .
@@ -107,6 +133,9 @@ def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do with few candidates, facts and rows what is done with many."""
     monkeypatch.setattr(backward_forward, "MIN_CANDIDATES_TO_SIFT", 1)
     monkeypatch.setattr(transitive, "MIN_FACTS_TO_TRACE", 0)
+    monkeypatch.setattr(inclusion, "MAX_FACTS_ONE_BY_ONE", 0)
+    monkeypatch.setattr(inclusion, "MAX_TERMS_ONE_BY_ONE", 0)
+    monkeypatch.setattr(triggers, "MAX_EXTENT_COMPARED", 0)
     monkeypatch.setattr(next_join, "MIN_ROWS_TO_ESTIMATE", 2)
     monkeypatch.setattr(next_join, "MIN_ROWS_SAVED", 1)
 
@@ -234,6 +263,24 @@ def test_levels_that_inclusions_connect_are_one() -> None:
     assert level["p"] == level["q"] == level["r"]
     assert level["s"] == -1
     assert len(found.recursive) == 3
+
+
+def test_predicates_that_others_of_their_group_lead_to() -> None:
+    """q is in the group of what it is copied to, and derived from lower predicates only."""
+    copies = "[?x, :t, ?y] :- [?x, :q, ?y] . [?y, :s, ?x] :- [?x, :t, ?y] ."
+    found, level = precedence("[?x, :q, ?z] :- [?x, :p, ?y], [?y, :r, ?z] ." + copies, "a p b, b r c")
+    assert level["p"] < level["q"] == level["t"] == level["s"]
+    (q,) = {p for p in found.recursive if p not in found.entered}
+    assert found.level(q) == level["q"]
+    assert len(found.group_of(q)) == 3
+
+
+def test_what_one_step_decides_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies around a cycle prove each other, but only explicit facts and joins of lower ones prove them."""
+    monkeypatch.setattr(Prover, "unproved", lambda *_: pytest.fail("a search"))
+    program = parse_program(kinds.PREFIX + PROGRAMS["rules that lead into inclusions"])
+    before = facts("a p b, b r c, d t e, f p b, c s f")
+    assert_exact([before, before - facts("a p b"), facts("b r c, c s f"), facts("b r c")], program)
 
 
 def test_rules_without_facts_are_no_edges() -> None:

@@ -287,6 +287,11 @@ class CompressedRelation(Relation):
         """As ``Relation.count_of_object``."""
         return int(self.object_counts(np.array([value], np.uint32))[0])
 
+    def some_subjects(self, value: int, most: int) -> Column:
+        """As ``Relation.some_subjects``."""
+        subjects = self.subjects_of(np.array([value], np.uint32))[1]
+        return subjects[:: max(1, -(-subjects.size // most))]
+
     @property
     def has_literals(self) -> bool:
         """True: it is not looked up."""

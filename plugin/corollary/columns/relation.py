@@ -30,6 +30,7 @@ from corollary.columns.pairs import (
     join,
     pack,
     read_only,
+    seconds,
     sort_keys,
     union,
 )
@@ -48,7 +49,7 @@ FIRST_LITERAL_KEY = FIRST_LITERAL << 32
 class Relation:
     """An immutable set of facts (subject, object) of one predicate, indexed by subject and by object."""
 
-    __slots__ = ("_legal", "_parts", "size")
+    __slots__ = ("_has_literals", "_legal", "_parts", "size")
 
     is_compressed: ClassVar[bool] = False
     """Whether the facts are not listed. ``pairs`` and ``keys`` list them (``CompressedRelation``)."""
@@ -61,6 +62,7 @@ class Relation:
         self._parts = (base, added, removed)  # one attribute: folding does not disturb concurrent readers
         self.size = size + added.keys.size - removed.keys.size
         self._legal = -1  # not counted yet
+        self._has_literals: bool | None = None  # not looked up yet
 
     @staticmethod
     def of_known(pairs: Pairs, legal: int) -> Relation:
@@ -245,6 +247,17 @@ class Relation:
         base, added, removed = self._parts
         return _overlaid_join(base.by_object_near(objects), added.by_object, removed.by_object, objects)
 
+    def some_subjects(self, value: int, most: int) -> Column:
+        """Up to ``most`` subjects of an object, from all parts of their order; all if they are few."""
+        base, _, removed = self._parts
+        start, end = base.by_object.searchsorted(np.array([value, value + 1], np.uint64) << np.uint64(32))
+        found = base.by_object[start : end : max(1, -(-(end - start) // most))]
+        found = difference(np.ascontiguousarray(found), removed.by_object)
+        if found.size:
+            return seconds(found)
+        subjects = self.subjects_of(np.array([value], np.uint32))[1]
+        return subjects[:: max(1, -(-subjects.size // most))]
+
     def subject_counts(self, subjects: Column) -> Rows:
         """The number of facts of each subject."""
         base, added, removed = self._parts
@@ -312,7 +325,10 @@ class Relation:
     @property
     def has_literals(self) -> bool:
         """Whether objects may be literals. False only if none is."""
-        return any(part.keys.size and int(part.by_object[-1]) >= FIRST_LITERAL_KEY for part in self._parts)
+        if self._has_literals is None:
+            parts = [part.by_object for part in self._parts[:2] if part.keys.size]
+            self._has_literals = any(int(keys[-1]) >= FIRST_LITERAL_KEY for keys in parts)
+        return self._has_literals
 
     def legal_count(self) -> int:
         """The number of facts whose subject is no literal: the length of a prefix of the sorted facts."""

@@ -136,7 +136,7 @@ class TripleIndex:
         if predicate < 0:
             return True
         relation = self._relations.get(predicate)
-        if not relation:
+        if relation is None or not relation.size:
             return False
         if subject >= 0:
             return relation.has(subject, value) if value >= 0 else relation.has_subject(subject)

@@ -42,15 +42,18 @@ class Precedence:
     """The level of each predicate, and the modules whose rules it depends on itself by.
 
     ``recursive`` has the names of the modules that connect a predicate with predicates of its level, or with
-    itself. Those of ``alone`` are components of their own. Predicates without a level are in no edge: their
-    facts are explicit, and lead to nothing. ``derived_by`` has the names of the modules with live rules that
-    derive facts of a predicate, or of ``ANY_DERIVED``.
+    itself. Predicates of a level that are connected have the same number in ``groups``; those of ``entered``
+    depend on predicates of their group. Those of ``alone`` are components of their own. Predicates without a
+    level are in no edge: their facts are explicit, and lead to nothing. ``derived_by`` has the names of the
+    modules with live rules that derive facts of a predicate, or of ``ANY_DERIVED``.
     """
 
     levels: Mapping[int, int]
     recursive: Mapping[int, frozenset[str]]
     alone: frozenset[int]
     derived_by: Mapping[int, frozenset[str]]
+    groups: Mapping[int, int]
+    entered: frozenset[int]
 
     def level(self, predicate: int) -> int:
         """The level of a predicate, -1 if it is in no edge."""
@@ -60,6 +63,11 @@ class Precedence:
         """The predicates of the levels of some, and of no component of their own."""
         levels = {self.levels[predicate] for predicate in predicates if predicate in self.levels}
         return {p for p in self.recursive if p not in self.alone and self.levels[p] in levels}
+
+    def group_of(self, predicate: int) -> list[int]:
+        """The predicates of a level on which a predicate depends, or which depend on it, and itself."""
+        group = self.groups.get(predicate)
+        return [predicate] if group is None else [p for p, number in self.groups.items() if number == group]
 
     def precedes(self, predicate: int, other: int) -> bool:
         """Whether all facts of a predicate are decided before any fact of another one is."""
@@ -159,14 +167,18 @@ def _levelled(
             _unite(group_of, source, target)
     groups = {node: _root(group_of, component) for node, component in component_of.items()}
     inner: dict[int, set[str]] = {}
+    entered: set[int] = set()
     for module, source, target in edges:
         if groups[source] == groups[target]:
             inner.setdefault(groups[source], set()).add(module)
+            entered.add(target)
     return Precedence(
         {node: levels[component] for node, component in component_of.items()},
         {node: frozenset(inner[group]) for node, group in groups.items() if group in inner},
         frozenset(node for node, component in component_of.items() if sizes[component] == 1),
         derived_by,
+        groups,
+        frozenset(entered),
     )
 
 

@@ -28,6 +28,7 @@ from corollary.columns.pairs import (
 )
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
+from corollary.execute.tuning import MAX_CLASSES_COMPARED
 from corollary.kernels.sorted import Keys
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
@@ -57,6 +58,19 @@ class Inclusions:
 
     def __len__(self) -> int:
         return sum([kind.keys.size for kind in self.kinds])
+
+    def least(self, classes: list[int]) -> list[int]:
+        """Those of some classes from which inclusions lead to all others; of equivalent ones the first.
+
+        All classes, if there are more than ``MAX_CLASSES_COMPARED``.
+        """
+        if len(classes) > MAX_CLASSES_COMPARED:
+            return classes
+        left = list(classes)
+        for class_ in reversed(classes):
+            if any(other != class_ and self.classes.has(other << 32 | class_) for other in left):
+                left.remove(class_)
+        return left
 
 
 def closed_inclusions(

@@ -48,3 +48,7 @@ MIN_STEPS_TO_SQUARE = 8
 MAX_PAIRS_OF_POWER = 4
 """Pairs of nodes in a power of such a property, per fact of the property, or per path composed so far if
 these are more. A power with more pairs is not used."""
+
+MAX_CLASSES_COMPARED = 16
+"""Classes that are compared with each other, to find those that lead to all others: some 0.1 ms (not
+measured; the domains and ranges of a property in LUBM-10 and in our own generator are at most 5)."""

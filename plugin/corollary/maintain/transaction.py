@@ -156,6 +156,7 @@ class Transaction:
         self._report = work.report
         self._modules = work.modules
         self._pending: dict[int, Delta] = {}  # by the number of the module
+        self._rules_are_applied = work.request.program is work.request.before.program
 
     def run(self) -> Materialisation:
         """Follow all layers, then check that the strata are still a valid order."""
@@ -217,9 +218,8 @@ class Transaction:
         while True:
             candidates = self._next_candidates(layer, strategy, PROOFS if named else EXPLICIT)
             if candidates:
-                later = {number: facts - candidates for number, facts in named.items()}
-                now = {number: facts - later[number] for number, facts in named.items()}
-                named = later
+                now = {number: self._decided(facts, candidates) for number, facts in named.items()}
+                named = {number: facts - now[number] for number, facts in named.items()}
                 self._apply_deletions(layer, now, candidates, strategy, deleted)
             if any(stratum.is_truncated for stratum in strata):
                 self._forget_pending()
@@ -230,7 +230,7 @@ class Transaction:
                         found = self._overdelete(module, facts, self._pending.pop(number), strategy)
                         self._enqueue(found, number, layer, known, named)
             if strategy.order is not None:
-                self._release(layer, strategy.order, known, named)
+                self._release(layer, strategy.order, strategy.proved, known, named)
             if not self._work.has_candidates(layer):
                 break
         if deleted.all_predicates():
@@ -245,6 +245,16 @@ class Transaction:
             postponed = strategy.postponed(candidates)
         self._work.postpone(postponed)
         return candidates - postponed
+
+    def _decided(self, facts: Delta, candidates: Delta) -> Delta:
+        """Those of the facts that a module overdeleted which are among the candidates to decide now.
+
+        These are all enqueued facts of their predicates, unless some are postponed.
+        """
+        if self._work.has_postponed:
+            return facts & candidates
+        predicates = {*candidates.all_predicates()}
+        return facts.only(predicates.__contains__)
 
     def _overdelete(
         self, module: Module, facts: TripleIndex, deleted: Delta, strategy: LayerDeletion
@@ -266,14 +276,21 @@ class Transaction:
         return overdeleted
 
     def _release(
-        self, layer: int, order: Precedence, known: Sequence[TripleIndex], named: dict[int, Delta]
+        self,
+        layer: int,
+        order: Precedence,
+        proved: TripleIndex,
+        known: Sequence[TripleIndex],
+        named: dict[int, Delta],
     ) -> None:
         """Enqueue what modules held back of predicates below the least level of the candidates."""
         least = self._work.least_level(layer, order)
         for number, module in enumerate(self._modules):
             if module.holds_back:
                 with self._report.timed(self._layers.name(layer), module.name):
-                    found = module.release(self._index, lambda predicate: order.level(predicate) < least)
+                    found = module.release(
+                        self._index, lambda predicate: order.level(predicate) < least, proved
+                    )
                     self._enqueue(Delta.gathered(found), number, layer, known, named)
 
     def _enqueue(
@@ -289,6 +306,9 @@ class Transaction:
             found -= facts
         if not found:
             return
+        if not (self._rules_are_applied and self._modules[number].concludes_facts):
+            listed = found.only(lambda predicate: not found.relation(predicate).is_compressed)
+            found = (found - listed) | (listed & self._index)
         found = self._work.enqueue_candidates(found, layer)
         named[number] = named.get(number, NOTHING) | found
 
@@ -312,8 +332,7 @@ class Transaction:
             if not named and strategy.order is None:  # a search may cost more than starting over
                 self._refuse_loss(listed)
             unproved = strategy.unproved(listed) if listed else NOTHING
-            if named:  # the first candidates of a layer are known to be in I
-                unproved &= self._index
+            unproved -= deleted
             if compressed:
                 self._refuse_other_derivations(compressed, named, is_ordered=strategy.order is not None)
                 unproved |= compressed

@@ -67,6 +67,11 @@ class Workspace:
         """Whether a layer has candidates."""
         return bool(self._candidates.get(layer) or self._postponed)
 
+    @property
+    def has_postponed(self) -> bool:
+        """Whether candidates were postponed."""
+        return bool(self._postponed)
+
     def least_level(self, layer: int, order: Precedence) -> float:
         """The least level of a layer's candidates; infinite if there are none."""
         candidates = self._candidates.get(layer, NOTHING)

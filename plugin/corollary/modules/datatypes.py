@@ -127,6 +127,9 @@ class Datatypes(Module):
         self._equated: Keys = np.empty(0, np.uint64)
         self._scanned = False
         self._is_started = False
+        self._about_rdf_type: dict[
+            int, tuple[Relation, bool]
+        ] = {}  # the last relation, and the answer for it
         self._is_wide = False  # whether VALUE has the literals' own datatypes
 
     @classmethod
@@ -252,8 +255,7 @@ class Datatypes(Module):
             for predicate in self._telling:
                 relation = facts.relation(predicate)
                 if relation.has_object(datatype):
-                    _, subjects = relation.subjects_of(np.array([datatype], np.uint32))
-                    subjects = subjects[:: -(-subjects.size // MAX_WITNESSES)]
+                    subjects = relation.some_subjects(datatype, MAX_WITNESSES)
                     keys = pack(subjects, np.full(subjects.size, datatype, np.uint32))
                     found.setdefault(predicate, []).append(keys)
         return found
@@ -296,7 +298,8 @@ class Datatypes(Module):
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """The facts in which the candidates' literals occur.
 
-        Also the facts that may show the candidates' datatypes, unless ``proved`` shows them.
+        Also the facts that may show the candidates' datatypes, unless ``proved`` shows them. Predicates with
+        only proved facts are left out.
         """
         derived = [candidates.relation(predicate) for predicate in self._named.values()]
         keys = np.concatenate([relation.pairs().keys for relation in derived])
@@ -311,8 +314,9 @@ class Datatypes(Module):
             names = self._not_shown(datatypes.tolist(), proved)
             ends = distinct(np.concatenate((ends[ends >= FIRST_LITERAL], names)))
         read: Candidates = {}
-        for predicate in facts.predicates():
-            relation = facts.relation(predicate)
+        for predicate, relation in facts.relations():
+            if len(proved.relation(predicate)) == len(relation):
+                continue  # candidates do not follow from these, or they would be proved
             ones = ends if relation.legal_count() < len(relation) else names
             if ones.size:
                 rows, others = relation.objects_of(ones)
@@ -329,8 +333,12 @@ class Datatypes(Module):
         if not self._minds_loss(deleted):
             return
         if self._is_wide or {*map(self._id, self._shown_datatypes(deleted))} - self._in_rules:
-            self._shown &= self._all_shown(facts)
             self._is_wide = self._looks_at_all(facts)
+            if self._is_wide:
+                self._shown &= self._all_shown(facts)
+            else:
+                hidden = self._not_shown(map(self._id, self._shown), facts).tolist()
+                self._shown = {datatype for datatype in self._shown if self._id(datatype) not in hidden}
         if len(deleted.relation(self._same_as)):
             self._equated = intersection(self._equated, self._ends_of_same_as(facts).astype(np.uint64))
         literals = intersection(_literals(deleted), self._used) if self._used.size else self._used
@@ -458,7 +466,8 @@ class Datatypes(Module):
     def _not_shown(self, ids: Iterable[int], facts: TripleIndex) -> Column:
         """The ids, ascending, that no rule names, and that no fact of the program's predicates shows."""
         wanted = sorted(set(ids) - self._in_rules)
-        relations = [facts.relation(predicate) for predicate in self._telling] if wanted else []
+        shown = map(facts.relation, self._telling) if wanted else ()
+        relations = [relation for relation in shown if relation.size]
         left = [i for i in wanted if not any(r.has_object(i) or r.has_subject(i) for r in relations)]
         return np.array(left, np.uint32)
 
@@ -474,8 +483,14 @@ class Datatypes(Module):
         """Whether ``facts`` make the module wide."""
         if self._interest is not Interest.IN_FACTS:
             return self._interest is Interest.IN_ALL
-        relations = (facts.relation(p) for p in facts.all_predicates() if p in self._predicates)
-        return any(r.has_subject(self._rdf_type) or r.has_object(self._rdf_type) for r in relations)
+        for predicate in facts.known_predicates & self._predicates:
+            relation, last = facts.relation(predicate), self._about_rdf_type.get(predicate)
+            if last is None or last[0] is not relation:
+                found = relation.has_subject(self._rdf_type) or relation.has_object(self._rdf_type)
+                last = self._about_rdf_type[predicate] = (relation, found)
+            if last[1]:
+                return True
+        return False
 
     def _all_shown(self, facts: TripleIndex) -> set[str]:
         """The datatypes of VALUE facts for literals that are not in owl:sameAs facts."""

@@ -31,24 +31,26 @@ class Entrance:
     atom: Atom
     variable: int = field(init=False)
     guards: tuple[Atom, ...] = field(init=False)
+    matched: tuple[Matched, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         guarded, atom = self.rule.guarded, self.atom
         variable = atom.p if atom.p in guarded else atom.o if atom.p >= 0 and atom.o in guarded else 0
         object.__setattr__(self, "variable", variable)
-        object.__setattr__(self, "guards", tuple(self.rule.atoms[i] for i in sorted(self.rule.guards)))
+        guards = tuple(self.rule.atoms[i] for i in sorted(self.rule.guards))
+        object.__setattr__(self, "guards", guards)
+        object.__setattr__(self, "matched", tuple((guard.p, max(guard.o, -1)) for guard in guards))
 
 
 @dataclass(slots=True)
 class _Known:
-    """The table of an entrance's family, and the state of the guards for which it was computed.
+    """The table of an entrance's family, and the states of the guards for which it was computed.
 
     The ``rows`` ascend in the entrance's variable, whose values are in ``column``. ``few`` are its distinct
-    values if they are few. ``version`` is the sum of the versions of the guards' relations when that state
-    was last compared.
+    values if they are few. ``version`` is the sum of the versions of the guards when they were last compared.
     """
 
-    state: Sequence[object]
+    states: Sequence[object]
     rows: Batch
     column: Column
     few: frozenset[int] | None
@@ -69,22 +71,41 @@ class Entering:
 
 NONE = Entering(Batch.none(), 0)
 
+Matched = tuple[int, int]
+"""What a table depends on: a predicate, and the object that a guard names; -1 if it names none."""
+
 
 class Entrances:
-    """The tables of entrances. The version of a relation counts how often it was another than before."""
+    """The tables of entrances. The version of a guard counts how often its matches were others than before.
+
+    ``epoch`` counts the same for all guards: between two changes all tables stay as they are.
+    """
 
     def __init__(self, context: ExecutionContext) -> None:
+        self.epoch = 0
         self._context = context
         self._known: dict[Entrance, _Known] = {}
         self._relations: dict[int, Relation] = {}
-        self._versions: dict[int, int] = {}
+        self._guards: dict[int, list[Matched]] = {}  # by predicate
+        self._states: dict[Matched, object] = {}
+        self._versions: dict[Matched, int] = {}
 
     def begin(self, facts: TripleIndex) -> None:
-        """Note the relations of the guards. Precondition of ``entering`` for the same facts."""
+        """Note the matches of the guards. Precondition of ``entering`` for the same facts."""
         others = facts.others(self._relations)
         self._relations |= others
-        for predicate in others:
-            self._versions[predicate] += 1
+        for predicate, relation in others.items():
+            for guard in self._guards[predicate]:
+                state = _state(guard, relation)
+                if not _same(self._states[guard], state):
+                    self._states[guard] = state
+                    self._versions[guard] += 1
+                    self.epoch += 1
+
+    def few(self, entrance: Entrance, facts: TripleIndex) -> frozenset[int] | None:
+        """The values of an entrance's variable, if they are few. Precondition as for ``entering``."""
+        known = self._of(entrance, facts) if entrance.variable else None
+        return None if known is None else known.few
 
     def entering(self, entrance: Entrance, facts: TripleIndex, recent: Recent) -> Entering | None:
         """The rows by which recent facts may match the entrance's atom.
@@ -96,9 +117,6 @@ class Entrances:
         if known is None:
             return None
         values = recent.predicates if variable == atom.p else recent.classes(atom.p)
-        few = known.few if values.size <= MAX_EXTENT_COMPARED else None
-        if few is not None and few.isdisjoint(values.tolist()):
-            return NONE
         starts, ends = known.column.searchsorted(values), known.column.searchsorted(values, side="right")
         rows = spans(starts, ends)
         return Entering(known.rows.take(rows), values.size) if rows.size else NONE
@@ -106,31 +124,40 @@ class Entrances:
     def _of(self, entrance: Entrance, facts: TripleIndex) -> _Known | None:
         """What is known of an entrance, over these facts; None if too many subjects would be compared."""
         version = 0
-        for atom in entrance.guards:
-            if atom.p not in self._versions:
-                self._relations[atom.p], self._versions[atom.p] = facts.relation(atom.p), 1
-            version += self._versions[atom.p]
+        for guard in entrance.matched:
+            if guard not in self._versions:
+                self._note(guard, facts)
+            version += self._versions[guard]
         known = self._known.get(entrance)
         if known is not None and known.version == version:
             return known
-        state = _state(entrance.guards, facts)
-        if state is None:
+        states = [self._states[guard] for guard in entrance.matched]
+        if None in states:
             return None
-        if known is None or not _same(known.state, state):
-            known = self._known[entrance] = self._found(entrance, facts, state, version)
+        if known is None or not all(map(_same, known.states, states)):
+            known = self._known[entrance] = self._found(entrance, facts, states, version)
         known.version = version
         return known
 
-    def _found(self, entrance: Entrance, facts: TripleIndex, state: Sequence[object], version: int) -> _Known:
+    def _note(self, guard: Matched, facts: TripleIndex) -> None:
+        """Compare the matches of a guard from now on."""
+        predicate, _ = guard
+        relation = self._relations.setdefault(predicate, facts.relation(predicate))
+        self._guards.setdefault(predicate, []).append(guard)
+        self._states[guard], self._versions[guard] = _state(guard, relation), 1
+
+    def _found(
+        self, entrance: Entrance, facts: TripleIndex, states: Sequence[object], version: int
+    ) -> _Known:
         """The table of an entrance's family over these facts."""
         rows = family_rows(entrance.rule, facts, self._context)
         if not rows.size:
-            return _Known(state, rows, np.empty(0, np.uint32), frozenset(), version)
+            return _Known(states, rows, np.empty(0, np.uint32), frozenset(), version)
         rows = rows.take(order_of(rows.column(entrance.variable)))
         column = rows.column(entrance.variable)
         values = distinct_of_sorted(column)
         few = frozenset(values.tolist()) if values.size <= MAX_EXTENT_COMPARED else None
-        return _Known(state, rows, column, few, version)
+        return _Known(states, rows, column, few, version)
 
     def forget(self, numbers: Collection[int]) -> None:
         """Drop the tables of the rules with these numbers."""
@@ -142,7 +169,7 @@ class Recent:
 
     def __init__(self, facts: TripleIndex) -> None:
         self._facts = facts
-        self.predicates: Column = np.array(facts.all_predicates(), np.uint32)
+        self.predicates: Column = np.array(sorted(facts.all_predicates()), np.uint32)
         self._classes: dict[int, Column] = {}
 
     def classes(self, predicate: int) -> Column:
@@ -152,24 +179,18 @@ class Recent:
         return self._classes[predicate]
 
 
-def _state(guards: Sequence[Atom], facts: TripleIndex) -> Sequence[object] | None:
-    """What the table depends on: the relation of every guard, or the subjects of its object if it names one.
+def _state(guard: Matched, relation: Relation) -> object:
+    """What a table depends on: the relation of a guard, or the subjects of its object if it names one.
 
     None if too many subjects would have to be compared.
     """
-    state: list[object] = []
-    for atom in guards:
-        relation = facts.relation(atom.p)
-        if atom.o < 0:
-            state.append(relation)
-            continue
-        subjects = relation.subjects(atom.o)
-        if len(subjects) > MAX_EXTENT_COMPARED:
-            return None
-        state.append(subjects)
-    return state
+    _, value = guard
+    if value < 0:
+        return relation
+    subjects = relation.subjects(value)
+    return subjects if len(subjects) <= MAX_EXTENT_COMPARED else None
 
 
-def _same(known: Sequence[object], state: Sequence[object]) -> bool:
+def _same(known: object, state: object) -> bool:
     """Whether two states are the same: relations by identity, lists of subjects by value."""
-    return all(a is b or (isinstance(a, list) and a == b) for a, b in zip(known, state, strict=True))
+    return known is state or (isinstance(state, list) and known == state)

@@ -141,8 +141,11 @@ class Functional(SemiNaive):
 
         Starts over if these are many, and not listed.
         """
+        equalities = {n: facts.relation(shape.equality) for n, shape in self._shapes.items()}
+        if not any(map(len, equalities.values())):
+            return {}
         for rule in self.rules:
-            if facts.relation(self._shapes[rule.number].equality).is_compressed:
+            if equalities[rule.number].is_compressed:
                 self._refuse_many(rule, facts, deleted)
         return super().overdelete(facts, deleted, proved)
 

@@ -20,23 +20,25 @@ and ranges are held back; at the end of a layer there are none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from corollary.columns import Candidates, Relation, TripleIndex, grouped
+from corollary.columns import Candidates, Relation, TripleIndex
 from corollary.columns.pairs import (
     Pairs,
+    among,
     contains,
     counts,
     distinct,
     distinct_of_sorted,
     firsts,
     follow,
+    gathered,
     join,
     pack,
     seconds,
-    spans,
+    sort_keys,
     swap,
 )
 from corollary.columns.relation import COPIES
@@ -54,6 +56,9 @@ from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import InclusionShape, inclusion_shape
 
+End = tuple[int, bool]
+"""The subjects of a property, or its objects (True)."""
+
 COPIES_LOST = "a closure too large to list loses facts that were copied"
 
 
@@ -64,6 +69,7 @@ class Inclusion(Module):
     why = "one atom, copied to a class or property, or inverted: closed in one step"
     turn = 50
     closes_premises = True
+    concludes_facts = True
     takes_compressed = True
     receives_again = True
 
@@ -189,26 +195,45 @@ class Inclusion(Module):
         """Whether there are deleted facts whose types by domains and ranges are held back."""
         return bool(self._held)
 
-    def release(self, facts: TripleIndex, is_decided: Callable[[int], bool]) -> Candidates:
+    def release(
+        self, facts: TripleIndex, is_decided: Callable[[int], bool], proved: TripleIndex
+    ) -> Candidates:
         """The types by domains and ranges of terms that have lost all values of a property.
 
-        Properties that include each other have the same facts, domains and ranges: one of them is looked up.
+        Types that follow from ``proved`` types are left out. Properties that include each other have the same
+        facts, domains and ranges: one of them is looked up.
         """
-        ends: dict[tuple[int, bool], list[Column]] = {}
+        parts: dict[End, list[Column]] = {}
         for source in [predicate for predicate in self._held if is_decided(predicate)]:
             same, is_turned = self._least_equivalent(source)
             for deleted in self._held.pop(source):
                 for inverse in (False, True):
                     if self._classes_of(same, inverse != is_turned):
                         terms = deleted.object_terms() if inverse else deleted.subject_terms()
-                        ends.setdefault((same, inverse != is_turned), []).append(terms)
+                        parts.setdefault((same, inverse != is_turned), []).append(terms)
+        ends = {end: _united(columns) for end, columns in parts.items()}
+        if sum(terms.size for terms in ends.values()) > MAX_TERMS_ONE_BY_ONE:
+            ends = self._with_open_types(ends, proved)
         candidates: Candidates = {}
-        for (source, inverse), parts in ends.items():
-            terms = parts[0] if len(parts) == 1 else distinct(np.concatenate(parts))
+        for (source, inverse), terms in ends.items():
             left = _without_facts(terms, facts.relation(source), inverse=inverse)
             types = _all_pairs(left, self._classes_of(source, inverse))
             candidates.setdefault(self._rdf_type, []).append(types)
         return candidates
+
+    def _with_open_types(self, ends: Mapping[End, Column], proved: TripleIndex) -> dict[End, Column]:
+        """The terms of which not all types by the domains, or ranges, follow from proved types."""
+        least = {end: tuple(self._included.least(self._classes_of(*end))) for end in ends}
+        together: dict[tuple[int, ...], list[Column]] = {}
+        for end, terms in ends.items():
+            together.setdefault(least[end], []).append(terms)
+        types = gathered([_all_pairs(_united(terms), classes) for classes, terms in together.items()])
+        left = types[~self._follow_from_types(types, proved)]
+        classes = seconds(left)
+        terms_of = {class_: firsts(left[classes == class_]) for class_ in distinct(classes).tolist()}
+        none = firsts(left[:0])
+        open_ = {key: _united([terms_of.get(class_, none) for class_ in key]) for key in together}
+        return {end: terms[among(terms, open_[least[end]])] for end, terms in ends.items()}
 
     def _classes_of(self, predicate: int, inverse: bool) -> list[int]:
         """The domains of a property, or its ranges."""
@@ -254,7 +279,7 @@ class Inclusion(Module):
         """The facts from which the closure derives a candidate, but for properties with only proved facts."""
 
         def is_open(predicate: int) -> bool:
-            return len(facts.relation(predicate)) > len(proved.relation(predicate))
+            return facts.relation(predicate).size > proved.relation(predicate).size
 
         read: Candidates = {}
         for target, source, inverse in self._copies(candidates, is_open):
@@ -270,9 +295,10 @@ class Inclusion(Module):
             steps, targets = join(within.keys, classes)
             steps = steps[types.contains(pack(subjects[rows[steps]], targets))]
             read.setdefault(self._rdf_type, []).append(pack(subjects[rows[steps]], classes[steps]))
-            by_object = types.pairs().by_object
-            for source, inverse, rows in self._ends(by_object, is_open):
-                relation, ends = facts.relation(source), distinct(seconds(by_object[rows]))
+            classes = types.object_terms()
+            for (source, inverse), numbers in self._ends(classes, is_open).items():
+                _, terms = types.subjects_of(classes[numbers])
+                relation, ends = facts.relation(source), distinct(terms)
                 rows, others = relation.subjects_of(ends) if inverse else relation.objects_of(ends)
                 near = ends[rows]
                 read.setdefault(source, []).append(pack(others, near) if inverse else pack(near, others))
@@ -299,21 +325,46 @@ class Inclusion(Module):
         """The rdf:type facts among ``types`` (sorted) that the closure derives from ``facts``."""
         if types.size <= MAX_FACTS_ONE_BY_ONE and not facts.relation(self._rdf_type).is_compressed:
             return types[[self._is_supported(key >> 32, key & 0xFFFFFFFF, facts) for key in types.tolist()]]
+        found = self._follow_from_types(types, facts)
+        by_class, by_object = types[found], Pairs(types[~found]).by_object
+        lost = self._without_ends(by_object, facts)
+        return np.concatenate((by_class, swap(by_object[~contains(sort_keys(lost), by_object)])))
+
+    def _without_ends(self, types: Keys, facts: TripleIndex) -> Keys:
+        """The rdf:type facts among some, as pairs (class, term), that no domain or range derives.
+
+        Precondition: the pairs are sorted.
+        """
+        column = firsts(types)
+        classes = distinct_of_sorted(column)
+        starts, ends = column.searchsorted(classes), column.searchsorted(classes, side="right")
+        sources = self._ends(classes, _has_facts(facts))
+        left = {n: types[starts[n] : ends[n]] for numbers in sources.values() for n in numbers}
+        others = np.ones(types.size, np.bool_)
+        for number in left:
+            others[starts[number] : ends[number]] = False
+        for (source, inverse), numbers in sorted(
+            sources.items(), key=lambda s: -facts.relation(s[0][0]).size
+        ):
+            numbers = [number for number in numbers if left[number].size]
+            if not numbers:
+                continue
+            relation, terms = facts.relation(source), seconds(_joined([left[n] for n in numbers]))
+            sizes = relation.object_counts(terms) if inverse else relation.subject_counts(terms)
+            start = 0
+            for number in numbers:
+                end = start + left[number].size
+                left[number] = left[number][sizes[start:end] == 0]
+                start = end
+        return np.concatenate([types[others], *left.values()])
+
+    def _follow_from_types(self, types: Keys, facts: TripleIndex) -> Mask:
+        """Which of some rdf:type facts follow from another type of the same term."""
         rows, classes = facts.relation(self._rdf_type).objects_of(firsts(types))
         steps = pack(classes, seconds(types)[rows])
         found: Mask = np.zeros(types.size, np.bool_)
         found[rows[contains(self._included.classes.keys, steps)]] = True
-        by_class, by_object = types[found], Pairs(types[~found]).by_object
-        found = np.zeros(by_object.size, np.bool_)
-        sources = self._ends(by_object, _has_facts(facts))
-        for source, inverse, rows in sorted(sources, key=lambda end: -len(facts.relation(end[0]))):
-            rows = rows[~found[rows]]
-            if not rows.size:
-                continue
-            relation, ends = facts.relation(source), seconds(by_object[rows])
-            sizes = relation.object_counts(ends) if inverse else relation.subject_counts(ends)
-            found[rows[sizes > 0]] = True
-        return np.concatenate((by_class, swap(by_object[found])))
+        return found
 
     def _is_supported(self, individual: int, class_: int, facts: TripleIndex) -> bool:
         """As ``_supported``, for one fact."""
@@ -325,19 +376,14 @@ class Inclusion(Module):
             facts.relation(source).has_object(individual) for source in turned
         )
 
-    def _ends(self, types: Keys, is_read: Callable[[int], bool]) -> Iterator[tuple[int, bool, Rows]]:
-        """The properties read with a domain or range (``inverse``) among the classes, and their rows.
-
-        Precondition: ``types`` are packed pairs (class, individual), sorted.
-        """
-        column = firsts(types)
-        classes = distinct_of_sorted(column)
-        starts, ends = column.searchsorted(classes), column.searchsorted(classes, side="right")
+    def _ends(self, classes: Column, is_read: Callable[[int], bool]) -> dict[End, list[int]]:
+        """The properties read with a domain or range among the classes, each with the places of these."""
+        found: dict[End, list[int]] = {}
         for included, inverse in ((self._included.domains, False), (self._included.ranges, True)):
             numbers, sources = join(included.by_object, classes)
-            for source, part in grouped(sources, numbers):
-                if is_read(source):
-                    yield source, inverse, spans(starts[part], ends[part])
+            for number, source in zip(numbers.tolist(), sources.tolist(), strict=True):
+                found.setdefault((source, inverse), []).append(number)
+        return {end: numbers for end, numbers in found.items() if is_read(end[0])}
 
     def _closure(self, facts: TripleIndex) -> Inclusions:
         """The closure of all inclusions, given the guards among ``facts``."""
@@ -406,6 +452,16 @@ class Inclusion(Module):
         candidates.setdefault(self._rdf_type, []).append(types)
 
 
+def _joined(parts: list[Keys]) -> Keys:
+    """The concatenation of some arrays: the array itself if it is one."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _united(columns: list[Column]) -> Column:
+    """The terms of some columns, ascending. Precondition: each column ascends."""
+    return columns[0] if len(columns) == 1 else distinct(np.concatenate(columns))
+
+
 def _without_facts(terms: Column, relation: Relation, *, inverse: bool) -> Column:
     """The terms that are subject of no fact, or object of none (``inverse``)."""
     if terms.size <= MAX_TERMS_ONE_BY_ONE:
@@ -418,6 +474,10 @@ def _without_facts(terms: Column, relation: Relation, *, inverse: bool) -> Colum
 
 def _all_pairs(terms: Column, classes: Sequence[int]) -> Keys:
     """All pairs of a term and a class."""
+    if len(classes) == 1:
+        return pack(terms, np.full(terms.size, classes[0], np.uint32))
+    if terms.size <= MAX_TERMS_ONE_BY_ONE:
+        return np.array([term << 32 | class_ for term in terms.tolist() for class_ in classes], np.uint64)
     return pack(np.repeat(terms, len(classes)), np.tile(np.array(classes, np.uint32), terms.size))
 
 
@@ -485,9 +545,9 @@ def _derived(shape: InclusionShape, sources: Column, rdf_type: int, facts: Tripl
 
 
 def _sizes(predicates: Column, facts: TripleIndex) -> Rows:
-    return np.array([len(facts.relation(p)) for p in predicates.tolist()], np.int64)
+    return np.array([facts.relation(p).size for p in predicates.tolist()], np.int64)
 
 
 def _has_facts(facts: TripleIndex) -> Callable[[int], bool]:
     """The test whether a predicate has facts."""
-    return lambda predicate: len(facts.relation(predicate)) > 0
+    return lambda predicate: facts.relation(predicate).size > 0

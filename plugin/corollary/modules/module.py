@@ -51,8 +51,13 @@ Precedes = Callable[[int, int], bool]
 
 def feedback(module: Module, own: Delta) -> Delta:
     """The part of a module's own conclusions that the module must receive again."""
-    listed = own.only(lambda predicate: not own.relation(predicate).is_compressed)
-    found = {p: Relation(module.feedback(p, Pairs(keys))) for p, keys in listed.items()}
+    found: dict[int, Relation] = {}
+    for predicate in own.all_predicates():
+        relation = own.relation(predicate)
+        if not relation.is_compressed:
+            pairs = relation.pairs()
+            part = module.feedback(predicate, pairs)
+            found[predicate] = relation if part is pairs else Relation(part)
     return Delta.of_relations(found)
 
 
@@ -109,6 +114,10 @@ class Module(Protocol):
 
     A rule can move between two modules without state as it is; otherwise it is applied to all facts again.
     """
+
+    concludes_facts: ClassVar[bool] = False
+    """Whether all answers of ``overdelete`` and ``release`` are facts of I, once the own rules were applied:
+    not those of rules that only help a module."""
 
     closes_premises: ClassVar[bool] = False
     """Whether one call of ``premises`` follows the own rules backward as far as they lead.
@@ -309,10 +318,13 @@ class Module(Protocol):
         """Whether the module holds conclusions back, which ``release`` returns."""
         return False
 
-    def release(self, facts: TripleIndex, is_decided: Callable[[int], bool]) -> Candidates:
+    def release(
+        self, facts: TripleIndex, is_decided: Callable[[int], bool], proved: TripleIndex
+    ) -> Candidates:
         """The conclusions that were held back of premises whose predicates are decided.
 
-        ``facts`` are those not deleted so far. Conclusions that follow from decided ones may be left out.
+        ``facts`` are those not deleted so far. Conclusions that follow from decided or ``proved`` ones may be
+        left out.
         """
         return {}
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from typing import ClassVar
 
 from corollary.columns import Candidates, Pairs, TripleIndex
 from corollary.execute.batches import Batch
@@ -37,9 +36,6 @@ class SemiNaive(Module):
     turn = 90
     is_optional = False
     keeps_state = False
-
-    concludes_facts: ClassVar[bool] = False
-    """Whether all conclusions of the rules over I are facts of I: not of rules that only help a module."""
 
     @classmethod
     def make(cls, program: CompiledProgram, context: ExecutionContext) -> SemiNaive:
@@ -143,7 +139,7 @@ class SemiNaive(Module):
         for rule in started:
             if viable(rule, facts):
                 self._conclude(rule, ages, candidates)
-        live = self._triggers.live(recent, facts)
+        live = self._live(self._triggers, recent, facts)
         triggers = (trigger for trigger in live if id(trigger.rule) not in fresh)
         for trigger, batch in self._run(triggers, ages):
             emit(trigger.rule.heads, batch, candidates)
@@ -159,17 +155,19 @@ class SemiNaive(Module):
         recent facts find each binding once if ``old`` are the facts that are in none of these sets.
         """
         ages = {Age.ALL: facts, Age.RECENT: recent, Age.OLD: old}
-        found = self._run(self._triggers.live(recent, facts), ages, is_whole=True)
+        found = self._run(self._live(self._triggers, recent, facts), ages, is_whole=True)
         return ((trigger.rule, batch) for trigger, batch in found)
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """One round over proved facts, by the rules that may conclude a wanted fact."""
-        live = self._triggers.live(recent, facts)
+        live = self._live(self._triggers, recent, facts)
         return self._apply((t for t in live if t.may_conclude(wanted)), facts, recent)
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         """The conclusions of all instances over ``facts`` with a deleted premise."""
-        live = self._triggers.live(deleted, facts, are_closed=self.concludes_facts)
+        live = self._live(self._triggers, deleted, facts, are_closed=self.concludes_facts)
+        if self.concludes_facts:
+            live = (trigger for trigger in live if trigger.has_conclusions(facts))
         return self._apply(live, facts, deleted)
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
@@ -186,11 +184,16 @@ class SemiNaive(Module):
     def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """The premises of the instances over ``facts`` whose conclusion is a candidate.
 
-        Instances of which all premises are of predicates with only proved facts may be left out.
+        Premises of predicates with only proved facts may be left out.
         """
+
+        def is_open(predicate: int) -> bool:
+            return predicate < 0 or facts.relation(predicate).size > proved.relation(predicate).size
+
         read: Candidates = {}
         for trigger, batch in self._backward(candidates, facts, beyond=proved):
-            emit(trigger.rule.atoms[: trigger.position], batch, read)
+            atoms = trigger.rule.atoms[: trigger.position]
+            emit(tuple(atom for atom in atoms if is_open(atom.p)), batch, read)
         return read
 
     def nonmonotone_reads(self) -> set[int]:
@@ -209,6 +212,7 @@ class SemiNaive(Module):
         triggers = [
             trigger for atom, trigger, _ in self._blocking if inserted.has_match(atom.s, atom.p, atom.o)
         ]
+        self._entrances.begin(facts)
         return self._apply(triggers, facts, inserted)
 
     def inserted_by_negation(self, facts: TripleIndex, removed: TripleIndex) -> Candidates:
@@ -219,6 +223,7 @@ class SemiNaive(Module):
         triggers = [
             trigger for atom, _, trigger in self._blocking if removed.has_match(atom.s, atom.p, atom.o)
         ]
+        self._entrances.begin(facts)
         return self._apply(triggers, facts, removed)
 
     def touched(self, facts: TripleIndex, changed: TripleIndex) -> list[tuple[CompiledRule, Batch]]:
@@ -239,6 +244,15 @@ class SemiNaive(Module):
         """The remaining facts become the old facts of the next round."""
         self._old = facts.snapshot()
 
+    def _live(
+        self, triggers: Triggers, recent: TripleIndex, facts: TripleIndex, *, are_closed: bool = False
+    ) -> Iterator[Trigger]:
+        """The triggers that recent facts may match, by their predicates and classes, for ``_run``."""
+        self._entrances.begin(facts)
+        values = Recent(recent)
+        for live in triggers.live(recent, facts, are_closed=are_closed):
+            yield from live.entered(self._entrances, facts, values)
+
     def _apply(self, triggers: Iterable[Trigger], facts: TripleIndex, recent: TripleIndex) -> Candidates:
         candidates: Candidates = {}
         ages = {Age.ALL: facts, Age.RECENT: recent, Age.OLD: facts}
@@ -256,7 +270,7 @@ class SemiNaive(Module):
                 self._heads.add(Trigger(backward, len(rule.atoms)))
         self._forward = []
         ages = {Age.ALL: facts, Age.RECENT: candidates, Age.OLD: facts}
-        return self._run(self._heads.live(candidates, facts), ages, beyond=beyond)
+        return self._run(self._live(self._heads, candidates, facts), ages, beyond=beyond)
 
     def _conclude(
         self,
@@ -279,6 +293,7 @@ class SemiNaive(Module):
     ) -> Iterator[tuple[Trigger, Batch]]:
         """The non-empty results of the triggers' delta plans: the variables of the heads.
 
+        Precondition: ``self._entrances.begin(ages[Age.ALL])``, at the latest when the triggers are iterated.
         ``is_whole``: all variables, and every binding once, also where guards are neither old nor recent.
         ``beyond``: all variables, and at least the bindings with a premise of a predicate that has more facts
         than are in ``beyond``.
@@ -287,7 +302,6 @@ class SemiNaive(Module):
         if not triggers:
             return
         recent, are_new = Recent(ages[Age.RECENT]), ages[Age.OLD] is not ages[Age.ALL]
-        self._entrances.begin(ages[Age.ALL])
         for trigger in triggers:
             entering = self._entrances.entering(trigger.entrance, ages[Age.ALL], recent)
             if entering is not None and beyond is not None:

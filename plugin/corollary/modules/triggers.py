@@ -7,17 +7,17 @@ predicates that have facts.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from corollary.columns import TripleIndex
-from corollary.columns.pairs import distinct
+from corollary.columns.pairs import among, distinct
 from corollary.execute.batches import Batch
-from corollary.kernels.sorted import Mask
-from corollary.modules.entrances import Entrance
-from corollary.modules.tuning import MAX_PREDICATE_SETS_KEPT
+from corollary.kernels.sorted import Column, Mask
+from corollary.modules.entrances import Entrance, Entrances, Recent
+from corollary.modules.tuning import MAX_EXTENT_COMPARED, MAX_PREDICATE_SETS_KEPT
 from corollary.plan.steps import Age
 from corollary.program.compile import Atom, CompiledRule
 
@@ -64,6 +64,10 @@ class Trigger:
         """Whether a head of the rule may be one of the wanted facts."""
         return any(wanted.has_match(head.s, head.p, head.o) for head in self.rule.heads)
 
+    def has_conclusions(self, facts: TripleIndex) -> bool:
+        """Whether there are facts of the predicate of a head."""
+        return any(head.p < 0 or facts.relation(head.p).size for head in self.rule.heads)
+
     def open_rows(self, rows: Batch, facts: TripleIndex, proved: TripleIndex) -> Mask:
         """The rows of the family's table in which another atom may match a fact that is not ``proved``.
 
@@ -71,13 +75,13 @@ class Trigger:
         """
         found = np.zeros(rows.size, np.bool_)
         for predicate in self.predicates:
-            if len(facts.relation(predicate)) > len(proved.relation(predicate)):
+            if facts.relation(predicate).size > proved.relation(predicate).size:
                 return ~found
         for variable in self.variables:
             column = rows.columns.get(variable)
             if column is None:
                 return ~found
-            of = {p: len(facts.relation(p)) > len(proved.relation(p)) for p in distinct(column).tolist()}
+            of = {p: facts.relation(p).size > proved.relation(p).size for p in distinct(column).tolist()}
             found |= np.array([of[p] for p in column.tolist()], np.bool_)
         return found
 
@@ -94,23 +98,77 @@ class Trigger:
         )
 
 
+class LiveTriggers:
+    """Triggers whose atoms have one predicate, or ``OPEN``, by the values that recent facts must have.
+
+    The values are predicates, if the atoms have a variable there, else objects: the one that the atom names,
+    or those at the trigger's entrance, in one ``epoch`` of the entrances. ``others`` are the triggers of
+    which it is not known that they have few values.
+    """
+
+    __slots__ = ("_by_value", "_epoch", "_others", "_predicate", "_triggers", "_values")
+
+    def __init__(self, predicate: int, triggers: Sequence[Trigger]) -> None:
+        self._triggers = triggers
+        self._predicate = predicate
+        self._epoch = -1
+        self._by_value: dict[int, list[int]] = {}
+        self._others: list[int] = []
+        self._values: Column = np.empty(0, np.uint32)
+
+    def entered(self, entrances: Entrances, facts: TripleIndex, recent: Recent) -> Iterator[Trigger]:
+        """The triggers that recent facts may match, by their predicates or objects.
+
+        Precondition: ``entrances.begin(facts)``.
+        """
+        if not self._triggers:
+            return
+        if self._epoch != entrances.epoch:
+            self._sort(entrances, facts)
+        chosen = self._others
+        if self._by_value:
+            values = recent.predicates if self._predicate == OPEN else recent.classes(self._predicate)
+            if values.size > MAX_EXTENT_COMPARED:
+                values = self._values[among(self._values, values)]
+            few = [value for value in values.tolist() if value in self._by_value]
+            chosen = sorted({*chosen}.union(*map(self._by_value.__getitem__, few)))
+        for number in chosen:
+            yield self._triggers[number]
+
+    def _sort(self, entrances: Entrances, facts: TripleIndex) -> None:
+        """Note the values of the triggers."""
+        self._epoch, self._by_value, self._others = entrances.epoch, {}, []
+        for number, trigger in enumerate(self._triggers):
+            atom = trigger.atom
+            few: Collection[int] | None = (atom.o,)
+            if atom.p < 0 or atom.o < 0:
+                few = entrances.few(trigger.entrance, facts)
+            if few is None:
+                self._others.append(number)
+            else:
+                for value in few:
+                    self._by_value.setdefault(value, []).append(number)
+        self._values = np.array([*self._by_value], np.uint32)
+
+
 class Triggers:
     """Triggers by the predicate of their atom, or ``OPEN``."""
 
     def __init__(self) -> None:
         self._all: dict[int, list[Trigger]] = {}
-        self._live: dict[tuple[frozenset[int], bool], dict[int, list[Trigger]]] = {}
+        self._live: dict[tuple[frozenset[int], bool], dict[int, LiveTriggers]] = {}
+        self._named: dict[int, Set[int] | None] = {}
 
     def add(self, trigger: Trigger) -> None:
         """Add a trigger."""
         self._all.setdefault(max(trigger.atom.p, OPEN), []).append(trigger)
-        self._live = {}
+        self._live, self._named = {}, {}
 
     def drop(self, numbers: Collection[int]) -> None:
         """Drop the triggers of the rules with these numbers."""
         kept = {p: [t for t in triggers if t.rule.number not in numbers] for p, triggers in self._all.items()}
         self._all = {predicate: triggers for predicate, triggers in kept.items() if triggers}
-        self._live = {}
+        self._live, self._named = {}, {}
 
     def read(self, predicate: int) -> bool:
         """Whether the atom of a trigger may match facts of the predicate."""
@@ -120,10 +178,14 @@ class Triggers:
         """The objects that the atoms of the triggers name, if all atoms of the predicate name one."""
         if OPEN in self._all:
             return None
-        named = {trigger.atom.o for trigger in self._all.get(predicate, ())}
-        return None if min(named, default=-1) < 0 else named
+        if predicate not in self._named:
+            named = {trigger.atom.o for trigger in self._all.get(predicate, ())}
+            self._named[predicate] = None if min(named, default=-1) < 0 else named
+        return self._named[predicate]
 
-    def live(self, recent: TripleIndex, facts: TripleIndex, *, are_closed: bool = False) -> Iterable[Trigger]:
+    def live(
+        self, recent: TripleIndex, facts: TripleIndex, *, are_closed: bool = False
+    ) -> Iterable[LiveTriggers]:
         """The triggers that recent facts may match, and whose other atoms have predicates with ``facts``.
 
         ``are_closed``: the facts have all conclusions. So they have facts of the predicate of a head.
@@ -137,7 +199,7 @@ class Triggers:
         for predicate in (*recent.all_predicates(), OPEN):
             found = live.get(predicate)
             if found is None:
-                found = live[predicate] = [
+                triggers = [
                     trigger
                     for trigger in self._all.get(predicate, ())
                     if trigger.predicates <= present
@@ -145,7 +207,8 @@ class Triggers:
                         are_closed and trigger.rule.derives.isdisjoint(present) and not trigger.rule.is_open
                     )
                 ]
-            yield from found
+                found = live[predicate] = LiveTriggers(predicate, triggers)
+            yield found
 
 
 def needs(rule: CompiledRule, but: int | None = None) -> list[Atom]:

@@ -85,6 +85,7 @@ class BackwardForwardLayer:
         self._open = set(work.index.all_predicates())
         self._closed: set[int] = set()
         self._has_spared = False
+        self._one_step: dict[int, bool] = {}
         self._hopeless: Delta = NOTHING
         self._sifts = False
 
@@ -100,7 +101,9 @@ class BackwardForwardLayer:
         self._sifts = self._sifts or len(candidates) >= MIN_CANDIDATES_TO_SIFT
         if order is None or not self._sifts:
             return NOTHING
-        searched = candidates.only(lambda p: p in order.recursive and p not in order.alone)
+        searched = candidates.only(
+            lambda p: p in order.recursive and p not in order.alone and not self._is_decided_in_one_step(p)
+        )
         hopeless = searched.only(lambda predicate: self._is_sifted(order, predicate))
         for module in deriving(self._modules, hopeless, order):
             if hopeless and not module.keeps_state:
@@ -127,9 +130,9 @@ class BackwardForwardLayer:
             if not candidates:
                 return NOTHING
         self._settle(order, order.level(candidates.all_predicates()[0]))
-        plain = candidates.only(lambda predicate: predicate not in order.recursive)
-        found = self._after_one_step(plain, deriving(self._modules, plain, order))
-        searched = candidates.only(lambda predicate: predicate in order.recursive)
+        plain = candidates.only(self._is_decided_in_one_step)
+        found = self._unproved_in_one_step(order, plain)
+        searched = candidates - plain
         for predicate in searched.all_predicates():
             wanted, module = searched.only(predicate.__eq__), self._closing(order, predicate)
             if module is not None:
@@ -143,6 +146,40 @@ class BackwardForwardLayer:
         self._hopeless = NOTHING
         inner = {id(m): m for p in searched.all_predicates() for m in self._inner(order, p)}
         return found | self._by_search(searched, [m for m in self._modules if id(m) in inner])
+
+    def _is_decided_in_one_step(self, predicate: int) -> bool:
+        """Whether one step from proved facts proves all that follows, of a predicate of the present level.
+
+        True if the predicate does not depend on itself. Also if its group only depends on itself by modules
+        that follow their rules in one step: from explicit facts, and from predicates that are not entered.
+        """
+        order = self.order
+        assert order is not None
+        if predicate not in order.recursive:
+            return True
+        if predicate not in self._one_step:
+            group = order.group_of(predicate)
+            closing = {module.name for module in self._modules if module.closes_premises}
+            self._one_step[predicate] = len(self._work.layers.data_among(group)) == len(group) and all(
+                other not in order.entered or order.modules_deriving(other) <= closing for other in group
+            )
+        return self._one_step[predicate]
+
+    def _unproved_in_one_step(self, order: Precedence, candidates: Delta) -> Delta:
+        """The candidates without a proof in one step: first those that do not depend on their group.
+
+        These are decided, so that all other facts of their predicates are proved.
+        """
+        first = candidates.only(lambda predicate: predicate not in order.entered)
+        lost = self._after_one_step(first, deriving(self._modules, first, order))
+        rest = candidates - first
+        if not rest:
+            return lost
+        groups = {other for predicate in rest.all_predicates() for other in order.group_of(predicate)}
+        decided, index = groups - order.entered, self._work.index
+        left = {predicate: index.relation(predicate).minus(lost.keys(predicate)) for predicate in decided}
+        self.proved.share(decided, TripleIndex(left))
+        return lost | self._after_one_step(rest, deriving(self._modules, rest, order))
 
     def spares(self, module: Module) -> bool:
         """Prove compressed facts that a module overdeletes, by one step of others from proved facts."""
@@ -262,6 +299,14 @@ class BackwardForwardLayer:
             wanted -= found
         return wanted
 
+    def _prove_some(self, witnesses: Delta) -> None:
+        """Prove some witnesses by the first module that can."""
+        for module in deriving(self._modules, witnesses, self.order):
+            found = Delta.gathered(module.rederive(witnesses, self.proved))
+            if found:
+                self.proved.add_all(found)
+                return
+
     def _by_search(self, wanted: Delta, inner: Sequence[Module]) -> Delta:
         """The wanted facts without a proof, and premises of theirs without a proof, after a search.
 
@@ -274,5 +319,5 @@ class BackwardForwardLayer:
         for module in self._witnessing:
             extend(few, module.witnesses(wanted, self._work.index, self.proved))
         if few:
-            self._after_one_step(Delta.among(few, self._work.index) - wanted - self.proved, self._modules)
+            self._prove_some(Delta.among(few, self._work.index) - wanted - self.proved)
         return self._prover.unproved(wanted, self._work.index, inner)

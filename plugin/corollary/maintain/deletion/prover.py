@@ -83,6 +83,7 @@ class Prover:
             for module in inner:
                 check()
                 extend(read, module.premises(frontier, facts, known))
+            read = {p: keys for p, keys in read.items() if facts.relation(p).size > known.relation(p).size}
             frontier = Delta.gathered(read) - self.proved - checked
         return checked
 
