@@ -6,14 +6,20 @@ import numpy as np
 
 from corollary.columns import Delta, TripleIndex
 from corollary.evaluate import materialise
-from corollary.language import Program
+from corollary.language import Program, parse_program
 from corollary.maintain.cost_model import learn_from_recomputing, learnt_seconds, most_seconds
 from corollary.maintain.strategy import Request, TooMuch
-from corollary.maintain.tuning import ESTIMATE_KEPT, MIN_REMOVED_FACTS_IF_SLOW, PENALTY_AFTER_ABORT
+from corollary.maintain.tuning import (
+    ESTIMATE_KEPT,
+    MIN_REMOVED_FACTS_IF_SLOW,
+    PENALTY_AFTER_ABORT,
+    SECONDS_AT_FIRST,
+)
 from corollary.terms.dictionary import TermDictionary
 
 NAME = "backward/forward"
 SECONDS = 2.0
+ONE_KEY = np.ones(1, np.uint64)
 
 
 def request(removed: int) -> Request:
@@ -50,3 +56,19 @@ def test_a_small_removal_is_tried_again_soon_and_then_later() -> None:
 
 def test_a_large_removal_is_tried_again_later() -> None:
     assert give_up(request(MIN_REMOVED_FACTS_IF_SLOW)) == PENALTY_AFTER_ABORT * SECONDS
+
+
+def test_removals_of_schema_are_measured_apart() -> None:
+    dictionary = TermDictionary()
+    program = parse_program("[?x, ?q, ?y] :- [?p, <ex:below>, ?q], [?x, ?p, ?y] .")
+    before = materialise(TripleIndex(), program, dictionary)
+    before.engine.seconds = SECONDS
+    schema, data = (
+        Request(before, TripleIndex(), Delta({dictionary.encode(name): ONE_KEY}), Delta({}), program)
+        for name in ("<ex:below>", "<ex:knows>")
+    )
+    assert (schema.removes_schema, data.removes_schema) == (True, False)
+    give_up(schema)
+    assert learnt_seconds(data, NAME) == SECONDS_AT_FIRST
+    start_over(data)
+    assert learnt_seconds(schema, NAME) == SECONDS

@@ -116,7 +116,7 @@ def test_the_cost_model_takes_counts_that_exist() -> None:
     result, report = step(result, 1, AUTOMATIC)
     assert report.strategy != NAME
     _, result = start()
-    result.engine.measured = {name: (1, 1.0) for name in STRATEGIES if name != NAME}
+    result.engine.measured = {(name, False): (1, 1.0) for name in STRATEGIES if name != NAME}
     result.engine.seconds = 1.0
     result, report = step(result, 1, AUTOMATIC)
     assert report.strategy == NAME

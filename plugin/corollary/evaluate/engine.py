@@ -31,7 +31,6 @@ from corollary.evaluate.tuning import (
 from corollary.execute.batches import Batch, join
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import emit, extend, family_rows
-from corollary.kernels.limits import counted_clock
 from corollary.kernels.sorted import Column
 from corollary.language import Rule
 from corollary.modules import registry
@@ -70,6 +69,7 @@ class Engine:
     one layer. ``schema_depends_on_strata``: rules with negation or aggregates lead to schema facts.
     ``schema_proof`` is what is known of proofs of the schema from few facts (``maintain.final_schema``).
     ``counts`` are the derivations of I, if the last transaction counted them.
+    ``seconds`` is what materialising took: an estimate until ``materialise`` sets it.
     ``strata`` has a module for each stratum, ``recursive`` further modules: its recursive aggregates.
     ``axioms`` are the facts that rules without body state. ``version`` counts the transactions.
     """
@@ -102,7 +102,7 @@ class Engine:
         self.recursive: list[list[LeastValues]] = []
         self.schema_depends_on_data = self.schema.has_any_class
         self.schema_depends_on_strata = False
-        self.measured: dict[str, tuple[int, float]] = {}
+        self.measured: dict[tuple[str, bool], tuple[int, float]] = {}
         self.schema_modules: tuple[Module, ...] = ()
         self._adding: list[Module] = []
         self._closing: list[Module] = []
@@ -120,9 +120,7 @@ class Engine:
         self.fixpoint.watch = self._watch
         self.seconds = index.fact_count() * SECONDS_PER_FACT_ADOPTED
         if closed is None:
-            started = counted_clock()
             self.add(stated)
-            self.seconds = counted_clock() - started
 
     @property
     def schema(self) -> Guards:

@@ -20,7 +20,7 @@ from corollary.evaluate.pairs_of_items import constraint_plan
 from corollary.evaluate.suspension import Suspended, suspended_rules
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import sizes
-from corollary.kernels.limits import limited_by_default
+from corollary.kernels.limits import counted_clock, limited_by_default
 from corollary.language import Program, Rule
 from corollary.modules import registry
 from corollary.modules.module import ModuleRejectsRule
@@ -201,10 +201,13 @@ def _fitted(
     modular: bool,
 ) -> Materialisation:
     """As ``materialise``, within the limits in force. Rules that modules reject are assigned to others."""
+    started = counted_clock()
     rejected: frozenset[Rule] = frozenset()
     while True:
         try:
-            return _materialise(explicit, program, dictionary, progress, modular, rejected)
+            result = _materialise(explicit, program, dictionary, progress, modular, rejected)
+            result.engine.seconds = counted_clock() - started
+            return result
         except ModuleRejectsRule as found:
             rejected |= found.rules
 

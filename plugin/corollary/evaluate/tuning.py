@@ -3,9 +3,6 @@
 MAX_LATE_FACTS_LISTED = 3
 """Late facts that a message names for a suspended rule."""
 
-SECONDS_PER_REMOVED_FACT = 1e-6
-"""Seconds per removed fact: the estimate for a deletion strategy before anything is measured."""
-
 MAX_FACTS_PER_LOST_FACT = 32
 """Facts. When rules are removed, the affected predicates are emptied and derived again if they have at most
 this many facts for each fact that may be lost. Otherwise a deletion strategy follows these facts."""

@@ -2,7 +2,10 @@
 
 The estimate for a strategy is the time of its last large transaction, scaled by the square root of |Δ⁻|: the
 more facts are removed, the more of them have the same consequences. The estimate for recomputing is the time
-that the monotone rules took in the last materialisation from scratch. The least estimate wins.
+of the last materialisation from scratch. The least estimate wins.
+
+Transactions that remove schema are measured apart: a class that loses its superclass changes more than a
+thousand facts about individuals.
 """
 
 from __future__ import annotations
@@ -10,27 +13,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import inf, sqrt
 
-from corollary.evaluate.tuning import SECONDS_PER_REMOVED_FACT
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import DeletionStrategy, Request, TooMuch
 from corollary.maintain.tuning import (
     ESTIMATE_KEPT,
     ESTIMATES_ALLOWED,
     MAX_DERIVATIONS,
+    MAX_SHARE_AT_FIRST,
     MAX_SHARE_OF_RECOMPUTING,
     MIN_BUDGET_FACTS,
     MIN_BUDGET_SECONDS,
-    MIN_FIRST_BUDGET_SECONDS,
     MIN_REMOVED_FACTS_IF_SLOW,
     MIN_REMOVED_FACTS_TO_LEARN,
     PENALTY_AFTER_ABORT,
+    SECONDS_AT_FIRST,
     SECONDS_PER_CHECK,
     SECONDS_PER_DELETION,
     SECONDS_PER_DERIVATION,
 )
 
-Measured = dict[str, tuple[int, float]]
-"""By strategy: |Δ⁻| of the last large transaction, and the seconds that it took."""
+Measured = dict[tuple[str, bool], tuple[int, float]]
+"""By strategy and ``removes_schema``: |Δ⁻| of the last large transaction, and the seconds that it took."""
 
 AUTOMATIC = "automatic"
 """The name that lets the cost model choose."""
@@ -60,8 +63,13 @@ def choose(
 
 def learnt_seconds(request: Request, strategy: str) -> float:
     """The estimate for a strategy, in seconds."""
-    known, removed = request.engine.measured.get(strategy), len(request.removed)
-    return removed * SECONDS_PER_REMOVED_FACT if known is None else known[1] * sqrt(removed / known[0])
+    known, removed = _known(request, strategy), len(request.removed)
+    return SECONDS_AT_FIRST * sqrt(removed) if known is None else known[1] * sqrt(removed / known[0])
+
+
+def _known(request: Request, strategy: str) -> tuple[int, float] | None:
+    """What is known of a strategy from transactions of this kind."""
+    return request.engine.measured.get((strategy, request.removes_schema))
 
 
 def learn(request: Request, report: Report, seconds: float) -> Measured:
@@ -69,7 +77,7 @@ def learn(request: Request, report: Report, seconds: float) -> Measured:
     known = dict(request.engine.measured)
     is_slow = seconds > request.engine.seconds
     if report.removed >= (MIN_REMOVED_FACTS_IF_SLOW if is_slow else MIN_REMOVED_FACTS_TO_LEARN):
-        known[report.strategy] = (report.removed, seconds)
+        known[report.strategy, request.removes_schema] = (report.removed, seconds)
     return known
 
 
@@ -80,11 +88,15 @@ def learn_from_recomputing(request: Request, given_up: str, error: Exception | N
     """
     removed = len(request.removed)
     before = request.engine.measured
-    known = {name: (number, ESTIMATE_KEPT * seconds) for name, (number, seconds) in before.items()}
+    known = {
+        key: (number, ESTIMATE_KEPT * seconds if key[1] == request.removes_schema else seconds)
+        for key, (number, seconds) in before.items()
+    }
     if isinstance(error, TooMuch) and removed:
-        is_first = given_up not in known and removed < MIN_REMOVED_FACTS_IF_SLOW
+        key = given_up, request.removes_schema
+        is_first = key not in known and removed < MIN_REMOVED_FACTS_IF_SLOW
         penalty = 1 if is_first else PENALTY_AFTER_ABORT
-        known[given_up] = (removed, penalty * request.engine.seconds)
+        known[key] = (removed, penalty * request.engine.seconds)
     return known
 
 
@@ -95,11 +107,11 @@ def most_seconds(request: Request, strategy: str) -> float:
     """
     if not request.is_automatic:
         return inf
-    recomputing, known = request.engine.seconds, request.engine.measured.get(strategy)
-    share = MAX_SHARE_OF_RECOMPUTING * recomputing
+    recomputing, known = request.engine.seconds, _known(request, strategy)
+    share = (MAX_SHARE_AT_FIRST if known is None else MAX_SHARE_OF_RECOMPUTING) * recomputing
     if known is not None and known[1] < recomputing:
         share = max(share, min(recomputing, ESTIMATES_ALLOWED * learnt_seconds(request, strategy)))
-    return max(MIN_FIRST_BUDGET_SECONDS if known is None else MIN_BUDGET_SECONDS, share)
+    return max(MIN_BUDGET_SECONDS, share)
 
 
 def most_checks(request: Request) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf
 from typing import Protocol, TypeVar, TypeVarTuple
 
@@ -39,6 +40,11 @@ class Request:
     def engine(self) -> Engine:
         """The engine that holds I. Strategies change the engine in place."""
         return self.before.engine
+
+    @cached_property
+    def removes_schema(self) -> bool:
+        """Whether there is schema in Δ⁻."""
+        return self.engine.schema.are_among(self.removed)
 
 
 Arguments = TypeVarTuple("Arguments")

@@ -17,7 +17,7 @@ class Recompute:
         return True
 
     def seconds(self, request: Request) -> float:
-        """The time of the monotone rules in the last materialisation."""
+        """The time of the last materialisation from scratch."""
         return request.engine.seconds
 
     def carry_out(self, request: Request, report: Report) -> Materialisation:
