@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from rdflib import Graph, URIRef
 from tests import strategies as some
 from tests.engine import Fact, facts_of, run
+from tests.maintain.histories import assert_exact
 from tests.oracles import naive
 from tests.strategies import thorough
 
@@ -95,3 +96,13 @@ def test_loops_go_with_the_rule_that_derives_them() -> None:
     assert set(graph.subject_objects(p)) == {(a, c), (c, a), (a, a), (c, c)}
     store.use_rules(f"{PREFIX}{symmetry} {closure}, FILTER(?x != ?z) . {guarded}")
     assert set(graph.subject_objects(p)) == {(a, c), (c, a)}
+
+
+def test_literals_that_a_rule_has_made_subjects() -> None:
+    """Without PLAIN, no rule derives that one 2 is related to another 2, which has the same value."""
+    numbers = [Literal("2", XSD + name) for name in ("integer", "nonNegativeInteger")]
+    stated = frozenset((some.INDIVIDUALS[0], P, number) for number in numbers)
+    before, after = (
+        parse_program(PREFIX + "\n".join((LOOPLESS, SYMMETRY, *more))) for more in ((PLAIN,), ())
+    )
+    assert_exact([stated, stated], [before, after])

@@ -178,6 +178,7 @@ class Transitive(Module):
                 self._closures[predicate] = MaintainedClosure(
                     facts.relation(predicate), symmetric=predicate in self._symmetric
                 )
+                self._refuse_literals(predicate, facts.keys(predicate))
         return sorted(affected)
 
     @property

@@ -17,7 +17,7 @@ from corollary.execute.run_plan import extend
 from corollary.kernels.limits import check
 from corollary.maintain.cost_model import learnt_seconds
 from corollary.maintain.deletion.dred import DRed, DRedLayer
-from corollary.maintain.deletion.prover import Prover, deriving
+from corollary.maintain.deletion.prover import Prover, deriving, may_derive
 from corollary.maintain.final_schema import schema_is_final
 from corollary.maintain.layers import DATA, SCHEMA
 from corollary.maintain.report import Report
@@ -86,6 +86,7 @@ class BackwardForwardLayer:
         self._closed: set[int] = set()
         self._has_spared = False
         self._one_step: dict[int, bool] = {}
+        self._inner_modules: dict[int, list[Module]] = {}
         self._hopeless: Delta = NOTHING
         self._sifts = False
 
@@ -228,8 +229,16 @@ class BackwardForwardLayer:
 
     def _inner(self, order: Precedence, predicate: int) -> Sequence[Module]:
         """The modules by whose rules a predicate depends on predicates of its level."""
-        names = order.recursive[predicate]
-        return [m for m in self._modules if m.name in names or (VALUES in names and not m.rules)]
+        key = order.groups.get(predicate, predicate)
+        if key not in self._inner_modules:
+            names, group = order.recursive[predicate], set(order.group_of(predicate))
+            self._inner_modules[key] = [
+                module
+                for module in self._modules
+                if (module.name in names and may_derive(module, group))
+                or (VALUES in names and not module.rules)
+            ]
+        return self._inner_modules[key]
 
     def _unproved_of_closed(self, order: Precedence, module: Module, predicate: int, wanted: Delta) -> Delta:
         """The wanted facts without a proof, of a predicate that depends on itself by one module only."""

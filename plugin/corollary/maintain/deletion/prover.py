@@ -14,7 +14,8 @@ Invariant: every fact in ``proved`` has a proof from E after the transaction.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
+from heapq import heappop, heappush
 
 from corollary.columns import NOTHING, Candidates, Delta, TripleIndex
 from corollary.evaluate.precedence import Precedence
@@ -32,10 +33,21 @@ def deriving(modules: Sequence[Module], facts: Delta, order: Precedence | None) 
     """
     if order is None:
         return modules
-    predicates = facts.all_predicates()
+    predicates = set(facts.all_predicates())
     names = set[str]().union(*map(order.modules_deriving, predicates))
     has_virtual = any(map(is_virtual, predicates))
-    return [module for module in modules if module.name in names or (has_virtual and not module.rules)]
+    return [
+        module
+        for module in modules
+        if (module.name in names and may_derive(module, predicates)) or (has_virtual and not module.rules)
+    ]
+
+
+def may_derive(module: Module, predicates: Set[int]) -> bool:
+    """Whether a module may derive facts of some predicates: unknown, so true, unless it has one rule."""
+    return not module.has_one_rule or any(
+        head.p < 0 or head.p in predicates for rule in module.rules for head in rule.heads
+    )
 
 
 class Prover:
@@ -80,7 +92,7 @@ class Prover:
             if not wanted:
                 return NOTHING
             read: Candidates = {}
-            for module in inner:
+            for module in deriving(inner, frontier, self._order):
                 check()
                 extend(read, module.premises(frontier, facts, known))
             read = {p: keys for p, keys in read.items() if facts.relation(p).size > known.relation(p).size}
@@ -90,26 +102,29 @@ class Prover:
     def _prove(self, frontier: Delta, checked: Delta, inner: Sequence[Module]) -> tuple[Delta, Delta]:
         """Prove facts of the frontier, and checked facts that follow from these. Returns the rest of both.
 
-        Each module that may derive facts of the frontier first rederives these. Then an inner module receives
-        the facts that other modules proved, and of its own the ``feedback``, and propagates them. If these
-        are more than the checked facts, the module rederives the checked facts instead.
+        Each module that may derive facts of the frontier first rederives these. Then inner modules that may
+        derive checked facts receive the facts that other modules proved, and of their own the ``feedback``,
+        and propagate them. If these are more than the checked facts, the module rederives the checked facts
+        instead.
         """
         asked = deriving(self._modules, frontier, self._order)
-        modules = [*asked, *(module for module in inner if module not in asked)]
-        news: list[Delta] = [NOTHING] * len(modules)
+        receivers = deriving(inner, checked, self._order)
+        modules = [*asked, *(module for module in receivers if module not in asked)]
+        receiving = [number for number, module in enumerate(modules) if module in receivers]
+        news: dict[int, Delta] = {}
+        turns = list(range(len(asked)))  # a heap of numbers: those that are to be asked, and those with news
         turn = 0
         is_all = len(frontier) == len(checked)
-        while checked:
-            number = next((n for n, facts in enumerate(news) if turn <= n < len(asked) or facts), None)
-            if number is None:
-                break
+        while checked and turns:
             check()
-            module, returned, news[number] = modules[number], news[number], NOTHING
-            if turn <= number < len(asked):
+            number = heappop(turns)
+            module, returned = modules[number], news.pop(number, NOTHING)
+            if number == turn < len(asked):
                 turn += 1
                 found = Delta.gathered(module.rederive(frontier, self.proved))
                 if returned and len(frontier) < len(checked):
                     news[number] = returned
+                    heappush(turns, number)
             elif len(returned) > len(checked):
                 found = Delta.gathered(module.rederive(checked, self.proved))
             else:
@@ -119,8 +134,12 @@ class Prover:
             self.proved.add_all(found)
             checked -= found
             frontier = checked if is_all else frontier - found
-            for number, other in enumerate(modules):
-                if checked and other in inner:
-                    part = received(other, found)
-                    news[number] |= feedback(other, part) if other is module else part
+            for number in receiving if checked else ():
+                other = modules[number]
+                part = received(other, found)
+                part = feedback(other, part) if other is module else part
+                if part:
+                    if number not in news and (number < turn or number >= len(asked)):
+                        heappush(turns, number)
+                    news[number] = news.get(number, NOTHING) | part
         return frontier, checked
