@@ -14,6 +14,7 @@ from tests.strategies import examples
 from corollary.columns.numbering import numbered
 from corollary.columns.pairs import (
     Pairs,
+    among,
     contains,
     difference,
     distinct,
@@ -29,6 +30,7 @@ from corollary.columns.pairs import (
     swap,
     union,
 )
+from corollary.columns.tuning import MIN_ROWS_FOR_TABLE
 
 quick = settings(max_examples=examples(150), deadline=None)
 
@@ -173,3 +175,15 @@ def test_numbered(drawn: list[int]) -> None:
     values, places = numbered(column(drawn))
     assert values.tolist() == sorted(set(drawn))
     assert values[places].tolist() == drawn
+
+
+@pytest.mark.parametrize("rows", [0, 5, MIN_ROWS_FOR_TABLE])
+@pytest.mark.parametrize("least", [0, 1 << 20, (1 << 32) - 301])
+def test_values_among_others(rows: int, least: int) -> None:
+    """By binary search and by a table, whose ids are near the ends of the range, or not."""
+    random = np.random.default_rng(0)
+    known = np.unique(random.integers(least, least + 301, 50)).astype(np.uint32)
+    ends = np.array([0, least, least + 300, (1 << 32) - 1])
+    column = np.concatenate((ends, random.integers(least, least + 301, rows))).astype(np.uint32)
+    assert among(column, known).tolist() == [value in set(known.tolist()) for value in column.tolist()]
+    assert not among(column, known[:0]).any()

@@ -23,7 +23,9 @@ from corollary.columns.tuning import (
     MAX_ARRAYS_MERGED,
     MAX_KEYS_FOR_NP_SORT,
     MAX_KEYS_NOT_MERGED,
+    MAX_TABLE_ENTRIES_PER_ROW,
     MIN_KEYS_MERGED,
+    MIN_ROWS_FOR_TABLE,
     SLOW_SECONDS_PER_KEY,
 )
 from corollary.kernels.compiled import go_on
@@ -193,12 +195,20 @@ def distinct_of_sorted(column: NDArray[Integer]) -> NDArray[Integer]:
 def among(column: NDArray[Integer], known: NDArray[Integer]) -> Mask:
     """A mask of the values of ``column`` that are in ``known``. Precondition: ``known`` ascends.
 
-    Cost: O(log |known|) per value, where ``np.isin`` would sort both.
+    Cost: a look-up for each value, in a table if the known ids are not far apart, else by binary search.
     """
     if not known.size:
         return np.zeros(column.size, np.bool_)
+    found: Mask
+    span = int(known[-1]) - int(known[0]) + 1
+    is_near = column.size >= MIN_ROWS_FOR_TABLE and span <= MAX_TABLE_ENTRIES_PER_ROW * column.size
+    if is_near and column.dtype == known.dtype == np.uint32:
+        table = np.zeros(span + 1, np.bool_)  # the last entry is for all greater ids
+        table[known - known[0]] = True
+        found = table.take(column - known[0], mode="clip")  # lesser ids have become great ones
+        return found
     places = np.minimum(np.searchsorted(known, column), known.size - 1)
-    found: Mask = known[places] == column
+    found = known[places] == column
     return found
 
 

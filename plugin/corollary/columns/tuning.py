@@ -28,8 +28,9 @@ MIN_KEYS_MERGED = 1 << 14
 to load the kernel."""
 
 MIN_ROWS_FOR_TABLE, MAX_TABLE_ENTRIES_PER_ROW = 1 << 10, 8
-"""Rows from which on distinct values are numbered by a table, and entries of the table for each row. Measured
-on 312,000 rows: 2.5 ms with a table of 300,000 entries, 11 ms with 1.5 million, 28 ms by sorting."""
+"""Rows from which on distinct values are numbered, and looked for, by a table, and its entries for each row.
+Measured on 312,000 rows: 2.5 ms with a table of 300,000 entries, 11 ms with 1.5 million, 28 ms by sorting.
+Twelve million ids are looked for among 20 in 32 ms, by binary search in 225."""
 
 MIN_DROPS_FOR_TABLE = 64
 """Sorted parts of a column. With fewer, a table has at most one entry for each row: sorting joins 2 parts of

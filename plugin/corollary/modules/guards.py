@@ -101,10 +101,8 @@ class Guards:
         found: Mask = np.zeros(facts.keys.size, np.bool_)
         if predicate == self._rdf_type and facts.keys.size <= MAX_FACTS_ONE_BY_ONE:
             found[:] = [key & 0xFFFFFFFF in self._named for key in facts.keys.tolist()]
-        elif predicate == self._rdf_type and self._classes.size:
-            classes = seconds(facts.keys)
-            near = np.flatnonzero((classes >= self._classes[0]) & (classes <= self._classes[-1]))
-            found[near] = among(classes[near], self._classes)
+        elif predicate == self._rdf_type:
+            found = among(seconds(facts.keys), self._classes)
         return found
 
     def part_of(self, predicate: int, facts: Pairs) -> Pairs:
