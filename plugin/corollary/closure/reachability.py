@@ -20,6 +20,7 @@ from corollary.closure.tuning import (
     MAX_IDS_PER_TERM,
     MAX_WORDS_PER_BLOCK,
     MAX_WORDS_PER_EDGE,
+    MIN_STEPS_WALKED,
     PAIRS_PER_WORD,
     WORDS_PER_STEP,
 )
@@ -234,7 +235,7 @@ class Part:
         """All pairs (source, node) that paths join, sorted; None if matrices take less time."""
         offsets, successors = compressed(self.size, self.start, self.end)
         closed = np.zeros(self.sources.size + 1, np.int64)
-        most = self.size * words_for(self.size) // WORDS_PER_STEP
+        most = max(self.size * words_for(self.size) // WORDS_PER_STEP, MIN_STEPS_WALKED)
         room = min(4 * self.start.size + 16, most)
         while True:
             reserve(8 * room)

@@ -20,6 +20,10 @@ PAIRS_PER_WORD = 2
 WORDS_PER_STEP = 8
 """Words of a matrix that are computed in the time in which a walk reaches one more node."""
 
+MIN_STEPS_WALKED = 1 << 12
+"""Steps of a walk that are taken whatever a matrix costs. Measured: with 80 nodes in trees, walks before and
+after a removal take 0.2 ms, matrices 2 ms."""
+
 MAX_WORDS_PER_BLOCK = 1 << 22
 """Words of one block of a matrix that is read and discarded: 32 MB."""
 
