@@ -23,6 +23,7 @@ from corollary.columns.tuning import (
     MAX_ARRAYS_MERGED,
     MAX_KEYS_FOR_NP_SORT,
     MAX_KEYS_NOT_MERGED,
+    MAX_RATIO_OF_DIFFERENCE,
     MAX_TABLE_ENTRIES_PER_ROW,
     MIN_KEYS_MERGED,
     MIN_ROWS_FOR_TABLE,
@@ -230,7 +231,7 @@ def difference(left: Keys, right: Keys) -> Keys:
         return left
     if left.size < MIN_KEYS_MERGED or right.size > MAX_RATIO_MERGED * left.size:
         return left[~contains(right, left)]
-    if left.size > MAX_RATIO_MERGED * right.size:
+    if left.size > MAX_RATIO_OF_DIFFERENCE * right.size:
         places = np.minimum(np.searchsorted(left, right), left.size - 1)
         return np.delete(left, places[left[places] == right])
     reserve(left.nbytes)
