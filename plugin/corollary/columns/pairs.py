@@ -206,7 +206,10 @@ def among(column: NDArray[Integer], known: NDArray[Integer]) -> Mask:
     if is_near and column.dtype == known.dtype == np.uint32:
         table = np.zeros(span + 1, np.bool_)  # the last entry is for all greater ids
         table[known - known[0]] = True
-        found = table.take(column - known[0], mode="clip")  # lesser ids have become great ones
+        found = np.empty(column.size, np.bool_)
+        for start in range(0, column.size, KEYS_PER_STEP):
+            step = slice(start, start + KEYS_PER_STEP)
+            table.take(column[step] - known[0], mode="clip", out=found[step])  # lesser ids have become great
         return found
     places = np.minimum(np.searchsorted(known, column), known.size - 1)
     found = known[places] == column
