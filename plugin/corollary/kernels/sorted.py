@@ -17,6 +17,7 @@ from corollary.kernels.tuning import (
     FIRST_STEP_DIVISOR,
     LANES,
     MAX_RATIO_MERGED,
+    MIN_RATIO_COPIED,
     MIN_RATIO_IN_LOCKSTEP,
     PROBES_SAMPLED,
 )
@@ -449,13 +450,21 @@ def difference(left: Keys, right: Keys, kept: Keys) -> Place:
     """Write the keys of ``left`` that are not in ``right`` to ``kept``. Returns their number.
 
     Precondition: both are sorted and unique; ``kept`` has the length of ``left``. Cost: one merge from two
-    places at once, without data-dependent branches.
+    places at once, without data-dependent branches; if ``right`` is much smaller, a copy of ``left``, and a
+    search for each key of ``right``.
     """
     if not left.size:
         return 0
     i: Place = 0
     j: Place = 0
     at: Place = 0
+    if left.size > MIN_RATIO_COPIED * right.size:
+        stride = 1 + left.size // (FIRST_STEP_DIVISOR * right.size + 1)
+        for key in right:
+            end = gallop(left, key, i, stride, False)
+            at = copied_to(left, i, end, kept, at)
+            i = end + (1 if end < left.size and left[end] == key else 0)
+        return copied_to(left, i, left.size, kept, at)
     p: Place = left.size >> 1
     q = first_not_below(right, left[p], 0, right.size)
     to = p
