@@ -128,6 +128,16 @@ def test_difference(compiled: bool, left: NDArray[np.uint64], right: NDArray[np.
 
 @both_forms
 @quick
+@given(st.sets(st.integers(0, 101), max_size=4))
+def test_difference_of_few(compiled: bool, few: set[int]) -> None:
+    left, right = np.arange(1, 101, dtype=np.uint64), np.unique(np.array([*few], np.uint64))
+    kept = np.empty_like(left)
+    size = form(sorted.difference, compiled)(left, right, kept)
+    assert kept[:size].tolist() == twins.difference(left.tolist(), right.tolist())
+
+
+@both_forms
+@quick
 @given(st.lists(keys, max_size=40), st.lists(st.integers(0, 15), unique=True, min_size=1))
 def test_sort_by_digits(compiled: bool, drawn: list[int], digits: list[int]) -> None:
     shifts = [4 * digit for digit in np.sort(digits).tolist()]
