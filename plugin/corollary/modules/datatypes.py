@@ -127,9 +127,7 @@ class Datatypes(Module):
         self._equated: Keys = np.empty(0, np.uint64)
         self._scanned = False
         self._is_started = False
-        self._about_rdf_type: dict[
-            int, tuple[Relation, bool]
-        ] = {}  # the last relation, and the answer for it
+        self._about_rdf_type: dict[int, tuple[Relation, bool]] = {}  # the last relation, and its answer
         self._is_wide = False  # whether VALUE has the literals' own datatypes
 
     @classmethod
