@@ -18,6 +18,10 @@ from typing import Any
 
 import pytest
 
+from corollary.maintain.strategy import DeletionStrategy
+from corollary.maintain.transaction import LayerDeletion, LayerwiseStrategy
+from corollary.modules.module import Module
+
 PROJECT = Path(__file__).parents[1]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("**/*.md"))]
 SNIPPET = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -126,4 +130,12 @@ def test_modules_that_docstrings_name_exist() -> None:
         and not hasattr(import_module(f"corollary.{named.partition('.')[0]}"), named.partition(".")[2])
         and not any(module.startswith(f"{named}.") for module in MODULES)
     ]
+    assert not missing
+
+
+@pytest.mark.parametrize("protocol", [Module, DeletionStrategy, LayerwiseStrategy, LayerDeletion])
+def test_the_page_about_extending_names_all_members(protocol: type) -> None:
+    page = (PROJECT / "docs" / "extending.md").read_text()
+    members = {name for name in {*vars(protocol), *protocol.__annotations__} if not name.startswith("_")}
+    missing = {name for name in members if not re.search(rf"`{name}`|def {name}\(|\b{name} = ", page)}
     assert not missing

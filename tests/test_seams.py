@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import inf
 from typing import Any
 
 import pytest
@@ -125,8 +126,11 @@ class Toy:
     def fitting(self, engine: object) -> LayerwiseStrategy:
         return self
 
+    def most_losses(self, request: Request) -> float:
+        return inf
+
     def on_layer(self, work: Workspace, layer: int) -> DRedLayer:
-        return DRedLayer(work, layer, is_limited=False)
+        return DRedLayer(work, layer)
 
 
 def last_join_first(plan: Plan, context: PlanContext) -> Plan:

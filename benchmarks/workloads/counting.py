@@ -22,6 +22,7 @@ from benchmarks.workloads.modular import Case
 
 from corollary.columns.delta import NOTHING
 from corollary.evaluate import Materialisation
+from corollary.evaluate.derivation_counts import DerivationCounts
 from corollary.language import parse_program
 from corollary.maintain import maintain
 from corollary.profiles import load_profile
@@ -127,8 +128,8 @@ def count_task(case: Case, results: Results) -> Task:
 
     def count(before: Materialisation) -> Outcome:
         result, _ = maintain(before, before.explicit, NOTHING, NOTHING, COUNTING)
-        counts = result.engine.counts
-        if counts is not None and not noted:
+        counts = result.engine.remembered
+        if isinstance(counts, DerivationCounts) and not noted:
             derivations, rounds, size = counts.totals()
             noted.append(
                 f"{case.name}: {derivations:,} derivations of {len(result.index):,} facts, {rounds} rounds;"

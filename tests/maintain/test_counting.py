@@ -24,8 +24,8 @@ from corollary.columns.delta import NOTHING, Delta
 from corollary.evaluate import Materialisation, derivation_counts, materialise
 from corollary.evaluate.derivation_counts import DerivationCounts
 from corollary.language import Program, parse_program
-from corollary.maintain import AUTOMATIC, Report, cost_model, maintain
-from corollary.maintain.deletion import STRATEGIES
+from corollary.maintain import AUTOMATIC, Report, maintain
+from corollary.maintain.deletion import STRATEGIES, counting
 from corollary.maintain.deletion.counting import Counting
 from corollary.profiles import load_profile
 from corollary.program.compile import is_virtual
@@ -50,12 +50,12 @@ def assert_kept(result: Materialisation, report: Report) -> None:
 
     None are kept where virtual facts came beside strata.
     """
-    counts = result.engine.counts
+    counts = result.engine.remembered
     assert report.strategy == NAME, report
     if counts is None and result.engine.strata:
         assert any(map(is_virtual, result.index.all_predicates())), report
         return
-    assert counts is not None
+    assert isinstance(counts, DerivationCounts)
     assert_births(counts)
     anew = DerivationCounts(result.dictionary)
     anew.change([rule for rule in rules_of(result.compiled) if rule.is_monotone], counts.given)
@@ -100,11 +100,11 @@ def step(result: Materialisation, number: int, strategy: str = NAME) -> tuple[Ma
 
 def test_another_strategy_drops_the_counts() -> None:
     _, result = start()
-    assert result.engine.counts is not None
+    assert result.engine.remembered is not None
     for name in STRATEGIES:
         if name != NAME:
             result, _ = step(result, 1, name)
-            assert result.engine.counts is None
+            assert result.engine.remembered is None
             result, report = step(result, 0)
             assert_kept(result, report)
 
@@ -141,7 +141,7 @@ def test_an_interruption_leaves_no_counts(calls: int, monkeypatch: pytest.Monkey
         after, _ = step(result, 1)
     except KeyboardInterrupt:
         after = result
-        assert result.engine.counts is None
+        assert result.engine.remembered is None
     monkeypatch.undo()
     for number in (1, 2, 0):
         after, _ = step(after, number)
@@ -150,10 +150,10 @@ def test_an_interruption_leaves_no_counts(calls: int, monkeypatch: pytest.Monkey
 def test_too_many_derivations_start_over(monkeypatch: pytest.MonkeyPatch) -> None:
     dictionary = TermDictionary()
     result = materialise(load(HISTORY[0], dictionary), PROGRAM, dictionary)
-    monkeypatch.setattr(cost_model, "MAX_DERIVATIONS", 0)
+    monkeypatch.setattr(counting, "MAX_DERIVATIONS", 0)
     result, report = step(result, 1)
     assert (report.strategy, report.reason) == ("starting over", "too many derivations would be counted")
-    assert result.engine.counts is None
+    assert result.engine.remembered is None
 
 
 def test_virtual_facts_do_not_keep_themselves() -> None:

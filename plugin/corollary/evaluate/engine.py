@@ -18,7 +18,6 @@ import numpy as np
 from corollary.columns import Candidates, Delta, Relation, TripleIndex
 from corollary.columns.pairs import Pairs, union
 from corollary.evaluate.assignment import FACT, Assignment, ModuleAssignment
-from corollary.evaluate.derivation_counts import DerivationCounts
 from corollary.evaluate.fixpoint import Fixpoint, Progress
 from corollary.evaluate.precedence import KnownPrecedence, Precedence, precedence_of
 from corollary.evaluate.rule_modules import RuleModules
@@ -27,6 +26,7 @@ from corollary.evaluate.tuning import (
     MAX_FACTS_PER_LOST_FACT,
     MAX_LATE_FACTS_LISTED,
     SECONDS_PER_FACT_ADOPTED,
+    SECONDS_TO_MAKE_RULES,
 )
 from corollary.execute.batches import Batch, join
 from corollary.execute.context import ExecutionContext
@@ -68,7 +68,7 @@ class Engine:
     ``schema_depends_on_data``: data leads to schema facts, so that a change of schema and data is followed in
     one layer. ``schema_depends_on_strata``: rules with negation or aggregates lead to schema facts.
     ``schema_proof`` is what is known of proofs of the schema from few facts (``maintain.final_schema``).
-    ``counts`` are the derivations of I, if the last transaction counted them.
+    ``remembered`` is what the deletion strategy of the last transaction keeps for the next one.
     ``seconds`` is what materialising took: an estimate until ``materialise`` sets it.
     ``strata`` has a module for each stratum, ``recursive`` further modules: its recursive aggregates.
     ``axioms`` are the facts that rules without body state. ``version`` counts the transactions.
@@ -108,7 +108,7 @@ class Engine:
         self._closing: list[Module] = []
         self._precedence: KnownPrecedence | None = None
         self.schema_proof = KnownSchemaProof()
-        self.counts: DerivationCounts | None = None
+        self.remembered: object = None
         index = (explicit if closed is None else closed).snapshot()
         stated: Candidates = {}
         for rule in compiled.rules:
@@ -118,7 +118,7 @@ class Engine:
         self.fixpoint = Fixpoint(index, self._modules.modules, progress, compiled.dictionary.decode)
         self._sort_modules()
         self.fixpoint.watch = self._watch
-        self.seconds = index.fact_count() * SECONDS_PER_FACT_ADOPTED
+        self.seconds = SECONDS_TO_MAKE_RULES + index.fact_count() * SECONDS_PER_FACT_ADOPTED
         if closed is None:
             self.add(stated)
 

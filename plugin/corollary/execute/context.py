@@ -1,7 +1,7 @@
 """The run-time state of plans. Rules and plans are immutable; any number of contexts may use them.
 
-Invariant: apart from ``readings`` and ``rows``, a context holds caches only. Dropping an entry costs time and
-changes no result.
+Invariant: apart from ``dictionary``, ``readings`` and ``rows``, a context holds caches only. Dropping an
+entry costs time and changes no result.
 """
 
 from __future__ import annotations

@@ -18,7 +18,6 @@ from corollary.maintain.strategy import DeletionStrategy, Request, TooMuch
 from corollary.maintain.tuning import (
     ESTIMATE_KEPT,
     ESTIMATES_ALLOWED,
-    MAX_DERIVATIONS,
     MAX_SHARE_AT_FIRST,
     MAX_SHARE_OF_RECOMPUTING,
     MIN_BUDGET_FACTS,
@@ -28,8 +27,6 @@ from corollary.maintain.tuning import (
     PENALTY_AFTER_ABORT,
     SECONDS_AT_FIRST,
     SECONDS_PER_CHECK,
-    SECONDS_PER_DELETION,
-    SECONDS_PER_DERIVATION,
 )
 
 Measured = dict[tuple[str, bool], tuple[int, float]]
@@ -114,20 +111,11 @@ def most_seconds(request: Request, strategy: str) -> float:
     return max(MIN_BUDGET_SECONDS, share)
 
 
+def affordable(request: Request, seconds: float) -> int:
+    """How often something that takes so many seconds can be done in the time of recomputing."""
+    return max(MIN_BUDGET_FACTS, int(request.engine.seconds / seconds))
+
+
 def most_checks(request: Request) -> int:
-    """The budget of proofs: the facts that they can check, in one layer, in the time of recomputing."""
-    return max(MIN_BUDGET_FACTS, int(request.engine.seconds / SECONDS_PER_CHECK))
-
-
-def most_deletions(request: Request) -> float:
-    """The budget of DRed: facts that it can delete in the time of recomputing; none if it was asked for."""
-    if not request.is_automatic:
-        return float("inf")
-    return max(MIN_BUDGET_FACTS, int(request.engine.seconds / SECONDS_PER_DELETION))
-
-
-def most_derivations(request: Request) -> int:
-    """The budget of counting: derivations that it can count in the time of recomputing, if it was chosen."""
-    if not request.is_automatic:
-        return MAX_DERIVATIONS
-    return max(MIN_BUDGET_FACTS, int(request.engine.seconds / SECONDS_PER_DERIVATION))
+    """The facts that can be looked up, in one layer, in the time of recomputing."""
+    return affordable(request, SECONDS_PER_CHECK)

@@ -25,7 +25,7 @@ from corollary.evaluate import Materialisation
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.precedence import Precedence
 from corollary.kernels.sorted import Keys
-from corollary.maintain.cost_model import TOO_MANY_DELETIONS, most_checks, most_deletions
+from corollary.maintain.cost_model import TOO_MANY_DELETIONS
 from corollary.maintain.layers import SCHEMA
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import Budget, CannotFollow, Request
@@ -90,6 +90,9 @@ class LayerwiseStrategy(Protocol):
     def fitting(self, engine: Engine) -> LayerwiseStrategy:
         """The strategy to use, possibly another one, after the engine has taken up changed rules."""
 
+    def most_losses(self, request: Request) -> float:
+        """The facts that may lose a derivation by removed rules; with more, the transaction starts over."""
+
     def on_layer(self, work: Workspace, layer: int) -> LayerDeletion:
         """The strategy for one layer."""
 
@@ -106,24 +109,25 @@ def follow(request: Request, report: Report, strategy: LayerwiseStrategy) -> Mat
         if change.inserted and not change.are_leaves and change.program.has_strata:
             refuse_static_cycles(change.program)
     engine.version += 1
-    engine.counts = None
+    engine.remembered = None
     before = engine.fixpoint.index.snapshot()
     start = Start(request.removed, request.added, request.before.strata, before)
     if change is not None:
-        start = _with_rules(request, report, change)
+        start = _with_rules(request, report, change, strategy.fitting(engine).most_losses(request))
     strategy = strategy.fitting(engine)
     report.strategy = strategy.name
     return Transaction(Workspace(request, report, start, before), strategy).run()
 
 
-def _with_rules(request: Request, report: Report, change: ProgramChange) -> Start:
-    """Let the engine take up the changed rules. Returns Δ⁻ and Δ⁺ with their effect, and the strata."""
+def _with_rules(request: Request, report: Report, change: ProgramChange, most: float) -> Start:
+    """Let the engine take up the changed rules. Returns Δ⁻ and Δ⁺ with their effect, and the strata.
+
+    Raises ``TooMuch`` under ``automatic`` if more than ``most`` facts lose a derivation by removed rules.
+    """
     engine, before = request.engine, request.before
     index = engine.fixpoint.index
     strata, ordered = before.strata, index.snapshot()
     if request.is_automatic and not engine.strata:
-        by_dred = engine.schema_depends_on_data
-        most = most_deletions(request) if by_dred else most_checks(request)
         Budget(most, TOO_MANY_DELETIONS).require(engine.lost_at_least(change.removed, request.explicit))
     with report.timed("rules", "rules") as line:
         size = index.fact_count()

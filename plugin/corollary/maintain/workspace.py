@@ -11,10 +11,10 @@ from math import inf
 from corollary.columns import NOTHING, Delta, TripleIndex
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.precedence import Precedence
-from corollary.maintain.cost_model import TOO_MANY_DELETIONS, most_checks, most_deletions, most_seconds
+from corollary.maintain.cost_model import most_checks, most_seconds
 from corollary.maintain.layers import DATA, SCHEMA, Layers
 from corollary.maintain.report import Report
-from corollary.maintain.strategy import Budget, CannotFollow, Clock, Request
+from corollary.maintain.strategy import CannotFollow, Clock, Request
 from corollary.program.stratify import Strata
 
 BACKWARD = "data leads to schema facts, or a stratum to facts of an earlier one"
@@ -41,8 +41,8 @@ class Workspace:
     """The state of one transaction.
 
     ``before`` is I before the transaction, ``deleted`` the facts deleted so far. ``concluded`` has the
-    conclusions of strata evaluated from scratch, by layer. ``checks`` is the budget of proofs per layer,
-    ``deletions`` that of DRed, ``clock`` the time for deletions.
+    conclusions of strata evaluated from scratch, by layer. ``checks`` is the number of facts that may be
+    looked up in a layer, ``clock`` the time for deletions.
     """
 
     def __init__(self, request: Request, report: Report, start: Start, before: TripleIndex) -> None:
@@ -58,7 +58,6 @@ class Workspace:
         self.deleted = TripleIndex()
         self.concluded: dict[int, Delta] = {}
         self.checks = most_checks(request)
-        self.deletions = Budget(most_deletions(request), TOO_MANY_DELETIONS)
         self.clock = Clock(most_seconds(request, report.strategy))
         self._candidates: dict[int, Delta] = {}
         self._postponed: Delta = NOTHING

@@ -26,9 +26,10 @@ Found = TypeVar("Found")
 
 
 def kept(function: Callable[[Any], Found]) -> Callable[[Any], Found]:
-    """Decorator: what a function finds out about a node is kept in the node, which never changes.
+    """Decorator: what a function finds out about a node is kept in the node, a cache beside its fields.
 
-    Precondition: the result depends on the node alone, and is immutable.
+    Precondition: the result depends on the node alone, and is immutable. Of two threads, one may lose an
+    entry of the other: that costs its computation, and changes no result.
     """
 
     @wraps(function)

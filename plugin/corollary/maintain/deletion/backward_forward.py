@@ -15,7 +15,7 @@ from corollary.evaluate.engine import Engine
 from corollary.evaluate.precedence import VALUES, Precedence
 from corollary.execute.run_plan import extend
 from corollary.kernels.limits import check
-from corollary.maintain.cost_model import learnt_seconds
+from corollary.maintain.cost_model import learnt_seconds, most_checks
 from corollary.maintain.deletion.dred import DRed, DRedLayer
 from corollary.maintain.deletion.prover import Prover, deriving, may_derive
 from corollary.maintain.final_schema import schema_is_final
@@ -33,9 +33,13 @@ class BackwardForward:
 
     name = "backward/forward"
 
-    def __init__(self, *, schema_is_proved: bool = False) -> None:
-        """``schema_is_proved``: in this transaction, although data leads to schema facts."""
+    def __init__(self, *, schema_is_proved: bool = False, otherwise: DRed | None = None) -> None:
+        """``schema_is_proved``: in this transaction, although data leads to schema facts.
+
+        ``otherwise`` takes the place of this strategy in this transaction if the schema is not proved.
+        """
         self._schema_is_proved = schema_is_proved
+        self._otherwise = DRed() if otherwise is None else otherwise
 
     def can_follow(self, request: Request) -> bool:
         """Whether the schema is final before the data is followed."""
@@ -48,16 +52,21 @@ class BackwardForward:
     def carry_out(self, request: Request, report: Report) -> Materialisation:
         """Follow the transaction layer by layer."""
         is_proved = request.engine.schema_depends_on_data and schema_is_final(request)
-        return follow(request, report, BackwardForward(schema_is_proved=is_proved))
+        strategy = BackwardForward(schema_is_proved=is_proved, otherwise=DRed.of(request))
+        return follow(request, report, strategy)
 
     def fitting(self, engine: Engine) -> LayerwiseStrategy:
         """DRed if data leads to schema facts that are not proved, else this strategy."""
-        return DRed() if engine.schema_depends_on_data and not self._schema_is_proved else self
+        return self._otherwise if engine.schema_depends_on_data and not self._schema_is_proved else self
+
+    def most_losses(self, request: Request) -> float:
+        """As many as proofs may check."""
+        return most_checks(request)
 
     def on_layer(self, work: Workspace, layer: int) -> LayerDeletion:
         """DRed for a stratum, without a budget; else Backward/Forward."""
         if layer > DATA:
-            return DRedLayer(work, layer, is_limited=False)
+            return DRedLayer(work, layer)
         return BackwardForwardLayer(work, layer)
 
 

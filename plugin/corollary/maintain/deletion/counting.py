@@ -1,9 +1,9 @@
 """Counting: a candidate is deleted if it has no derivations left (``evaluate.derivation_counts``).
 
-The derivations of all facts are counted when the strategy is first used, and kept in ``Engine.counts``. The
-counts after the change show which facts of I go, before the engine changes: none is overdeleted, and no proof
-is searched. Then the transaction deletes these facts layer by layer, and the modules follow. Additions take
-the way that they always take; the counts follow both.
+The derivations of all facts are counted when the strategy is first used. ``Engine.remembered`` keeps them.
+The counts after the change show which facts of I go, before the engine changes: none is overdeleted, and no
+proof is searched. Then the transaction deletes these facts layer by layer, and the modules follow. Additions
+go through the fixpoint, as under every strategy; the counts follow both.
 
 Counts are over plain rules. Beside these,
 
@@ -21,18 +21,20 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 
 from corollary.columns import NOTHING, Delta, TripleIndex
 from corollary.evaluate import Materialisation
 from corollary.evaluate.derivation_counts import DerivationCounts, TooManyDerivations, difference
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.precedence import Precedence
-from corollary.maintain.cost_model import learnt_seconds, most_derivations
+from corollary.maintain.cost_model import affordable, learnt_seconds
 from corollary.maintain.deletion.dred import DRedLayer
 from corollary.maintain.layers import DATA
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import CannotFollow, Request, TooMuch
 from corollary.maintain.transaction import LayerDeletion, follow
+from corollary.maintain.tuning import MAX_DERIVATIONS, SECONDS_PER_DERIVATION
 from corollary.maintain.workspace import Workspace
 from corollary.modules.module import Module
 from corollary.program.compile import CompiledRule, is_virtual
@@ -62,7 +64,7 @@ class Counting:
 
     def can_follow(self, request: Request) -> bool:
         """Whether the derivations are counted already."""
-        return request.engine.counts is not None
+        return isinstance(request.engine.remembered, DerivationCounts)
 
     def seconds(self, request: Request) -> float:
         """The learnt estimate, which grows with the square root of |Δ⁻|: see ``cost_model``."""
@@ -76,8 +78,12 @@ class Counting:
             raise TooMuch("too many derivations would be counted") from error
 
     def _carry_out(self, request: Request, report: Report) -> Materialisation:
-        engine, most = request.engine, most_derivations(request)
-        counts, engine.counts = engine.counts or DerivationCounts(engine.compiled.dictionary), None
+        engine, known = request.engine, request.engine.remembered
+        most = affordable(request, SECONDS_PER_DERIVATION) if request.is_automatic else MAX_DERIVATIONS
+        counts = (
+            known if isinstance(known, DerivationCounts) else DerivationCounts(engine.compiled.dictionary)
+        )
+        engine.remembered = None
         with report.timed("counts", "derivations"):
             counted = _follow_deletions(counts, request, most)
         result = follow(request, report, Counting(counted))
@@ -85,17 +91,21 @@ class Counting:
         with report.timed("counts", "derivations"), suppress(CannotFollow, TooManyDerivations):
             given = _with_virtual(request.explicit, _virtual_facts(engine))
             counts.change(_counted(engine.compiled.rules), given, most)
-            engine.counts = counts
+            engine.remembered = counts
         return result
 
     def fitting(self, engine: Engine) -> Counting:
         """This strategy."""
         return self
 
+    def most_losses(self, request: Request) -> float:
+        """Any number: what goes is counted."""
+        return inf
+
     def on_layer(self, work: Workspace, layer: int) -> LayerDeletion:
         """DRed for a stratum, without a budget; else the facts without derivations."""
         if layer > DATA:
-            return DRedLayer(work, layer, is_limited=False)
+            return DRedLayer(work, layer)
         assert self._counted is not None
         return CountedLayer(work, layer, self._counted)
 
