@@ -87,8 +87,7 @@ class Engine:
         """Run the monotone rules to the fixpoint over ``explicit``, which is not changed.
 
         Unless ``modular``, there are no optional modules. ``rejected`` rules are not offered to these.
-        ``closed`` is I without virtual relations, if it is known. Then nothing is derived, and the caller
-        calls ``restore`` next.
+        ``closed`` is I without virtual relations, if it is known: see ``restored``, which derives nothing.
         """
         self.compiled = compiled
         self._kinds = [kind for kind in registry.MODULES if modular or not kind.is_optional]
@@ -115,12 +114,31 @@ class Engine:
             self._modules.assign(rule, self._assignment.module_of(rule), compiled, stated)
         self._add_axioms(stated)
         self._review()
-        self.fixpoint = Fixpoint(index, self._modules.modules, progress, compiled.dictionary.decode)
+        names = compiled.dictionary.decode
+        self.fixpoint = Fixpoint(index, self._modules.modules, progress, names, self._watch)
         self._sort_modules()
-        self.fixpoint.watch = self._watch
         self.seconds = SECONDS_TO_MAKE_RULES + index.fact_count() * SECONDS_PER_FACT_ADOPTED
         if closed is None:
             self.add(stated)
+
+    @classmethod
+    def restored(
+        cls,
+        explicit: TripleIndex,
+        closed: TripleIndex,
+        compiled: CompiledProgram,
+        *,
+        rejected: Collection[Rule] = (),
+        schema_is_alone: bool = False,
+    ) -> tuple[Engine, Strata]:
+        """An engine at I as it is known: ``closed``, without virtual relations. Also returns the strata.
+
+        ``schema_is_alone``: the engine that derived I said so.
+        Raises ``CannotAdopt`` if rules are suspended, or if more follows from I than I. That every fact of I
+        follows from ``explicit``, and that no rule has further conclusions, is not checked.
+        """
+        engine = cls(explicit, compiled, None, rejected=rejected, closed=closed)
+        return engine, engine._restore_modules(explicit, schema_is_alone=schema_is_alone)
 
     @property
     def schema(self) -> Guards:
@@ -358,14 +376,11 @@ class Engine:
 
     # Restoring
 
-    def restore(self, explicit: TripleIndex, *, schema_is_alone: bool = False) -> Strata:
-        """Restore the modules from I, which the constructor received as ``closed``. Returns the strata.
+    def _restore_modules(self, explicit: TripleIndex, *, schema_is_alone: bool) -> Strata:
+        """Restore the modules from I. Returns the strata; raises as ``restored`` does.
 
-        ``schema_is_alone``: the engine that derived I said so.
         Modules that ask which facts are external come last: all others answer. A recursive aggregate keeps
         waiting; the first transaction computes its values from nothing.
-        Raises ``CannotAdopt`` if rules are suspended, or if more follows from I than I. That every fact of I
-        follows from ``explicit``, and that no rule has further conclusions, is not checked.
         """
         index, strata = self.fixpoint.index, Strata.none()
         size = index.fact_count()

@@ -36,14 +36,18 @@ class Fixpoint:
         modules: Sequence[Module],
         progress: Progress | None,
         name_of: Callable[[int], str] = str,
+        watch: Callable[[Module, int, Pairs], None] = lambda origin, predicate, new: None,
     ) -> None:
-        """All facts of ``index`` are pending for the modules. ``name_of`` names a predicate in messages."""
+        """All facts of ``index`` are pending for the modules. ``name_of`` names a predicate in messages.
+
+        ``watch`` is called with the new facts of each predicate that a module (``origin``) derived.
+        """
         self.index = index
         self.rounds = 0
         self.seconds: dict[str, float] = {}
         self.modules = list(modules)
         self.journal: Candidates | None = None
-        self.watch: Callable[[Module, int, Pairs], None] = lambda origin, predicate, new: None
+        self._watch = watch
         self._progress = progress
         self._name_of = name_of
         self._routes: dict[int, list[tuple[int, Set[int] | None]]] = {}
@@ -116,7 +120,7 @@ class Fixpoint:
                 self.journal.setdefault(predicate, []).append(new.keys)
             if origin is not None:
                 self._report(origin, predicate, count)
-                self.watch(origin, predicate, new)
+                self._watch(origin, predicate, new)
             self._distribute(predicate, new, origin)
         return found
 

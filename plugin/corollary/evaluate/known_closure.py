@@ -1,7 +1,7 @@
 """A materialisation whose facts are known: modules and strata are restored when they are first needed.
 
 Readers of facts need no engine. The first change, explanation or list of inconsistencies restores it
-(``Engine.restore``), from the relations that it reads.
+(``Engine.restored``), from the relations that it reads.
 """
 
 from __future__ import annotations

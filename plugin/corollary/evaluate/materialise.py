@@ -256,7 +256,7 @@ def adopt(
     ``closed`` is I without virtual relations, including the facts that RDF does not allow.
     Preconditions: ``closed`` is the materialisation of ``explicit``, without suspended rules;
     ``schema_is_alone`` is false, or that of a materialisation of ``explicit``. That is not checked: see
-    ``Engine.restore``.
+    ``Engine.restored``.
     Raises: what ``materialise`` does; ``CannotAdopt``.
     """
     return limited_by_default(_adopted, explicit, closed, program, dictionary, schema_is_alone)
@@ -273,8 +273,10 @@ def _adopted(
     while True:
         try:
             compiled = _compiled(program, dictionary)
-            engine = Engine(explicit, compiled, None, rejected=rejected, closed=closed)
-            return _result(explicit, engine, engine.restore(explicit, schema_is_alone=schema_is_alone))
+            engine, strata = Engine.restored(
+                explicit, closed, compiled, rejected=rejected, schema_is_alone=schema_is_alone
+            )
+            return _result(explicit, engine, strata)
         except ModuleRejectsRule as found:
             rejected |= found.rules
 
