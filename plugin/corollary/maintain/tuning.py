@@ -34,7 +34,7 @@ MIN_BUDGET_SECONDS = 0.05
 of the first time may take as long. Measured: 1 % of LUBM-10 is removed in 22 to 40 ms the first time, and in
 18 ms from then on."""
 
-SECONDS_AT_FIRST = 0.5e-3
+SECONDS_AT_FIRST = 0.2e-3
 """Seconds, times the square root of |Δ⁻|: the estimate for a strategy before anything is measured. Measured,
 1 % removed: 0.16 ms (LUBM-10), 0.5 ms (ten universities of our own), 7 ms (a random graph with a million
 pairs, which is closed in 2 ms)."""
