@@ -14,7 +14,7 @@ from tests.plan import golden
 
 from corollary.language import parse_program
 from corollary.plan.explain import explanation_text
-from corollary.program.components import MOST_NODES
+from corollary.program.tuning import MAX_NODES_NAMED
 
 PROJECT = Path(__file__).parents[2]
 PREFIX = "PREFIX : <http://example.org/>\n"
@@ -52,11 +52,11 @@ def test_rules_that_cannot_apply_are_left_out() -> None:
 
 
 def test_long_components_are_cut_in_text_and_whole_in_data() -> None:
-    size = MOST_NODES + 5
+    size = MAX_NODES_NAMED + 5
     rules = [f":C{(i + 1) % size}[?x] :- :C{i}[?x] ." for i in range(size)]
     result = run([], parse_program(PREFIX + ":C0[:a] .\n" + "\n".join(rules)))
     explanation = result.explain_plan()
     (component,) = explanation["components"]
     assert len(component["nodes"]) == size
     assert component["recursive"]
-    assert f":C{MOST_NODES - 1}[?x] and 5 more: recursive" in explanation_text(explanation)
+    assert f":C{MAX_NODES_NAMED - 1}[?x] and 5 more: recursive" in explanation_text(explanation)

@@ -7,7 +7,8 @@ from tests.engine import run
 
 from corollary.language import parse_program
 from corollary.profiles import load_profile
-from corollary.program.components import MOST_NODES, Component, Components
+from corollary.program.components import Component, Components
+from corollary.program.tuning import MAX_NODES_NAMED
 from corollary.store import CorollaryStore
 
 EX = Namespace("http://example.org/")
@@ -93,11 +94,11 @@ def test_text_and_picture() -> None:
 
 
 def test_long_ones_are_cut() -> None:
-    size = 11 * MOST_NODES
+    size = 11 * MAX_NODES_NAMED
     rules = "".join(f":C{i + 1}[?x] :- :C{i}[?x] .\n" for i in range(size))
     found = components(":C0[:a] .\n" + rules)
     assert len(found) == size
-    assert str(found).endswith(f"... and {size - 10 * MOST_NODES} more")
+    assert str(found).endswith(f"... and {size - 10 * MAX_NODES_NAMED} more")
     assert found.dot().count("->") == size
 
 

@@ -8,10 +8,7 @@ from typing import BinaryIO
 import numpy as np
 
 from corollary.loaders.formats import Malformed
-from corollary.loaders.tuning import BYTES_READ_AT_ONCE
-
-DEEPEST = 1_000
-"""The maximal nesting depth of objects and arrays."""
+from corollary.loaders.tuning import BYTES_READ_AT_ONCE, MAX_NESTED_VALUES
 
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[][{}]', re.DOTALL)
@@ -19,7 +16,7 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 class ShallowJSON:
-    """A readable stream of a document's bytes. Raises ``Malformed`` where the nesting exceeds ``DEEPEST``."""
+    """A readable stream of a document's bytes. Raises ``Malformed`` where nesting exceeds its limit."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -48,8 +45,8 @@ class ShallowJSON:
         if brackets.size:
             steps = np.where((brackets == ord("{")) | (brackets == ord("[")), 1, -1)
             depths = self._depth + np.cumsum(steps)
-            if depths.max() > DEEPEST:
-                complaint = f"more than {DEEPEST:,} objects and arrays lie within each other"
+            if depths.max() > MAX_NESTED_VALUES:
+                complaint = f"more than {MAX_NESTED_VALUES:,} objects and arrays lie within each other"
                 raise Malformed(complaint, self._place(text))
             self._depth = int(depths[-1])
         is_string = len(parts) % 2 == 0
@@ -60,7 +57,7 @@ class ShallowJSON:
         depth = self._depth
         for token in _TOKEN.finditer(text):
             depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0)
-            if depth > DEEPEST:
+            if depth > MAX_NESTED_VALUES:
                 self._move(text[len(self._begun) : token.start()])
                 break
         return self._line, self._column

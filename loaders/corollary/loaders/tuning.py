@@ -1,6 +1,7 @@
 """The tuning constants of the loaders: what is limited, in which unit, and measurements."""
 
 MAX_CHARACTERS_QUOTED = 160
+"""Characters of a document that a message quotes."""
 
 ROWS_PER_GROUP = 1 << 20
 """Rows of a Parquet row group. A reader that needs one predicate can skip whole row groups."""
@@ -21,6 +22,7 @@ MAX_FACTS_SORTED_HERE = 1 << 14
 """Partitions of at most this many facts are sorted by the calling thread: starting a task would cost more."""
 
 TRIPLES_PER_CHUNK_READ = 1 << 16
+"""Triples of a parser that are encoded together. Not measured."""
 
 MIN_BYTES_TO_COMPILE = 1 << 23
 """Line documents of fewer bytes are parsed by pyoxigraph: loading the compiled loops would take longer."""
@@ -38,9 +40,13 @@ FACTS_PER_BATCH = 1 << 20
 """Facts of an index that are listed at a time, to be written."""
 
 TRIPLES_PER_CHUNK_WRITTEN = 1 << 15
+"""Triples whose text is made at a time. Not measured."""
 
 GZIP_LEVEL = 4
 """More than half of the best compression, in a fifth of its time."""
 
 SECONDS_PER_NETWORK_OPERATION = 60.0
 """Timeout in seconds of each network operation (connect, read), not of the whole transfer."""
+
+MAX_NESTED_VALUES = 1_000
+"""Nesting depth of objects and arrays of JSON-LD: the parser calls itself for each."""

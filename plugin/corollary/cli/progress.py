@@ -12,11 +12,10 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from corollary.cli.tuning import SECONDS_BEFORE_BAR
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
-
-SECONDS_BEFORE_BAR = 2.0
-"""Seconds after which a running stage shows a bar."""
 
 
 class Stage:

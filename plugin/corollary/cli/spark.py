@@ -15,14 +15,12 @@ from corollary.cli.commands import main
 from corollary.cli.group import Mistake
 from corollary.cli.output import print_json
 from corollary.cli.pipeline import DEFAULT_RULES, load_program
+from corollary.cli.tuning import MAX_CHARACTERS_OF_COMPLAINT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-LONGEST_COMPLAINT = 1500
-"""Maximal number of characters of an error message of Spark that is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ class Cluster:
             ship(spark)
             yield spark
         except (PySparkException, Py4JError) as error:
-            complaint = str(error)[:LONGEST_COMPLAINT]
+            complaint = str(error)[:MAX_CHARACTERS_OF_COMPLAINT]
             raise Mistake(f"Spark failed, and nothing was written: {complaint}") from error
         finally:
             spark.stop()
@@ -83,9 +81,9 @@ def _on_spark(command: Command) -> Command:
 
 def _most_bad_lines() -> int:
     """The loader's default limit. The loader is imported only when the default is needed."""
-    from corollary.loaders.spark.load import MOST_BAD_LINES
+    from corollary.loaders.spark.tuning import MAX_BAD_LINES
 
-    return MOST_BAD_LINES
+    return MAX_BAD_LINES
 
 
 def _check_kind(_: click.Context, parameter: click.Parameter, value: str) -> str:

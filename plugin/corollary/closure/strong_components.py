@@ -48,7 +48,7 @@ class Components:
         return Components(component, cyclic, members, member_offsets, *compressed(count, *edge_ends))
 
     def bits(self, first: int = 0, end: int | None = None) -> Bits:
-        """What each component reaches of some nodes (all, if not told): a row of bits, padded to words."""
+        """What each component reaches of some nodes (by default all): a row of bits, padded to words."""
         count, width = self.cyclic.size, 8 * words_for((self.of_node.size if end is None else end) - first)
         reserve(count * width)
         rows = np.zeros(count * width, np.uint8)

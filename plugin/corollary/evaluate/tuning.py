@@ -9,7 +9,7 @@ this many facts for each fact that may be lost. Otherwise a deletion strategy fo
 
 MIN_SHARE_RECEIVED_WHOLE = 0.5
 """Share of new facts in a closure from which on a module that may receives all facts instead of the new ones.
-To tell these apart takes as long as to read as many, and a copy of them."""
+Separating new facts costs one scan of all facts, and one copy."""
 
 MAX_CLASHES_LISTED = 1000
 """Clashes of one constraint that are listed. Further ones are only counted."""

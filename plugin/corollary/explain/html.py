@@ -8,9 +8,9 @@ from html import escape
 from corollary.explain.explained import Explained
 from corollary.explain.outline import outline
 from corollary.explain.proof import Application, Proof
+from corollary.explain.tuning import MAX_LEVELS_OPEN
 from corollary.explain.wording import Wording
 
-OPEN_LEVELS = 2
 _INDENT = "margin-left:1.2em"
 _RULE = "color:#666;font-size:90%"
 
@@ -42,7 +42,7 @@ def _tree(proof: Proof, wording: Wording) -> Iterator[str]:
                 *wording.conditions(step.reason),
             )
             rule = "".join(f'<div style="{_INDENT};{_RULE}">{escape(one)}</div>' for one in printed)
-        state = " open" if line.depth < OPEN_LEVELS else ""
+        state = " open" if line.depth < MAX_LEVELS_OPEN else ""
         yield f'<details style="{_INDENT}"{state}><summary>{said}</summary>{rule}'
         opened.append(line.depth)
     yield "</details>" * len(opened)

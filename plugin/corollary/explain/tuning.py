@@ -70,3 +70,6 @@ MAX_LEVELS = 64
 
 INSTANCES_PER_AGGREGATED_FACT = 100
 """The cost of finding the matches of an aggregate for one fact, in instances: some 1 ms."""
+
+MAX_LEVELS_OPEN = 2
+"""Levels of a proof that a page shows before anything is opened."""

@@ -29,33 +29,23 @@ from time import perf_counter
 from typing import Any, TypeVar, TypeVarTuple
 
 from corollary.kernels.memory import room, used
-from corollary.kernels.tuning import BYTES_BETWEEN_LOOKS, SECONDS_BETWEEN_LOOKS
+from corollary.kernels.tuning import (
+    BYTES_BETWEEN_LOOKS,
+    BYTES_PER_CHARACTER,
+    KEPT_FREE,
+    LEAST_FREE,
+    MAX_DEPTH_COUNTED_IN_PART,
+    MAX_DEPTH_UNCOUNTED,
+    MAX_TERMS_COMPUTED,
+    MIN_CHARACTERS_RESERVED,
+    SECONDS_BETWEEN_LOOKS,
+    SHALLOW_TERMS_PER_TERM,
+)
 from corollary.language.errors import CorollaryError, Diagnostic, Hint
 
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
-
-LONG_TEXT, BYTES_A_CHARACTER = 1 << 16, 64
-"""Characters above which a text is reserved, and the bytes reserved per character (measured: what building a
-term from a text takes)."""
-
-
-KEPT_FREE = 10, 10**9
-"""Memory that an allocation must leave free: 1/10 of the total, but at most 10**9 bytes."""
-
-LEAST_FREE = 50, 10**8
-"""Memory below which every work ends: 1/50 of the total, but at most 10**8 bytes."""
-
-TERMS = 100_000
-"""Default limit of computed terms."""
-
-DEPTH = 20
-"""Depth of computed terms: terms of the data have depth 0, a term computed from terms of depth n has depth
-n + 1. Each term deeper than ``DEPTH`` counts as one."""
-
-SHALLOW, SHALLOW_TERMS = 2, 10
-"""A term deeper than ``SHALLOW``, but not than ``DEPTH``, counts as one part in ``SHALLOW_TERMS``."""
 
 SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(?:([kmgt])(i?)b?|b)?", re.IGNORECASE)
 
@@ -76,7 +66,7 @@ class Limits:
     seconds: float | None = None
     facts: int | None = None
     bytes: int | None = None
-    terms: int | None = TERMS
+    terms: int | None = MAX_TERMS_COMPUTED
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -300,8 +290,10 @@ class Work:
         generation = 1 + max(map(self._generation, sources), default=0)
         for ids in new:
             insort(self._computed, (ids.start, ids.stop, generation))
-            if generation > SHALLOW:
-                self._terms += len(ids) if generation > DEPTH else len(ids) / SHALLOW_TERMS
+            if generation > MAX_DEPTH_UNCOUNTED:
+                self._terms += (
+                    len(ids) if generation > MAX_DEPTH_COUNTED_IN_PART else len(ids) / SHALLOW_TERMS_PER_TERM
+                )
         limit = self.limits.terms
         if limit is not None and self._terms > limit:
             message = f"rules have computed more than {limit:,} terms from terms that they had computed"
@@ -423,8 +415,8 @@ def reserve(size: int) -> None:
 
 def reserve_text(length: int) -> None:
     """As ``reserve``, for a text of ``length`` characters and the term built from it."""
-    if length > LONG_TEXT:
-        reserve(BYTES_A_CHARACTER * length)
+    if length > MIN_CHARACTERS_RESERVED:
+        reserve(BYTES_PER_CHARACTER * length)
 
 
 def derived(count: int) -> None:

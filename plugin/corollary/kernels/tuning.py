@@ -61,3 +61,24 @@ PROBES_SAMPLED = 64
 
 MAX_INTERVALS_INSERTED = 32
 """Intervals that insertion sort orders faster than ``np.sort``."""
+
+MIN_CHARACTERS_RESERVED, BYTES_PER_CHARACTER = 1 << 16, 64
+"""Characters above which a text is reserved, and the bytes reserved for each (measured: what building a term
+from a text takes)."""
+
+KEPT_FREE = 10, 10**9
+"""Memory that an allocation must leave free: 1/10 of the total, but at most 10**9 bytes. Not measured."""
+
+LEAST_FREE = 50, 10**8
+"""Memory below which every work ends: 1/50 of the total, but at most 10**8 bytes. Not measured."""
+
+MAX_TERMS_COMPUTED = 100_000
+"""Computed terms, by default. Not measured."""
+
+MAX_DEPTH_COUNTED_IN_PART = 20
+"""Depth of computed terms: terms of the data have depth 0, a term computed from terms of depth n has depth
+n + 1. Each term that is deeper counts as one."""
+
+MAX_DEPTH_UNCOUNTED, SHALLOW_TERMS_PER_TERM = 2, 10
+"""Depth up to which computed terms are not counted, and the number of deeper ones, up to
+``MAX_DEPTH_COUNTED_IN_PART``, that count as one."""

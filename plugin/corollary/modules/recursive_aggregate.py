@@ -64,7 +64,7 @@ class NoLeastValue(LimitExceeded):
 
 
 class LeastValues(Module):
-    """One recursive aggregate, in a stratum. Changes are told by ``maintain.recursive_stratum``."""
+    """One recursive aggregate, in a stratum. ``maintain.recursive_stratum`` passes it the changes."""
 
     name = "recursive aggregate"
     why = "the least or greatest value over all paths: a fixpoint of sums on edges"

@@ -9,9 +9,11 @@ property bound by guards (``prp-trp``), or with ``FILTER(?x != ?z)`` for a const
 follows each relation: R is the closure of its external facts, of every one in both directions if R is
 symmetric (the cliques of Hu, Motik, Horrocks 2019, section 6).
 
-An edge that other rules derived may depend on a fact that it leads to. So ``overdelete`` also answers with
-the edges near a deleted one that are not proved: paths over them hold if all these edges are proved, and else
-they are looked at again.
+An edge that other rules derived may depend on a fact that it leads to. So ``overdelete`` also returns every
+unproved edge near a deleted edge. A path over such edges holds if all of them are proved; otherwise it is
+checked again.
+
+    p copies q, q copies p, q is transitive, E = {a q b}; remove it: a q b and a p b, each from the other, go
 
 Under the filter a shortest path is composed from its edges as without it: its nodes are different, and so are
 the ends of all that it is made of. What the rules derive is then the closure but for R[?x, ?x]. This holds as

@@ -25,7 +25,8 @@ from corollary.plan.delta_plans import delta_plan, full_plan
 from corollary.plan.steps import AntiJoin, Distinct, Join, Plan, Select, Size
 from corollary.program.compile import Atom, CompiledRule, Tables, is_virtual
 from corollary.program.compiled_program import CompiledProgram
-from corollary.program.components import MOST_NODES, Names, components, shortened
+from corollary.program.components import Names, components, shortened
+from corollary.program.tuning import MAX_NODES_NAMED
 
 Explanation = dict[str, Any]
 
@@ -155,12 +156,12 @@ def explanation_text(explanation: Explanation) -> str:
         lines.append(f"    ({module['why']})")
     parts = explanation["components"]
     lines += ["", f"Components, in the order of dependency ({len(parts):,})"]
-    for number, component in enumerate(parts[: 10 * MOST_NODES], 1):
+    for number, component in enumerate(parts[: 10 * MAX_NODES_NAMED], 1):
         nodes = shortened(component["nodes"])
         kind = "recursive" if component["recursive"] else "not recursive"
         lines.append(f"  {number}. {nodes}: {kind}, by {', '.join(component['rules'])}")
-    if len(parts) > 10 * MOST_NODES:
-        lines.append(f"  ... and {len(parts) - 10 * MOST_NODES:,} more")
+    if len(parts) > 10 * MAX_NODES_NAMED:
+        lines.append(f"  ... and {len(parts) - 10 * MAX_NODES_NAMED:,} more")
     if explanation["suspended"]:
         lines += ["", f"Suspended: {', '.join(explanation['suspended'])}"]
         lines.append("    (by these facts they negate or aggregate over what follows from them)")

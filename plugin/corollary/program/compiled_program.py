@@ -23,7 +23,6 @@ from corollary.language import (
     substitute,
 )
 from corollary.language.list_patterns import (
-    MAX_ITEMS_UNROLLED,
     along,
     has_list_pattern,
     has_long_form,
@@ -31,6 +30,7 @@ from corollary.language.list_patterns import (
     unroll,
     with_cells,
 )
+from corollary.language.tuning import MAX_ITEMS_UNROLLED
 from corollary.program.compile import CompiledRule, compile_rule
 from corollary.program.edges import OwnEdges
 from corollary.terms.dictionary import TermDictionary

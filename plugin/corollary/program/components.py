@@ -19,13 +19,10 @@ from corollary.program.compile import Tables, is_virtual
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.dependencies import DependencyGraph, live_edges, with_components
 from corollary.program.edges import CLASS, OPEN_NODES, Node
+from corollary.program.tuning import MAX_NODES_NAMED
 from corollary.terms.dictionary import TermDictionary
 
 Prefixes = Sequence[tuple[str, str]]
-
-MOST_NODES = 12
-"""Texts and pictures name at most this many nodes of a component, and texts at most 10 times as many
-components."""
 
 
 class Names:
@@ -69,7 +66,7 @@ class Component:
 
     @property
     def title(self) -> str:
-        """The first ``MOST_NODES`` nodes, and the number of further nodes."""
+        """The first ``MAX_NODES_NAMED`` nodes, and the number of further nodes."""
         return shortened(self.nodes)
 
     @property
@@ -109,10 +106,10 @@ class Components:
     def __str__(self) -> str:
         plural = "component" if len(self) == 1 else "components"
         lines = [f"{self.program or 'program'}: {len(self):,} {plural} over {self.facts:,} facts"]
-        for component in self.all[: 10 * MOST_NODES]:
+        for component in self.all[: 10 * MAX_NODES_NAMED]:
             lines += ["", *self._lines(component)]
-        if len(self) > 10 * MOST_NODES:
-            lines += ["", f"... and {len(self) - 10 * MOST_NODES:,} more"]
+        if len(self) > 10 * MAX_NODES_NAMED:
+            lines += ["", f"... and {len(self) - 10 * MAX_NODES_NAMED:,} more"]
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
@@ -254,9 +251,9 @@ def _sizes(graph: DependencyGraph, facts: TripleIndex, rdf_type: int) -> list[in
 
 
 def shortened(texts: Sequence[str]) -> str:
-    """The first ``MOST_NODES`` texts, and the number of further texts."""
-    more = f" and {len(texts) - MOST_NODES:,} more" if len(texts) > MOST_NODES else ""
-    return ", ".join(texts[:MOST_NODES]) + more
+    """The first ``MAX_NODES_NAMED`` texts, and the number of further texts."""
+    more = f" and {len(texts) - MAX_NODES_NAMED:,} more" if len(texts) > MAX_NODES_NAMED else ""
+    return ", ".join(texts[:MAX_NODES_NAMED]) + more
 
 
 def quoted(text: str) -> str:

@@ -77,8 +77,10 @@ class Reasoner:
     COROLLARY_LIMITS. Terms are N-Triples texts: ``<http://example.org/a>``, ``_:b``, ``"text"@en``.
 
         reasoner = Reasoner("rdfs")
-        reasoner.add(("<urn:rex>", RDF_TYPE, "<urn:Dog>"), ("<urn:Dog>", RDFS_SUBCLASS_OF, "<urn:Animal>"))
-        assert ("<urn:rex>", RDF_TYPE, "<urn:Animal>") in reasoner
+        a = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+        below = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
+        reasoner.add(("<urn:rex>", a, "<urn:Dog>"), ("<urn:Dog>", below, "<urn:Animal>"))
+        assert ("<urn:rex>", a, "<urn:Animal>") in reasoner
     """
 
     versions: Versions

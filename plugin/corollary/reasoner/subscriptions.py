@@ -55,7 +55,7 @@ class Subscriber:
 
     pattern: Pattern
     callback: Callback
-    told: Version
+    last_reported: Version
 
 
 class Subscriptions:
@@ -78,7 +78,7 @@ class Subscriptions:
         return unsubscribe
 
     def report(self) -> None:
-        """Call all subscribers with what was committed since they were told last; then raise their errors."""
+        """Call all subscribers with what was committed since their last call; then raise their errors."""
         errors: list[Exception] = []
         for number in list(self._subscribers):
             subscriber = self._subscribers.get(number)  # a callback may have cancelled it
@@ -94,9 +94,9 @@ class Subscriptions:
             raise errors[0]
 
     def _advance(self, subscriber: Subscriber) -> FactChanges | None:
-        before, now = subscriber.told, self._committed()
+        before, now = subscriber.last_reported, self._committed()
         changes = None if before.derived is now.derived else _changes(before, now, subscriber.pattern)
-        subscriber.told = now
+        subscriber.last_reported = now
         return changes
 
 

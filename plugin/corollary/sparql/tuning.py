@@ -1,6 +1,7 @@
 """The tuning constants of SPARQL: what is limited, in which unit, and measurements."""
 
 TERMS_BETWEEN_CHECKS = 1024
+"""Terms evaluated one by one between two checks of the limits: some milliseconds."""
 
 ROWS_DECODED_AT_ONCE = 1 << 14
 """Rows whose terms are decoded at the same time."""
@@ -16,6 +17,7 @@ ROWS_BEFORE_ALL = 1 << 12, 1 << 15
 join of three patterns: 0.7 ms and 3 ms; all rows of a market of a million triples take 70 ms."""
 
 RESULTS_DECODED_AT_ONCE = 1 << 10
+"""Rows of a result that become terms at the same time, so that the first rows come soon. Not measured."""
 
 MIN_TERMS_ON_COLUMNS = 64
 """Distinct terms of a variable from which on a condition is decided on columns. Arrow's kernels take some

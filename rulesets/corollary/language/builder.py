@@ -41,6 +41,7 @@ from corollary.language.model import (
     Triple,
     Variable,
 )
+from corollary.language.tuning import MAX_NESTED_OPERATORS
 from corollary.language.variables import occurrences, substitute_element
 
 if TYPE_CHECKING:
@@ -48,9 +49,6 @@ if TYPE_CHECKING:
 
     Branch: TypeAlias = Tree[Token]
     Node: TypeAlias = Branch | Token
-
-DEEPEST = 100
-"""Maximum nesting depth of operators and calls. Deeper ones would overflow Python's stack when evaluated."""
 
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _NUMBER_TYPES = {"INTEGER": XSD + "integer", "DECIMAL": XSD + "decimal", "DOUBLE": XSD + "double"}
@@ -195,9 +193,9 @@ class Builder:
     def expression(self, node: Node) -> Expression:
         if isinstance(node, str) or node.data in ("tagged", "typed"):
             return self.term(node)
-        if self.depth == DEEPEST:
+        if self.depth == MAX_NESTED_OPERATORS:
             remedy = "list values with IN (...), or spread the test over several rules"
-            self.complain(f"more than {DEEPEST} operators lie within each other", node, remedy)
+            self.complain(f"more than {MAX_NESTED_OPERATORS} operators lie within each other", node, remedy)
             return RDF_TYPE
         self.depth += 1
         call = self.call(node.data, node.children)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from weakref import WeakValueDictionary
 
 from corollary.language.errors import Diagnostic, RuleError, Span, UnsafeRuleError
-from corollary.language.functions import AGGREGATES, FUNCTIONS, MANY, OPERATORS
+from corollary.language.functions import AGGREGATES, FUNCTIONS, OPERATORS, UNLIMITED_ARITY
 from corollary.language.hints import did_you_mean
 from corollary.language.model import (
     BUILTIN_NAMES,
@@ -258,7 +258,7 @@ def _malformed_expression(expression: Expression) -> Iterator[Complaint]:
 
 
 def _arity_text(least: int, most: int) -> str:
-    if most == MANY:
+    if most == UNLIMITED_ARITY:
         return f"{least} or more arguments"
     numbers = str(least) if least == most else f"{least} to {most}"
     return f"{numbers} argument" if numbers == "1" else f"{numbers} arguments"

@@ -7,7 +7,7 @@ aggregate ``median``, and ``DATATYPE_CLASH(?v, ?d)``: the literal v denotes a va
 
 from __future__ import annotations
 
-MANY = 1 << 30
+UNLIMITED_ARITY = 1 << 30
 """Maximum arity of a function without a limit on its arguments: a sentinel, larger than any call."""
 
 FUNCTIONS: dict[str, tuple[int, int]] = {
@@ -21,7 +21,7 @@ FUNCTIONS: dict[str, tuple[int, int]] = {
     "strlen": (1, 1),
     "lcase": (1, 1),
     "ucase": (1, 1),
-    "concat": (0, MANY),
+    "concat": (0, UNLIMITED_ARITY),
     "contains": (2, 2),
     "strstarts": (2, 2),
     "strends": (2, 2),
@@ -46,7 +46,7 @@ FUNCTIONS: dict[str, tuple[int, int]] = {
     # choice
     "bound": (1, 1),
     "if": (3, 3),
-    "coalesce": (1, MANY),
+    "coalesce": (1, UNLIMITED_ARITY),
     # dates and times
     "year": (1, 1),
     "month": (1, 1),
@@ -66,8 +66,8 @@ OPERATORS: dict[str, tuple[int, int]] = {
     "<=": (2, 2),
     ">": (2, 2),
     ">=": (2, 2),
-    "in": (1, MANY),
-    "not in": (1, MANY),
+    "in": (1, UNLIMITED_ARITY),
+    "not in": (1, UNLIMITED_ARITY),
     "+": (1, 2),
     "-": (1, 2),
     "*": (2, 2),

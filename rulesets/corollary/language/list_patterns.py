@@ -37,9 +37,6 @@ from corollary.language.variables import substitute_element, variables
 
 FIRST = IRI(RDF + "first")
 
-MAX_ITEMS_UNROLLED = 8
-"""Items. Rules over longer lists are not unrolled, if they have a form for long lists (``has_long_form``)."""
-
 
 def has_list_pattern(rule: Rule) -> bool:
     """Whether the rule has to be unrolled for each list length."""

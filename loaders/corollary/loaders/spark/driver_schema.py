@@ -54,18 +54,18 @@ class DriverSchema:
             rule for rule in rules if not rule.guards and inclusion_shape(rule, program.rdf_type) is not None
         }
         looked_at = {atom.p for rule in rules if rule not in inclusions for atom in rule.read}
-        region = DriverSchema(program.rdf_type, values, equivalences, values - looked_at)
+        schema = DriverSchema(program.rdf_type, values, equivalences, values - looked_at)
         for module in MODULES:
-            region.predicates |= set(module.schema_predicates(program))
+            schema.predicates |= set(module.schema_predicates(program))
         for rule in rules:
-            region._add(rule.atoms[i] for i in rule.guards)
-        plain = [rule for rule in rules if region._may_be_schema(rule)]
+            schema._add(rule.atoms[i] for i in rule.guards)
+        plain = [rule for rule in rules if schema._may_be_schema(rule)]
         size = -1
         while size != (size := len(plain)):
-            for rule in [rule for rule in plain if all(map(region.has, rule.heads))]:
+            for rule in [rule for rule in plain if all(map(schema.has, rule.heads))]:
                 plain.remove(rule)
-                region._add(rule.atoms)
-        return region
+                schema._add(rule.atoms)
+        return schema
 
     def has(self, atom: Atom) -> bool:
         """Whether all facts that match an atom are schema."""

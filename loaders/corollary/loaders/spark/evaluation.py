@@ -189,7 +189,7 @@ class DistributedEvaluation:
     def _by_values(self, values: Values) -> Iterator[DataFrame]:
         """Yield facts about the values of literals. Relations that are passed on go by their target names."""
         for relation, derived in values.derived(self.facts, self.schema.index):
-            if relation not in self.schema.region.passed_on:
+            if relation not in self.schema.on_driver.passed_on:
                 yield derived
                 continue
             summary = Summary(Counter({self.border.id(relation): 1}))
@@ -231,7 +231,7 @@ class DistributedEvaluation:
         classes = border.inward(np.array(sorted(summary.classes), np.int64))
         outline = {int(p): [np.zeros(1, np.uint64)] for p in predicates if not len(index.relation(int(p)))}
         outline[rdf_type] = [pack(np.zeros(classes.size, np.uint32), classes)]
-        for predicate in self.schema.region.equivalences:
+        for predicate in self.schema.on_driver.equivalences:
             name = border.id(predicate)
             if summary.predicates[name]:
                 found = border.facts_inward(self._equating(name, summary))

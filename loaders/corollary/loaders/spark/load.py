@@ -20,15 +20,13 @@ from corollary.loaders.spark.encoded_tables import described, write_manifest
 from corollary.loaders.spark.encoding import Counts, encode, files_for, write_terms
 from corollary.loaders.spark.parse_chunks import Source, parsed, sources
 from corollary.loaders.spark.storage import Storage, scratch
+from corollary.loaders.spark.tuning import MAX_BAD_LINES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 QUARANTINE = "quarantine"
 """The folder of bad lines within a data set."""
-
-MOST_BAD_LINES = 1000
-"""Default for the number of bad lines that a load tolerates."""
 
 SHOWN = 5
 """Number of bad lines that an error message lists."""
@@ -78,7 +76,7 @@ def load(
     output: str,
     *,
     format: str | None = None,
-    most_bad_lines: int = MOST_BAD_LINES,
+    most_bad_lines: int = MAX_BAD_LINES,
     files: int | None = None,
     notify: Notify = silent,
 ) -> Loaded:

@@ -1,6 +1,6 @@
-"""The schema on the driver: the engine closes the facts of the region; the other rules are for the cluster.
+"""The schema on the driver: the engine closes its facts; the other rules are for the cluster.
 
-Invariant: after ``take`` and ``news``, ``index`` has all facts of the region that the cluster has found and
+Invariant: after ``take`` and ``news``, ``index`` has all schema facts that the cluster has found and
 their consequences, and the cluster has all of these that it needs.
 """
 
@@ -42,16 +42,16 @@ class Distributed:
     symmetric: set[int] = field(default_factory=set)
 
     @staticmethod
-    def of(compiled: CompiledProgram, region: DriverSchema) -> Distributed:
+    def of(compiled: CompiledProgram, on_driver: DriverSchema) -> Distributed:
         """Sort the rules that are not local."""
         rules = [rule for rule in compiled.rules if rule.heads and rule.source.body]
         found = Distributed()
         constants = {p for rule in rules if (p := closed_predicate(rule)) is not None and p >= 0}
         for rule in rules:
-            is_settled = not rule.guards or region.has_guards_of(rule)
+            is_settled = not rule.guards or on_driver.has_guards_of(rule)
             closed, symmetric = closed_predicate(rule), symmetric_predicate(rule)
             shape = inclusion_shape(rule, compiled.rdf_type)
-            if region.is_local(rule):
+            if on_driver.is_local(rule):
                 continue
             if not rule.is_monotone:
                 found.stratified.append(rule)
@@ -87,7 +87,7 @@ class Schema:
         self._context = ExecutionContext(border.dictionary)
         self.compiled = CompiledProgram(program, border.dictionary, unrolls_all=True)
         self.compiled.unroll(lengths)
-        self.region = DriverSchema.of(program, border.dictionary)
+        self.on_driver = DriverSchema.of(program, border.dictionary)
         border.settle_all()
         given = border.facts_inward(explicit.where(self._condition()))
         index = TripleIndex()
@@ -96,7 +96,7 @@ class Schema:
         self._engine = Engine(index, self.compiled, None)
         self._sent = index.snapshot()
         self._guards: dict[CompiledRule, GuardTable] = {}
-        self.rules = Distributed.of(self.compiled, self.region)
+        self.rules = Distributed.of(self.compiled, self.on_driver)
         self._rule_count = len(self.compiled.rules)
 
     @property
@@ -117,7 +117,7 @@ class Schema:
             known = self._sent.keys(predicate)
             self._sent.add(predicate, Pairs(difference(Pairs.of(np.concatenate(parts)).keys, known)))
         if len(self.compiled.rules) != self._rule_count:
-            self.rules = Distributed.of(self.compiled, self.region)
+            self.rules = Distributed.of(self.compiled, self.on_driver)
             self._rule_count = len(self.compiled.rules)
         return True
 
@@ -136,7 +136,7 @@ class Schema:
 
     def guards(self, rule: CompiledRule) -> GuardTable | None:
         """The matches of a rule's guards; None if the rule has no guards, or they are not all schema."""
-        if not self.region.has_guards_of(rule):
+        if not self.on_driver.has_guards_of(rule):
             return None
         if rule not in self._guards:
             rows = family_rows(rule, self.index, self._context)
@@ -157,14 +157,15 @@ class Schema:
                 continue
             rows = family_rows(rule, self.index, self._context)
             if rows.size:
-                names = set(rows.columns[predicate].tolist()) - self.region.predicates
+                names = set(rows.columns[predicate].tolist()) - self.on_driver.predicates
                 found |= {name: name in self.rules.symmetric for name in names if name not in found}
         return {self.border.id(name): is_mirrored for name, is_mirrored in found.items()}
 
     def _names(self) -> tuple[list[int], list[int]]:
-        """The region's predicates and classes as global ids."""
+        """The predicates and classes of the driver's schema as global ids."""
         predicates, classes = (
-            sorted(map(self.border.id, names)) for names in (self.region.predicates, self.region.classes)
+            sorted(map(self.border.id, names))
+            for names in (self.on_driver.predicates, self.on_driver.classes)
         )
         return predicates, classes
 
@@ -173,7 +174,7 @@ class Schema:
         from pyspark.sql import functions as F
 
         predicates, classes = self._names()
-        is_type = F.col("predicate") == self.border.id(self.region.rdf_type)
+        is_type = F.col("predicate") == self.border.id(self.on_driver.rdf_type)
         return F.col("predicate").isin(predicates) | (is_type & F.col("object").isin(classes))
 
     def _has_any(self, facts: Facts) -> bool:

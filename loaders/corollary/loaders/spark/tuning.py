@@ -26,3 +26,6 @@ STATEMENTS_PER_CHUNK = 1 << 18
 
 BYTES_PER_CHUNK = 1 << 28
 """A chunk is emitted when it has read this many bytes: the offsets of a string column have 31 bits."""
+
+MAX_BAD_LINES = 1000
+"""Bad lines that a load tolerates, by default. Not measured."""
