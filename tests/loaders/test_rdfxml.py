@@ -12,8 +12,7 @@ import pytest
 
 from corollary.language.errors import InputError
 from corollary.loaders import read
-from corollary.loaders.rdfxml import LONGEST_ENTITIES
-from corollary.loaders.tuning import BYTES_READ_AT_ONCE
+from corollary.loaders.tuning import BYTES_READ_AT_ONCE, MAX_CHARACTERS_OF_ENTITIES
 from corollary.store import CorollaryStore
 from corollary.terms.dictionary import TermDictionary
 
@@ -212,7 +211,7 @@ def test_entities_that_explode_are_refused(tmp_path: Path, body: str, suffix: st
     path = tmp_path / f"data.{suffix}"
     entities(path, bomb("lol"), body)
     assert f"{path}:1:" in complaint(path)
-    assert f"more than {LONGEST_ENTITIES:,} characters" in complaint(path)
+    assert f"more than {MAX_CHARACTERS_OF_ENTITIES:,} characters" in complaint(path)
 
 
 def test_one_entity_again_and_again_is_refused(tmp_path: Path) -> None:

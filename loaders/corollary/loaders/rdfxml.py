@@ -17,16 +17,10 @@ from typing import BinaryIO
 from xml.parsers import expat
 
 from corollary.loaders.formats import Malformed
-from corollary.loaders.tuning import BYTES_READ_AT_ONCE
+from corollary.loaders.tuning import BYTES_READ_AT_ONCE, MAX_CHARACTERS_OF_ENTITIES
 
 OWL = "http://www.w3.org/2002/07/owl#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-
-LONGEST_ENTITIES = 1 << 20
-"""Limit for the expanded text of all declared entities together, in characters.
-
-Ontologies declare entities for namespaces, which are short.
-"""
 
 PREDEFINED = {"lt": "<", "gt": ">", "amp": "&", "apos": "'", "quot": '"'}
 
@@ -60,7 +54,7 @@ class Markup:
         self._parser.StartElementHandler = self._meet_root
         self._parser.EntityDeclHandler = self._meet_entity
         self._entities = dict(PREDEFINED)
-        self._room = LONGEST_ENTITIES
+        self._room = MAX_CHARACTERS_OF_ENTITIES
         self._root: int | None = None  # its first byte
         self._root_place = 1, 1
         self._chunks = self._checked(_in_utf8(stream))
@@ -133,7 +127,7 @@ class Markup:
         self._room -= len(text)
         if self._room < 0:
             place = self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber + 1
-            raise Malformed(f"its entities have more than {LONGEST_ENTITIES:,} characters", place)
+            raise Malformed(f"its entities have more than {MAX_CHARACTERS_OF_ENTITIES:,} characters", place)
 
     def _referred(self, reference: re.Match[str]) -> str:
         hexadecimal, decimal, name = reference.groups()

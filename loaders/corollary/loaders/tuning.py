@@ -50,3 +50,7 @@ SECONDS_PER_NETWORK_OPERATION = 60.0
 
 MAX_NESTED_VALUES = 1_000
 """Nesting depth of objects and arrays of JSON-LD: the parser calls itself for each."""
+
+MAX_CHARACTERS_OF_ENTITIES = 1 << 20
+"""Characters of the expanded texts of all declared entities together. Ontologies declare entities for
+namespaces, which are short."""

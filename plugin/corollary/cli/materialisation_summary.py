@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from corollary.cli.tuning import MAX_PREDICATES_LISTED
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from corollary.cli.pipeline import Run
-
-LARGEST = 10
-"""Number of predicates in the list of the largest."""
 
 PREFIXES = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -41,7 +40,7 @@ def summary(run: Run) -> dict[str, Any]:
                 "explicit": result.explicit.legal_count(predicate),
                 "total": size,
             }
-            for size, predicate in sizes[:LARGEST]
+            for size, predicate in sizes[:MAX_PREDICATES_LISTED]
         ],
     }
 

@@ -5,3 +5,6 @@ SECONDS_BEFORE_BAR = 2.0
 
 MAX_CHARACTERS_OF_COMPLAINT = 1500
 """Characters of an error message of Spark that are shown."""
+
+MAX_PREDICATES_LISTED = 10
+"""Predicates in the list of the largest."""

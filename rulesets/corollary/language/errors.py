@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from corollary.language.tuning import MAX_CHARACTERS_QUOTED
+
 
 class Hint(Enum):
     """A remedy with one wording for Python (the value) and another for the command line."""
@@ -44,10 +46,6 @@ class CorollaryError(Exception):
         For errors that carry plain text instead of a ``Diagnostic``: the name of the class.
         """
         return self.complaint.unquoted() if isinstance(self.complaint, Diagnostic) else type(self).__name__
-
-
-LONGEST_QUOTE = 500
-"""Maximum number of characters of input in a message. A longer line is omitted, a longer detail truncated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +85,10 @@ class Diagnostic:
 
     def text(self, words: Mapping[Hint, str]) -> str:
         """As ``str``, with the wording of the hint taken from ``words`` if it has an entry there."""
-        detail = self.detail if len(self.detail) <= LONGEST_QUOTE else f"{self.detail[:LONGEST_QUOTE]}..."
+        is_short = len(self.detail) <= MAX_CHARACTERS_QUOTED
+        detail = self.detail if is_short else f"{self.detail[:MAX_CHARACTERS_QUOTED]}..."
         lines = [f"{self.unquoted()}: {detail}" if detail else self.unquoted()]
-        if self.span and 0 < len(self.span.text) <= LONGEST_QUOTE:
+        if self.span and 0 < len(self.span.text) <= MAX_CHARACTERS_QUOTED:
             gutter = " " * (self.span.column - 1)
             lines += [f"    {self.span.text}", f"    {gutter}^"]
         remedies = [self.remedy, words.get(self.hint, self.hint.value) if self.hint else ""]

@@ -1,6 +1,7 @@
 """Rules -> text. Inverse to the parser: parsing the printed text gives an equal program.
 
-A rule is printed on one line if it fits in ``WIDTH``, else on one line for each head and body element.
+A rule is printed on one line if that is not longer than ``MAX_CHARACTERS_ON_A_LINE``, else on one line for each
+head and body element.
 """
 
 from __future__ import annotations
@@ -36,12 +37,10 @@ from corollary.language.model import (
     Triple,
     Variable,
 )
+from corollary.language.tuning import MAX_CHARACTERS_ON_A_LINE
 from corollary.language.variables import occurrences
 
 Prefixes = Iterable[tuple[str, str]]
-
-WIDTH = 100
-"""Maximum length, in characters, of a rule printed on one line."""
 
 _PREFIX = re.compile(r"(?:[^\W\d_](?:[\w.\-]*[\w\-])?)?")
 _LOCAL = re.compile(r"\w(?:[\w.\-]*[\w\-])?")
@@ -123,7 +122,7 @@ class _Printer:
         heads = [self.triple(head) for head in rule.heads] or ["false"]
         body = [self.element(element, once) for element in rule.body]
         line = f"{', '.join(heads)} :- {', '.join(body)} ." if body else f"{', '.join(heads)} ."
-        if len(line) <= WIDTH:
+        if len(line) <= MAX_CHARACTERS_ON_A_LINE:
             return line
         head = ",\n".join(heads)
         return f"{head} :-\n    " + ",\n    ".join(body) + " ." if body else f"{head} ."

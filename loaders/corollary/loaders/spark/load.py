@@ -20,16 +20,13 @@ from corollary.loaders.spark.encoded_tables import described, write_manifest
 from corollary.loaders.spark.encoding import Counts, encode, files_for, write_terms
 from corollary.loaders.spark.parse_chunks import Source, parsed, sources
 from corollary.loaders.spark.storage import Storage, scratch
-from corollary.loaders.spark.tuning import MAX_BAD_LINES
+from corollary.loaders.spark.tuning import MAX_BAD_LINES, MAX_BAD_LINES_LISTED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 QUARANTINE = "quarantine"
 """The folder of bad lines within a data set."""
-
-SHOWN = 5
-"""Number of bad lines that an error message lists."""
 
 Notify = Callable[[str], None]
 """Callback for progress: called with the name of every stage when it begins, and with other messages."""
@@ -145,7 +142,10 @@ def _placed(chunks: DataFrame, documents: list[Source]) -> DataFrame:
 
 
 def _refused(bad: DataFrame, count: int, most: int) -> Exception:
-    first = [f"{row.document}:{row.line}:{row.column}: {row.reason}" for row in bad.limit(SHOWN).collect()]
+    first = [
+        f"{row.document}:{row.line}:{row.column}: {row.reason}"
+        for row in bad.limit(MAX_BAD_LINES_LISTED).collect()
+    ]
     lines = "\n".join(f"    {line}" for line in first)
     more = f"\n    ... and {count - len(first):,} more" if count > len(first) else ""
     return input_error(

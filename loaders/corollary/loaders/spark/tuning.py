@@ -29,3 +29,6 @@ BYTES_PER_CHUNK = 1 << 28
 
 MAX_BAD_LINES = 1000
 """Bad lines that a load tolerates, by default. Not measured."""
+
+MAX_BAD_LINES_LISTED = 5
+"""Bad lines that an error message lists."""
