@@ -1,7 +1,7 @@
 """Rules -> text. Inverse to the parser: parsing the printed text gives an equal program.
 
-A rule is printed on one line if that is not longer than ``MAX_CHARACTERS_ON_A_LINE``, else on one line for each
-head and body element.
+A rule is printed on one line if it has at most ``MAX_CHARACTERS_ON_A_LINE``, else on one for each head and
+body element.
 """
 
 from __future__ import annotations
