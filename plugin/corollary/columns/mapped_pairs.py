@@ -130,9 +130,9 @@ class OrdersCheck:
         total = np.uint64(0)
         with np.errstate(over="ignore"):  # sums and products modulo 2 ** 64
             for start in range(0, keys.size, KEYS_PER_CHUNK):
-                turned = by_second[start : start + KEYS_PER_CHUNK]
-                turned = turned << HALF | turned >> HALF
-                total += self._sum(keys[start : start + KEYS_PER_CHUNK]) - self._sum(turned)
+                inverse = by_second[start : start + KEYS_PER_CHUNK]
+                inverse = inverse << HALF | inverse >> HALF
+                total += self._sum(keys[start : start + KEYS_PER_CHUNK]) - self._sum(inverse)
         if total:
             raise self._file.damage("the two orders of facts differ")
 

@@ -222,7 +222,7 @@ class TripleIndex:
     def replace(self, predicate: int, relation: Relation, new: Relation | None = None) -> None:
         """Replace the relation of a predicate by one with the same facts and others.
 
-        ``new`` are the others, maybe with some of the same; all, if not told.
+        ``new`` are the others, maybe with some of the same; by default all.
         """
         new = relation if new is None else new
         if predicate >= FIRST_VIRTUAL:

@@ -371,9 +371,9 @@ class Inclusion(Module):
         within = self._included.classes
         if any(within.has(c << 32 | class_) for c in facts.relation(self._rdf_type).objects(individual)):
             return True
-        sources, turned = self._included.domains.firsts_of(class_), self._included.ranges.firsts_of(class_)
+        sources, ranged = self._included.domains.firsts_of(class_), self._included.ranges.firsts_of(class_)
         return any(facts.relation(source).has_subject(individual) for source in sources) or any(
-            facts.relation(source).has_object(individual) for source in turned
+            facts.relation(source).has_object(individual) for source in ranged
         )
 
     def _ends(self, classes: Column, is_read: Callable[[int], bool]) -> dict[End, list[int]]:

@@ -13,8 +13,8 @@ from corollary.columns import Candidates, Pairs, TripleIndex
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import emit, run, run_delta, sizes
-from corollary.modules.entrances import Entrances, Recent
 from corollary.modules.groups import touched
+from corollary.modules.guard_probes import GuardProbes, Recent
 from corollary.modules.module import External, Module
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.triggers import Trigger, Triggers, viable
@@ -52,7 +52,7 @@ class SemiNaive(Module):
         self._forward: list[CompiledRule] = []
         self._blocking: list[tuple[Atom, Trigger, Trigger]] = []
         self._unstarted: list[CompiledRule] = []
-        self._entrances = Entrances(context)
+        self._probes = GuardProbes(context)
         self._plans: dict[tuple[Trigger, bool], DeltaPlan] = {}
 
     def add_rule(self, rule: CompiledRule, positions: Collection[int] | None = None) -> None:
@@ -94,7 +94,7 @@ class SemiNaive(Module):
         self._heads.drop(numbers)
         self._blocking = [entry for entry in self._blocking if entry[1].rule.number not in numbers]
         self._plans = {key: plan for key, plan in self._plans.items() if key[0].rule.number not in numbers}
-        self._entrances.forget(numbers)
+        self._probes.forget(numbers)
 
     def unstarted(self) -> list[int]:
         """The numbers of the rules that have not been applied yet."""
@@ -212,7 +212,7 @@ class SemiNaive(Module):
         triggers = [
             trigger for atom, trigger, _ in self._blocking if inserted.has_match(atom.s, atom.p, atom.o)
         ]
-        self._entrances.begin(facts)
+        self._probes.begin(facts)
         return self._apply(triggers, facts, inserted)
 
     def inserted_by_negation(self, facts: TripleIndex, removed: TripleIndex) -> Candidates:
@@ -223,7 +223,7 @@ class SemiNaive(Module):
         triggers = [
             trigger for atom, _, trigger in self._blocking if removed.has_match(atom.s, atom.p, atom.o)
         ]
-        self._entrances.begin(facts)
+        self._probes.begin(facts)
         return self._apply(triggers, facts, removed)
 
     def touched(self, facts: TripleIndex, changed: TripleIndex) -> list[tuple[CompiledRule, Batch]]:
@@ -248,10 +248,10 @@ class SemiNaive(Module):
         self, triggers: Triggers, recent: TripleIndex, facts: TripleIndex, *, are_closed: bool = False
     ) -> Iterator[Trigger]:
         """The triggers that recent facts may match, by their predicates and classes, for ``_run``."""
-        self._entrances.begin(facts)
+        self._probes.begin(facts)
         values = Recent(recent)
         for live in triggers.live(recent, facts, are_closed=are_closed):
-            yield from live.entered(self._entrances, facts, values)
+            yield from live.entered(self._probes, facts, values)
 
     def _apply(self, triggers: Iterable[Trigger], facts: TripleIndex, recent: TripleIndex) -> Candidates:
         candidates: Candidates = {}
@@ -293,7 +293,7 @@ class SemiNaive(Module):
     ) -> Iterator[tuple[Trigger, Batch]]:
         """The non-empty results of the triggers' delta plans: the variables of the heads.
 
-        Precondition: ``self._entrances.begin(ages[Age.ALL])``, at the latest when the triggers are iterated.
+        Precondition: ``self._probes.begin(ages[Age.ALL])``, at the latest when the triggers are iterated.
         ``is_whole``: all variables, and every binding once, also where guards are neither old nor recent.
         ``beyond``: all variables, and at least the bindings with a premise of a predicate that has more facts
         than are in ``beyond``.
@@ -303,22 +303,22 @@ class SemiNaive(Module):
             return
         recent, are_new = Recent(ages[Age.RECENT]), ages[Age.OLD] is not ages[Age.ALL]
         for trigger in triggers:
-            entering = self._entrances.entering(trigger.entrance, ages[Age.ALL], recent)
-            if entering is not None and beyond is not None:
-                entering = entering.take(trigger.open_rows(entering.rows, ages[Age.ALL], beyond))
-            if entering is None:
+            found = self._probes.rows_for(trigger.probe, ages[Age.ALL], recent)
+            if found is not None and beyond is not None:
+                found = found.take(trigger.open_rows(found.rows, ages[Age.ALL], beyond))
+            if found is None:
                 may_match = trigger.is_viable(ages)
             else:  # the guards have matches
-                may_match = entering.rows.size > 0 and trigger.is_among(ages[Age.RECENT])
+                may_match = found.rows.size > 0 and trigger.is_among(ages[Age.RECENT])
             if not may_match:
                 continue
             plan = self._plan(trigger, ages)
             wanted = () if is_whole or beyond is not None else trigger.rule.concluded
             probed = None
-            if entering is not None and not (
+            if found is not None and not (
                 is_whole or (are_new and trigger.has_guard_among(ages[Age.RECENT]))
             ):
-                probed = entering.rows, entering.values
+                probed = found.rows, found.values
             batch = run_delta(plan, ages, trigger.rule, self._context, wanted, probed)
             if batch.size:
                 yield trigger, batch

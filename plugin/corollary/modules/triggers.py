@@ -16,7 +16,7 @@ from corollary.columns import TripleIndex
 from corollary.columns.pairs import among, distinct
 from corollary.execute.batches import Batch
 from corollary.kernels.sorted import Column, Mask
-from corollary.modules.entrances import Entrance, Entrances, Recent
+from corollary.modules.guard_probes import GuardProbe, GuardProbes, Recent
 from corollary.modules.tuning import MAX_EXTENT_COMPARED, MAX_PREDICATE_SETS_KEPT
 from corollary.plan.steps import Age
 from corollary.program.compile import Atom, CompiledRule
@@ -41,7 +41,7 @@ class Trigger:
     predicates: frozenset[int] = field(init=False)
     variables: Set[int] = field(init=False)
     _needs: list[Atom] | None = field(default=None, init=False)
-    _entrance: Entrance | None = field(default=None, init=False)
+    _probe: GuardProbe | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.atom = self.rule.atoms[self.position]
@@ -50,15 +50,15 @@ class Trigger:
         self.variables = others - self.predicates
 
     @property
-    def entrance(self) -> Entrance:
+    def probe(self) -> GuardProbe:
         """Where recent facts enter the rule's family."""
-        if self._entrance is None:
-            self._entrance = Entrance(self.rule, self.atom)
-        return self._entrance
+        if self._probe is None:
+            self._probe = GuardProbe(self.rule, self.atom)
+        return self._probe
 
     def has_guard_among(self, facts: TripleIndex) -> bool:
         """Whether a guard of the rule may match one of the facts."""
-        return any(facts.has_match(guard.s, guard.p, guard.o) for guard in self.entrance.guards)
+        return any(facts.has_match(guard.s, guard.p, guard.o) for guard in self.probe.guards)
 
     def may_conclude(self, wanted: TripleIndex) -> bool:
         """Whether a head of the rule may be one of the wanted facts."""
@@ -102,7 +102,7 @@ class LiveTriggers:
     """Triggers whose atoms have one predicate, or ``OPEN``, by the values that recent facts must have.
 
     The values are predicates, if the atoms have a variable there, else objects: the one that the atom names,
-    or those at the trigger's entrance, in one ``epoch`` of the entrances. ``others`` are the triggers of
+    or those at the trigger's probe, in one ``epoch`` of the probes. ``others`` are the triggers of
     which it is not known that they have few values.
     """
 
@@ -116,15 +116,15 @@ class LiveTriggers:
         self._others: list[int] = []
         self._values: Column = np.empty(0, np.uint32)
 
-    def entered(self, entrances: Entrances, facts: TripleIndex, recent: Recent) -> Iterator[Trigger]:
+    def entered(self, probes: GuardProbes, facts: TripleIndex, recent: Recent) -> Iterator[Trigger]:
         """The triggers that recent facts may match, by their predicates or objects.
 
-        Precondition: ``entrances.begin(facts)``.
+        Precondition: ``probes.begin(facts)``.
         """
         if not self._triggers:
             return
-        if self._epoch != entrances.epoch:
-            self._sort(entrances, facts)
+        if self._epoch != probes.epoch:
+            self._sort(probes, facts)
         chosen = self._others
         if self._by_value:
             values = recent.predicates if self._predicate == OPEN else recent.classes(self._predicate)
@@ -135,14 +135,14 @@ class LiveTriggers:
         for number in chosen:
             yield self._triggers[number]
 
-    def _sort(self, entrances: Entrances, facts: TripleIndex) -> None:
+    def _sort(self, probes: GuardProbes, facts: TripleIndex) -> None:
         """Note the values of the triggers."""
-        self._epoch, self._by_value, self._others = entrances.epoch, {}, []
+        self._epoch, self._by_value, self._others = probes.epoch, {}, []
         for number, trigger in enumerate(self._triggers):
             atom = trigger.atom
             few: Collection[int] | None = (atom.o,)
             if atom.p < 0 or atom.o < 0:
-                few = entrances.few(trigger.entrance, facts)
+                few = probes.few(trigger.probe, facts)
             if few is None:
                 self._others.append(number)
             else:

@@ -101,10 +101,9 @@ class Reasoner:
         return reasoner
 
     def _begin(self, version: Version) -> None:
-        self.versions = Versions(version)
+        self.versions = Versions(version, self._after_commit)
         self._deriver = Deriver(self.versions)
         self._subscriptions = Subscriptions(self._deriver.committed)
-        self.versions.after_commit = self._after_commit
         self._terms_over: Callable[[TermDictionary], TermView] = type(version.terms)
 
     def _after_commit(self) -> None:

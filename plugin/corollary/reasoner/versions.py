@@ -151,11 +151,12 @@ class Block:
 class Versions:
     """The versions of one reasoner."""
 
-    def __init__(self, version: Version) -> None:
+    def __init__(self, version: Version, after_commit: Callable[[], object]) -> None:
+        """``after_commit`` is called after each commit, outside of all locks."""
         self._shared = version
         self._innermost: Transaction | None = None
         self._mutex = RLock()
-        self.after_commit: Callable[[], object] = lambda: None  # called outside of all locks
+        self.after_commit = after_commit
 
     # Reading
 

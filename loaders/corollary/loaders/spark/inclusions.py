@@ -62,14 +62,14 @@ def _of_properties(facts: DataFrame, kinds: list[Rows], rdf_type: int) -> DataFr
             "predicate": sources,
             "target": np.where(to_class, rdf_type, ends),
             "class": pa.array(ends, pa.int64(), mask=~to_class),
-            "turned": np.repeat([False, True, False, True], sizes),
+            "is_inverse": np.repeat([False, True, False, True], sizes),
         }
     )
     joined = facts.join(F.broadcast(facts.sparkSession.createDataFrame(table)), "predicate")
     return joined.selectExpr(
         "target as predicate",
-        "if(turned, object, subject) as subject",
-        "coalesce(class, if(turned, subject, object)) as object",
+        "if(is_inverse, object, subject) as subject",
+        "coalesce(class, if(is_inverse, subject, object)) as object",
     )
 
 

@@ -24,7 +24,7 @@ from corollary.program.compile import Atom, CompiledRule
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Entrance:
+class GuardProbe:
     """The ``variable`` of an atom that guards bind: its predicate, else its class; 0 if there is none."""
 
     rule: CompiledRule
@@ -44,9 +44,9 @@ class Entrance:
 
 @dataclass(slots=True)
 class _Known:
-    """The table of an entrance's family, and the states of the guards for which it was computed.
+    """The table of an probe's family, and the states of the guards for which it was computed.
 
-    The ``rows`` ascend in the entrance's variable, whose values are in ``column``. ``few`` are its distinct
+    The ``rows`` ascend in the probe's variable, whose values are in ``column``. ``few`` are its distinct
     values if they are few. ``version`` is the sum of the versions of the guards when they were last compared.
     """
 
@@ -58,25 +58,25 @@ class _Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Entering:
+class ProbedRows:
     """The rows of a family's table that recent facts may match, and the number of their values."""
 
     rows: Batch
     values: int
 
-    def take(self, kept: Mask) -> Entering:
+    def take(self, kept: Mask) -> ProbedRows:
         """Some of the rows."""
-        return self if kept.all() else Entering(self.rows.take(kept), self.values)
+        return self if kept.all() else ProbedRows(self.rows.take(kept), self.values)
 
 
-NONE = Entering(Batch.none(), 0)
+NONE = ProbedRows(Batch.none(), 0)
 
 Matched = tuple[int, int]
 """What a table depends on: a predicate, and the object that a guard names; -1 if it names none."""
 
 
-class Entrances:
-    """The tables of entrances. The version of a guard counts how often its matches were others than before.
+class GuardProbes:
+    """The tables of probes. The version of a guard counts how often its matches were others than before.
 
     ``epoch`` counts the same for all guards: between two changes all tables stay as they are.
     """
@@ -84,14 +84,14 @@ class Entrances:
     def __init__(self, context: ExecutionContext) -> None:
         self.epoch = 0
         self._context = context
-        self._known: dict[Entrance, _Known] = {}
+        self._known: dict[GuardProbe, _Known] = {}
         self._relations: dict[int, Relation] = {}
         self._guards: dict[int, list[Matched]] = {}  # by predicate
         self._states: dict[Matched, object] = {}
         self._versions: dict[Matched, int] = {}
 
     def begin(self, facts: TripleIndex) -> None:
-        """Note the matches of the guards. Precondition of ``entering`` for the same facts."""
+        """Note the matches of the guards. Precondition of ``rows_for`` for the same facts."""
         others = facts.others(self._relations)
         self._relations |= others
         for predicate, relation in others.items():
@@ -102,40 +102,40 @@ class Entrances:
                     self._versions[guard] += 1
                     self.epoch += 1
 
-    def few(self, entrance: Entrance, facts: TripleIndex) -> frozenset[int] | None:
-        """The values of an entrance's variable, if they are few. Precondition as for ``entering``."""
-        known = self._of(entrance, facts) if entrance.variable else None
+    def few(self, probe: GuardProbe, facts: TripleIndex) -> frozenset[int] | None:
+        """The values of an probe's variable, if they are few. Precondition as for ``rows_for``."""
+        known = self._of(probe, facts) if probe.variable else None
         return None if known is None else known.few
 
-    def entering(self, entrance: Entrance, facts: TripleIndex, recent: Recent) -> Entering | None:
-        """The rows by which recent facts may match the entrance's atom.
+    def rows_for(self, probe: GuardProbe, facts: TripleIndex, recent: Recent) -> ProbedRows | None:
+        """The rows by which recent facts may match the probe's atom.
 
         None if that is not known: no guard binds the atom, or too many subjects would be compared.
         """
-        variable, atom = entrance.variable, entrance.atom
-        known = self._of(entrance, facts) if variable else None
+        variable, atom = probe.variable, probe.atom
+        known = self._of(probe, facts) if variable else None
         if known is None:
             return None
         values = recent.predicates if variable == atom.p else recent.classes(atom.p)
         starts, ends = known.column.searchsorted(values), known.column.searchsorted(values, side="right")
         rows = spans(starts, ends)
-        return Entering(known.rows.take(rows), values.size) if rows.size else NONE
+        return ProbedRows(known.rows.take(rows), values.size) if rows.size else NONE
 
-    def _of(self, entrance: Entrance, facts: TripleIndex) -> _Known | None:
-        """What is known of an entrance, over these facts; None if too many subjects would be compared."""
+    def _of(self, probe: GuardProbe, facts: TripleIndex) -> _Known | None:
+        """What is known of an probe, over these facts; None if too many subjects would be compared."""
         version = 0
-        for guard in entrance.matched:
+        for guard in probe.matched:
             if guard not in self._versions:
                 self._note(guard, facts)
             version += self._versions[guard]
-        known = self._known.get(entrance)
+        known = self._known.get(probe)
         if known is not None and known.version == version:
             return known
-        states = [self._states[guard] for guard in entrance.matched]
+        states = [self._states[guard] for guard in probe.matched]
         if None in states:
             return None
         if known is None or not all(map(_same, known.states, states)):
-            known = self._known[entrance] = self._found(entrance, facts, states, version)
+            known = self._known[probe] = self._found(probe, facts, states, version)
         known.version = version
         return known
 
@@ -146,15 +146,13 @@ class Entrances:
         self._guards.setdefault(predicate, []).append(guard)
         self._states[guard], self._versions[guard] = _state(guard, relation), 1
 
-    def _found(
-        self, entrance: Entrance, facts: TripleIndex, states: Sequence[object], version: int
-    ) -> _Known:
-        """The table of an entrance's family over these facts."""
-        rows = family_rows(entrance.rule, facts, self._context)
+    def _found(self, probe: GuardProbe, facts: TripleIndex, states: Sequence[object], version: int) -> _Known:
+        """The table of an probe's family over these facts."""
+        rows = family_rows(probe.rule, facts, self._context)
         if not rows.size:
             return _Known(states, rows, np.empty(0, np.uint32), frozenset(), version)
-        rows = rows.take(order_of(rows.column(entrance.variable)))
-        column = rows.column(entrance.variable)
+        rows = rows.take(order_of(rows.column(probe.variable)))
+        column = rows.column(probe.variable)
         values = distinct_of_sorted(column)
         few = frozenset(values.tolist()) if values.size <= MAX_EXTENT_COMPARED else None
         return _Known(states, rows, column, few, version)
