@@ -187,3 +187,17 @@ def test_values_among_others(rows: int, least: int) -> None:
     column = np.concatenate((ends, random.integers(least, least + 301, rows))).astype(np.uint32)
     assert among(column, known).tolist() == [value in set(known.tolist()) for value in column.tolist()]
     assert not among(column, known[:0]).any()
+
+
+@pytest.mark.parametrize("values", [1, 3, 40, 5_000])
+@pytest.mark.parametrize("size", [1, 2_048, 50_000, 50_001])
+def test_distinct_halves_of_many_pairs(values: int, size: int) -> None:
+    """Whole blocks of keys have one first half, or all have several."""
+    random = np.random.default_rng(size)
+    some = random.integers(0, 1 << 32, values).astype(np.uint32)
+    halves, others = random.choice(some, size), np.arange(size, dtype=np.uint32)
+    expected = sorted(set(halves.tolist()))
+    assert Pairs.of(pack(halves, others)).distinct_firsts().tolist() == expected
+    inverse = Pairs.of(pack(others, halves))
+    assert inverse.by_object.size == size
+    assert inverse.distinct_seconds().tolist() == expected

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.columns.tuning import (
+    KEYS_PER_BLOCK,
     KEYS_PER_STEP,
     MAX_ARRAYS_MERGED,
     MAX_KEYS_FOR_NP_SORT,
@@ -521,7 +522,15 @@ class Difference(Pairs):
 
 
 def _distinct_firsts(keys: Keys) -> Column:
-    """The distinct first halves of sorted keys. Takes no memory but for these, which may be few."""
+    """The distinct first halves of sorted keys. Takes little memory but for these, which may be few.
+
+    Cost: if they are few, that of reading one of KEYS_PER_BLOCK keys; else that of reading all keys.
+    """
+    ends = firsts(keys[::KEYS_PER_BLOCK])
+    blocks = np.append(np.flatnonzero(ends[1:] != ends[:-1]), ends.size - 1)  # the others have one value each
+    if KEYS_PER_BLOCK * blocks.size < keys.size // 8:
+        rows = (KEYS_PER_BLOCK * blocks[:, None] + np.arange(KEYS_PER_BLOCK)).reshape(-1)
+        return distinct_of_sorted(firsts(keys[np.minimum(rows, keys.size - 1)]))
     steps = range(0, keys.size, KEYS_PER_STEP)
     parts = [distinct_of_sorted(firsts(keys[start : start + KEYS_PER_STEP])) for start in steps]
     return distinct_of_sorted(np.concatenate(parts)) if len(parts) > 1 else (*parts, firsts(keys))[0]

@@ -23,6 +23,10 @@ KEYS_PER_STEP = 1 << 15
 """Keys whose halves are exchanged, and ids that are looked up in a table, at a time, so that intermediate
 results stay in the cache. Measured: 2 ns a key instead of 3, 1.2 ns an id instead of 2.7."""
 
+KEYS_PER_BLOCK = 1 << 8
+"""Keys of a block that is not read if its first key and that of the next block have the same first half.
+Measured: 2,232 values among 24.6 million keys are found in 8 ms, by reading all keys in 24."""
+
 MIN_KEYS_MERGED = 1 << 14
 """Keys from which on a difference is merged by a kernel of its own: 4 ns a key instead of 10, for some 10 ms
 to load the kernel."""
