@@ -182,7 +182,7 @@ def test_numbered(drawn: list[int]) -> None:
 def test_values_among_others(rows: int, least: int) -> None:
     """By binary search and by a table, whose ids are near the ends of the range, or not."""
     random = np.random.default_rng(0)
-    known = np.unique(random.integers(least, least + 301, 50)).astype(np.uint32)
+    known = distinct(random.integers(least, least + 301, 50).astype(np.uint32))
     ends = np.array([0, least, least + 300, (1 << 32) - 1])
     column = np.concatenate((ends, random.integers(least, least + 301, rows))).astype(np.uint32)
     assert among(column, known).tolist() == [value in set(known.tolist()) for value in column.tolist()]

@@ -24,6 +24,7 @@ from corollary.columns.pairs import (
     pack,
     sort_keys,
     sorted_unique,
+    spread,
     union,
 )
 from corollary.columns.relation import EMPTY, PATHS, Relation
@@ -289,8 +290,7 @@ class CompressedRelation(Relation):
 
     def some_subjects(self, value: int, most: int) -> Column:
         """As ``Relation.some_subjects``."""
-        subjects = self.subjects_of(np.array([value], np.uint32))[1]
-        return subjects[:: max(1, -(-subjects.size // most))]
+        return spread(self.subjects_of(np.array([value], np.uint32))[1], most)
 
     @property
     def has_literals(self) -> bool:

@@ -53,7 +53,7 @@ def pack_tightly(first: Column, second: Column) -> Column | Keys:
 
 
 def _drops(keys: NDArray[Any]) -> int:
-    """How often a key is not followed by one that is as great: sorting merges so many sorted parts."""
+    """The number of keys that are less than the key before them: where a sorted part of the column begins."""
     return max(keys.size - 1, 0) - int(np.count_nonzero(keys[1:] >= keys[:-1]))
 
 

@@ -194,6 +194,11 @@ def distinct_of_sorted(column: NDArray[Integer]) -> NDArray[Integer]:
     return column[fresh]
 
 
+def spread(column: NDArray[Integer], most: int) -> NDArray[Integer]:
+    """Up to ``most`` values of a column, equally far apart. Cost: none, they are a view."""
+    return column[:: max(1, -(-column.size // most))]
+
+
 def among(column: NDArray[Integer], known: NDArray[Integer]) -> Mask:
     """A mask of the values of ``column`` that are in ``known``. Precondition: ``known`` ascends.
 

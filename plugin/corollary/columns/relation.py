@@ -32,6 +32,7 @@ from corollary.columns.pairs import (
     read_only,
     seconds,
     sort_keys,
+    spread,
     union,
 )
 from corollary.columns.tuning import MIN_BASE_PER_OVERLAY
@@ -251,12 +252,11 @@ class Relation:
         """Up to ``most`` subjects of an object, from all parts of their order; all if they are few."""
         base, _, removed = self._parts
         start, end = base.by_object.searchsorted(np.array([value, value + 1], np.uint64) << np.uint64(32))
-        found = base.by_object[start : end : max(1, -(-(end - start) // most))]
-        found = difference(np.ascontiguousarray(found), removed.by_object)
+        keys = np.ascontiguousarray(spread(base.by_object[start:end], most))
+        found = difference(keys, removed.by_object)
         if found.size:
             return seconds(found)
-        subjects = self.subjects_of(np.array([value], np.uint32))[1]
-        return subjects[:: max(1, -(-subjects.size // most))]
+        return spread(self.subjects_of(np.array([value], np.uint32))[1], most)
 
     def subject_counts(self, subjects: Column) -> Rows:
         """The number of facts of each subject."""

@@ -58,6 +58,10 @@ def tables(context: ExecutionContext, facts: TripleIndex) -> Tables:
     return rows
 
 
+Measured = dict[tuple[str, bool], tuple[int, float]]
+"""By strategy, and whether schema was removed: |Δ⁻| of the last large transaction, and its seconds."""
+
+
 class CannotAdopt(Exception):
     """Facts cannot be taken for I without reasoning: why."""
 
@@ -101,7 +105,7 @@ class Engine:
         self.recursive: list[list[LeastValues]] = []
         self.schema_depends_on_data = self.schema.has_any_class
         self.schema_depends_on_strata = False
-        self.measured: dict[tuple[str, bool], tuple[int, float]] = {}
+        self.measured: Measured = {}
         self.schema_modules: tuple[Module, ...] = ()
         self._adding: list[Module] = []
         self._closing: list[Module] = []

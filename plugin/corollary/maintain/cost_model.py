@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import inf, sqrt
 
+from corollary.evaluate.engine import Measured
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import DeletionStrategy, Request, TooMuch
 from corollary.maintain.tuning import (
@@ -28,9 +29,6 @@ from corollary.maintain.tuning import (
     SECONDS_AT_FIRST,
     SECONDS_PER_CHECK,
 )
-
-Measured = dict[tuple[str, bool], tuple[int, float]]
-"""By strategy and ``removes_schema``: |Δ⁻| of the last large transaction, and the seconds that it took."""
 
 AUTOMATIC = "automatic"
 """The name that lets the cost model choose."""
@@ -112,7 +110,7 @@ def most_seconds(request: Request, strategy: str) -> float:
 
 
 def affordable(request: Request, seconds: float) -> int:
-    """How often something that takes so many seconds can be done in the time of recomputing."""
+    """The number of steps of ``seconds`` each that take as long as recomputing; at least MIN_BUDGET_FACTS."""
     return max(MIN_BUDGET_FACTS, int(request.engine.seconds / seconds))
 
 

@@ -44,7 +44,7 @@ class GuardProbe:
 
 @dataclass(slots=True)
 class _Known:
-    """The table of an probe's family, and the states of the guards for which it was computed.
+    """The table of a probe's family, and the states of the guards for which it was computed.
 
     The ``rows`` ascend in the probe's variable, whose values are in ``column``. ``few`` are its distinct
     values if they are few. ``version`` is the sum of the versions of the guards when they were last compared.
@@ -103,7 +103,7 @@ class GuardProbes:
                     self.epoch += 1
 
     def few(self, probe: GuardProbe, facts: TripleIndex) -> frozenset[int] | None:
-        """The values of an probe's variable, if they are few. Precondition as for ``rows_for``."""
+        """The values of a probe's variable, if they are few. Precondition as for ``rows_for``."""
         known = self._of(probe, facts) if probe.variable else None
         return None if known is None else known.few
 
@@ -122,7 +122,7 @@ class GuardProbes:
         return ProbedRows(known.rows.take(rows), values.size) if rows.size else NONE
 
     def _of(self, probe: GuardProbe, facts: TripleIndex) -> _Known | None:
-        """What is known of an probe, over these facts; None if too many subjects would be compared."""
+        """What is known of a probe, over these facts; None if too many subjects would be compared."""
         version = 0
         for guard in probe.matched:
             if guard not in self._versions:
@@ -147,7 +147,7 @@ class GuardProbes:
         self._states[guard], self._versions[guard] = _state(guard, relation), 1
 
     def _found(self, probe: GuardProbe, facts: TripleIndex, states: Sequence[object], version: int) -> _Known:
-        """The table of an probe's family over these facts."""
+        """The table of a probe's family over these facts."""
         rows = family_rows(probe.rule, facts, self._context)
         if not rows.size:
             return _Known(states, rows, np.empty(0, np.uint32), frozenset(), version)
