@@ -12,28 +12,42 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.compiled import kernel
+from corollary.kernels.compiled import kernel, part
 
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
 
+Place = int | np.int64
+
 TERMS = 4
 """Terms per statement: subject, predicate, object, graph (of length 0 in the default graph)."""
 
-_LETTER, _DIGIT, _HEX, _MARK, _PATH = 1, 2, 4, 8, 16
-"""Bits of a character class. Marks are ``-._~``. Path characters may follow the host of an IRI."""
+_LETTER, _DIGIT, _HEX, _SCHEME, _HOST, _PATH, _TEXT, _BLANK = (1 << bit for bit in range(8))
+"""Bits of a character class. Path characters may follow the host of an IRI; text is ASCII within quotes."""
+
+_LETTERS, _DIGITS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", b"0123456789"
 
 _CLASSES = np.zeros(256, np.uint8)
-for _characters, _bit in (
-    (b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", _LETTER | _PATH),
-    (b"0123456789", _DIGIT | _PATH),
-    (b"0123456789ABCDEFabcdef", _HEX),
-    (b"-._~", _MARK | _PATH),
+for _characters, _bits in (
+    (_LETTERS, _LETTER | _SCHEME | _HOST | _PATH),
+    (_DIGITS, _DIGIT | _HEX | _SCHEME | _HOST | _PATH),
+    (b"ABCDEFabcdef", _HEX),
+    (b"+-.", _SCHEME),
+    (b"-._~", _HOST | _PATH),
     (b"!$&'()*+,;=:@/?", _PATH),
+    (b" \t", _BLANK),
+    (bytes(range(32, 127)).translate(None, b'"\\'), _TEXT),
 ):
-    _CLASSES[np.frombuffer(_characters, np.uint8)] |= np.uint8(_bit)
+    _CLASSES[np.frombuffer(_characters, np.uint8)] |= np.uint8(_bits)
 
-_STRING = np.frombuffer(b"<http://www.w3.org/2001/XMLSchema#string>", np.uint8)
+_STRING = np.frombuffer(b"^^<http://www.w3.org/2001/XMLSchema#string>", np.uint8)
+
+NONE = -1
+"""In place of an end: the bytes are not of the common form."""
+
+_LF, _CR, _SPACE, _QUOTE, _HASH, _PERCENT, _HYPHEN, _STOP, _SLASH = b'\n\r "#%-./'
+_COLON, _LESS, _GREATER, _QUESTION, _AT, _BACKSLASH, _CARET, _UNDERSCORE = b":<>?@\\^_"
+_SMALL_A, _SMALL_G, _SMALL_N, _SMALL_R, _SMALL_T, _SMALL_Z = b"agnrtz"
 
 
 @kernel
@@ -51,202 +65,234 @@ def find_terms(
     odd lines, lines). Precondition: with n LFs in the data, ``starts``, ``lengths`` and ``odd`` have room for
     n + 1 lines.
     """
-    size = data.size
-    at = 0
-    rows = 0
-    odds = 0
-    lines = 0
-    while at < size:
+    at: Place = 0
+    rows = odds = lines = 0
+    while at < data.size:
         begin = at
+        first = TERMS * rows
         terms = 0
-        is_plain = False
-        while True:
-            while at < size and (data[at] == 32 or data[at] == 9):
-                at += 1
-            if at == size:
-                is_plain = terms == 0
-                break
-            character = data[at]
-            if terms >= 3 and character == 46:  # the full stop
-                at += 1
-                while at < size and (data[at] == 32 or data[at] == 9):
-                    at += 1
-                if at == size:
-                    is_plain = True
-                    break
-                terms += 4  # done: what follows may be a comment
-                character = data[at]
-            if terms == 0 or terms > 4:
-                if character == 35:  # a comment
-                    while at < size and data[at] >= 32 and data[at] < 127:
-                        at += 1
-                    if at == size:
-                        is_plain = True
-                        break
-                    character = data[at]
-                if character == 13 and at + 1 < size and data[at + 1] == 10:
-                    at += 1
-                    character = data[at]
-                if character == 10:
-                    is_plain = True
-                    break
-                if terms > 4:
-                    break
-            if terms >= most_terms:
-                break
-            start = at
-            length = 0
-            is_literal = character == 34 and terms == 2
-            if is_literal:
-                at += 1
-                while at < size:
-                    character = data[at]
-                    if character == 34 or character < 32 or character == 127:
-                        break
-                    if character > 127 and (  # canonical text escapes U+FFFE and U+FFFF
-                        not is_utf8 or (character == 239 and data[at + 1] == 191 and data[at + 2] >= 190)
-                    ):
-                        break
-                    at += 1
-                    if character == 92:  # canonical escapes: t n r " and the backslash
-                        if at == size:
-                            break
-                        character = data[at]
-                        if not (
-                            character == 116
-                            or character == 110
-                            or character == 114
-                            or character == 34
-                            or character == 92
-                        ):
-                            break
-                        at += 1
-                if at + 1 >= size or data[at] != 34:
-                    break
-                at += 1
-                length = at - start
-                character = data[at]
-                if character == 64:  # a language: two or three lower-case letters, maybe "-" and two more
-                    at += 1
-                    first = at
-                    while at < size and data[at] >= 97 and data[at] <= 122:
-                        at += 1
-                    if at - first < 2 or at - first > 3 or at + 3 >= size:
-                        break
-                    if data[at] == 45:
-                        if data[at + 1] < 97 or data[at + 1] > 122 or data[at + 2] < 97 or data[at + 2] > 122:
-                            break
-                        at += 3
-                    if data[at] != 32 and data[at] != 9:
-                        break
-                    length = at - start
-                    character = data[at]
-                elif character == 94:  # a datatype: the IRI is read below
-                    if at + 2 >= size or data[at + 1] != 94 or data[at + 2] != 60:
-                        break
-                    at += 2
-                    character = data[at]
-                elif character != 32 and character != 9:
-                    break
-            if character == 60:  # an IRI: scheme, optional host and port, path, query, fragment
-                iri = at
-                at += 1
-                if at == size or _CLASSES[data[at]] & _LETTER == 0:
-                    break
-                while at < size and (
-                    _CLASSES[data[at]] & (_LETTER | _DIGIT) != 0
-                    or data[at] == 43
-                    or data[at] == 45
-                    or data[at] == 46
-                ):
-                    at += 1
-                if at + 2 >= size or data[at] != 58:
-                    break
-                at += 1
-                if data[at] == 47 and data[at + 1] == 47:
-                    at += 2
-                    while at < size and _CLASSES[data[at]] & (_LETTER | _DIGIT | _MARK) != 0:
-                        at += 1
-                    if at < size and data[at] == 58:
-                        at += 1
-                        while at < size and _CLASSES[data[at]] & _DIGIT != 0:
-                            at += 1
-                    if at < size and data[at] != 47 and data[at] != 63 and data[at] != 35 and data[at] != 62:
-                        break
-                fragments = 0
-                while at < size:
-                    character = data[at]
-                    if _CLASSES[character] & _PATH != 0:
-                        at += 1
-                    elif character == 35 and fragments == 0:
-                        fragments = 1
-                        at += 1
-                    elif (
-                        character == 37
-                        and at + 2 < size
-                        and _CLASSES[data[at + 1]] & _HEX != 0
-                        and _CLASSES[data[at + 2]] & _HEX != 0
-                    ):
-                        at += 3
-                    elif (  # U+00A0 to U+D7FF; IRIs allow only parts of the rest
-                        is_utf8
-                        and character >= 194
-                        and character <= 237
-                        and (character > 194 or data[at + 1] >= 160)
-                    ):
-                        at += 2 if character < 224 else 3
-                    else:
-                        break
-                if at == size or data[at] != 62:
-                    break
-                at += 1
-                if not is_literal or data[at - 2] != 103:
-                    length = at - start
-                else:  # ends in g: xsd:string is implicit, rdf:langString is forbidden here
-                    if at - iri != _STRING.size:
-                        break
-                    is_string = True
-                    for position in range(_STRING.size):
-                        is_string = is_string and data[iri + position] == _STRING[position]
-                    if not is_string:
-                        break
-            elif character == 95 and terms != 1:  # a blank node
-                at += 2
-                if at >= size or data[at - 1] != 58:
-                    at -= 1
-                    break
-                first = at
-                while at < size and (
-                    _CLASSES[data[at]] & (_LETTER | _DIGIT) != 0
-                    or data[at] == 95
-                    or (data[at] == 45 and at > first)
-                ):
-                    at += 1
-                if at == first or at >= size or (data[at] != 32 and data[at] != 9):
-                    break
-                length = at - start
-            elif not is_literal:
-                break
-            starts[4 * rows + terms] = start
-            lengths[4 * rows + terms] = length
-            terms += 1
-        if is_plain:
-            if terms >= 3:
-                if terms == 7 or terms == 3:
-                    lengths[4 * rows + 3] = 0
-                    starts[4 * rows + 3] = 0
-                rows += 1
+        while at < data.size and _CLASSES[data[at]] & _BLANK != 0:
             at += 1
-        else:
-            while at < size and data[at] != 10:
+        while terms < most_terms and at < data.size:
+            is_iri = data[at] == _LESS
+            end = _iri_end(data, at, is_utf8) if is_iri else _other_end(data, at, terms, is_utf8)
+            if end == NONE:
+                break
+            starts[first + terms] = at
+            lengths[first + terms] = end - at if is_iri else end - at - _implicit(data, at, end)
+            terms += 1
+            at = end
+            while at < data.size and _CLASSES[data[at]] & _BLANK != 0:
                 at += 1
-            at = at + 1 if at < size else size
+        if terms == 3:
+            starts[first + 3] = 0
+            lengths[first + 3] = 0
+        end = _statement_end(data, at, terms)
+        if end != NONE:
+            rows += terms > 0
+            at = end
+        else:
+            at = _next_line(data, at)
             odd[4 * odds] = begin
             odd[4 * odds + 1] = at
             odd[4 * odds + 2] = rows
             odd[4 * odds + 3] = lines
             odds += 1
         lines += 1
-    counts[0] = rows
-    counts[1] = odds
-    counts[2] = lines
+    counts[:] = rows, odds, lines
+
+
+@part
+def _after(data: Bytes, at: Place, classes: int) -> Place:
+    """The first place from ``at`` on whose byte is of none of the classes."""
+    while at < data.size and _CLASSES[data[np.uint64(at)]] & classes != 0:
+        at += 1
+    return at
+
+
+@part
+def _next_line(data: Bytes, at: Place) -> Place:
+    """The place after the next LF, or the end."""
+    while at < data.size and data[at] != _LF:
+        at += 1
+    return min(at + 1, data.size)
+
+
+@part
+def _statement_end(data: Bytes, at: Place, terms: int) -> Place:
+    """The place after the end of the line, if the full stop is at ``at`` where there are terms.
+
+    Only a comment in ASCII may stand before the end.
+    """
+    size = data.size
+    if terms > 0:
+        if terms < 3 or at == size or data[at] != _STOP:
+            return NONE
+        at = _after(data, at + 1, _BLANK)
+    if at < size and data[at] == _HASH:
+        while at < size and data[at] >= _SPACE and data[at] < 127:
+            at += 1
+    if at + 1 < size and data[at] == _CR and data[at + 1] == _LF:
+        at += 1
+    if at == size:
+        return at
+    return at + 1 if data[at] == _LF else NONE
+
+
+@part
+def _other_end(data: Bytes, start: Place, position: int, is_utf8: bool) -> Place:
+    """The place after the term that begins at ``start``, or ``NONE`` where no plain term does.
+
+    ``position`` is 0 for the subject, 1 for the predicate, 2 for the object, 3 for the graph.
+    """
+    character = data[start]
+    if character == _QUOTE and position == 2:
+        return _literal_end(data, start, is_utf8)
+    if character == _UNDERSCORE and position != 1:
+        return _blank_node_end(data, start)
+    return NONE
+
+
+@part
+def _literal_end(data: Bytes, start: Place, is_utf8: bool) -> Place:
+    """As ``_other_end``, for a literal."""
+    quoted = _string_end(data, start, is_utf8)
+    if quoted == NONE:
+        return NONE
+    character = data[quoted]
+    if _CLASSES[character] & _BLANK != 0:
+        return quoted
+    if character == _AT:
+        return _language_end(data, quoted)
+    iri = quoted + 2
+    if character != _CARET or iri >= data.size or data[quoted + 1] != _CARET or data[iri] != _LESS:
+        return NONE
+    end = _iri_end(data, iri, is_utf8)
+    if end == NONE or data[end - 2] != _SMALL_G or _implicit(data, start, end) > 0:
+        return end
+    return NONE  # ends in g, and may be rdf:langString, which is forbidden here
+
+
+@part
+def _implicit(data: Bytes, start: Place, end: Place) -> int:
+    """The length of the datatype xsd:string with its carets, if it ends a literal."""
+    if data[start] != _QUOTE or data[end - 1] != _GREATER or data[end - 2] != _SMALL_G:
+        return 0
+    first = end - _STRING.size
+    if first <= start:
+        return 0
+    for position in range(_STRING.size):
+        if data[first + position] != _STRING[position]:
+            return 0
+    return _STRING.size
+
+
+@part
+def _string_end(data: Bytes, start: Place, is_utf8: bool) -> Place:
+    """The place after the quoted string at ``start``, if data follow."""
+    size = data.size
+    at = start + 1
+    while True:
+        at = _after(data, at, _TEXT)
+        if at + 1 >= size:
+            return NONE
+        character = data[at]
+        if character == _QUOTE:
+            return at + 1
+        if character == _BACKSLASH:
+            if data[at + 1] not in (_SMALL_T, _SMALL_N, _SMALL_R, _QUOTE, _BACKSLASH):
+                return NONE  # canonical text has no other escapes
+            at += 2
+        elif is_utf8 and character > 127:
+            if character == 239 and data[at + 1] == 191 and data[at + 2] >= 190:
+                return NONE  # canonical text escapes U+FFFE and U+FFFF
+            at += 1
+        else:
+            return NONE
+
+
+@part
+def _language_end(data: Bytes, start: Place) -> Place:
+    """The place after the language at ``start``: two or three small letters, maybe a hyphen and two more."""
+    at = start + 1
+    while at < data.size and data[at] >= _SMALL_A and data[at] <= _SMALL_Z:
+        at += 1
+    if at - start < 3 or at - start > 4 or at + 3 >= data.size:
+        return NONE
+    if data[at] == _HYPHEN:
+        for place in range(at + 1, at + 3):
+            if data[place] < _SMALL_A or data[place] > _SMALL_Z:
+                return NONE
+        at += 3
+    return at if _CLASSES[data[at]] & _BLANK != 0 else NONE
+
+
+@part
+def _blank_node_end(data: Bytes, start: Place) -> Place:
+    """The place after the blank node at ``start``."""
+    if start + 1 >= data.size or data[start + 1] != _COLON:
+        return NONE
+    first = start + 2
+    at = first
+    while at < data.size and (
+        _CLASSES[data[at]] & (_LETTER | _DIGIT) != 0
+        or data[at] == _UNDERSCORE
+        or (data[at] == _HYPHEN and at > first)
+    ):
+        at += 1
+    if at == first or at >= data.size or _CLASSES[data[at]] & _BLANK == 0:
+        return NONE
+    return at
+
+
+@part
+def _iri_end(data: Bytes, start: Place, is_utf8: bool) -> Place:
+    """The place after the IRI at ``start``: scheme, optional host and port, path, query, fragment."""
+    size = data.size
+    at = start + 1
+    if at == size or _CLASSES[data[at]] & _LETTER == 0:
+        return NONE
+    while at < size and _CLASSES[data[np.uint64(at)]] & _SCHEME != 0:
+        at += 1
+    if at + 2 >= size or data[at] != _COLON:
+        return NONE
+    at += 1
+    if data[at] == _SLASH and data[at + 1] == _SLASH:
+        at += 2
+        while at < size and _CLASSES[data[np.uint64(at)]] & _HOST != 0:
+            at += 1
+        if at < size and data[at] == _COLON:
+            at += 1
+            while at < size and _CLASSES[data[at]] & _DIGIT != 0:
+                at += 1
+        if at < size and data[at] not in (_SLASH, _QUESTION, _HASH, _GREATER):
+            return NONE
+    fragments = 0
+    while at < size:
+        character = data[np.uint64(at)]
+        if _CLASSES[character] & _PATH != 0:
+            at += 1
+        elif character == _GREATER:
+            return at + 1
+        else:
+            fragments += character == _HASH
+            step = _step(data, at, is_utf8)
+            if step == 0 or fragments > 1:
+                return NONE
+            at += step
+    return NONE
+
+
+@part
+def _step(data: Bytes, at: Place, is_utf8: bool) -> int:
+    """The number of bytes of the number sign, escape or non-ASCII character at ``at``; 0 if it is none."""
+    character = data[at]
+    if character == _HASH:
+        return 1
+    if character == _PERCENT:
+        is_escape = at + 2 < data.size and _CLASSES[data[at + 1]] & _CLASSES[data[at + 2]] & _HEX != 0
+        return 3 if is_escape else 0
+    # U+00A0 to U+D7FF: IRIs allow only parts of the rest.
+    if is_utf8 and character >= 194 and character <= 237 and (character > 194 or data[at + 1] >= 160):
+        return 2 if character < 224 else 3
+    return 0

@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.compiled import kernel
+from corollary.kernels.compiled import kernel, part
 
+Place = int | np.int64
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
 Hashes = NDArray[np.uint32]
@@ -96,12 +97,7 @@ def number_texts(
     ``hash_texts``, saves the look-up of repeated texts. The table has ``size`` texts; slots of later texts,
     which another thread is appending, are skipped. Returns the new size.
     """
-    last_slot = slots.size - 1
-    shift = np.uint64(64)
-    width = slots.size
-    while width > 1:
-        width >>= 1
-        shift -= np.uint64(1)
+    shift = _shift(slots)
     for row in range(starts.size):
         length = lengths[row]
         start = starts[row]
@@ -117,36 +113,57 @@ def number_texts(
             slot = slots[place]
             if slot >> np.uint64(32) == tag:
                 candidate = np.int64(slot & np.uint64(0xFFFFFFFF)) - 1
-                begin = offsets[candidate] if candidate < size else 0
-                if candidate < size and offsets[candidate + 1] - begin == length:
-                    differing = np.uint8(0)
-                    for position in range(length):
-                        differing |= arena[np.uint64(begin + position)] ^ data[np.uint64(start + position)]
-                    if differing == 0:
-                        number = candidate
-                        break
-            place = (place + 1) & last_slot
+                if candidate < size and _is_text(candidate, offsets, arena, data, start, length):
+                    number = candidate
+                    break
+            place = (place + 1) & (slots.size - 1)
         if number < 0 and grows:
             number = size
-            begin = offsets[size]
-            for position in range(length):
-                arena[np.uint64(begin + position)] = data[np.uint64(start + position)]
-            offsets[size + 1] = begin + length
+            offsets[size + 1] = _append(arena, offsets[size], data, start, length)
             size += 1
             slots[place] = tag << np.uint64(32) | np.uint64(size)
         numbers[row] = np.uint32(0xFFFFFFFF) if number < 0 else np.uint32(base + number)
     return size
 
 
-@kernel
-def enter_hashes(hashes: Hashes, slots: Slots) -> None:
-    """Fill empty ``slots`` with distinct texts: row i of ``hashes`` is text i."""
-    last_slot = slots.size - 1
+@part
+def _is_text(
+    number: np.int64, offsets: Places, arena: Bytes, data: Bytes, start: Place, length: Place
+) -> bool:
+    """Whether the text with a number is that of ``data`` with this start and length."""
+    begin = offsets[number]
+    if offsets[number + 1] - begin != length:
+        return False
+    differing = np.uint8(0)
+    for position in range(length):
+        differing |= arena[np.uint64(begin + position)] ^ data[np.uint64(start + position)]
+    return bool(differing == 0)
+
+
+@part
+def _append(arena: Bytes, end: Place, data: Bytes, start: Place, length: Place) -> Place:
+    """Write ``length`` bytes of ``data``, from ``start`` on, at ``end``. Returns the new end."""
+    for position in range(length):
+        arena[np.uint64(end + position)] = data[np.uint64(start + position)]
+    return end + length
+
+
+@part
+def _shift(slots: Slots) -> np.uint64:
+    """By how many bits a hash << 32 is shifted to give the first slot to probe."""
     shift = np.uint64(64)
     width = slots.size
     while width > 1:
         width >>= 1
         shift -= np.uint64(1)
+    return shift
+
+
+@kernel
+def enter_hashes(hashes: Hashes, slots: Slots) -> None:
+    """Fill empty ``slots`` with distinct texts: row i of ``hashes`` is text i."""
+    last_slot = slots.size - 1
+    shift = _shift(slots)
     for row in range(hashes.size):
         tag = np.uint64(hashes[row])
         place = np.int64((tag << np.uint64(32)) >> shift)
@@ -159,11 +176,7 @@ def enter_hashes(hashes: Hashes, slots: Slots) -> None:
 def enlarge(slots: Slots, larger: Slots) -> None:
     """Insert the entries of ``slots`` into ``larger``. Precondition: ``larger`` is all zero and has room."""
     last_slot = larger.size - 1
-    shift = np.uint64(64)
-    width = larger.size
-    while width > 1:
-        width >>= 1
-        shift -= np.uint64(1)
+    shift = _shift(larger)
     for old in range(slots.size):
         slot = slots[old]
         if slot != 0:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.compiled import Flag, kernel
+from corollary.kernels.compiled import Flag, kernel, part
 
 Nodes = NDArray[np.int64]
 Bits = NDArray[np.uint8]
@@ -77,14 +77,19 @@ def strong_components(offsets: Nodes, targets: Nodes, component: Nodes) -> int:
             if path_size > 0 and low[node] < low[path[path_size - 1]]:
                 low[path[path_size - 1]] = low[node]
             if low[node] == order[node]:
-                while True:
-                    pending_size -= 1
-                    member = pending[pending_size]
-                    component[member] = components
-                    if member == node:
-                        break
+                pending_size = _take_component(node, components, pending, pending_size, component)
                 components += 1
     return components
+
+
+@part
+def _take_component(node: int, number: int, pending: Nodes, size: int, component: Nodes) -> int:
+    """Take the nodes from ``node`` on from the stack ``pending``, as one component. Returns its new size."""
+    while True:
+        size -= 1
+        component[pending[size]] = number
+        if pending[size] == node:
+            return size
 
 
 @kernel

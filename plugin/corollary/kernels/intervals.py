@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.compiled import Flag, kernel
+from corollary.kernels.compiled import Flag, kernel, part
 from corollary.kernels.tuning import MAX_INTERVALS_INSERTED
 
+Node = int | np.int64
 Nodes = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
@@ -38,70 +39,114 @@ def merge_intervals(
     intervals; -1 if there is no room for them, or if more than ``most`` would be merged.
     """
     gathered = np.empty(64, np.int64)
-    low_half = np.int64(0xFFFFFFFF)
     at = 0
     merged = 0
     offsets[0] = 0
     for row in range(offsets.size - 1):
         if stop[0]:
             break
-        size = 0
-        if cyclic[row]:
-            gathered[0] = places[row] << 32 | places[row + 1]
-            size = 1
-        last = -1
-        for edge in range(edges_from[row + 1] - 1, edges_from[row] - 1, -1):  # nearest numbers first
-            successor = targets[edge]
-            if last >= 0:  # is the successor among what the last one reaches?
-                low = offsets[last]
-                high = offsets[last + 1]
-                while low < high:
-                    middle = (low + high) >> 1
-                    if starts[middle] <= places[successor]:
-                        low = middle + 1
-                    else:
-                        high = middle
-                if low > offsets[last] and places[successor] < ends[low - 1]:
-                    continue
-            last = successor
-            needed = size + 1 + offsets[successor + 1] - offsets[successor]
-            if needed > gathered.size:
-                larger = np.empty(2 * needed, np.int64)
-                larger[:size] = gathered[:size]
-                gathered = larger
-            gathered[size] = places[successor] << 32 | places[successor + 1]
-            size += 1
-            for position in range(offsets[successor], offsets[successor + 1]):
-                gathered[size] = starts[position] << 32 | ends[position]
-                size += 1
+        successors = targets[edges_from[row] : edges_from[row + 1]]
+        gathered, size = _gather(row, successors, cyclic, places, offsets, starts, ends, gathered)
         merged += size
         if merged > most:
             return -1
-        if size > MAX_INTERVALS_INSERTED:
-            gathered[:size] = np.sort(gathered[:size])
-        else:
-            for position in range(1, size):
-                packed = gathered[position]
-                before = position - 1
-                while before >= 0 and gathered[before] > packed:
-                    gathered[before + 1] = gathered[before]
-                    before -= 1
-                gathered[before + 1] = packed
-        first = at
-        for position in range(size):
-            start = gathered[position] >> 32
-            end = gathered[position] & low_half
-            if at > first and start <= ends[at - 1]:
-                if end > ends[at - 1]:
-                    ends[at - 1] = end
-                continue
-            if at == ends.size:
-                return -1
-            starts[at] = start
-            ends[at] = end
-            at += 1
+        _sort(gathered, size)
+        at = _append_union(gathered, size, at, starts, ends)
+        if at < 0:
+            return -1
         offsets[row + 1] = at
     return at
+
+
+@part
+def _gather(
+    row: int,
+    successors: Nodes,
+    cyclic: Mask,
+    places: Nodes,
+    offsets: Nodes,
+    starts: Nodes,
+    ends: Nodes,
+    gathered: Nodes,
+) -> tuple[Nodes, int]:
+    """What component ``row`` reaches, as packed intervals (start << 32 | end) in no order; they may overlap.
+
+    Returns ``gathered``, or a larger array if it has no room, and the number of intervals in it.
+    """
+    size = 0
+    if cyclic[row]:
+        gathered[0] = places[row] << 32 | places[row + 1]
+        size = 1
+    last = -1
+    for number in range(successors.size - 1, -1, -1):  # nearest numbers first
+        successor = successors[number]
+        start = places[successor]
+        if last >= 0 and _has_place(start, offsets[last], offsets[last + 1], starts, ends):
+            continue  # the last one reaches it, and all that it reaches
+        last = successor
+        needed = size + 1 + offsets[successor + 1] - offsets[successor]
+        if needed > gathered.size:
+            larger = np.empty(2 * needed, np.int64)
+            larger[:size] = gathered[:size]
+            gathered = larger
+        gathered[size] = start << 32 | places[successor + 1]
+        size += 1
+        for position in range(offsets[successor], offsets[successor + 1]):
+            gathered[size] = starts[position] << 32 | ends[position]
+            size += 1
+    return gathered, size
+
+
+@part
+def _sort(packed: Nodes, size: int) -> None:
+    """Sort the first ``size`` numbers."""
+    if size > MAX_INTERVALS_INSERTED:
+        packed[:size] = np.sort(packed[:size])
+        return
+    for position in range(1, size):
+        inserted = packed[position]
+        before = position - 1
+        while before >= 0 and packed[before] > inserted:
+            packed[before + 1] = packed[before]
+            before -= 1
+        packed[before + 1] = inserted
+
+
+@part
+def _append_union(packed: Nodes, size: int, first: int, starts: Nodes, ends: Nodes) -> int:
+    """Write the union of the first ``size`` sorted packed intervals from place ``first`` on.
+
+    Returns the place after the last interval, or -1 if there is no room.
+    """
+    low_half = np.int64(0xFFFFFFFF)
+    at = first
+    for position in range(size):
+        start = packed[position] >> 32
+        end = packed[position] & low_half
+        if at > first and start <= ends[at - 1]:
+            if end > ends[at - 1]:
+                ends[at - 1] = end
+            continue
+        if at == ends.size:
+            return -1
+        starts[at] = start
+        ends[at] = end
+        at += 1
+    return at
+
+
+@part
+def _has_place(place: Node, first: Node, end: Node, starts: Nodes, ends: Nodes) -> bool:
+    """Whether one of the ascending intervals from number ``first`` to ``end`` has a place."""
+    low = first
+    high = end
+    while low < high:
+        middle = (low + high) >> 1
+        if starts[middle] <= place:
+            low = middle + 1
+        else:
+            high = middle
+    return bool(low > first and place < ends[low - 1])
 
 
 @kernel
@@ -111,18 +156,11 @@ def within_intervals(
     """Fills ``found``: whether each place is in an interval of its row. Negative rows have none."""
     for number in range(rows.size):
         row = rows[number]
-        found[number] = False
-        if row < 0 or places[number] < 0:
-            continue
-        low = offsets[row]
-        high = offsets[row + 1]
-        while low < high:
-            middle = (low + high) >> 1
-            if starts[middle] <= places[number]:
-                low = middle + 1
-            else:
-                high = middle
-        found[number] = low > offsets[row] and places[number] < ends[low - 1]
+        found[number] = (
+            row >= 0
+            and places[number] >= 0
+            and _has_place(places[number], offsets[row], offsets[row + 1], starts, ends)
+        )
 
 
 @kernel

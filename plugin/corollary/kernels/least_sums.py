@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.compiled import Flag, kernel
+from corollary.kernels.compiled import Flag, kernel, part
 
 Nodes = NDArray[np.int64]
 Lengths = NDArray[np.float64]
@@ -27,32 +27,14 @@ def settle(stop: Flag, offsets: Nodes, targets: Nodes, steps: Lengths, values: L
     size = 0
     for node in range(n):
         if values[node] < np.inf:
-            at = size
+            _rise(node, size, heap, place, values)
             size += 1
-            while at > 0 and values[heap[(at - 1) >> 1]] > values[node]:
-                heap[at] = heap[(at - 1) >> 1]
-                place[heap[at]] = at
-                at = (at - 1) >> 1
-            heap[at] = node
-            place[node] = at
     while size > 0 and not stop[0]:
         node = heap[0]
         place[node] = -1
         size -= 1
         if size > 0:
-            last = heap[size]
-            at = 0
-            while 2 * at + 1 < size:
-                child = 2 * at + 1
-                if child + 1 < size and values[heap[child + 1]] < values[heap[child]]:
-                    child += 1
-                if values[heap[child]] >= values[last]:
-                    break
-                heap[at] = heap[child]
-                place[heap[at]] = at
-                at = child
-            heap[at] = last
-            place[last] = at
+            _sink(heap[size], size, heap, place, values)
         value = values[node]
         for edge in range(offsets[node], offsets[node + 1]):
             target = targets[edge]
@@ -63,12 +45,37 @@ def settle(stop: Flag, offsets: Nodes, targets: Nodes, steps: Lengths, values: L
                 if at < 0:
                     at = size
                     size += 1
-                while at > 0 and values[heap[(at - 1) >> 1]] > found:
-                    heap[at] = heap[(at - 1) >> 1]
-                    place[heap[at]] = at
-                    at = (at - 1) >> 1
-                heap[at] = target
-                place[target] = at
+                _rise(target, at, heap, place, values)
+
+
+@part
+def _rise(node: int | np.int64, at: int | np.int64, heap: Nodes, place: Nodes, values: Lengths) -> None:
+    """Move a node up the heap from position ``at`` to where its value belongs."""
+    value = values[node]
+    while at > 0 and values[heap[(at - 1) >> 1]] > value:
+        heap[at] = heap[(at - 1) >> 1]
+        place[heap[at]] = at
+        at = (at - 1) >> 1
+    heap[at] = node
+    place[node] = at
+
+
+@part
+def _sink(node: np.int64, size: int, heap: Nodes, place: Nodes, values: Lengths) -> None:
+    """Move a node down the heap of ``size`` nodes from the root to where its value belongs."""
+    at = 0
+    value = values[node]
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and values[heap[child + 1]] < values[heap[child]]:
+            child += 1
+        if values[heap[child]] >= value:
+            break
+        heap[at] = heap[child]
+        place[heap[at]] = at
+        at = child
+    heap[at] = node
+    place[node] = at
 
 
 @kernel
