@@ -53,9 +53,7 @@ def run_console(text: str, folder: Path) -> None:
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(
-            page, marks=pytest.mark.slow if page in PAGES[1:] and "```console" in page.read_text() else ()
-        )
+        pytest.param(page, marks=pytest.mark.slow if "```console" in page.read_text() else ())
         for page in PAGES
     ],
     ids=[str(page.relative_to(PROJECT)) for page in PAGES],

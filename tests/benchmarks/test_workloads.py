@@ -66,10 +66,10 @@ def test_one_command_runs_workloads_and_writes_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("transitive", "hierarchy", "lists", "real", "queries"),
+        *("transitive", "hierarchy", "real", "queries"),
         *(
             pytest.param(name, marks=pytest.mark.slow)
-            for name in ("first-use", "store", "explain", "bulk", "literature", "dbpedia")
+            for name in ("lists", "first-use", "store", "explain", "bulk", "literature", "dbpedia")
         ),
     ],
 )

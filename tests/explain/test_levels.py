@@ -84,7 +84,7 @@ A_CHAIN_OF_EQUAL_PROPERTIES = """
 """The properties of the chain are equal to their values: some facts have 1,300 instances of one rule."""
 
 
-@pytest.mark.parametrize("small", [0, 4096])
+@pytest.mark.parametrize("small", [pytest.param(0, marks=pytest.mark.slow), 4096])
 @pytest.mark.parametrize("goal", ["cpq", "pac", "cqb"])
 def test_more_instances_than_any_budget(goal: str, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without levels the search is given up. In larger materialisations, facts that it has met are proved."""

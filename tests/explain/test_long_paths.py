@@ -87,7 +87,9 @@ def check(result: Materialisation, proof: Proof) -> None:
     assert all(first[2] == second[0] for first, second in pairwise(edges))
 
 
-@pytest.mark.parametrize("rules", ["", LISTED], ids=["compressed", "listed"])
+@pytest.mark.parametrize(
+    "rules", ["", pytest.param(LISTED, marks=pytest.mark.slow)], ids=["compressed", "listed"]
+)
 @pytest.mark.parametrize("kind", CHAINS)
 def test_the_ends_of_a_chain(kind: str, rules: str) -> None:
     length = 300 if kind == "of equal terms" and rules else 1500  # the closure of equality, listed, is slow

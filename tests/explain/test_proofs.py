@@ -193,6 +193,7 @@ def test_a_closure_without_loops_is_a_path_of_edges() -> None:
     assert "FILTER(:n90 != :n10)" in str(explained(result, "n90", "p", "n10"))
 
 
+@pytest.mark.slow
 def test_a_clique_of_equal_things() -> None:
     facts = (
         "".join(f"[:n{i}, owl:sameAs, :n{i - 1 - i % 3 if i > 2 else 0}] .\n" for i in range(1, 41))

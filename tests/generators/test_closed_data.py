@@ -66,6 +66,7 @@ def test_same_seed_same_bytes(kind: str) -> None:
     assert GENERATORS[kind].ontology() == GENERATORS[kind].ontology()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.usefixtures("small")
 def test_no_fact_is_about_two_parts(kind: str, tmp_path: Path) -> None:
@@ -184,6 +185,7 @@ def related_groups(content: bytes) -> list[int]:
     return groups([*pairs(content, "relatedPlaces"), *together])
 
 
+@pytest.mark.slow
 def test_places_of_a_museum_form_groups() -> None:
     assert related_groups(museum.part(1)) == list(museum.GROUPS)
 

@@ -301,6 +301,7 @@ assert union.is_compiled and caught
 """
 
 
+@pytest.mark.slow
 def test_an_interrupted_import_or_compilation_goes_on(tmp_path: Path) -> None:
     """Found: Ctrl-C while Numba was imported left it broken for the rest of the process."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}

@@ -182,7 +182,7 @@ def states(graph: Graph) -> Iterator[object]:
 @pytest.mark.filterwarnings("ignore::corollary.store.SuspendedRuleWarning")
 @pytest.mark.parametrize(
     "number",
-    [pytest.param(n, marks=pytest.mark.slow if n in (2, 4) else ()) for n in range(len(PROGRAMS))],
+    [pytest.param(n, marks=pytest.mark.slow if n in (1, 2, 4) else ()) for n in range(len(PROGRAMS))],
 )
 def test_what_is_maintained_is_what_a_new_store_finds(number: int) -> None:
     chance = random.Random(number)
