@@ -264,6 +264,8 @@ def test_the_engine_calls_every_kernel_with_one_signature() -> None:
         "corollary.kernels.tuning.MIN_ELEMENTS_TO_COMPILE = -1\n"
         "import corollary.columns.pairs\n"
         "corollary.columns.pairs.MIN_KEYS_MERGED = 0\n"
+        "import corollary.closure.reachability\n"
+        "corollary.closure.reachability.MIN_STEPS_WALKED = 0\n"
         f"{GRAPH}\n{TERMS}\n{CHANGES}\n{VALUES}\n"
         "modules = [module for name, module in sys.modules.items() if name.startswith('corollary.')]\n"
         "found = {id(value): value for module in modules for value in vars(module).values()}\n"

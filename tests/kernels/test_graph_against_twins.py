@@ -243,3 +243,44 @@ def test_write_bits(compiled: bool, data: st.DataObject) -> None:
     )
     assert written == keys.size
     assert keys.tolist() == every
+
+
+@both_forms
+@quick
+@given(st.data())
+def test_words_beyond(compiled: bool, data: st.DataObject) -> None:
+    """Rows of one or two words, with room for all words or for fewer."""
+    places = data.draw(st.sampled_from((64, 128)))
+    bits = st.lists(st.sets(st.sampled_from(range(places))), min_size=1, max_size=4)
+    rows, others = data.draw(bits), data.draw(bits)
+    row_of, other_of = (
+        data.draw(st.lists(st.sampled_from(range(len(chosen))), min_size=3, max_size=3))
+        for chosen in (rows, others)
+    )
+    expected = [
+        (64 * (place // 64) + i * places, place % 64)
+        for i, (row, other) in enumerate(zip(row_of, other_of, strict=True))
+        for place in sorted(rows[row] - others[other])
+    ]
+    count = len({word for word, _ in expected})
+    room = data.draw(st.sampled_from((count, max(0, count - 1), count + 1)))
+    found, words = np.zeros(room, np.int64), np.zeros(room, np.uint64)
+    written = form(graph.words_beyond, compiled)(
+        go_on(),
+        as_bits(rows, places).view(np.uint64),
+        np.array(row_of, np.int64),
+        as_bits(others, places).view(np.uint64),
+        np.array(other_of, np.int64),
+        places // 64,
+        found,
+        words,
+    )
+    assert written == count
+    kept = min(count, room)
+    pairs = [
+        (64 * place, bit)
+        for place, word in zip(found[:kept].tolist(), words[:kept].tolist(), strict=True)
+        for bit in range(64)
+        if word >> bit & 1
+    ]
+    assert pairs == expected[: len(pairs)] and (kept < count or len(pairs) == len(expected))

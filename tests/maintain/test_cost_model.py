@@ -46,7 +46,7 @@ def test_a_small_removal_is_tried_again_soon_and_then_later() -> None:
     asked = request(MIN_REMOVED_FACTS_IF_SLOW - 1)
     assert give_up(asked) == SECONDS
     assert start_over(asked) == ESTIMATE_KEPT * SECONDS
-    assert most_seconds(asked, NAME) == SECONDS, "more than at first"
+    assert most_seconds(asked, NAME) > SECONDS, "more than at first"
     assert give_up(asked) == PENALTY_AFTER_ABORT * SECONDS
     waits = 0
     while start_over(asked) >= SECONDS:

@@ -27,6 +27,9 @@ after a removal take 0.2 ms, matrices 2 ms."""
 MAX_WORDS_PER_BLOCK = 1 << 22
 """Words of one block of a matrix that is read and discarded: 32 MB."""
 
+MIN_WORDS_OF_DIFFERENCE = 1 << 16
+"""Words with room for what two matrices differ in, at first. With more, they are compared twice."""
+
 MAX_IDS_PER_TERM = 8
 """Ids between the least and the greatest term, per term. With more, binary search replaces a table."""
 

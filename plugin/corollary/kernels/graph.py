@@ -14,6 +14,7 @@ from corollary.kernels.compiled import Flag, kernel, part
 Nodes = NDArray[np.int64]
 Bits = NDArray[np.uint8]
 Keys = NDArray[np.uint64]
+Words = NDArray[np.uint64]
 
 ONES: Nodes = np.array([byte.bit_count() for byte in range(256)], np.int64)
 """The number of set bits of each byte."""
@@ -308,3 +309,37 @@ def write_bits(rows: Bits, row_of: Nodes, firsts: Keys, seconds: Keys, keys: Key
                 keys[at] = first | seconds[8 * position + PLACES[8 * byte + k]]
                 at += 1
     return at
+
+
+@kernel
+def words_beyond(
+    stop: Flag,
+    rows: Words,
+    row_of: Nodes,
+    others: Words,
+    other_of: Nodes,
+    width: int,
+    places: Nodes,
+    words: Words,
+) -> int:
+    """The bits of rows that other rows have not: the words that have any, in order.
+
+    Bit rows are as in ``reachable_bits``, as ``width`` words each. Number i compares the row ``row_of[i]``
+    with the other row ``other_of[i]``. Fills ``places`` with i * ``width`` + the place in the row, and
+    ``words``.
+    Returns the number of words. If ``words`` is shorter, words without room are counted, not written.
+    """
+    count = 0
+    for i in range(row_of.size):
+        if stop[0]:
+            break
+        row = row_of[i] * width
+        other = other_of[i] * width
+        for place in range(width):
+            word = rows[row + place] & ~others[other + place]
+            if word != 0:
+                if count < words.size:
+                    places[count] = i * width + place
+                    words[count] = word
+                count += 1
+    return count

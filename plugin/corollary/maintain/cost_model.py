@@ -19,14 +19,13 @@ from corollary.maintain.strategy import DeletionStrategy, Request, TooMuch
 from corollary.maintain.tuning import (
     ESTIMATE_KEPT,
     ESTIMATES_ALLOWED,
-    MAX_SHARE_AT_FIRST,
     MAX_SHARE_OF_RECOMPUTING,
     MIN_BUDGET_FACTS,
-    MIN_BUDGET_SECONDS,
     MIN_REMOVED_FACTS_IF_SLOW,
     MIN_REMOVED_FACTS_TO_LEARN,
     PENALTY_AFTER_ABORT,
     SECONDS_AT_FIRST,
+    SECONDS_OF_FIRST_USE,
     SECONDS_PER_CHECK,
 )
 
@@ -103,10 +102,10 @@ def most_seconds(request: Request, strategy: str) -> float:
     if not request.is_automatic:
         return inf
     recomputing, known = request.engine.seconds, _known(request, strategy)
-    share = (MAX_SHARE_AT_FIRST if known is None else MAX_SHARE_OF_RECOMPUTING) * recomputing
+    share = MAX_SHARE_OF_RECOMPUTING * recomputing
     if known is not None and known[1] < recomputing:
         share = max(share, min(recomputing, ESTIMATES_ALLOWED * learnt_seconds(request, strategy)))
-    return max(MIN_BUDGET_SECONDS, share)
+    return SECONDS_OF_FIRST_USE + share
 
 
 def affordable(request: Request, seconds: float) -> int:

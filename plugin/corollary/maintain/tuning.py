@@ -20,19 +20,13 @@ MAX_SHARE_OF_RECOMPUTING = 0.25
 """Share of the time of recomputing. A strategy that has spent it deletes no further, and the transaction is
 recomputed: following and recomputing together take at most 1.3 times as long as recomputing alone."""
 
-MAX_SHARE_AT_FIRST = 1
-"""As ``MAX_SHARE_OF_RECOMPUTING``, before anything is measured: once, a transaction may take twice as long as
-recomputing. Measured on ten universities of our own, with the plans and tables of the first time: 1 % of the
-facts is removed in 0.28 of the time of recomputing, 5 % in 0.6."""
-
 ESTIMATES_ALLOWED = 1.5
 """Factor. A strategy that followed a large transaction may take this many times its estimate, but no longer
 than recomputing."""
 
-MIN_BUDGET_SECONDS = 0.05
-"""Seconds that a strategy may take, whatever recomputing takes. Modules that Python loads, plans and tables
-of the first time may take as long. Measured: 1 % of LUBM-10 is removed in 22 to 40 ms the first time, and in
-18 ms from then on."""
+SECONDS_OF_FIRST_USE = 0.05
+"""Seconds beyond the budget: modules that Python loads, plans and tables of the first time may take as long.
+Measured: 1 % of LUBM-10 is removed in 22 to 40 ms the first time, and in 18 ms from then on."""
 
 SECONDS_AT_FIRST = 0.2e-3
 """Seconds, times the square root of |Δ⁻|: the estimate for a strategy before anything is measured. Measured,
