@@ -45,7 +45,9 @@ def maintain(
     except (CannotFollow, NewModules, ModuleRejectsRule) as error:
         given_up = error
         result = FALLBACK.carry_out(request, report)
-        result.engine.seconds = min(result.engine.seconds, request.engine.seconds)  # kernels may run beside it
+        result.engine.seconds = min(
+            result.engine.seconds, request.engine.seconds
+        )  # kernels may run beside it
     report.seconds = perf_counter() - started
     if given_up is None and chosen is not FALLBACK:
         result.engine.measured = learn(request, report, counted_clock() - counted)

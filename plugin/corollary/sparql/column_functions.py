@@ -7,7 +7,7 @@ same lexical form and datatype.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial, reduce
@@ -54,6 +54,7 @@ from corollary.sparql.number_texts import MAX_SCALE, POWERS
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.term_evaluation import custom_function
 from corollary.sparql.term_texts import TermTexts, concatenated, content_of, large, mask_of, strings
+from corollary.sparql.user_functions import NO_FUNCTIONS, NUMBERS, UserFunction
 from corollary.sparql.value_columns import Code
 from corollary.sparql.written_literals import FIRST_LOCAL, FIRST_WRITTEN, UNBOUND
 from corollary.terms.dictionary import Kind, kinds
@@ -77,8 +78,15 @@ class Part:
 class ColumnEvaluator:
     """Evaluates expressions for one batch of ``size`` rows. ``column_of`` gives the ids of a variable."""
 
-    def __init__(self, terms: QueryTerms, column_of: Callable[[Variable], Column], size: int) -> None:
+    def __init__(
+        self,
+        terms: QueryTerms,
+        column_of: Callable[[Variable], Column],
+        size: int,
+        functions: Mapping[URIRef, UserFunction] = NO_FUNCTIONS,
+    ) -> None:
         self.terms = terms
+        self.functions = functions
         self._column_of = column_of
         self._size = size
         self._distinct: dict[Variable, tuple[Column, Rows]] = {}
@@ -105,7 +113,8 @@ class ColumnEvaluator:
             ids = np.array([self.terms.id_of(node)], np.uint32)
             return Part(Ids(_no(1), _no(1), ids), None)
         if isinstance(node, FunctionCall):
-            return _cast(self, node)
+            own = self.functions.get(node.iri)
+            return _cast(self, node) if own is None else _called(self, own, node)
         if not isinstance(node, Call):
             raise Unsupported
         function = _FUNCTIONS.get(node.name)
@@ -807,6 +816,58 @@ def _cast(own: ColumnEvaluator, call: FunctionCall) -> Part:
         raise Unsupported
     codes = np.full(found.size, code, np.uint8)
     return Part(replace(found, failed=values.failed, undecided=undecided, codes=codes), over)
+
+
+# Functions of users
+
+
+def _called(own: ColumnEvaluator, function: UserFunction, call: FunctionCall) -> Part:
+    """A vectorised function of the user, called once for all rows whose arguments have values."""
+    import pyarrow
+
+    if function.takes is None or not call.arguments:
+        raise Unsupported
+    values, over = own.together(call.arguments)
+    parts: list[Numbers] | list[Texts]
+    if function.takes == NUMBERS:
+        parts = [own.numbers(each) for each in values]
+        columns = [pyarrow.array(part.doubles()) for part in parts]
+    else:
+        parts = [own.texts(each, any_term=True) for each in values]
+        columns = [part.texts for part in parts]
+    failed, undecided = _errors(parts)
+    rows = np.flatnonzero(~failed & ~undecided)
+    if not rows.size:
+        return Part(Ids(failed, undecided, np.full(failed.size, UNBOUND, np.uint32)), over)
+    found = function.column([column.take(rows) for column in columns], rows.size)
+    missing = mask_of(found.is_null())
+    failed[rows[missing]] = True
+    places = np.zeros(failed.size, np.int64)
+    places[rows] = np.arange(rows.size)
+    return Part(_values_of(own, found, places, failed, undecided), over)
+
+
+def _values_of(own: ColumnEvaluator, found: Any, places: Rows, failed: Mask, undecided: Mask) -> Values:
+    """The values at some places of an array of Arrow, where they are not ``failed`` or ``undecided``."""
+    import pyarrow
+
+    types = pyarrow.types
+    if types.is_boolean(found.type):
+        return Booleans(failed, undecided, mask_of(found.fill_null(False))[places])
+    if types.is_string(found.type) or types.is_large_string(found.type):
+        texts = found.cast(pyarrow.large_string()).fill_null("")
+        return Texts(failed, undecided, texts.take(places), None)
+    if types.is_floating(found.type):
+        doubles = found.cast(pyarrow.float64()).fill_null(0.0).to_numpy()[places]
+        codes = np.full(places.size, Code.DOUBLE, np.uint8)
+        return Numbers(failed, undecided, codes, doubles.view(np.int64), np.zeros(places.size, np.int16))
+    if types.is_integer(found.type) and not types.is_uint64(found.type):
+        whole = found.cast(pyarrow.int64()).fill_null(0).to_numpy()[places]
+        is_large = (whole <= -LARGEST) | (whole >= LARGEST)
+        return Numbers.whole(whole, failed, undecided | (is_large & ~failed))
+    values = found.to_pylist()
+    ids = [UNBOUND if value is None else own.terms.id_of(UserFunction.literal(value)) for value in values]
+    return Ids(failed, undecided, np.array(ids, np.uint32)[places])
 
 
 def _read(code: Code, datatype: URIRef, texts: Texts) -> Numbers:

@@ -19,6 +19,7 @@ from corollary.reasoner.state import View
 from corollary.sparql.algebra import GraphClause
 from corollary.sparql.rdf_terms import EXPLICIT, INFERRED, Terms
 from corollary.sparql.rdflib_settings import loads_graphs
+from corollary.sparql.user_functions import UserFunction
 
 UNION = "__UNION__"
 """rdflib's name for the union of all graphs."""
@@ -31,7 +32,8 @@ class Source:
     ``view`` gives the view of a graph. ``find_graphs`` finds the ids of the graphs' names, without the blank
     node that names the query's default graph. ``default`` is the id of the default graph's name. ``known``
     caches results that depend on this snapshot only. ``load`` reads the default graph of a document. ``read``
-    has the graphs that the store does not have and that were read for one query.
+    has the graphs that the store does not have and that were read for one query. ``functions`` are those that
+    users registered.
     """
 
     terms: Terms
@@ -41,6 +43,7 @@ class Source:
     known: dict[Hashable, Any]
     load: Callable[[URIRef], TripleIndex]
     read: Mapping[Node | None, TripleIndex] = field(default_factory=dict)
+    functions: Mapping[URIRef, UserFunction] = field(default_factory=dict)
 
     def index(self, graph: Node | None) -> TripleIndex:
         """The facts of a graph; the union of all graphs for None."""

@@ -168,7 +168,8 @@ class Evaluator:
         self._silenced = silenced
         self.terms = terms
         self.numbers = Numbers()
-        self.expressions = Expressions(Environment(query.base), given, terms, self.numbers)
+        environment = Environment(query.base, dataset.source.functions)
+        self.expressions = Expressions(environment, given, terms, self.numbers)
         self.dataset = dataset
         self.given = given
         self._constants: Mapping[Any, Node] = given if query.takes_constants else {}

@@ -151,7 +151,12 @@ class Expressions:
         return None if found is None else (found[1].values, found[0].numbers_of(found[1].over))
 
     def _evaluator(self, batch: Batch) -> ColumnEvaluator:
-        return ColumnEvaluator(self._terms, lambda variable: self.column(variable, batch), batch.size)
+        return ColumnEvaluator(
+            self._terms,
+            lambda variable: self.column(variable, batch),
+            batch.size,
+            self._environment.functions,
+        )
 
     def _on_columns(self, expression: Expression, batch: Batch) -> tuple[ColumnEvaluator, Part] | None:
         """The values on columns with their evaluator; None for few rows, and if terms have to decide."""

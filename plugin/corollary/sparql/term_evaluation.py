@@ -22,6 +22,7 @@ from corollary.expressions.operators import ExpressionError
 from corollary.language import CorollaryError
 from corollary.sparql.algebra import Call, Exists, Expression, FunctionCall
 from corollary.sparql.builtin_functions import CASTS, FALSE, FUNCTIONS, TRUE, boolean, cast, is_in, is_true
+from corollary.sparql.user_functions import UserFunction
 
 Row = Mapping[Variable, Node]
 Evaluate = Callable[[Row], Node]
@@ -36,9 +37,10 @@ the expression."""
 
 @dataclass
 class Environment:
-    """What functions know of their query. ``base`` resolves relative IRIs."""
+    """What functions know of their query. ``base`` resolves relative IRIs; ``functions`` are the store's."""
 
     base: str = ""
+    functions: Mapping[URIRef, UserFunction] = field(default_factory=dict)
     bnodes: defaultdict[Node, BNode] = field(default_factory=lambda: defaultdict(BNode))
 
     @cached_property
@@ -111,8 +113,14 @@ def _called(function: Callable[..., Node], parts: list[Evaluate]) -> Evaluate:
 
 
 def _function(call: FunctionCall, environment: Environment) -> Evaluate:
-    """A cast, or a function of the user: its errors are SPARQLError, and TypeError for wrong arguments."""
+    """A function of the store's or of rdflib's users, or a cast.
+
+    With rdflib's, SPARQLError is an error of the expression, and TypeError for wrong arguments.
+    """
     parts = [evaluated(part, environment) for part in call.arguments]
+    own = environment.functions.get(call.iri)
+    if own is not None:
+        return lambda row: own.value(*(part(row) for part in parts))
     found = custom_function(call.iri)
     if found is None:
         if call.iri not in CASTS:

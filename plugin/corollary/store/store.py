@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from corollary.loaders.reading import Progress
     from corollary.sparql.dataset import Source as QuerySource
     from corollary.sparql.explain_query import QueryPlan
+    from corollary.sparql.user_functions import UserFunction
 
 
 Parameters = ParamSpec("Parameters")
@@ -98,6 +99,7 @@ class CorollaryStore(GraphStore):
         given = self.default_rules if rules is None else rules
         options = StoreOptions(given, inferred, external=external, limits=limits)
         options.refuse_unknown_rules()
+        self._functions: dict[URIRef, UserFunction] = {}
         self.reasoner = Reasoner.of(
             Version(Terms(TermDictionary()), options, adapter_state=DefaultGraphAlias())
         )
@@ -320,7 +322,37 @@ class CorollaryStore(GraphStore):
             default=version.terms.default,
             known=state.__dict__.setdefault("_known_to_queries", {}),
             load=partial(_read_from, version.terms),
+            functions=self._functions,
         )
+
+    def register_function(
+        self,
+        iri: str,
+        function: Callable[..., Any],
+        *,
+        vectorised: bool = False,
+        takes: Literal["texts", "numbers"] = "texts",
+    ) -> None:
+        """Let queries and updates on this store call ``function`` by an IRI: ``FILTER(<iri>(?x) > 1)``.
+
+        It replaces what was registered for the IRI before, here or with rdflib. Its value must depend on its
+        arguments only. ``None`` is no value, an error in SPARQL. What it raises ends the query.
+
+        Without ``vectorised`` it receives terms of rdflib, and returns a term, or a value of Python that has
+        a datatype of XML Schema. ``vectorised``: it receives an array of Arrow for each argument, and returns
+        as many values, as an array of Arrow or NumPy, or as a list: truth values, integers, floats (as
+        xsd:double), strings, dates. ``takes`` says what the arrays have: ``texts``, the strings that STR
+        gives (``large_string``), or ``numbers`` (``double``). It is called for the rows in which all
+        arguments are such; term by term where these are few.
+
+        Raises ValueError for another ``takes``.
+        """
+        from corollary.sparql.user_functions import NUMBERS, TEXTS, UserFunction
+
+        if takes not in (TEXTS, NUMBERS):
+            raise ValueError(f"takes={takes!r}: choose {TEXTS!r} or {NUMBERS!r}")
+        name = URIRef(iri)
+        self._functions[name] = UserFunction(name, function, takes if vectorised else None)
 
     def update(
         self,
