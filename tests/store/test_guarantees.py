@@ -52,10 +52,9 @@ def reader(place: Path) -> CorollaryStore:
 # Read only
 
 
-def test_several_read_and_none_writes(tmp_path: Path) -> None:
+def test_several_read_and_then_one_writes(tmp_path: Path) -> None:
+    """A reader has all of the last commit when it is open: others may write, or remove the folder."""
     store = written(tmp_path)
-    with pytest.raises(CorollaryError, match="open already"):
-        reader(tmp_path)
     expected = seen(store)
     store.close()
     readers = [reader(tmp_path), reader(tmp_path)]
@@ -67,15 +66,75 @@ def test_several_read_and_none_writes(tmp_path: Path) -> None:
         [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
     )
     assert int(other.stdout) == len(readers[0])
+    assert readers[0].verify().is_sound
+    store = written(tmp_path)
+    with pytest.raises(CorollaryError, match="open already"):
+        readers[0].verify()
+    with pytest.raises(CorollaryError, match="open already"):
+        CorollaryStore().destroy(str(tmp_path))
+    Graph(store, EX.g).remove((None, EX.p0, None))
+    store.close()
     for one in readers:
+        assert one.verify().is_sound, "there is a later commit, which is no defect"
         assert seen(one)[0::4] == expected[0::4]
-        with pytest.raises(CorollaryError, match="open already"):
-            written(tmp_path)
-        with pytest.raises(CorollaryError, match="open already"):
-            CorollaryStore().destroy(str(tmp_path))
+    CorollaryStore().destroy(str(tmp_path))
     for one in readers:
+        assert not one.verify().is_sound
+        assert seen(one)[0::4] == expected[0::4]
         one.close()
-    written(tmp_path).close()
+
+
+def test_readers_beside_a_writer_see_its_last_checkpoint(tmp_path: Path) -> None:
+    store = written(tmp_path)
+    with pytest.raises(CorollaryError, match=r"has no checkpoint to read: call checkpoint\(\) there"):
+        reader(tmp_path)
+    readers, expected = [], []
+    for number in range(3):
+        Graph(store, EX.g).add((EX[f"late{number}"], EX.p0, EX.o))
+        store.checkpoint()
+        expected.append(seen(store))
+        Graph(store, EX.g).add((EX[f"unseen{number}"], EX.p0, EX.o))
+        store.commit()
+        with pytest.warns(UserWarning, match="its last checkpoint is read"):
+            readers.append(reader(tmp_path))
+    store.close()
+    for one, content in zip(readers, expected, strict=True):
+        assert seen(one) == content, "its file is gone, or there are later commits"
+        assert one.verify().is_sound
+        with pytest.raises(CorollaryError, match="another store writes it"):
+            Graph(one).add(TRIPLE)
+        one.close()
+
+
+def test_readers_in_other_processes_see_whole_checkpoints(tmp_path: Path) -> None:
+    """A writer checkpoints as fast as it can, and removes what it replaces; a commit adds seven triples."""
+    code = (
+        "import sys, warnings; from corollary.store import CorollaryStore\n"
+        "warnings.simplefilter('ignore'); sizes = []\n"
+        "for _ in range(40):\n"
+        "    store = CorollaryStore(rules='rdfs'); store.open(sys.argv[1], read_only=True)\n"
+        "    assert len(list(store.explicit())) % 7 == 0, len(store)\n"
+        "    sizes.append(len(store)); store.close()\n"
+        "assert sizes == sorted(sizes); print(len(set(sizes)))"
+    )
+    store = CorollaryStore(rules="rdfs")
+    store.open(str(tmp_path), create=True)
+    graph = Graph(store, EX.g)
+
+    def commit(number: int) -> None:
+        for n in range(7):
+            graph.add((EX[f"s{number}-{n}"], EX.p, EX.o))
+        store.checkpoint()
+
+    commit(0)
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        number = 0
+        while other.poll() is None:
+            commit(number := number + 1)
+        assert other.stdout is not None
+        assert other.returncode == 0 and int(other.stdout.read()) > 1
+    store.close()
 
 
 def test_nothing_is_changed_by_readers(tmp_path: Path) -> None:

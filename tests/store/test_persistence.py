@@ -459,7 +459,7 @@ def test_only_one_may_open_it(tmp_path: Path) -> None:
         plain().destroy(str(tmp_path))
     code = "import sys; from corollary.store import CorollaryStore; CorollaryStore(sys.argv[1])"
     other = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
-    assert other.returncode == 1 and f"CorollaryError: {tmp_path} is open already" in other.stderr
+    assert other.returncode == 1 and f"{tmp_path} is open already" in other.stderr
     data.close()
     assert len(opened(tmp_path)) == 1
 

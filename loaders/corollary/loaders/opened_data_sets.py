@@ -35,7 +35,7 @@ def opened(
     reader.closed.refuse_others(options, place)
     data = load_encoded(place)
     version = _version_of(data, options, terms_over)
-    source = ReadOnlySource(place, "a data set", reader.check_files)
+    source = ReadOnlySource.of_file(place, "a data set", reader.check_files)
     return version.changed(persistence=source), closed_facts(data, version.quads.union, place)
 
 

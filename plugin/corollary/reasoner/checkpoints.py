@@ -31,7 +31,8 @@ from corollary.language import CorollaryError
 from corollary.reasoner.snapshot_file import MappedSnapshot
 from corollary.terms.dictionary import BULK_KINDS
 
-_OURS = re.compile(r"facts-\d+\.snapshot|\.facts-\d+\.snapshot\.\d+\.part")
+_SNAPSHOT = re.compile(r"facts-(\d+)\.snapshot")
+_OURS = re.compile(rf"{_SNAPSHOT.pattern}|\.facts-\d+\.snapshot\.\d+\.part")
 """The names of snapshots, and of parts of unfinished ones (``column_file.written``)."""
 
 REMEDY = "close the store, remove this file, and open the folder again: its journal has all explicit facts"
@@ -111,6 +112,25 @@ def mapped(place: Path, checkpoint: Checkpoint) -> MappedSnapshot | None:
     except CorollaryError as error:
         warnings.warn(f"the journal is read, and what follows is derived again: {error}", stacklevel=2)
         return None
+
+
+def latest(place: Path) -> MappedSnapshot | None:
+    """The last snapshot in a folder, recorded or about to be; None if there is none.
+
+    For readers beside a writer, which replaces the file by a later one at any moment. Raises CorollaryError
+    if it is damaged.
+    """
+    while True:
+        names = [file.name for file in place.iterdir()]
+        numbers = [int(found[1]) for name in names if (found := _SNAPSHOT.fullmatch(name))]
+        if not numbers:
+            return None
+        file = file_of(place, max(numbers))
+        try:
+            return MappedSnapshot(file, REMEDY)
+        except CorollaryError:
+            if file.exists():
+                raise
 
 
 def remove_others(place: Path, checkpoint: Checkpoint | None) -> None:

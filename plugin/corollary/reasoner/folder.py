@@ -18,9 +18,10 @@ rollback journal writes appended pages once, the write-ahead log twice. SQLite d
 structure. Checksums and the manifest detect flipped bits, and rows that are missing, swapped or from another
 store.
 
-Invariant: the database contains what this process read or wrote last. A writer locks the database from
-opening to closing; readers exclude writers. After an interrupted commit, the manifest shows whether the
-commit took place.
+Invariant: the database contains what this process wrote last. A writer locks the database from opening to
+closing. A reader locks it while it reads, and has all of the last commit then, in memory or mapped. Beside a
+writer it maps the last snapshot instead, without a lock (``opening``). After an interrupted commit, the
+manifest shows whether the commit took place.
 """
 
 from __future__ import annotations
@@ -144,6 +145,10 @@ class DamagedFolder(CorollaryError):
     """The contents of a folder are not what was written there."""
 
 
+class FolderInUse(CorollaryError):
+    """The folder is locked, here or in another process."""
+
+
 class Folder:
     """The folder of an open store. Its errors are ``CorollaryError``, which name the place and a remedy."""
 
@@ -155,7 +160,7 @@ class Folder:
         read_only: bool = False,
         is_used: Callable[[Folder], bool] = lambda folder: True,
     ) -> None:
-        """Open a folder for one writer, or ``read_only`` for any number of readers and no writer.
+        """Open a folder for one writer, or ``read_only`` for any number of readers, until each has ``read``.
 
         Raises FileNotFoundError if there is no store and ``create`` is false. ``is_used`` reports whether a
         reasoner holds the folder. If an interruption leaves a folder open that no reasoner holds, the next
@@ -200,7 +205,7 @@ class Folder:
         run = self._database.execute
         if self.read_only:
             run("PRAGMA query_only = ON")
-            run("BEGIN")  # stays open: a read transaction locks writers out
+            run("BEGIN")  # until all is read: a read transaction locks writers out
         else:
             run("PRAGMA locking_mode = EXCLUSIVE")
             run("PRAGMA synchronous = FULL")
@@ -247,8 +252,8 @@ class Folder:
         """Read the stored version: ``version_of`` makes it from terms (with their ids), facts and others.
 
         Also returns the snapshot of the last checkpoint, of whose E and I the version is a successor; None if
-        there is none that can be used. Cost: that of the rows after the checkpoint. Raises CorollaryError if
-        the contents differ from the manifest.
+        there is none that can be used. A reader releases the folder then. Cost: that of the rows after the
+        checkpoint. Raises CorollaryError if the contents differ from the manifest.
         """
         try:
             with self._complaints():
@@ -267,7 +272,9 @@ class Folder:
         except NONSENSE as error:
             raise _damage(self.place, f"a row makes no sense: {error}") from error
         self._written = replace(written, version=version)
-        if not self.read_only:
+        if self.read_only:
+            self.close()
+        else:
             remove_others(self.place, None if snapshot is None else written.checkpoint)
         return version, snapshot
 
@@ -367,10 +374,24 @@ class Folder:
                 raise _damage(self.place, "it mentions terms that it does not have")
 
     def findings(self) -> list[str]:
-        """Read the folder again. Returns what is damaged, or differs from the last commit or from memory."""
-        return held(self._busy, self._findings)
+        """Read the folder again. Returns what is damaged, or differs from the last commit or from memory.
 
-    def _findings(self) -> list[str]:
+        A reader compares its memory with the folder unless there is a later commit; raises FolderInUse beside
+        a writer.
+        """
+        if not self.read_only:
+            return held(self._busy, self._findings, None)
+        try:
+            again = Folder(self.place, read_only=True)
+        except FileNotFoundError:
+            return [f"{self.place}: there is no store any more"]
+        try:
+            return again._findings(self._written)
+        finally:
+            again.close()
+
+    def _findings(self, known: _Written | None) -> list[str]:
+        """As ``findings``, compared with what was ``known`` after reading; None: with the last commit."""
         try:
             with self._complaints():
                 found = [text for (text,) in self._database.execute("PRAGMA integrity_check") if text != "ok"]
@@ -381,7 +402,10 @@ class Folder:
                     opened(self.place, written.checkpoint).check_whole()
         except (CorollaryError, *NONSENSE) as error:
             return [str(error)]
-        known, version = self._written, self._written.version
+        known = self._written if known is None else known
+        if self.read_only and written.commit > known.commit:
+            return found
+        version = known.version
         if replace(written, version=version) != replace(known, others=known.others or {}):
             found.append(f"{self.place}: it is not what was written last")
         if version is not None:
@@ -770,8 +794,8 @@ def _unusable(place: Path, error: OSError | ValueError) -> CorollaryError:
     return CorollaryError(f"{place}: {reason}: name a folder that can be written")
 
 
-def _in_use(place: Path) -> CorollaryError:
-    return CorollaryError(f"{place} is open already, here or in another process: close it there first")
+def _in_use(place: Path) -> FolderInUse:
+    return FolderInUse(f"{place} is open already, here or in another process: close it there first")
 
 
 def _damage(place: Path, what: str) -> DamagedFolder:

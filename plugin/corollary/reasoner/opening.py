@@ -7,6 +7,7 @@ stored one. A folder that no reasoner holds is closed, at the latest when its th
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +15,9 @@ from weakref import ref
 
 from corollary.columns import TripleIndex
 from corollary.language import CorollaryError
+from corollary.reasoner.checkpoints import latest
 from corollary.reasoner.contents import with_others
-from corollary.reasoner.folder import DATABASE, Folder, destroy
+from corollary.reasoner.folder import DATABASE, Folder, FolderInUse, destroy
 from corollary.reasoner.options import Options
 from corollary.reasoner.quads import Quads
 from corollary.reasoner.read_only_source import ReadOnlySource
@@ -51,16 +53,55 @@ def open_folder(
         folder = Folder(place, create=create, read_only=options.read_only, is_used=_use(versions))
     except FileNotFoundError:
         return False
+    except FolderInUse:
+        if not options.read_only:
+            raise
+        beside = _version_in_last_checkpoint(place, options, terms_over, revive)
+        _publish_at(versions, *beside, options, adopt, begin_at)
+        return True
     try:
         version, snapshot = _version_in(folder, options, terms_over, revive)
-        if snapshot is not None and snapshot.closed.is_under(options):
-            begin_at(version, snapshot.quads, snapshot.facts, snapshot.closed.schema_is_alone)
-        versions.change(_replaced, version, adopt)
+        _publish_at(versions, version, snapshot, options, adopt, begin_at)
     except BaseException:
         if versions.persistence() is not folder:
             folder.close()
         raise
     return True
+
+
+def _publish_at(
+    versions: Versions,
+    version: Version,
+    snapshot: MappedSnapshot | None,
+    options: Options,
+    adopt: Adopt,
+    begin_at: BeginAt,
+) -> None:
+    """Publish a version that was read, which follows a snapshot if there is one under the same rules."""
+    if snapshot is not None and snapshot.closed.is_under(options):
+        begin_at(version, snapshot.quads, snapshot.facts, snapshot.closed.schema_is_alone)
+    versions.change(_replaced, version, adopt)
+
+
+def _version_in_last_checkpoint(
+    place: Path, options: Options, terms_over: Callable[[TermDictionary], TermView], revive: Revive
+) -> tuple[Version, MappedSnapshot]:
+    """The version in the last snapshot of a folder that another store writes, and the snapshot.
+
+    Raises FolderInUse if there is none; CorollaryError if it is damaged.
+    """
+    snapshot = latest(place)
+    if snapshot is None:
+        raise FolderInUse(
+            f"{place} is open already for writing, and has no checkpoint to read: call checkpoint() there, "
+            "or close it"
+        )
+    warnings.warn(
+        f"{place} is open for writing: its last checkpoint is read, without later commits", stacklevel=2
+    )
+    refusal = f"{place} was opened to be read only, and another store writes it: make changes there"
+    source = ReadOnlySource(place, refusal, snapshot.check_whole)
+    return revive(snapshot.version(terms_over, options, source)), snapshot
 
 
 def version_in_snapshot(
@@ -74,7 +115,7 @@ def version_in_snapshot(
     snapshot = MappedSnapshot(place)
     if snapshot.closed.rules is not None or options.has_rules:
         snapshot.closed.refuse_others(options, place)
-    source = ReadOnlySource(place, "a snapshot", lambda: MappedSnapshot(place).check_whole())
+    source = ReadOnlySource.of_file(place, "a snapshot", lambda: MappedSnapshot(place).check_whole())
     return snapshot.version(terms_over, options, source), snapshot
 
 

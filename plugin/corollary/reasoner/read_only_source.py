@@ -10,23 +10,25 @@ from corollary.reasoner.version import Version
 
 
 class ReadOnlySource:
-    """The ``Persistence`` of a store over stored facts: nothing is written, and nothing is locked."""
+    """The ``Persistence`` of a store over stored facts: nothing is written, and nothing is locked.
+
+    ``refusal`` says why, and what to do.
+    """
 
     read_only = True
 
-    def __init__(self, place: Path, what: str, check: Callable[[], object]) -> None:
-        """``what`` is the kind of source, as in "a data set". ``check`` reads it again, and raises what is
-        wrong with it.
-        """
-        self.place, self._what, self._check = place, what, check
+    def __init__(self, place: Path, refusal: str, check: Callable[[], object]) -> None:
+        """``check`` reads the source again, and raises what is wrong with it."""
+        self.place, self.refusal, self._check = place, refusal, check
 
-    @property
-    def refusal(self) -> str:
-        """Why nothing is written, and what to do."""
-        return (
-            f"{self.place} is {self._what}, which is never written: keep the store in a folder with "
-            "store.save(folder), then change it"
+    @staticmethod
+    def of_file(place: Path, what: str, check: Callable[[], object]) -> ReadOnlySource:
+        """A source that no store writes. ``what`` is its kind, as in "a data set"."""
+        refusal = (
+            f"{place} is {what}, which is never written: keep the store in a folder with store.save(folder), "
+            "then change it"
         )
+        return ReadOnlySource(place, refusal, check)
 
     def write(self, version: Version) -> None:
         """Write nothing: no change gets here (``Version.to_be_written``)."""

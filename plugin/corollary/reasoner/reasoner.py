@@ -512,6 +512,9 @@ class Reasoner:
         with its inferred facts: nothing is derived, and nothing can be changed until ``save`` has put the
         facts into a folder.
 
+        ``read_only``: the last commit is read, and the folder released; while another store has it open for
+        writing, its last checkpoint is read instead, with a warning.
+
         ``create`` makes a folder where there is none; without ``create``, raises FileNotFoundError. Raises
         CorollaryError if the folder is in use or damaged, if the reasoner has facts, or in a transaction.
         """

@@ -154,8 +154,9 @@ class CorollaryStore(GraphStore):
     ) -> int | None:
         """Open a folder, set options, or both: ``pets``, ``rules=rdfs;inferred=apart``, ``pets;rules=rdfs``.
 
-        From then on the store shows the triples of the folder, and no other store can open the folder. With
-        ``read_only`` (or ``pets;read_only=yes``) any number of stores may read a folder that none writes.
+        From then on the store shows the triples of the folder, and no other store can open it for writing.
+        With ``read_only`` (or ``pets;read_only=yes``) any number of stores may read it: they see the last
+        commit, or the last checkpoint of the store that writes it, with a warning.
         A snapshot (``save_snapshot``), or an encoded data set, that was closed under the store's rules is
         opened with its inferred triples: nothing is derived, and nothing can be changed until ``save`` has
         put the triples into a folder.
