@@ -42,7 +42,7 @@ Fact = tuple[Constant, Constant, Constant]
 MORE_EXAMPLES = int(os.environ.get("MORE_EXAMPLES") or 1)
 """Factor: examples of a long run, over those of CI."""
 
-FEWER_EXAMPLES = 1 if {"CI", "MORE_EXAMPLES"} & os.environ.keys() else 10
+FEWER_EXAMPLES = 1 if {"CI", "MORE_EXAMPLES"} & os.environ.keys() else 5
 """Factor: examples in CI, over those of a run by default."""
 
 

@@ -167,6 +167,14 @@ def test_several_arguments_and_larger_expressions() -> None:
     assert [row.o for row in rows] == [Literal("no")]  # type: ignore[union-attr]
 
 
+def test_scalars_of_numpy() -> None:
+    graph, store = graph_of([Literal(9)])
+    store.register_function(F, lambda term: np.sqrt(int(term)))
+    store.register_function(EX.whole, lambda term: np.int64(term))
+    assert exactly(values(graph, f"<{F}>(?o)")) == exactly({Literal(9): Literal(3.0)})
+    assert exactly(values(graph, f"<{EX.whole}>(?o)")) == exactly({Literal(9): Literal(9)})
+
+
 def test_without_arguments() -> None:
     graph, store = graph_of([Literal(1)])
     store.register_function(F, lambda: 7)
@@ -189,8 +197,10 @@ def _rdflibs(*_: Any) -> Any:
 @pytest.fixture
 def of_rdflib() -> Iterator[None]:
     register_custom_function(F, _rdflibs)
+    register_custom_function(EX.raw, _rdflibs, raw=True)  # one that looks into rdflib's evaluation
     yield
     unregister_custom_function(F)
+    unregister_custom_function(EX.raw)
 
 
 @pytest.mark.usefixtures("of_rdflib")
@@ -199,6 +209,8 @@ def test_it_comes_before_rdflibs_and_belongs_to_one_store() -> None:
     store.register_function(F, lambda term: "own")
     assert values(graph, f"<{F}>(?o)") == {Literal("a"): Literal("own")}
     assert values(other, f"<{F}>(?o)") == {Literal("a"): Literal("rdflib")}
+    store.register_function(EX.raw, lambda term: "own, too")
+    assert values(graph, f"<{EX.raw}>(?o)") == {Literal("a"): Literal("own, too")}
     store.register_function(F, lambda texts: ["newer"] * len(texts), vectorised=True)
     assert values(graph, f"<{F}>(?o)") == {Literal("a"): Literal("newer")}
 

@@ -97,6 +97,11 @@ def test_readers_beside_a_writer_see_its_last_checkpoint(tmp_path: Path) -> None
         store.commit()
         with pytest.warns(UserWarning, match="its last checkpoint is read"):
             readers.append(reader(tmp_path))
+    with pytest.raises(CorollaryError, match="open already"):
+        readers[0].verify()
+    with pytest.warns(UserWarning, match="its last checkpoint is read"):
+        result = CliRunner().invoke(main, ["verify", str(tmp_path)])
+    assert result.exit_code == 2 and "open already" in result.output, "a checkpoint is not the folder"
     store.close()
     for one, content in zip(readers, expected, strict=True):
         assert seen(one) == content, "its file is gone, or there are later commits"

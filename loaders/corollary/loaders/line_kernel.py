@@ -16,7 +16,6 @@ from corollary.kernels.compiled import kernel, part
 
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
-
 Place = int | np.int64
 
 TERMS = 4

@@ -24,6 +24,7 @@ from corollary.closure.tuning import (
     MIN_WORDS_OF_DIFFERENCE,
     PAIRS_PER_WORD,
     WORDS_PER_STEP,
+    WORDS_UNPACKED_AT_ONCE,
 )
 from corollary.columns import Relation
 from corollary.columns.pairs import (
@@ -217,9 +218,9 @@ class Part:
         rows, rows_of_few = with_all.of_node[self.rows], with_few.of_node[self.rows]
         blocks = []
         for first, last in self.blocks():
-            few, all_bits = with_few.bits(first, last), with_all.bits(first, last)
-            row, place = _bits_beyond(all_bits, rows, few, rows_of_few)
-            blocks.append(pack(self.sources[row], self.nodes[first:last][place]))
+            few, every = with_few.bits(first, last), with_all.bits(first, last)
+            nodes = self.nodes[first:last]
+            blocks.append(_written_beyond(every, rows, few, rows_of_few, self.sources, nodes))
         return sort_keys(np.concatenate(blocks))
 
     def components(self) -> Components:
@@ -303,10 +304,12 @@ def _ranked(column: Column) -> tuple[Column, Nodes]:
     return column[fresh], np.cumsum(fresh) - 1
 
 
-def _bits_beyond(rows: Bits, row_of: Nodes, others: Bits, other_of: Nodes) -> tuple[Nodes, Nodes]:
-    """Which bits of row ``row_of[i]`` are not in the other row ``other_of[i]``, for every i: i and the bit.
+def _written_beyond(
+    rows: Bits, row_of: Nodes, others: Bits, other_of: Nodes, sources: Column, nodes: Column
+) -> Keys:
+    """As ``_written`` for the rows ``row_of``, without the bits that the ``others`` (``other_of``) have too.
 
-    Sorted. Cost: one look at each word, and the bits found.
+    Cost: one look at each word, and the bits found.
     """
     width = rows.shape[1] >> 3
     arguments = rows.reshape(-1).view(np.uint64), row_of, others.reshape(-1).view(np.uint64), other_of, width
@@ -318,9 +321,16 @@ def _bits_beyond(rows: Bits, row_of: Nodes, others: Bits, other_of: Nodes) -> tu
         if count <= room:
             break
         room = count
-    found = np.flatnonzero(np.unpackbits(words[:count].view(np.uint8), bitorder="little"))
-    place = places[found >> 6]
-    return place // width, (place % width) << 6 | found & 63
+    size = int(np.bitwise_count(words[:count]).sum())
+    reserve(8 * size)
+    keys, at = np.empty(size, np.uint64), 0
+    for start in range(0, count, WORDS_UNPACKED_AT_ONCE):
+        some = words[start : min(count, start + WORDS_UNPACKED_AT_ONCE)]
+        found = np.flatnonzero(np.unpackbits(some.view(np.uint8), bitorder="little"))
+        row, word = np.divmod(places[start + (found >> 6)], width)
+        keys[at : at + found.size] = pack(sources[row], nodes[word << 6 | found & 63])
+        at += found.size
+    return keys
 
 
 def _written(rows: Bits, row_of: Nodes, sources: Column, nodes: Column) -> Keys:

@@ -30,6 +30,9 @@ MAX_WORDS_PER_BLOCK = 1 << 22
 MIN_WORDS_OF_DIFFERENCE = 1 << 16
 """Words with room for what two matrices differ in, at first. With more, they are compared twice."""
 
+WORDS_UNPACKED_AT_ONCE = 1 << 12
+"""Words whose bits become pairs at a time: up to 262,144, with some 10 MB of intermediate results."""
+
 MAX_IDS_PER_TERM = 8
 """Ids between the least and the greatest term, per term. With more, binary search replaces a table."""
 

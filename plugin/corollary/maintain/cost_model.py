@@ -94,6 +94,17 @@ def learn_from_recomputing(request: Request, given_up: str, error: Exception | N
     return known
 
 
+def undisturbed(request: Request, seconds: float, given_up: Exception) -> float:
+    """The estimate for recomputing, after it took ``seconds`` because a strategy was given up.
+
+    Machine code of the strategy may run on beside it. So it is not more than before, in proportion to E.
+    """
+    if not isinstance(given_up, TooMuch):
+        return seconds
+    growth = request.explicit.fact_count() / max(1, request.before.explicit.fact_count())
+    return min(seconds, request.engine.seconds * max(1.0, growth))
+
+
 def most_seconds(request: Request, strategy: str) -> float:
     """The budget of time: a share of the time of recomputing; none if the strategy was asked for.
 

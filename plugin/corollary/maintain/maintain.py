@@ -8,7 +8,7 @@ from corollary.columns import Delta, TripleIndex
 from corollary.evaluate import Materialisation
 from corollary.kernels.limits import counted_clock
 from corollary.language import Program
-from corollary.maintain.cost_model import AUTOMATIC, choose, learn, learn_from_recomputing
+from corollary.maintain.cost_model import AUTOMATIC, choose, learn, learn_from_recomputing, undisturbed
 from corollary.maintain.deletion import FALLBACK, STRATEGIES
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import CannotFollow, Request
@@ -45,9 +45,7 @@ def maintain(
     except (CannotFollow, NewModules, ModuleRejectsRule) as error:
         given_up = error
         result = FALLBACK.carry_out(request, report)
-        result.engine.seconds = min(
-            result.engine.seconds, request.engine.seconds
-        )  # kernels may run beside it
+        result.engine.seconds = undisturbed(request, result.engine.seconds, error)
     report.seconds = perf_counter() - started
     if given_up is None and chosen is not FALLBACK:
         result.engine.measured = learn(request, report, counted_clock() - counted)

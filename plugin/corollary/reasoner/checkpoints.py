@@ -19,6 +19,7 @@ is not used: E is read from the journal, and I is derived.
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from contextlib import suppress
@@ -121,7 +122,7 @@ def latest(place: Path) -> MappedSnapshot | None:
     if it is damaged.
     """
     while True:
-        names = [file.name for file in place.iterdir()]
+        names = os.listdir(place) if place.exists() else []
         numbers = [int(found[1]) for name in names if (found := _SNAPSHOT.fullmatch(name))]
         if not numbers:
             return None

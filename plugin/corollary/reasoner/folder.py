@@ -376,22 +376,17 @@ class Folder:
     def findings(self) -> list[str]:
         """Read the folder again. Returns what is damaged, or differs from the last commit or from memory.
 
-        A reader compares its memory with the folder unless there is a later commit; raises FolderInUse beside
-        a writer.
+        For a reader, see ``findings_in``.
         """
-        if not self.read_only:
-            return held(self._busy, self._findings, None)
-        try:
-            again = Folder(self.place, read_only=True)
-        except FileNotFoundError:
-            return [f"{self.place}: there is no store any more"]
-        try:
-            return again._findings(self._written)
-        finally:
-            again.close()
+        if self.read_only:
+            return findings_in(self.place, self._written)
+        return held(self._busy, self._findings, None)
 
     def _findings(self, known: _Written | None) -> list[str]:
-        """As ``findings``, compared with what was ``known`` after reading; None: with the last commit."""
+        """As ``findings``, compared with the commit ``known``; None: with what this store wrote last.
+
+        A reader compares nothing without ``known``, or if there is a later commit.
+        """
         try:
             with self._complaints():
                 found = [text for (text,) in self._database.execute("PRAGMA integrity_check") if text != "ok"]
@@ -402,9 +397,9 @@ class Folder:
                     opened(self.place, written.checkpoint).check_whole()
         except (CorollaryError, *NONSENSE) as error:
             return [str(error)]
-        known = self._written if known is None else known
-        if self.read_only and written.commit > known.commit:
+        if self.read_only and (known is None or written.commit > known.commit):
             return found
+        known = self._written if known is None else known
         version = known.version
         if replace(written, version=version) != replace(known, others=known.others or {}):
             found.append(f"{self.place}: it is not what was written last")
@@ -682,6 +677,25 @@ class Folder:
             raise
         except OSError as error:
             raise _unusable(self.place, error) from error
+
+
+def findings_in(place: Path, known: _Written | None = None) -> list[str]:
+    """What is damaged in a folder, and how it differs from ``known``, the last commit or an earlier one.
+
+    Raises FolderInUse if another store has it open for writing.
+    """
+    try:
+        reader = Folder(place, read_only=True)
+    except FileNotFoundError:
+        return [f"{place}: there is no store any more"]
+    except FolderInUse:
+        raise
+    except CorollaryError as error:
+        return [str(error)]
+    try:
+        return reader._findings(known)
+    finally:
+        reader.close()
 
 
 def destroy(place: Path) -> None:

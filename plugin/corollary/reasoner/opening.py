@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from weakref import ref
 
@@ -17,7 +18,7 @@ from corollary.columns import TripleIndex
 from corollary.language import CorollaryError
 from corollary.reasoner.checkpoints import latest
 from corollary.reasoner.contents import with_others
-from corollary.reasoner.folder import DATABASE, Folder, FolderInUse, destroy
+from corollary.reasoner.folder import DATABASE, Folder, FolderInUse, destroy, findings_in
 from corollary.reasoner.options import Options
 from corollary.reasoner.quads import Quads
 from corollary.reasoner.read_only_source import ReadOnlySource
@@ -100,7 +101,7 @@ def _version_in_last_checkpoint(
         f"{place} is open for writing: its last checkpoint is read, without later commits", stacklevel=2
     )
     refusal = f"{place} was opened to be read only, and another store writes it: make changes there"
-    source = ReadOnlySource(place, refusal, snapshot.check_whole)
+    source = ReadOnlySource(place, refusal, partial(findings_in, place))
     return revive(snapshot.version(terms_over, options, source)), snapshot
 
 

@@ -17,18 +17,29 @@ class ReadOnlySource:
 
     read_only = True
 
-    def __init__(self, place: Path, refusal: str, check: Callable[[], object]) -> None:
-        """``check`` reads the source again, and raises what is wrong with it."""
-        self.place, self.refusal, self._check = place, refusal, check
+    def __init__(self, place: Path, refusal: str, findings: Callable[[], list[str]]) -> None:
+        """``findings`` reads the source again, and returns what is wrong with it."""
+        self.place, self.refusal, self._findings = place, refusal, findings
 
     @staticmethod
     def of_file(place: Path, what: str, check: Callable[[], object]) -> ReadOnlySource:
-        """A source that no store writes. ``what`` is its kind, as in "a data set"."""
+        """A source that no store writes. ``what`` is its kind, as in "a data set".
+
+        ``check`` reads it again, and raises what is wrong with it.
+        """
         refusal = (
             f"{place} is {what}, which is never written: keep the store in a folder with store.save(folder), "
             "then change it"
         )
-        return ReadOnlySource(place, refusal, check)
+
+        def findings() -> list[str]:
+            try:
+                check()
+            except CorollaryError as error:
+                return [str(error)]
+            return []
+
+        return ReadOnlySource(place, refusal, findings)
 
     def write(self, version: Version) -> None:
         """Write nothing: no change gets here (``Version.to_be_written``)."""
@@ -48,11 +59,7 @@ class ReadOnlySource:
 
     def findings(self) -> list[str]:
         """Read the source again. Returns what is wrong with it."""
-        try:
-            self._check()
-        except CorollaryError as error:
-            return [str(error)]
-        return []
+        return self._findings()
 
     def close(self) -> None:
         """Nothing to do."""

@@ -114,7 +114,7 @@ class ColumnEvaluator:
             return Part(Ids(_no(1), _no(1), ids), None)
         if isinstance(node, FunctionCall):
             own = self.functions.get(node.iri)
-            return _cast(self, node) if own is None else _called(self, own, node)
+            return _cast(self, node) if own is None else _of_user(self, own, node)
         if not isinstance(node, Call):
             raise Unsupported
         function = _FUNCTIONS.get(node.name)
@@ -821,7 +821,7 @@ def _cast(own: ColumnEvaluator, call: FunctionCall) -> Part:
 # Functions of users
 
 
-def _called(own: ColumnEvaluator, function: UserFunction, call: FunctionCall) -> Part:
+def _of_user(own: ColumnEvaluator, function: UserFunction, call: FunctionCall) -> Part:
     """A vectorised function of the user, called once for all rows whose arguments have values."""
     import pyarrow
 

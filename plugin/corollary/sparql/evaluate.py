@@ -255,9 +255,23 @@ class Evaluator:
     def _predicate(self, term: Any) -> Any:
         return self._term(term) if type(term) is URIRef or not isinstance(term, Path) else term
 
+    def pattern_of(self, part: Operator) -> Triples | None:
+        """The basic graph pattern that may start from other solutions: alone, or with a condition on it only.
+
+        { ?x :p ?y FILTER(?y > 1) }: ?x :p ?y     { ?x :p ?y FILTER(?z > 1) }: None, the group has no ?z
+        """
+        if isinstance(part, Triples):
+            return part
+        if not isinstance(part, Filter) or not isinstance(part.inner, Triples):
+            return None
+        condition, pattern = part.condition, part.inner
+        is_own = mentioned(condition) <= mentioned(pattern) and not has_exists(condition)
+        is_repeatable = is_own and not is_volatile(condition, self.dataset.source.functions)
+        return pattern if is_repeatable else None
+
     def _join(self, part: Join, scope: Scope, need: int | None) -> Batch:
         first, second = part.left, part.right
-        if pattern_of(first) is not None:
+        if self.pattern_of(first) is not None:
             first, second = second, first
         left = self._solve(first, scope)
         if not left.size:
@@ -266,7 +280,7 @@ class Evaluator:
 
     def _joined(self, left: Batch, part: Operator, scope: Scope) -> Batch:
         """Solutions joined with ``part``. A BGP starts from them, if all rows bind the shared variables."""
-        pattern = pattern_of(part)
+        pattern = self.pattern_of(part)
         if pattern is not None:
             names = mentioned(pattern)
             common = [v for v in map(self.numbers.__getitem__, names) if v in left.columns]
@@ -483,7 +497,7 @@ class Evaluator:
         None is kept.
         """
         pattern = part.inner
-        inner = pattern_of(pattern)
+        inner = self.pattern_of(pattern)
         if part.keys is not None or scope.seed.columns or inner is None:
             return None
         asked = {None, *mentioned(inner)}
@@ -567,20 +581,6 @@ _OPERATORS: dict[type[Operator], Callable[..., Batch]] = {
     Reduced: Evaluator._reduced,
     Slice: Evaluator._slice,
 }
-
-
-def pattern_of(part: Operator) -> Triples | None:
-    """The basic graph pattern that may start from other solutions: alone, or with a condition on it only.
-
-    { ?x :p ?y FILTER(?y > 1) }: ?x :p ?y     { ?x :p ?y FILTER(?z > 1) }: None, the group has no ?z
-    """
-    if isinstance(part, Triples):
-        return part
-    if not isinstance(part, Filter) or not isinstance(part.inner, Triples):
-        return None
-    condition, pattern = part.condition, part.inner
-    is_own = mentioned(condition) <= mentioned(pattern) and not has_exists(condition)
-    return pattern if is_own and not is_volatile(condition) else None
 
 
 def _plain_counts(part: Group) -> list[Aggregate]:

@@ -38,7 +38,7 @@ from corollary.sparql.algebra import (
 )
 from corollary.sparql.answer import evaluated, evaluator_of, translation
 from corollary.sparql.dataset import Source
-from corollary.sparql.evaluate import KEYWORDS, Evaluator, Scope, pattern_of
+from corollary.sparql.evaluate import KEYWORDS, Evaluator, Scope
 from corollary.sparql.external import refuse_clauses
 from corollary.sparql.pattern_order import Pattern
 from corollary.sparql.patterns import Change, PatternJoin
@@ -240,12 +240,12 @@ class _Planner:
     def _inputs(self, part: Operator, scope: Scope, start: tuple[float, frozenset[int]] | None) -> list[Step]:
         if isinstance(part, Join | LeftJoin):
             first, second = part.left, part.right
-            if isinstance(part, Join) and pattern_of(first) is not None:
+            if isinstance(part, Join) and self._evaluator.pattern_of(first) is not None:
                 first, second = second, first
             left = self.step(first, scope)
             bound = self._bound(first)
             numbers = self._evaluator.numbers
-            joins = bound & {numbers[v] for v in mentioned(pattern_of(second))}
+            joins = bound & {numbers[v] for v in mentioned(self._evaluator.pattern_of(second))}
             start = (left.estimate, bound) if joins else None
             return [left, self.step(second, scope, start)]
         if isinstance(part, Filter) and isinstance(part.inner, Triples):

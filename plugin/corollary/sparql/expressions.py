@@ -275,7 +275,7 @@ class Expressions:
         names |= {v: self._numbers[v] for v in mentioned(expression) if v in self._numbers}
         read = [(variable, number) for variable, number in names.items() if number in batch.columns]
         numbers: Rows
-        if is_volatile(expression):
+        if is_volatile(expression, self._environment.functions):
             rows = numbers = np.arange(batch.size)
         else:
             rows, numbers = number_rows(batch, [number for _, number in read])

@@ -10,7 +10,7 @@ import random
 import sys
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -49,19 +49,20 @@ class Environment:
         return Literal(datetime.now(UTC))
 
 
-def is_volatile(expression: Expression) -> bool:
+def is_volatile(expression: Expression, functions: Container[URIRef]) -> bool:
     """Whether an expression has a value for each row, and not for each combination of values.
 
-    Raises NotImplementedError if a function of the user looks into rdflib's evaluation.
+    The store's ``functions`` have one for each combination, those of rdflib's users for each row. Raises
+    NotImplementedError if one of these looks into rdflib's evaluation.
     """
-    if isinstance(expression, FunctionCall):
+    if isinstance(expression, FunctionCall) and expression.iri not in functions:
         found = custom_function(expression.iri)
         if found is not None and found[1]:
             raise NotImplementedError("this function wants to see rdflib's own evaluation")
         if found is not None:
             return True
     is_own = isinstance(expression, Call) and expression.name in VOLATILE
-    return is_own or any(map(is_volatile, getattr(expression, "arguments", ())))
+    return is_own or any(is_volatile(part, functions) for part in getattr(expression, "arguments", ()))
 
 
 def custom_function(iri: URIRef) -> tuple[Callable[..., Any], bool] | None:

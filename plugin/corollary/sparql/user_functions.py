@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from rdflib.term import Literal, Node, URIRef
 
 from corollary.expressions.operators import ExpressionError
@@ -77,6 +78,8 @@ class UserFunction:
     def _term(self, value: Any) -> Node:
         if value is None:
             raise ExpressionError(f"<{self.iri}> has no value")
+        if isinstance(value, np.generic):
+            value = value.item()
         return value if isinstance(value, Node) else self.literal(value)
 
     @staticmethod
