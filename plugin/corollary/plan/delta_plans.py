@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from itertools import takewhile
 
-from corollary.plan.join_order import cost
+from corollary.plan.join_order import RuleCosts, join_order
 from corollary.plan.passes import optimised, order_joins
 from corollary.plan.steps import (
     Age,
@@ -108,17 +109,12 @@ def _guard_probe(
 
     Removes these guards from ``rest``.
     """
-    bound = {variable}
-    probe: list[Step] = [Distinct(rule.atoms[trigger], variable)]
-    waiting = sorted(rule.guards)
-    while reachable := [i for i in waiting if rule.atoms[i].variables & bound]:
-        chosen = min(
-            reachable, key=lambda i: cost(rule.atoms[i], bound, size, is_guard=True, guarded=rule.guarded)
-        )
-        waiting.remove(chosen)
-        probe.append(rest.pop(chosen))
-        bound |= rule.atoms[chosen].variables
-    return probe
+    guards = {rest[i]: i for i in sorted(rule.guards)}
+    places = join_order(list(guards), {variable}, RuleCosts.of(rule, size))
+    connected = [place.item for place in takewhile(lambda place: place.is_connected, places)]
+    for join in connected:
+        del rest[guards[join]]
+    return [Distinct(rule.atoms[trigger], variable), *connected]
 
 
 def _probed(rule: CompiledRule, trigger: int) -> int | None:

@@ -1,61 +1,110 @@
-"""Join order: the cost of joining an atom next, and the greedy order by this cost.
+"""Join order: the greedy search for it, and the costs by which the joins of a rule are ordered.
 
-All plans of rules use it. SPARQL's basic graph patterns are ordered while they are joined, by the sizes of
-the intermediate results (``sparql.patterns``).
+Rules and queries are ordered here. What differs are the costs (``JoinCosts``): a rule's order is made once,
+for deltas of any size (``RuleCosts``); that of a query for one state, by expected numbers of rows
+(``sparql.pattern_costs``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Set
-from functools import partial
-from typing import TypeVar
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from corollary.plan.steps import Size
-from corollary.program.compile import Atom
+from corollary.plan.steps import Age, Join, Size
+from corollary.program.compile import Atom, CompiledRule
 
 Item = TypeVar("Item")
-Cost = tuple[int, bool, int]
-"""Compared in order: a rank (fewer bound ends rank higher), whether no end is bound, and the cardinality of
-the relation."""
+Cost = TypeVar("Cost", bound=tuple[Any, ...])
+Item_contra = TypeVar("Item_contra", contravariant=True)
+Cost_co = TypeVar("Cost_co", covariant=True)
 
 
-def cost(
-    atom: Atom,
-    bound: Set[int],
-    size: Size,
-    *,
-    is_guard: bool = False,
-    guarded: frozenset[int] = frozenset(),
-) -> Cost:
-    """The cost of joining an atom next.
+class JoinCosts(Protocol[Item_contra, Cost_co]):
+    """By what items are ordered: items of one kind, which are joined through variables."""
 
-    A Cartesian product costs most: a join with an atom that shares no bound variable. ``guarded`` variables
-    do not connect data atoms, because they have the same value in all bindings of a rule instance.
+    def variables(self, item: Item_contra) -> Set[int]:
+        """The variables that have values after the join."""
+
+    def is_connected(self, known: Set[int], item: Item_contra) -> bool:
+        """Whether the join is not a Cartesian product with rows that bind the ``known`` variables."""
+
+    def cost(self, known: Set[int], item: Item_contra) -> Cost_co:
+        """What to compare: the least is next. It depends on ``known`` by the variables of the item only."""
+
+
+class Place(NamedTuple, Generic[Item, Cost]):
+    """An item in the join order. ``cost`` is None where there was nothing to choose from."""
+
+    item: Item
+    cost: Cost | None
+    is_connected: bool
+
+
+def join_order(
+    items: Sequence[Item], bound: Iterable[int], costs: JoinCosts[Item, Cost]
+) -> list[Place[Item, Cost]]:
+    """The items in join order, from rows that have the ``bound`` variables.
+
+    The next one is connected if there is any such, and has the least cost. Ties keep the given order. Cost:
+    that of every item, and again when one of its variables is bound.
     """
-    ends = (atom.s >= 0 or atom.s in bound) + (atom.o >= 0 or atom.o in bound)
-    open_predicate = atom.p < 0 and atom.p not in bound
-    linking = bound if is_guard else bound - guarded
-    connected = not (linking and atom.variables and atom.variables.isdisjoint(linking))
-    rank = (2 - ends) + 2 * open_predicate + 4 * (not connected) - (is_guard and ends != 0)
-    return rank, ends == 0 and not is_guard, size(atom)
+    waiting, known = list(items), set(bound)
+    kept: list[Cost | None] = [None] * len(waiting)
+    places = []
+    while waiting:
+        connected = [costs.is_connected(known, item) for item in waiting]
+        chosen = 0
+        if len(waiting) > 1:
+            found = [costs.cost(known, waiting[i]) if cost is None else cost for i, cost in enumerate(kept)]
+            chosen = min(range(len(waiting)), key=lambda i: (not connected[i], found[i]))
+            kept = [*found]
+        item = waiting.pop(chosen)
+        places.append(Place(item, kept.pop(chosen), connected[chosen]))
+        fresh = costs.variables(item) - known
+        known |= fresh
+        if fresh:
+            for i, other in enumerate(waiting):
+                if not fresh.isdisjoint(costs.variables(other)):
+                    kept[i] = None
+    return places
 
 
-def ordered(
-    items: Sequence[Item],
-    atom_of: Callable[[Item], Atom],
-    bound: Iterable[int],
-    cost_of: Callable[[set[int], Item], Cost],
-) -> list[Item]:
-    """The items in join order, from rows that have the ``bound`` variables. Ties keep the given order."""
-    waiting, known, found = list(items), set(bound), []
-    while len(waiting) > 1:
-        chosen = min(waiting, key=partial(cost_of, known))
-        waiting.remove(chosen)
-        found.append(chosen)
-        known |= atom_of(chosen).variables
-    return [*found, *waiting]
+@dataclass(frozen=True, slots=True)
+class RuleCosts:
+    """The costs of joins in a rule: more bound ends first, then small relations.
+
+    ``guards`` are the atoms that are guards. ``guarded`` variables do not connect other atoms, because they
+    have the same value in all bindings of a rule instance.
+    """
+
+    size: Size
+    guards: Set[Atom] = frozenset()
+    guarded: Set[int] = frozenset()
+
+    @staticmethod
+    def of(rule: CompiledRule, size: Size) -> RuleCosts:
+        return RuleCosts(size, {rule.atoms[i] for i in rule.guards}, rule.guarded)
+
+    def variables(self, item: Join) -> Set[int]:
+        return item.atom.variables
+
+    def is_connected(self, known: Set[int], item: Join) -> bool:
+        variables = item.atom.variables
+        linking = known if item.atom in self.guards else known - self.guarded
+        return not (linking and variables and variables.isdisjoint(linking))
+
+    def cost(self, known: Set[int], item: Join) -> tuple[int, bool, int]:
+        """A rank (fewer bound ends rank higher), whether no end is bound, and the relation's cardinality."""
+        atom = item.atom
+        ends = (atom.s >= 0 or atom.s in known) + (atom.o >= 0 or atom.o in known)
+        has_open_predicate = atom.p < 0 and atom.p not in known
+        is_guard = atom in self.guards
+        rank = (2 - ends) + 2 * has_open_predicate - (is_guard and ends != 0)
+        return rank, ends == 0 and not is_guard, self.size(atom)
 
 
-def ordered_atoms(atoms: Sequence[Atom], bound: Iterable[int], size: Size) -> list[Atom]:
+def ordered_atoms(atoms: Iterable[Atom], bound: Iterable[int], size: Size) -> list[Atom]:
     """Atoms in join order, none of them a guard, from rows that have the ``bound`` variables."""
-    return ordered(atoms, lambda atom: atom, bound, lambda known, atom: cost(atom, known, size))
+    joins = [Join(atom, Age.ALL) for atom in atoms]
+    return [place.item.atom for place in join_order(joins, bound, RuleCosts(size))]

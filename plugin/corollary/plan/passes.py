@@ -8,7 +8,7 @@ on the results of the passes before it. To add a pass: write a function in a new
 
 from __future__ import annotations
 
-from corollary.plan.join_order import cost, ordered
+from corollary.plan.join_order import RuleCosts, join_order
 from corollary.plan.steps import AntiJoin, Distinct, Group, Join, Pass, Plan, PlanContext, Select, Step
 
 
@@ -17,17 +17,11 @@ def order_joins(plan: Plan, context: PlanContext) -> Plan:
 
     ``join p[x, y], join q[y, z] (smaller), filter f(z)`` becomes ``join q[y, z], join p[x, y], filter f(z)``.
     """
-    rule, size, guarded = context.rule, context.size, context.rule.guarded
-    guards = {rule.atoms[i] for i in rule.guards}
-
-    def cost_of(known: set[int], step: Join) -> tuple[int, bool, int]:
-        return cost(step.atom, known, size, is_guard=step.atom in guards, guarded=guarded)
-
     rest = plan[len(context.fixed) :]
     joins = [step for step in rest if isinstance(step, Join)]
     others = (step for step in rest if not isinstance(step, Join))
-    found = ordered(joins, lambda step: step.atom, bound_by(context.fixed), cost_of)
-    return (*context.fixed, *found, *others)
+    places = join_order(joins, bound_by(context.fixed), RuleCosts.of(context.rule, context.size))
+    return (*context.fixed, *(place.item for place in places), *others)
 
 
 def place_conditions(plan: Plan, context: PlanContext) -> Plan:

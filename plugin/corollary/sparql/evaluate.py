@@ -56,7 +56,7 @@ from corollary.sparql.algebra import (
 from corollary.sparql.dataset import QueryDataset
 from corollary.sparql.expressions import Expressions
 from corollary.sparql.paths import PathJoin
-from corollary.sparql.pattern_order import Pattern, PatternOrder
+from corollary.sparql.pattern_costs import Pattern, PatternCosts
 from corollary.sparql.patterns import Change, PatternJoin
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.solutions import (
@@ -243,8 +243,8 @@ class Evaluator:
         """The join of a basic graph pattern. ``early`` and ``unwanted``: see ``PatternJoin``."""
         id_of = self.terms.id_of
         paths = PathJoin(scope.index, self.dataset.source.nodes, id_of, self.numbers.fresh)
-        order = PatternOrder(scope.index, frozenset(scope.seed.columns), id_of, unwanted)
-        return PatternJoin(order, paths, early)
+        costs = PatternCosts(scope.index, frozenset(scope.seed.columns), id_of, unwanted)
+        return PatternJoin(costs, paths, early)
 
     def _term(self, term: Node) -> int:
         if type(term) is URIRef or not isinstance(term, _VARIABLES):

@@ -40,7 +40,7 @@ from corollary.sparql.answer import evaluated, evaluator_of, translation
 from corollary.sparql.dataset import Source
 from corollary.sparql.evaluate import KEYWORDS, Evaluator, Scope
 from corollary.sparql.external import refuse_clauses
-from corollary.sparql.pattern_order import Pattern
+from corollary.sparql.pattern_costs import Pattern
 from corollary.sparql.patterns import Change, PatternJoin
 from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.sparql.rdf_terms import printer
@@ -140,7 +140,7 @@ class CountingEvaluator(Evaluator):
     def pattern_join(self, scope: Scope, early: Change, unwanted: frozenset[int]) -> PatternJoin:
         """A join that also counts the rows after each pattern."""
         join = super().pattern_join(scope, early, unwanted)
-        return _CountingJoin(join.order, join.paths, early, self.counted, self._pattern)
+        return _CountingJoin(join.costs, join.paths, early, self.counted, self._pattern)
 
 
 @dataclass
@@ -270,13 +270,13 @@ class _Planner:
         rows, bound = start
         patterns = evaluator.patterns(part)
         unwanted = evaluator.unwanted(patterns, wanted, bound)
-        order = evaluator.pattern_join(scope, lambda batch: batch, unwanted).order
+        costs = evaluator.pattern_join(scope, lambda batch: batch, unwanted).costs
         texts = {p: " ".join(map(self._text, t)) for p, t in zip(patterns, part.triples, strict=True)}
         step = Step("pattern", "" if patterns else "of no triples")
         known = set(bound)
-        for place in order.places(bound, list(texts)):
-            pattern = place.pattern
-            rows *= order.growth(known, pattern) if place.growth is None else place.growth
+        for place in costs.order(bound, list(texts)):
+            pattern = place.item
+            rows *= costs.growth(known, pattern) if place.cost is None else place.cost[0]
             known |= pattern.variables
             counted = evaluator.counted.get((id(part), pattern))
             found = (None, None) if counted is None else (counted.rows, counted.seconds)

@@ -1,4 +1,4 @@
-"""Basic graph patterns: joins of triple patterns and paths, in the order of ``pattern_order``.
+"""Basic graph patterns: joins of triple patterns and paths, in the order of ``pattern_costs``.
 
 Rows pass through the joins in chunks; with a limit, until there are enough rows. Where solutions are only
 counted, those of the last pattern are not listed.
@@ -17,7 +17,7 @@ from corollary.execute.tuning import MAX_RELATIONS_TRIED
 from corollary.kernels.limits import check, current, reserve
 from corollary.kernels.sorted import Rows
 from corollary.sparql.paths import PathJoin
-from corollary.sparql.pattern_order import Pattern, PatternOrder, Place
+from corollary.sparql.pattern_costs import Pattern, PatternCosts, PatternPlace
 from corollary.sparql.solutions import stacked
 from corollary.sparql.tuning import ROWS_PER_CHUNK, ROWS_PER_LIMITED_CHUNK
 
@@ -27,15 +27,15 @@ Change = Callable[[Batch], Batch]
 
 @dataclass(slots=True)
 class PatternJoin:
-    """Joins of patterns over the index of ``order``.
+    """Joins of patterns over the index of ``costs``.
 
     ``filters`` is applied to the rows before a Cartesian product with an unconnected pattern. It must keep
-    rows for which it still lacks bindings. The ``unwanted`` variables of the order are of one pattern each,
+    rows for which it still lacks bindings. The ``unwanted`` variables of the costs are of one pattern each,
     and their values are not asked for. They may be left unbound, and rows that differ in them only may be
     one.
     """
 
-    order: PatternOrder
+    costs: PatternCosts
     paths: PathJoin
     filters: Change
 
@@ -51,7 +51,7 @@ class PatternJoin:
                 return stacked(self._extended(start, pattern, ROWS_PER_CHUNK))
         parts, found, work = [], 0, current()
         all_stay = need is None and finish is None
-        places = self.order.places(start.columns, patterns)
+        places = self.costs.order(start.columns, patterns)
         limit = ROWS_PER_CHUNK if need is None else ROWS_PER_LIMITED_CHUNK
         for unfinished in self._chunks(start, places, limit, all_stay):
             part = unfinished if finish is None else finish(unfinished)
@@ -65,14 +65,14 @@ class PatternJoin:
     def count(self, start: Batch, patterns: list[Pattern], finish: Change | None) -> int:
         """The number of rows that ``solve`` gives, none of which is kept."""
         found = 0
-        places = self.order.places(start.columns, patterns)
+        places = self.costs.order(start.columns, patterns)
         for part in self._chunks(start, places, ROWS_PER_CHUNK, False, is_counted=finish is None):
             found += part.size if finish is None else finish(part).size
             check()
         return found
 
     def _chunks(
-        self, batch: Batch, places: list[Place], limit: int, all_stay: bool, is_counted: bool = False
+        self, batch: Batch, places: list[PatternPlace], limit: int, all_stay: bool, is_counted: bool = False
     ) -> Iterator[Batch]:
         """The solutions in chunks with at most ``limit`` expected rows after every join.
 
@@ -81,7 +81,7 @@ class PatternJoin:
         for number, place in enumerate(places, 1):
             if not batch.size:
                 return
-            following, is_last = place.pattern, number == len(places)
+            following, is_last = place.item, number == len(places)
             if not place.is_connected:
                 batch = self.filters(batch)
             counted = self._counted(batch, following) if is_counted and is_last else None
@@ -110,14 +110,14 @@ class PatternJoin:
         if batch.size:
             yield batch
 
-    def _growth(self, batch: Batch, place: Place) -> float:
-        return self.order.growth(batch.columns, place.pattern) if place.growth is None else place.growth
+    def _growth(self, batch: Batch, place: PatternPlace) -> float:
+        return self.costs.growth(batch.columns, place.item) if place.cost is None else place.cost[0]
 
-    def _announced(self, batch: Batch, place: Place) -> float:
+    def _announced(self, batch: Batch, place: PatternPlace) -> float:
         """The growth of a Cartesian product, after the limits have seen its rows and bytes."""
         growth = self._growth(batch, place)
         current().rows(batch.size * int(growth))
-        reserve(batch.size * int(growth) * 4 * (len(batch.columns) + len(place.pattern.variables)))
+        reserve(batch.size * int(growth) * 4 * (len(batch.columns) + len(place.item.variables)))
         return growth
 
     def _parts(self, batch: Batch, pattern: Pattern, size: int, limit: int) -> Iterator[Batch]:
@@ -125,7 +125,7 @@ class PatternJoin:
 
         Where one end is bound, its matches are counted: many rows may have none, and some very many.
         """
-        matches = None if self.order.has_end(pattern) else self._matches(batch, pattern)
+        matches = None if self.costs.has_end(pattern) else self._matches(batch, pattern)
         ends = None if matches is None else np.cumsum(matches)
         start = 0
         while start < batch.size:
@@ -151,7 +151,7 @@ class PatternJoin:
         if type(p) is not int or p in batch.columns or (knows_s and knows_o) or s == o or p in (s, o):
             return None
         relations = [
-            self.order.index.relation(each) for each in ([p] if p >= 0 else self.order.index.predicates())
+            self.costs.index.relation(each) for each in ([p] if p >= 0 else self.costs.index.predicates())
         ]
         if not (knows_s or knows_o):
             return np.full(batch.size, sum(map(len, relations)), np.int64)
@@ -172,7 +172,7 @@ class PatternJoin:
     def _extended(self, batch: Batch, pattern: Pattern, limit: int) -> Iterable[Batch]:
         """The rows joined with a pattern, in a list; if that is a scan, in parts of about ``limit`` rows."""
         s, p, o = pattern.s, pattern.p, pattern.o
-        if self.order.has_end(pattern):
+        if self.costs.has_end(pattern):
             return [self._with_end(batch, pattern)]
         if batch.columns or batch.size > 1 or type(p) is not int or s >= 0 or o >= 0 or len({s, p, o}) < 3:
             return [self._extend(batch, pattern)]
@@ -183,8 +183,8 @@ class PatternJoin:
         s, p, o = pattern.s, pattern.p, pattern.o
         parts: list[Batch] = []
         rows = 0
-        for predicate in self.order.index.predicates() if p < 0 else [p]:
-            for keys in self.order.index.relation(predicate).chunks(limit):
+        for predicate in self.costs.index.predicates() if p < 0 else [p]:
+            for keys in self.costs.index.relation(predicate).chunks(limit):
                 bound = {p: filled(keys.size, predicate)} if p < 0 else {}
                 parts.append(Batch(int(keys.size), {**bound, s: firsts(keys), o: seconds(keys)}))
                 rows += keys.size
@@ -196,10 +196,10 @@ class PatternJoin:
 
     def _with_end(self, batch: Batch, pattern: Pattern) -> Batch:
         """The rows joined with one end of a relation, or with none. Lists no facts."""
-        relation = self.order.index.relation(pattern.p)
-        if {pattern.s, pattern.o} <= self.order.unwanted:
+        relation = self.costs.index.relation(pattern.p)
+        if {pattern.s, pattern.o} <= self.costs.unwanted:
             return batch if len(relation) else Batch.none()
-        is_subject = pattern.o in self.order.unwanted
+        is_subject = pattern.o in self.costs.unwanted
         end = pattern.s if is_subject else pattern.o
         if batch.knows(end):
             counts = relation.subject_counts if is_subject else relation.object_counts
@@ -213,5 +213,5 @@ class PatternJoin:
     def _extend(self, batch: Batch, pattern: Pattern) -> Batch:
         s, p, o = pattern.s, pattern.p, pattern.o
         if type(p) is int and p >= 0:
-            return join_relation(batch, s, self.order.index.relation(p), o)
-        return self.paths.extend(batch, s, p, o, self.order.given)
+            return join_relation(batch, s, self.costs.index.relation(p), o)
+        return self.paths.extend(batch, s, p, o, self.costs.given)

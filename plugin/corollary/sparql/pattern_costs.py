@@ -1,4 +1,4 @@
-"""The join order of a basic graph pattern, and the estimates that it is chosen by.
+"""The costs by which the patterns of a basic graph pattern are ordered.
 
 The next pattern is the one with the least *growth*: the expected number of result rows for each row. Growth
 is exact if a pattern has a constant end and a free end. Otherwise it is the relation's size, divided by the
@@ -8,16 +8,20 @@ So the order depends on which variables are bound, and not on their values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rdflib.paths import AlternativePath, InvPath, MulPath, NegatedPath, Path, SequencePath
 
 from corollary.columns import TripleIndex
+from corollary.plan.join_order import Place, join_order
 
 SOME_NODE = -(1 << 40)
 """A variable between the parts of a path, which is not bound."""
+
+
+PatternCost = tuple[float, bool]
 
 
 class Pattern(NamedTuple):
@@ -35,24 +39,12 @@ class Pattern(NamedTuple):
         return Pattern(s, p, o, frozenset([term for term in terms if term < 0]))
 
 
-class Place(NamedTuple):
-    """A pattern in the join order. ``growth`` is None where there was nothing to choose from.
-
-    ``is_connected``: it is the first one, has no variables, or shares one with those before it.
-    """
-
-    pattern: Pattern
-    growth: float | None
-    is_connected: bool
-
-
-Cost = tuple[bool, float, bool]
-"""The sort key of the join order: connected patterns first, then small growth, then checks."""
+PatternPlace = Place[Pattern, PatternCost]
 
 
 @dataclass(slots=True)
-class PatternOrder:
-    """Chooses the order of patterns over one index.
+class PatternCosts:
+    """The costs of patterns over one index (``plan.join_order.JoinCosts``).
 
     ``given`` are variables that have values from the start. ``unwanted``: see ``patterns.PatternJoin``.
     """
@@ -62,40 +54,19 @@ class PatternOrder:
     id_of: Callable[[Any], int]
     unwanted: frozenset[int] = frozenset()
 
-    def places(self, bound: Collection[int], patterns: Sequence[Pattern]) -> list[Place]:
-        """The patterns in join order, for rows that bind some variables.
+    def order(self, bound: Collection[int], patterns: Sequence[Pattern]) -> list[PatternPlace]:
+        """The patterns in join order, for rows that bind some variables."""
+        return join_order(patterns, bound, self)
 
-        Cost: the growth of every pattern, and again when one of its variables is bound.
-        """
-        known, waiting, places = set(bound), list(patterns), []
-        costs = self._costs(known, waiting, [None] * len(waiting))
-        while waiting:
-            chosen = costs.index(min(costs)) if costs else 0
-            growth = costs[chosen][1] if costs else None
-            pattern = waiting.pop(chosen)
-            places.append(Place(pattern, growth, _is_connected(known, pattern)))
-            fresh = pattern.variables - known - self.unwanted
-            is_first = not known  # the others were connected so far
-            kept = [
-                None if is_first or not fresh.isdisjoint(other.variables) else cost
-                for cost, other in zip(costs[:chosen] + costs[chosen + 1 :], waiting, strict=False)
-            ]
-            known |= fresh
-            costs = self._costs(known, waiting, kept)
-        return places
+    def variables(self, item: Pattern) -> Set[int]:
+        return item.variables - self.unwanted if self.unwanted else item.variables
 
-    def _costs(self, known: Collection[int], waiting: list[Pattern], costs: list[Cost | None]) -> list[Cost]:
-        """The costs of patterns, those that are None computed; none where there is nothing to choose from."""
-        if len(waiting) < 2:
-            return []
-        return [
-            self._cost(known, pattern) if cost is None else cost
-            for pattern, cost in zip(waiting, costs, strict=True)
-        ]
+    def is_connected(self, known: Set[int], item: Pattern) -> bool:
+        return not known or not item.variables or not item.variables.isdisjoint(known)
 
-    def _cost(self, known: Collection[int], pattern: Pattern) -> Cost:
-        is_connected = _is_connected(known, pattern)
-        return not is_connected, self.growth(known, pattern), not pattern.variables.issubset(known)
+    def cost(self, known: Set[int], item: Pattern) -> PatternCost:
+        """The growth, and whether the join is more than a check."""
+        return self.growth(known, item), not item.variables.issubset(known)
 
     def has_end(self, pattern: Pattern) -> bool:
         """Whether at most one end of a pattern with a constant predicate is asked for."""
@@ -164,7 +135,3 @@ class PatternOrder:
         assert isinstance(path, MulPath | NegatedPath)
         total: float = self.index.fact_count()
         return total / 10**ends if ends else total**2
-
-
-def _is_connected(known: Collection[int], pattern: Pattern) -> bool:
-    return not known or not pattern.variables or not pattern.variables.isdisjoint(known)
