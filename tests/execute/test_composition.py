@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.kernels.forms import both_forms, form, quick
+from tests.kernels.forms import Form, both_forms, form, quick
 
 from corollary.closure.compressed_relation import CompressedRelation
 from corollary.closure.interval_index import IntervalIndex
@@ -38,9 +38,9 @@ def composed(left: set[tuple[int, int]], right: set[tuple[int, int]]) -> set[tup
 @both_forms
 @quick
 @given(some_pairs, some_pairs)
-def test_composition(compiled: bool, left: set[tuple[int, int]], right: set[tuple[int, int]]) -> None:
+def test_composition(written: Form, left: set[tuple[int, int]], right: set[tuple[int, int]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pairs, "compose_kernel", form(sorted_kernels.compose, compiled))
+        patch.setattr(pairs, "compose_kernel", form(sorted_kernels.compose, written))
         found = compose(keys_of(left), Pairs(keys_of(right)))
     assert found.tolist() == keys_of(composed(left, right)).tolist()
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.kernels import twins
-from tests.kernels.forms import both_forms, form, halves, quick
+from tests.kernels.forms import Form, all_forms, both_forms, form, halves, quick
 
 from corollary.kernels import sorted, sorting
 
@@ -22,21 +22,21 @@ def ascending(values: st.SearchStrategy[int]) -> st.SearchStrategy[list[int]]:
     return st.one_of(lists, lists.map(lambda drawn: np.sort(np.array(drawn, np.uint64)).tolist()))
 
 
-@both_forms
+@all_forms
 @quick
 @given(sorted_keys, ascending(halves))
-def test_locate(compiled: bool, keys: NDArray[np.uint64], probes: list[int]) -> None:
+def test_locate(written: Form, keys: NDArray[np.uint64], probes: list[int]) -> None:
     starts, counts = np.full(len(probes), -1), np.full(len(probes), -1)
-    total = form(sorted.locate, compiled)(keys, np.array(probes, np.uint32), starts, counts)
+    total = form(sorted.locate, written)(keys, np.array(probes, np.uint32), starts, counts)
     assert (starts.tolist(), counts.tolist()) == twins.locate(keys.tolist(), probes)
     assert total == counts.sum()
 
 
-@both_forms
+@all_forms
 @quick
 @given(st.integers(0, 600), st.integers(1, 60), st.integers(1, 900), st.booleans(), st.integers(0, 99))
 def test_locate_among_many(
-    compiled: bool, size: int, number: int, last: int, is_sorted: bool, seed: int
+    written: Form, size: int, number: int, last: int, is_sorted: bool, seed: int
 ) -> None:
     """Probes as near to each other, and as far apart, as they may be."""
     random = np.random.default_rng(seed)
@@ -46,17 +46,17 @@ def test_locate_among_many(
     if is_sorted:
         probes.sort()
     starts, counts = np.full(number, -1), np.full(number, -1)
-    form(sorted.locate, compiled)(keys, probes, starts, counts)
+    form(sorted.locate, written)(keys, probes, starts, counts)
     first = probes.astype(np.uint64) * twins.HALF
     assert (starts == np.searchsorted(keys, first)).all()
     assert (starts + counts == np.searchsorted(keys, first + twins.HALF)).all()
 
 
-@both_forms
+@all_forms
 @quick
 @given(st.integers(1, 900), st.integers(1, 70), st.integers(1, 2000), st.booleans(), st.integers(0, 99))
 def test_contains_among_many(
-    compiled: bool, size: int, number: int, last: int, is_sorted: bool, seed: int
+    written: Form, size: int, number: int, last: int, is_sorted: bool, seed: int
 ) -> None:
     """As ``test_locate_among_many``, with some of the keys removed and others added."""
     random = np.random.default_rng(seed)
@@ -67,81 +67,98 @@ def test_contains_among_many(
     if is_sorted:
         probes.sort()
     found = np.zeros(number, np.bool_)
-    form(sorted.contains, compiled)(base, added, removed, probes, found)
+    form(sorted.contains, written)(base, added, removed, probes, found)
     assert (found == np.isin(probes, keys[part > 0])).all()
 
 
-@both_forms
+@all_forms
 @quick
 @given(sorted_keys, st.data())
-def test_expand(compiled: bool, keys: NDArray[np.uint64], data: st.DataObject) -> None:
+def test_expand(written: Form, keys: NDArray[np.uint64], data: st.DataObject) -> None:
     bounds = st.lists(st.integers(0, keys.size), min_size=2, max_size=2).map(np.sort)
     spans = np.array(data.draw(st.lists(bounds, max_size=10)), np.int64).reshape(-1, 2)
     starts, counts = spans[:, 0].copy(), spans[:, 1] - spans[:, 0]
     rows, values = np.empty(counts.sum(), np.int64), np.empty(counts.sum(), np.uint32)
-    form(sorted.expand, compiled)(keys, starts, counts, rows, values)
+    form(sorted.expand, written)(keys, starts, counts, rows, values)
     expected = twins.expand(keys.tolist(), starts.tolist(), counts.tolist())
     assert list(zip(rows.tolist(), values.tolist(), strict=True)) == expected
 
 
-@both_forms
+@all_forms
 @quick
 @given(unique_keys, sorted_keys)
-def test_follow(compiled: bool, pairs: NDArray[np.uint64], further: NDArray[np.uint64]) -> None:
+def test_follow(written: Form, pairs: NDArray[np.uint64], further: NDArray[np.uint64]) -> None:
     located = twins.locate(further.tolist(), [key // twins.HALF for key in pairs.tolist()])
     starts, counts = (np.array(column, np.int64) for column in located)
     followed = np.zeros(counts.sum(), np.uint64)
-    form(sorted.follow, compiled)(pairs, further, starts, counts, followed)
+    form(sorted.follow, written)(pairs, further, starts, counts, followed)
     assert followed.tolist() == twins.follow(pairs.tolist(), further.tolist(), *located)
 
 
-@both_forms
+@all_forms
 @quick
 @given(unique_keys, ascending(keys), st.data())
-def test_contains(compiled: bool, keys: NDArray[np.uint64], probes: list[int], data: st.DataObject) -> None:
+def test_contains(written: Form, keys: NDArray[np.uint64], probes: list[int], data: st.DataObject) -> None:
     if keys.size:
         probes += data.draw(ascending(st.sampled_from(keys.tolist())))
     part = np.array(data.draw(st.lists(st.integers(0, 2), min_size=keys.size, max_size=keys.size)), np.int64)
     base, added, removed = keys[part < 2], keys[part == 2], keys[part == 1]
     found = np.zeros(len(probes), np.bool_)
-    form(sorted.contains, compiled)(base, added, removed, np.array(probes, np.uint64), found)
+    form(sorted.contains, written)(base, added, removed, np.array(probes, np.uint64), found)
     assert found.tolist() == twins.contains(base.tolist(), added.tolist(), removed.tolist(), probes)
 
 
-@both_forms
+@all_forms
 @quick
 @given(unique_keys, unique_keys)
-def test_union(compiled: bool, left: NDArray[np.uint64], right: NDArray[np.uint64]) -> None:
+def test_union(written: Form, left: NDArray[np.uint64], right: NDArray[np.uint64]) -> None:
     merged = np.empty(left.size + right.size, np.uint64)
-    size = form(sorted.union, compiled)(left, right, merged)
+    size = form(sorted.union, written)(left, right, merged)
     assert merged[:size].tolist() == twins.union(left.tolist(), right.tolist())
 
 
-@both_forms
+@all_forms
 @quick
 @given(unique_keys, unique_keys)
-def test_difference(compiled: bool, left: NDArray[np.uint64], right: NDArray[np.uint64]) -> None:
+def test_difference(written: Form, left: NDArray[np.uint64], right: NDArray[np.uint64]) -> None:
     kept = np.empty_like(left)
-    size = form(sorted.difference, compiled)(left, right, kept)
+    size = form(sorted.difference, written)(left, right, kept)
     assert kept[:size].tolist() == twins.difference(left.tolist(), right.tolist())
 
 
-@both_forms
+@all_forms
 @quick
 @given(st.sets(st.integers(0, 101), max_size=4))
-def test_difference_of_few(compiled: bool, few: set[int]) -> None:
+def test_difference_of_few(written: Form, few: set[int]) -> None:
     left, right = np.arange(1, 101, dtype=np.uint64), np.sort(np.array([*few], np.uint64))
     kept = np.empty_like(left)
-    size = form(sorted.difference, compiled)(left, right, kept)
+    size = form(sorted.difference, written)(left, right, kept)
     assert kept[:size].tolist() == twins.difference(left.tolist(), right.tolist())
 
 
 @both_forms
 @quick
 @given(st.lists(keys, max_size=40), st.lists(st.integers(0, 15), unique=True, min_size=1))
-def test_sort_by_digits(compiled: bool, drawn: list[int], digits: list[int]) -> None:
+def test_sort_by_digits(written: Form, drawn: list[int], digits: list[int]) -> None:
     shifts = [4 * digit for digit in np.sort(digits).tolist()]
+    assert sorted_by(written, drawn, shifts) == twins.sort_by_digits(drawn, shifts)
+
+
+@all_forms
+@quick
+@given(st.lists(keys, max_size=40), st.integers(0, 15))
+def test_sort_by_all_high_digits(written: Form, drawn: list[int], lowest: int) -> None:
+    """The keys ascend in the lower bits already."""
+    in_order = np.array(drawn, np.uint64)
+    in_order = in_order[np.argsort(in_order & np.uint64((1 << 4 * lowest) - 1), kind="stable")]
+    shifts = list(range(4 * lowest, 64, 4))
+    assert sorted_by(written, in_order.tolist(), shifts) == np.sort(in_order).tolist()
+
+
+def sorted_by(written: Form, drawn: list[int], shifts: list[int]) -> list[int]:
+    """The keys as the kernel sorts them, by digits of four bits."""
     keys, spare = np.array(drawn, np.uint64), np.zeros(len(drawn), np.uint64)
     counts = np.zeros(16 * len(shifts), np.int64)
-    is_spare = form(sorting.sort_by_digits, compiled)(keys, np.array(shifts, np.uint64), counts, spare)
-    assert (spare if is_spare else keys).tolist() == twins.sort_by_digits(drawn, shifts)
+    is_spare = form(sorting.sort_by_digits, written)(keys, np.array(shifts, np.uint64), counts, spare)
+    found: list[int] = (spare if is_spare else keys).tolist()
+    return found

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.kernels import twins
-from tests.kernels.forms import both_forms, form, halves, quick
+from tests.kernels.forms import Form, both_forms, form, halves, quick
 
 from corollary.kernels import graph
 from corollary.kernels.compiled import go_on
@@ -40,10 +40,10 @@ def graphs(draw: st.DrawFn, *, downward: bool = False) -> Graph:
 @both_forms
 @quick
 @given(graphs())
-def test_strong_components(compiled: bool, drawn: Graph) -> None:
+def test_strong_components(written: Form, drawn: Graph) -> None:
     nodes, edges = drawn
     component = np.full(nodes, 99, np.int64)
-    count = form(graph.strong_components, compiled)(*compressed(nodes, edges), component)
+    count = form(graph.strong_components, written)(*compressed(nodes, edges), component)
     members = [frozenset(np.flatnonzero(component == number).tolist()) for number in range(count)]
     assert set(members) == twins.strong_components(nodes, edges)
     assert count == len(set(members)), "every number has members"
@@ -51,11 +51,11 @@ def test_strong_components(compiled: bool, drawn: Graph) -> None:
 
 
 @both_forms
-def test_a_path_longer_than_any_stack(compiled: bool) -> None:
-    nodes = 3_000 if not compiled else 300_000
+def test_a_path_longer_than_any_stack(written: Form) -> None:
+    nodes = 300_000 if written == "compiled" else 3_000
     offsets = np.minimum(np.arange(nodes + 1), nodes - 1)
     component = np.empty(nodes, np.int64)
-    count = form(graph.strong_components, compiled)(offsets, np.arange(1, nodes), component)
+    count = form(graph.strong_components, written)(offsets, np.arange(1, nodes), component)
     assert count == nodes
     assert component.tolist() == list(range(nodes - 1, -1, -1))
 
@@ -63,13 +63,13 @@ def test_a_path_longer_than_any_stack(compiled: bool) -> None:
 @both_forms
 @quick
 @given(graphs(downward=True), st.data())
-def test_reachable(compiled: bool, drawn: Graph, data: st.DataObject) -> None:
+def test_reachable(written: Form, drawn: Graph, data: st.DataObject) -> None:
     nodes, edges = drawn
     cyclic = data.draw(st.lists(st.booleans(), min_size=nodes, max_size=nodes))
     closed = np.zeros(nodes + 1, np.int64)
     reached = np.empty(nodes * nodes, np.int64)
     arguments = *compressed(nodes, edges), np.array(cyclic, np.bool_), closed
-    size = form(graph.reachable, compiled)(go_on(), *arguments, reached)
+    size = form(graph.reachable, written)(go_on(), *arguments, reached)
     lists = [reached[closed[node] : closed[node + 1]].tolist() for node in range(nodes)]
     expected = twins.reachable(nodes, edges, cyclic)
     assert list(map(set, lists)) == expected
@@ -79,7 +79,7 @@ def test_reachable(compiled: bool, drawn: Graph, data: st.DataObject) -> None:
 @both_forms
 @quick
 @given(graphs(downward=True), st.data())
-def test_reachable_with_too_little_room(compiled: bool, drawn: Graph, data: st.DataObject) -> None:
+def test_reachable_with_too_little_room(written: Form, drawn: Graph, data: st.DataObject) -> None:
     """Nothing is written past the end, and the answer says that it was too little, if it was."""
     nodes, edges = drawn
     cyclic = data.draw(st.lists(st.booleans(), min_size=nodes, max_size=nodes))
@@ -87,7 +87,7 @@ def test_reachable_with_too_little_room(compiled: bool, drawn: Graph, data: st.D
     room = data.draw(st.integers(0, needed))
     memory = np.full(needed + 1, -7)
     arguments = *compressed(nodes, edges), np.array(cyclic, np.bool_), np.zeros(nodes + 1, np.int64)
-    size = form(graph.reachable, compiled)(go_on(), *arguments, memory[:room])
+    size = form(graph.reachable, written)(go_on(), *arguments, memory[:room])
     assert (memory[room:] == -7).all()
     assert room < size <= needed if room < needed else size == needed
 
@@ -95,7 +95,7 @@ def test_reachable_with_too_little_room(compiled: bool, drawn: Graph, data: st.D
 @both_forms
 @quick
 @given(st.data())
-def test_write_lists(compiled: bool, data: st.DataObject) -> None:
+def test_write_lists(written: Form, data: st.DataObject) -> None:
     """With too little room nothing is written past the end, and the number is right all the same."""
     sizes = data.draw(st.lists(st.integers(1, 4), max_size=5))
     component = np.array(
@@ -108,7 +108,7 @@ def test_write_lists(compiled: bool, data: st.DataObject) -> None:
     expected = twins.write_lists(lists, members, ids)
     room = data.draw(st.one_of(st.just(len(expected)), st.integers(0, len(expected))))
     memory = np.zeros(len(expected) + 1, np.uint64)
-    written = form(graph.write_lists, compiled)(
+    count_written = form(graph.write_lists, written)(
         np.cumsum([0, *map(len, lists)], dtype=np.int64),
         np.array([number for reached in lists for number in reached], np.int64),
         component,
@@ -117,9 +117,9 @@ def test_write_lists(compiled: bool, data: st.DataObject) -> None:
         np.array(ids, np.uint64),
         memory[:room],
     )
-    assert written == len(expected)
+    assert count_written == len(expected)
     assert not memory[room:].any()
-    if room == written:
+    if room == count_written:
         assert set(memory[:room].tolist()) == expected
         assert (np.diff(memory[:room] >> np.uint64(32)).astype(np.int64) >= 0).all(), "node by node"
 
@@ -127,7 +127,7 @@ def test_write_lists(compiled: bool, data: st.DataObject) -> None:
 @both_forms
 @quick
 @given(graphs(), st.data())
-def test_walk(compiled: bool, drawn: Graph, data: st.DataObject) -> None:
+def test_walk(written: Form, drawn: Graph, data: st.DataObject) -> None:
     """With too little room nothing is written past the end, and the answer is how many sources were done."""
     nodes, edges = drawn
     sources = data.draw(st.lists(st.integers(0, nodes - 1), max_size=12)) if nodes else []
@@ -136,7 +136,7 @@ def test_walk(compiled: bool, drawn: Graph, data: st.DataObject) -> None:
     room = data.draw(st.one_of(st.just(ends[-1]), st.integers(0, ends[-1])))
     memory, closed = np.full(ends[-1] + 1, -7), np.zeros(len(sources) + 1, np.int64)
     arguments = *compressed(nodes, edges), np.array(sources, np.int64), closed
-    done = form(graph.walk, compiled)(go_on(), *arguments, memory[:room])
+    done = form(graph.walk, written)(go_on(), *arguments, memory[:room])
     assert (memory[room:] == -7).all()
     assert done == len(sources) if room == ends[-1] else ends[done] <= room < ends[done + 1]
     assert closed[: done + 1].tolist() == ends[: done + 1].tolist()
@@ -155,7 +155,7 @@ def keys_of(edges: set[tuple[int, int]]) -> NDArray[np.uint64]:
 @quick
 @given(edge_sets, edge_sets, edge_sets, edge_sets, st.lists(halves, max_size=5), st.data())
 def test_meet(
-    compiled: bool,
+    written: Form,
     first: set[tuple[int, int]],
     first_added: set[tuple[int, int]],
     second: set[tuple[int, int]],
@@ -173,7 +173,7 @@ def test_meet(
     met, table = np.zeros(room, np.uint64), np.zeros(2 << room.bit_length(), np.uint64)
     forth = keys_of(first), keys_of(first_added), keys_of(removed)
     back = keys_of(second), keys_of(second_added), keys_of(second_removed)
-    count = form(graph.meet, compiled)(*forth, *back, np.array(starts, np.uint64), table, met)
+    count = form(graph.meet, written)(*forth, *back, np.array(starts, np.uint64), table, met)
     if room < len(expected):
         assert count == -1
     else:
@@ -192,7 +192,7 @@ def as_bits(rows: list[set[int]], places: int) -> NDArray[np.uint8]:
 @both_forms
 @quick
 @given(graphs(downward=True), st.data())
-def test_reachable_bits(compiled: bool, drawn: Graph, data: st.DataObject) -> None:
+def test_reachable_bits(written: Form, drawn: Graph, data: st.DataObject) -> None:
     """Members come in any order and more than fill a word; some of them are asked for, or all."""
     components, edges = drawn
     sizes = data.draw(st.lists(st.integers(1, 20), min_size=components, max_size=components))
@@ -207,7 +207,7 @@ def test_reachable_bits(compiled: bool, drawn: Graph, data: st.DataObject) -> No
         for row in twins.reachable_bits(components, edges, cyclic, members)
     ]
     rows = np.zeros_like(as_bits(expected, end - first))
-    form(graph.reachable_bits, compiled)(
+    form(graph.reachable_bits, written)(
         go_on(),
         *compressed(components, edges),
         np.array(cyclic, np.bool_),
@@ -225,7 +225,7 @@ def test_reachable_bits(compiled: bool, drawn: Graph, data: st.DataObject) -> No
 @both_forms
 @quick
 @given(st.data())
-def test_write_bits(compiled: bool, data: st.DataObject) -> None:
+def test_write_bits(written: Form, data: st.DataObject) -> None:
     """``seconds`` may be fewer than fill a word, or more."""
     seconds = sorted(data.draw(st.sets(halves, max_size=data.draw(st.sampled_from((3, 8, 70))))))
     places = st.sets(st.sampled_from(range(len(seconds)))) if seconds else st.just(set())
@@ -234,21 +234,21 @@ def test_write_bits(compiled: bool, data: st.DataObject) -> None:
     row_of = [data.draw(st.sampled_from(range(len(rows)))) for _ in firsts]
     every = twins.write_bits(rows, row_of, firsts, seconds)
     keys = np.zeros(len(every), np.uint64)
-    written = form(graph.write_bits, compiled)(
+    count_written = form(graph.write_bits, written)(
         as_bits(rows, len(seconds)),
         np.array(row_of, np.int64),
         np.array(firsts, np.uint64),
         np.array(seconds, np.uint64),
         keys,
     )
-    assert written == keys.size
+    assert count_written == keys.size
     assert keys.tolist() == every
 
 
 @both_forms
 @quick
 @given(st.data())
-def test_words_beyond(compiled: bool, data: st.DataObject) -> None:
+def test_words_beyond(written: Form, data: st.DataObject) -> None:
     """Rows of one or two words, with room for all words or for fewer."""
     places = data.draw(st.sampled_from((64, 128)))
     bits = st.lists(st.sets(st.sampled_from(range(places))), min_size=1, max_size=4)
@@ -265,7 +265,7 @@ def test_words_beyond(compiled: bool, data: st.DataObject) -> None:
     count = len({word for word, _ in expected})
     room = data.draw(st.sampled_from((count, max(0, count - 1), count + 1)))
     found, words = np.zeros(room, np.int64), np.zeros(room, np.uint64)
-    written = form(graph.words_beyond, compiled)(
+    count_written = form(graph.words_beyond, written)(
         go_on(),
         as_bits(rows, places).view(np.uint64),
         np.array(row_of, np.int64),
@@ -275,7 +275,7 @@ def test_words_beyond(compiled: bool, data: st.DataObject) -> None:
         found,
         words,
     )
-    assert written == count
+    assert count_written == count
     kept = min(count, room)
     pairs = [
         (64 * place, bit)

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.kernels.forms import both_forms, form, quick
+from tests.kernels.forms import Form, both_forms, form, quick
 
 from corollary.kernels import least_sums
 from corollary.kernels.compiled import go_on
@@ -52,16 +52,16 @@ def after_rounds(network: Network, rounds: int) -> Sequence[float]:
 @both_forms
 @quick
 @given(networks(0))
-def test_settle(compiled: bool, network: Network) -> None:
+def test_settle(written: Form, network: Network) -> None:
     values = np.array(network[0])
-    form(least_sums.settle, compiled)(go_on(), *arrays(network), values)
+    form(least_sums.settle, written)(go_on(), *arrays(network), values)
     assert values.tolist() == after_rounds(network, len(network[0]))
 
 
 @both_forms
 @quick
 @given(networks(-3), st.integers(0, 4))
-def test_relax(compiled: bool, network: Network, rounds: int) -> None:
+def test_relax(written: Form, network: Network, rounds: int) -> None:
     """In one round, values may already have been lowered by edges of the same round: never too far."""
     seeds = network[0]
     n = len(seeds)
@@ -71,7 +71,7 @@ def test_relax(compiled: bool, network: Network, rounds: int) -> None:
     frontier[: known.size], count = known, int(known.size)
     for turn in range(1, rounds + 1):
         before = values.copy()
-        count = form(least_sums.relax, compiled)(*arrays(network), frontier, count, following, values)
+        count = form(least_sums.relax, written)(*arrays(network), frontier, count, following, values)
         assert sorted(following[:count].tolist()) == np.flatnonzero(values < before).tolist()
         assert all(np.array(after_rounds(network, turn)) >= values)
         assert all(np.array(after_rounds(network, turn * n)) <= values)

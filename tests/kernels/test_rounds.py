@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.kernels.forms import form
+from tests.kernels.forms import FORMS, form
 from tests.strategies import thorough
 
 from corollary.columns import zsets
@@ -28,7 +28,7 @@ def keys_of(numbers: object) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
     return np.array(sorted(numbers), np.uint64)  # type: ignore[call-overload]
 
 
-@pytest.fixture(autouse=True, params=[False, True], ids=["plain", "compiled"])
+@pytest.fixture(autouse=True, params=FORMS)
 def in_both_forms(request: pytest.FixtureRequest) -> Iterator[None]:
     """The kernels as written, and compiled."""
     with pytest.MonkeyPatch.context() as patch:

@@ -56,13 +56,11 @@ def find_terms(
     """Find the terms of every plain line. Lines end in LF, in CR LF, or at the end of the data.
 
     ``is_utf8``: whether the data are known to be valid UTF-8; if not, lines with non-ASCII bytes are odd.
-    ``most_terms``: 3 for triples, 4 for quads.
-
-    Each statement fills the next ``TERMS`` places of ``starts`` and ``lengths`` (bytes, of the canonical
-    text: the datatype xsd:string is left out). Each odd line fills the next four places of ``odd``: start,
-    end (past the LF), number of statements before, number of lines before. ``counts`` becomes (statements,
-    odd lines, lines). Precondition: with n LFs in the data, ``starts``, ``lengths`` and ``odd`` have room for
-    n + 1 lines.
+    ``most_terms``: 3 for triples, 4 for quads. Each statement fills the next ``TERMS`` places of ``starts``
+    and ``lengths`` (bytes, of the canonical text: the datatype xsd:string is left out). Each odd line fills
+    the next four places of ``odd``: start, end (past the LF), statements before, lines before. ``counts``
+    becomes (statements, odd lines, lines). Precondition: with n LFs in the data, ``starts``, ``lengths`` and
+    ``odd`` have room for n + 1 lines.
     """
     at: Place = 0
     rows = odds = lines = 0
@@ -98,7 +96,9 @@ def find_terms(
             odd[4 * odds + 3] = lines
             odds += 1
         lines += 1
-    counts[:] = rows, odds, lines
+    counts[0] = rows
+    counts[1] = odds
+    counts[2] = lines
 
 
 @part

@@ -24,8 +24,9 @@ MAX_FACTS_SORTED_HERE = 1 << 14
 TRIPLES_PER_CHUNK_READ = 1 << 16
 """Triples of a parser that are encoded together. Not measured."""
 
-MIN_BYTES_TO_COMPILE = 1 << 23
-"""Line documents of fewer bytes are parsed by pyoxigraph: loading the compiled loops would take longer."""
+MIN_BYTES_TO_COMPILE = 1 << 25
+"""Line documents of fewer bytes are parsed by pyoxigraph: loading the compiled loops would take longer
+(measured: 16 MB in 0.30 s, against 0.38 s from the cache of compiled loops and 4 s without it)."""
 
 MIN_BYTES_IF_COMPILED = 1 << 12
 """As ``MIN_BYTES_TO_COMPILE``, but if the compiled loops are loaded already."""

@@ -46,7 +46,6 @@ from corollary.kernels.tuning import (
     MAX_RATIO_MERGED,
     MAX_ROWS_UNRESERVED,
     MIN_ELEMENTS_FOR_THREAD,
-    MIN_ELEMENTS_TO_COMPILE,
 )
 
 HALF = np.uint64(32)
@@ -101,10 +100,7 @@ def sort_keys(keys: Keys, *, by_first: bool = False) -> Keys:
     differ in few bits. The radix sort takes 8 to 15 ns per key, half of that with ``by_first``. ``np.sort``
     takes 5 to 65 ns per key, depending on the processor.
     """
-    is_small = keys.size <= MIN_ELEMENTS_TO_COMPILE and (
-        keys.size <= MAX_KEYS_FOR_NP_SORT or not sort_by_digits.is_compiled
-    )
-    if is_small or not (by_first or _comparing_is_slow()):
+    if keys.size <= MAX_KEYS_FOR_NP_SORT or not (by_first or _comparing_is_slow()):
         if keys.size > MIN_ELEMENTS_FOR_THREAD:
             undisturbed(keys.sort)
         else:

@@ -2,8 +2,10 @@
 
 A kernel is a plain Python function over one-dimensional arrays. Python interprets the kernel until the
 total input over all calls exceeds ``MIN_ELEMENTS_TO_COMPILE``. Numba then compiles the kernel and caches the
-machine code on disk. A program that opens a graph of a hundred triples therefore neither compiles nor imports
-Numba. The time of compiling does not count where the time of work is estimated (``limits.uncounted``).
+machine code on disk. The kernels that every program needs have an *interim* function of NumPy, and are
+compiled above ``MIN_ELEMENTS_TO_COMPILE_AFTER_NUMPY``. So a program that reasons over a hundred thousand
+triples neither compiles nor imports Numba. The time of compiling does not count where the time of work is
+estimated (``limits.uncounted``).
 """
 
 from __future__ import annotations
@@ -20,9 +22,11 @@ from corollary.kernels.interrupts import alone, undisturbed
 from corollary.kernels.limits import uncounted
 from corollary.kernels.memory import refuse_without_room
 from corollary.kernels.tuning import (
+    ELEMENTS_PER_CALL_OF_NUMPY,
     MIN_ELEMENTS_FOR_THREAD,
     MIN_ELEMENTS_FOR_THREAD_TO_STOP,
     MIN_ELEMENTS_TO_COMPILE,
+    MIN_ELEMENTS_TO_COMPILE_AFTER_NUMPY,
 )
 
 Parameters = ParamSpec("Parameters")
@@ -34,6 +38,8 @@ Flag = NDArray[np.bool_]
 
 class Kernel(Generic[Parameters, Result]):
     """A function that is compiled at its first large input. ``plain`` is the uncompiled function.
+
+    ``interim`` is the function of NumPy that is called before; if there is none, ``plain`` is.
 
     Every kernel is compiled with ``nogil``, without ``fastmath``, and for one signature: writable
     C-contiguous arrays, always of the same dtypes. By convention the last argument is the output array. If
@@ -47,8 +53,11 @@ class Kernel(Generic[Parameters, Result]):
       number, so that the kernel always runs in the calling thread.
     """
 
-    def __init__(self, plain: Callable[Parameters, Result]) -> None:
+    def __init__(
+        self, plain: Callable[Parameters, Result], interim: Callable[Parameters, Result] | None = None
+    ) -> None:
         self.plain = plain
+        self.interim = interim
         self._can_stop = plain.__code__.co_varnames[0] == "stop"
         self._most = MIN_ELEMENTS_FOR_THREAD_TO_STOP if self._can_stop else MIN_ELEMENTS_FOR_THREAD
         self._compiled: Callable[Parameters, Result] | None = None
@@ -58,7 +67,11 @@ class Kernel(Generic[Parameters, Result]):
     def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         if self._compiled is None:
             self._seen += sum(argument.size for argument in args if isinstance(argument, np.ndarray))
-            if self._seen <= MIN_ELEMENTS_TO_COMPILE:
+            if self.interim is not None:
+                self._seen += ELEMENTS_PER_CALL_OF_NUMPY
+                if self._seen <= MIN_ELEMENTS_TO_COMPILE_AFTER_NUMPY:
+                    return self.interim(*args, **kwargs)
+            elif self._seen <= MIN_ELEMENTS_TO_COMPILE:
                 return self.plain(*args, **kwargs)
             uncounted(partial(undisturbed, partial(self._compile_for, args)))
             assert self._compiled is not None
@@ -98,6 +111,13 @@ class Kernel(Generic[Parameters, Result]):
 def kernel(function: Callable[Parameters, Result]) -> Kernel[Parameters, Result]:
     """Decorator: make a kernel of a function, which may call parts of kernels, but no kernels."""
     return Kernel(function)
+
+
+def kernel_after(
+    interim: Callable[Parameters, Result],
+) -> Callable[[Callable[Parameters, Result]], Kernel[Parameters, Result]]:
+    """Decorator: as ``kernel``, with a function of NumPy that does the same until the kernel is compiled."""
+    return partial(Kernel, interim=interim)
 
 
 PARTS: list[Callable[..., Any]] = []

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.compiled import Flag, kernel, part
+from corollary.kernels import interim
+from corollary.kernels.compiled import Flag, kernel, kernel_after, part
 from corollary.kernels.tuning import (
     ENTRIES_SCANNED_PER_SORTED_KEY,
     FIRST_STEP_DIVISOR,
@@ -129,7 +130,7 @@ def gallop(keys: Keys, target: np.uint64, position: Place, step: int, is_before:
     return first_not_below(keys, target, low, min(high, keys.size))
 
 
-@kernel
+@kernel_after(interim.locate)
 def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
     """Find the run of keys whose first half is the probe, for every probe.
 
@@ -182,7 +183,7 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
     return total
 
 
-@kernel
+@kernel_after(interim.expand)
 def expand(keys: Keys, starts: Rows, counts: Rows, rows: Rows, values: Column) -> None:
     """Write out the runs that ``locate`` found: for every key, the row of its probe and its second half.
 
@@ -196,7 +197,7 @@ def expand(keys: Keys, starts: Rows, counts: Rows, rows: Rows, values: Column) -
             at += 1
 
 
-@kernel
+@kernel_after(interim.follow)
 def follow(pairs: Keys, further: Keys, starts: Rows, counts: Rows, followed: Keys) -> None:
     """For every pair (x, y) and every key (x, z) of ``further``, write the pair (y, z).
 
@@ -311,7 +312,7 @@ def match_few(keys: Keys, probes: Keys, found: Mask) -> None:
             place += 1
 
 
-@kernel
+@kernel_after(interim.contains)
 def contains(base: Keys, added: Keys, removed: Keys, probes: Keys, found: Mask) -> None:
     """Set ``found[i]`` to whether ``probes[i]`` is in (base - removed) + added.
 
@@ -374,12 +375,13 @@ def merged_to(
 @part
 def copied_to(keys: Keys, start: Place, end: Place, target: Keys, at: Place) -> Place:
     """Copy the keys start to end to ``target`` from ``at``. Returns the end."""
-    size = max(end - start, 0)
-    target[at : at + size] = keys[start : start + size]
-    return at + size
+    for place in range(start, end):  # an assignment of slices takes long to compile
+        target[at] = keys[place]
+        at += 1
+    return at
 
 
-@kernel
+@kernel_after(interim.union)
 def union(left: Keys, right: Keys, merged: Keys) -> Place:
     """Merge ``left`` and ``right`` into ``merged`` without duplicates. Returns the length of the result.
 
@@ -445,7 +447,7 @@ def kept_to(left: Keys, i: Place, m: Place, right: Keys, j: Place, n: Place, kep
     return copied_to(left, i, m, kept, at)
 
 
-@kernel
+@kernel_after(interim.difference)
 def difference(left: Keys, right: Keys, kept: Keys) -> Place:
     """Write the keys of ``left`` that are not in ``right`` to ``kept``. Returns their number.
 

@@ -5,20 +5,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.kernels.compiled import kernel
+from corollary.kernels import interim
+from corollary.kernels.compiled import kernel_after
 
 Keys = NDArray[np.uint64]
 Rows = NDArray[np.int64]
 
 
-@kernel
+@kernel_after(interim.sort_by_digits)
 def sort_by_digits(keys: Keys, shifts: Keys, counts: Rows, spare: Keys) -> bool:
     """Stable LSD radix sort of the keys by the given digits.
 
     Knuth, The Art of Computer Programming 3, 5.2.5, with the histograms of all digits made in one pass.
     Precondition: ``spare`` has the length of ``keys``; ``shifts`` has the lowest bit of each digit,
-    ascending; ``counts`` is all zero, and its length is the number of digits times the radix (a power of
-    two). Returns True if the sorted keys are in ``spare``, False if they are in ``keys``. The other array is
+    ascending; keys that agree in all digits ascend, and no two keys differ in a bit between or above the
+    digits; ``counts`` is all zero, and its length is the number of digits times the radix (a power of two).
+    Returns True if the sorted keys are in ``spare``, False if they are in ``keys``. The other array is
     scratch. Cost: O(digits · keys).
     """
     values = counts.size // shifts.size

@@ -3,6 +3,14 @@
 MIN_ELEMENTS_TO_COMPILE = 30_000
 """Array elements, summed over all calls of a kernel. Above this number the kernel is compiled."""
 
+MIN_ELEMENTS_TO_COMPILE_AFTER_NUMPY = 1 << 23
+"""As ``MIN_ELEMENTS_TO_COMPILE``, for kernels with an interim function of NumPy: those take 2 to 40 ns an
+element, and to import Numba takes half a second."""
+
+ELEMENTS_PER_CALL_OF_NUMPY = 1 << 10
+"""Array elements that a call of an interim function counts as, beside those it has: a call takes some 10
+microseconds."""
+
 MIN_ELEMENTS_FOR_THREAD = 1 << 22
 """Elements of the output array above which a kernel runs in a worker thread. Starting a thread costs 0.1 ms.
 Filling this number of elements takes 5 to 50 ms."""
