@@ -16,6 +16,7 @@ from corollary.cli.generating import generate
 from corollary.cli.rules import rules
 from corollary.cli.spark import spark_generate, spark_load, spark_materialise
 from corollary.cli.verifying import verify
+from corollary.cli.warming_up import warm_up
 
 __all__ = [
     "compact",
@@ -28,4 +29,5 @@ __all__ = [
     "spark_load",
     "spark_materialise",
     "verify",
+    "warm_up",
 ]

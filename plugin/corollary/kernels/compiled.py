@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial, update_wrapper
 from threading import RLock
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +73,7 @@ class Kernel(Generic[Parameters, Result]):
                     return self.interim(*args, **kwargs)
             elif self._seen <= MIN_ELEMENTS_TO_COMPILE:
                 return self.plain(*args, **kwargs)
-            uncounted(partial(undisturbed, partial(self._compile_for, args)))
+            self.make_ready()
             assert self._compiled is not None
         if getattr(args[-1], "size", 0) <= self._most:
             return self._compiled(*args, **kwargs)
@@ -81,14 +81,19 @@ class Kernel(Generic[Parameters, Result]):
         work = partial(self._compiled, *args, **kwargs)
         return undisturbed(work, partial(stop.fill, True)) if self._can_stop else undisturbed(work)
 
-    def _compile_for(self, args: tuple[Any, ...]) -> None:
-        """Compile for the types of ``args``. Must run undisturbed: Numba cannot resume a compilation."""
-        compiled: Any = self.compile()
-        if hasattr(compiled, "compile"):  # missing under NUMBA_DISABLE_JIT
-            import numba
+    def make_ready(self) -> None:
+        """Compile for the types that the parameters are annotated with, or load machine code from the disk.
 
-            compiled.compile(tuple(map(numba.typeof, args)))
-        self._compiled = compiled
+        Runs undisturbed: Numba cannot resume a compilation.
+        """
+
+        def compile_once() -> None:
+            compiled: Any = self.compile()
+            if hasattr(compiled, "compile"):  # missing under NUMBA_DISABLE_JIT
+                compiled.compile(tuple(map(_machine_type, list(get_type_hints(self.plain).values())[:-1])))
+            self._compiled = compiled
+
+        uncounted(partial(undisturbed, compile_once))
 
     @property
     def is_compiled(self) -> bool:
@@ -106,6 +111,16 @@ class Kernel(Generic[Parameters, Result]):
         alone(_REGISTERING, _register_parts)
         compiled: Any = numba.njit(cache=True, nogil=True)(self.plain)
         return compiled  # type: ignore[no-any-return]
+
+
+def _machine_type(annotation: Any) -> Any:
+    """Numba's type of a parameter: an array, a truth value or a number."""
+    from numba import from_dtype, types
+
+    if get_origin(annotation) is np.ndarray:
+        (element,) = get_args(get_args(annotation)[1])
+        return types.Array(from_dtype(np.dtype(element)), 1, "C")
+    return types.boolean if annotation is bool else types.int64
 
 
 def kernel(function: Callable[Parameters, Result]) -> Kernel[Parameters, Result]:
