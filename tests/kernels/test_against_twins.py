@@ -79,7 +79,9 @@ def test_expand(written: Form, keys: NDArray[np.uint64], data: st.DataObject) ->
     spans = np.array(data.draw(st.lists(bounds, max_size=10)), np.int64).reshape(-1, 2)
     starts, counts = spans[:, 0].copy(), spans[:, 1] - spans[:, 0]
     rows, values = np.empty(counts.sum(), np.int64), np.empty(counts.sum(), np.uint32)
-    form(sorted.expand, written)(keys, starts, counts, rows, values)
+    first = data.draw(st.sampled_from((0, 7)))
+    form(sorted.expand, written)(keys, starts, counts, first, rows, values)
+    rows -= first
     expected = twins.expand(keys.tolist(), starts.tolist(), counts.tolist())
     assert list(zip(rows.tolist(), values.tolist(), strict=True)) == expected
 

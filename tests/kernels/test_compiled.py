@@ -20,7 +20,17 @@ from corollary.loaders import line_kernel
 
 PROJECT = Path(__file__).parents[2]
 FOLDER = Path(compiled.__file__).parent
-NO_KERNELS = ("__init__", "announcing", "compiled", "interim", "interrupts", "limits", "memory", "tuning")
+NO_KERNELS = (
+    "__init__",
+    "announcing",
+    "compiled",
+    "interim",
+    "interrupts",
+    "limits",
+    "memory",
+    "threads",
+    "tuning",
+)
 KERNEL_FILES = [
     *sorted(path for path in FOLDER.glob("*.py") if path.stem not in NO_KERNELS),
     Path(line_kernel.__file__),
@@ -288,8 +298,12 @@ def test_the_engine_calls_every_kernel_with_one_signature() -> None:
         "import corollary.kernels.tuning\n"
         "corollary.kernels.tuning.MIN_ELEMENTS_TO_COMPILE = -1\n"
         "corollary.kernels.tuning.MIN_ELEMENTS_TO_COMPILE_AFTER_NUMPY = -1\n"
+        "corollary.kernels.tuning.MIN_ELEMENTS_CUT = 2\n"
+        "corollary.kernels.tuning.MIN_ELEMENTS_PER_PIECE = 1\n"
+        "import corollary.kernels.limits\n"
+        "corollary.kernels.limits._NO_WORK.threads = 3\n"
         "import corollary.columns.pairs\n"
-        "corollary.columns.pairs.MIN_KEYS_MERGED = corollary.columns.pairs.MAX_KEYS_FOR_NP_SORT = 0\n"
+        "corollary.columns.pairs.MIN_KEYS_MERGED = corollary.columns.key_sort.MAX_KEYS_FOR_NP_SORT = 0\n"
         "import corollary.closure.reachability\n"
         "corollary.closure.reachability.MIN_STEPS_WALKED = 0\n"
         f"{GRAPH}\n{TERMS}\n{CHANGES}\n{VALUES}\n"

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.columns import pairs
+from corollary.columns import key_sort, pairs
 
 Numbers: TypeAlias = NDArray[np.int64]
 Edges: TypeAlias = tuple[Numbers, Numbers]
@@ -129,7 +129,7 @@ def _distinct(nodes: int, edges: int, draw: Callable[[int], Edges]) -> Edges:
 
 def _first_occurrences(codes: Numbers) -> Numbers:
     """The different codes, each at its first place.  [7, 3, 7, 1] -> [7, 3, 1]"""
-    order = pairs.order_of(codes)  # stable: of equal codes, the first place comes first
+    order = key_sort.order_of(codes)  # stable: of equal codes, the first place comes first
     ascending = codes[order]
     is_first = np.ones(codes.size, np.bool_)
     is_first[order[1:]] = ascending[1:] != ascending[:-1]

@@ -1,7 +1,7 @@
 """Files in folders, and the bytes of a document in chunks of whole lines, read and parsed ahead.
 
 Invariant: chunks are returned in document order, whichever thread parsed them. At most
-``READING_THREADS`` + 2 chunks are in memory.
+two chunks more than there are threads are in memory.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import BinaryIO, TypeVar
 import numpy as np
 
 from corollary.kernels.byte_texts import Bytes
+from corollary.kernels.limits import current
 from corollary.loaders.encoded_format import is_encoded
 from corollary.loaders.formats import FORMATS, STANDARD_STREAM, FileKind, input_error
-from corollary.loaders.tuning import BYTES_PER_CHUNK, READING_THREADS
+from corollary.loaders.tuning import BYTES_PER_CHUNK
 
 Parsed = TypeVar("Parsed")
 
@@ -69,9 +70,14 @@ def chunks_of_lines(head: bytes, stream: BinaryIO, size: int = BYTES_PER_CHUNK) 
 def parsed_ahead(chunks: Iterator[Bytes], parse: Callable[[Bytes], Parsed]) -> Iterator[Parsed]:
     """Yield each chunk parsed, in order. Threads read and parse ahead of the caller.
 
-    An exception in a thread is raised here, at the position of its chunk.
+    An exception in a thread is raised here, at the position of its chunk. If the current work may use one
+    thread only, this is the caller's.
     """
-    with ThreadPoolExecutor(READING_THREADS) as pool:
+    threads = current().threads
+    if threads == 1:
+        yield from map(parse, chunks)
+        return
+    with ThreadPoolExecutor(threads) as pool:
         reading = pool.submit(next, chunks, None)
         parsing: deque[Future[Parsed]] = deque()
         while True:
@@ -79,7 +85,7 @@ def parsed_ahead(chunks: Iterator[Bytes], parse: Callable[[Bytes], Parsed]) -> I
             if chunk is not None:
                 reading = pool.submit(next, chunks, None)
                 parsing.append(pool.submit(parse, chunk))
-            while parsing and (chunk is None or len(parsing) > READING_THREADS):
+            while parsing and (chunk is None or len(parsing) > threads):
                 yield parsing.popleft().result()
             if chunk is None:
                 return

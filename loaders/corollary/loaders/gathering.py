@@ -8,14 +8,15 @@ Invariant: memory is 8 bytes per row, plus one block of rows that are not yet pa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
 from corollary.columns import grouped
 from corollary.columns.pairs import Pairs, pack
 from corollary.kernels.sorted import Keys
-from corollary.loaders.tuning import MAX_FACTS_SORTED_HERE, READING_THREADS, ROWS_PER_BLOCK
+from corollary.kernels.threads import in_turn
+from corollary.loaders.tuning import MAX_FACTS_SORTED_HERE, ROWS_PER_BLOCK
 from corollary.terms.dictionary import Ids
 
 _NO_GRAPH = 0
@@ -46,12 +47,11 @@ class Gathering:
             keys = parts.pop(name)
             return Pairs.of(np.concatenate(keys) if len(keys) > 1 else keys[0])
 
-        with ThreadPoolExecutor(READING_THREADS) as pool:
-            sizes = {name: sum(keys.size for keys in parts[name]) for name in names}
-            large = {
-                name: pool.submit(sorted_part, name) for name in names if sizes[name] > MAX_FACTS_SORTED_HERE
-            }
-            return {name: large[name].result() if name in large else sorted_part(name) for name in names}
+        sizes = {name: sum(keys.size for keys in parts[name]) for name in names}
+        large = [name for name in names if sizes[name] > MAX_FACTS_SORTED_HERE]
+        large.sort(key=sizes.__getitem__, reverse=True)
+        found = dict(zip(large, in_turn([partial(sorted_part, name) for name in large]), strict=True))
+        return {name: found[name] if name in found else sorted_part(name) for name in names}
 
     def _part(self) -> None:
         """Move the buffered rows to their partitions."""

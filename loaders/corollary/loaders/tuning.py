@@ -12,9 +12,6 @@ BYTES_READ_AT_ONCE = 1 << 16
 BYTES_PER_CHUNK = 1 << 20
 """Size of a chunk in bytes: small enough to stay in the processor's cache while it is parsed."""
 
-READING_THREADS = 2
-"""Number of threads that read and parse, while the calling thread numbers terms."""
-
 ROWS_PER_BLOCK = 1 << 20
 """Number of buffered rows at which the buffer is partitioned."""
 

@@ -1,4 +1,4 @@
-"""The options for limits of time, facts and memory, shared by every command that reasons.
+"""The options for limits of time, facts, memory and threads, shared by every command that reasons.
 
 The options override the environment variable COROLLARY_LIMITS. The limits hold for the whole command,
 including reading.
@@ -18,6 +18,9 @@ _TIMEOUT = click.option("--timeout", metavar="SECONDS", help="Give up after this
 _MAX_FACTS = click.option(
     "--max-facts", metavar="N", help="Derive no more facts than this; no more rows, in a query."
 )
+_THREADS = click.option(
+    "--threads", metavar="N", help="Use at most N threads. Default: one for each processor."
+)
 _MAX_MEMORY = click.option(
     "--max-memory", metavar="SIZE", help="Take no more memory, as in 500MB. Default: 9/10 of what there is."
 )
@@ -28,15 +31,20 @@ def limiting_options(command: Command) -> Command:
 
     @wraps(command)
     def within(
-        *args: Any, timeout: str | None, max_facts: str | None, max_memory: str | None, **options: Any
+        *args: Any,
+        timeout: str | None,
+        max_facts: str | None,
+        max_memory: str | None,
+        threads: str | None,
+        **options: Any,
     ) -> Any:
         import os
 
         from corollary.kernels.limits import Cancellation, Limits, limited
 
-        given = {"seconds": timeout, "facts": max_facts, "bytes": max_memory}
+        given = {"seconds": timeout, "facts": max_facts, "bytes": max_memory, "threads": threads}
         texts = [f"{name}={value}" for name, value in given.items() if value is not None]
         limits = Limits.parse(",".join([os.environ.get("COROLLARY_LIMITS", ""), *texts]))
         return limited(limits, Cancellation(), partial(command, *args, **options))
 
-    return cast(Command, _TIMEOUT(_MAX_FACTS(_MAX_MEMORY(within))))
+    return cast(Command, _TIMEOUT(_MAX_FACTS(_MAX_MEMORY(_THREADS(within)))))

@@ -6,18 +6,8 @@ import numpy as np
 
 from corollary.closure.reachability import Graph, Paths, numbers_of
 from corollary.columns import Relation
-from corollary.columns.pairs import (
-    NO_KEYS,
-    among,
-    counts,
-    firsts,
-    join,
-    pack,
-    seconds,
-    sort_keys,
-    sorted_unique,
-    swap,
-)
+from corollary.columns.key_sort import sort_keys
+from corollary.columns.pairs import NO_KEYS, among, counts, firsts, join, pack, seconds, sorted_unique, swap
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 
 

@@ -15,6 +15,7 @@ from corollary.closure.bit_index import BitIndex
 from corollary.closure.interval_index import IntervalIndex
 from corollary.closure.reachability import Graph, listed
 from corollary.closure.tuning import MAX_SHRINKING, MIN_PAIRS_COMPRESSED
+from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import (
     NO_KEYS,
     Pairs,
@@ -22,7 +23,6 @@ from corollary.columns.pairs import (
     distinct,
     join,
     pack,
-    sort_keys,
     sorted_unique,
     spread,
     union,

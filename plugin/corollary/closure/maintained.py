@@ -23,6 +23,7 @@ from corollary.closure.compressed_relation import closure_of
 from corollary.closure.reachability import Graph, Part, Paths, close_keys, listed
 from corollary.closure.tuning import MAX_EDGES_BY_PRODUCT, MIN_EDGES_PER_JOINED, MIN_FACTS_PER_NEW_FACT
 from corollary.columns import Relation
+from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import (
     NO_KEYS,
     Pairs,
@@ -33,7 +34,6 @@ from corollary.columns.pairs import (
     firsts,
     pack,
     seconds,
-    sort_keys,
     sorted_unique,
     swap,
     union,

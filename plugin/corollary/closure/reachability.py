@@ -27,6 +27,7 @@ from corollary.closure.tuning import (
     WORDS_UNPACKED_AT_ONCE,
 )
 from corollary.columns import Relation
+from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import (
     NO_KEYS,
     difference,
@@ -36,7 +37,6 @@ from corollary.columns.pairs import (
     intersection,
     pack,
     seconds,
-    sort_keys,
     sorted_unique,
     swap,
 )

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.columns.pairs import order_of, pack
+from corollary.columns.key_sort import order_of
+from corollary.columns.pairs import pack
 from corollary.columns.tuning import MAX_TABLE_ENTRIES_PER_ROW, MIN_DROPS_FOR_TABLE, MIN_ROWS_FOR_TABLE
 from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Column, Keys, Rows

@@ -11,13 +11,15 @@ of every ``Pairs`` are. Their results are sorted and unique too.
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import cache, partial, reduce
-from timeit import repeat
+from collections.abc import Callable
+from functools import partial, reduce
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from corollary.columns.key_sort import sort_keys
 from corollary.columns.tuning import (
     KEYS_PER_BLOCK,
     KEYS_PER_STEP,
@@ -28,12 +30,11 @@ from corollary.columns.tuning import (
     MAX_TABLE_ENTRIES_PER_ROW,
     MIN_KEYS_MERGED,
     MIN_ROWS_FOR_TABLE,
-    SLOW_SECONDS_PER_KEY,
 )
 from corollary.kernels.compiled import go_on
-from corollary.kernels.interrupts import undisturbed
+from corollary.kernels.interrupts import together, undisturbed
 from corollary.kernels.limits import reserve
-from corollary.kernels.sorted import Column, Keys, Mask, Rows
+from corollary.kernels.sorted import Column, Keys, Mask, Place, Rows
 from corollary.kernels.sorted import compose as compose_kernel
 from corollary.kernels.sorted import contains as contains_kernel
 from corollary.kernels.sorted import difference as difference_kernel
@@ -41,10 +42,11 @@ from corollary.kernels.sorted import expand as expand_kernel
 from corollary.kernels.sorted import follow as follow_kernel
 from corollary.kernels.sorted import locate as locate_kernel
 from corollary.kernels.sorted import union as union_kernel
-from corollary.kernels.sorting import sort_by_digits
+from corollary.kernels.threads import in_pieces, pieces
 from corollary.kernels.tuning import (
     MAX_RATIO_MERGED,
     MAX_ROWS_UNRESERVED,
+    MIN_ELEMENTS_CUT,
     MIN_ELEMENTS_FOR_THREAD,
 )
 
@@ -56,8 +58,13 @@ Integer = TypeVar("Integer", bound=np.integer[Any])
 NO_KEYS: Keys = np.empty(0, np.uint64)
 
 
-DIGITS = (8, 9, 10)
-"""Candidate digit widths of the radix sort, in bits. With wider digits, writes miss the fastest cache."""
+def taken(column: Column, rows: Rows | Mask) -> Column:
+    """The values of a column in these rows, or where the mask is true."""
+    if rows.size < MIN_ELEMENTS_CUT or rows.dtype == np.bool_:
+        return column[rows]
+    found: Column = np.empty(rows.size, column.dtype)
+    in_pieces(rows.size, lambda cut: column.take(rows[cut], out=found[cut], mode="clip"))
+    return found
 
 
 def pack(first: Column, second: Column) -> Keys:
@@ -85,65 +92,15 @@ def swap(keys: Keys) -> Keys:
     if keys.size > MAX_ROWS_UNRESERVED:
         reserve(2 * keys.nbytes)
     by_object = np.empty_like(keys)
-    for start in range(0, keys.size, KEYS_PER_STEP):
-        part = keys[start : start + KEYS_PER_STEP]
-        swapped = by_object[start : start + KEYS_PER_STEP]
-        np.left_shift(part, HALF, out=swapped)
-        swapped |= part >> HALF
+
+    def swap_piece(piece: slice) -> None:
+        for start in range(piece.start, piece.stop, KEYS_PER_STEP):
+            step = slice(start, min(start + KEYS_PER_STEP, piece.stop))
+            np.left_shift(keys[step], HALF, out=by_object[step])
+            by_object[step] |= keys[step] >> HALF
+
+    in_pieces(keys.size, swap_piece)
     return by_object
-
-
-def sort_keys(keys: Keys, *, by_first: bool = False) -> Keys:
-    """The keys in ascending order. The argument is overwritten.
-
-    ``by_first``: keys with the same first half already ascend in the second half. Ids are dense, so keys
-    differ in few bits. The radix sort takes 8 to 15 ns per key, half of that with ``by_first``. ``np.sort``
-    takes 5 to 65 ns per key, depending on the processor.
-    """
-    if keys.size <= MAX_KEYS_FOR_NP_SORT or not (by_first or _comparing_is_slow()):
-        if keys.size > MIN_ELEMENTS_FOR_THREAD:
-            undisturbed(keys.sort)
-        else:
-            keys.sort()
-        return keys
-    varying = int(np.bitwise_or.reduce(keys) ^ np.bitwise_and.reduce(keys))
-    if by_first:
-        varying &= 0xFFFFFFFF << 32
-    ways = ((_digits(varying, width), width) for width in DIGITS)
-    shifts, width = min(ways, key=lambda way: len(way[0]))
-    if not shifts:
-        return keys
-    reserve(keys.nbytes)
-    spare, counts = np.empty_like(keys), np.zeros(len(shifts) << width, np.int64)
-    return spare if sort_by_digits(keys, np.array(shifts, np.uint64), counts, spare) else keys
-
-
-def order_of(column: NDArray[Any]) -> Rows:
-    """The row numbers of a column in ascending order of its values (stable)."""
-    reserve(16 * column.size)
-    if column.size > MIN_ELEMENTS_FOR_THREAD:
-        return undisturbed(partial(np.argsort, column, kind="stable"))
-    return np.argsort(column, kind="stable")
-
-
-@cache
-def _comparing_is_slow() -> bool:
-    """Whether ``np.sort`` is slow on this processor: measured once, on 8,192 keys."""
-    keys = np.random.default_rng(0).integers(0, 1 << 42, 8192, np.uint64)
-    return min(repeat(lambda: np.sort(keys), number=1, repeat=5)) > SLOW_SECONDS_PER_KEY * keys.size
-
-
-def _digits(varying: int, width: int) -> list[int]:
-    """The lowest bits of digits of the given width that cover all bits set in ``varying``, ascending."""
-    shifts = []
-    shift = 0
-    while varying >> shift:
-        if varying >> shift & 1:
-            shifts.append(shift)
-            shift += width
-        else:
-            shift += 1
-    return shifts
 
 
 def sorted_unique(keys: Keys) -> Keys:
@@ -226,7 +183,10 @@ def contains(keys: Keys, probes: Keys, added: Keys = NO_KEYS, removed: Keys = NO
     """
     found: Mask = np.zeros(probes.size, np.bool_)
     if probes.size and (keys.size or added.size):
-        contains_kernel(keys, added, removed, probes, found)
+        if probes.size < MIN_ELEMENTS_CUT:
+            contains_kernel(keys, added, removed, probes, found)
+        else:
+            in_pieces(probes.size, lambda cut: contains_kernel(keys, added, removed, probes[cut], found[cut]))
     return found
 
 
@@ -240,9 +200,7 @@ def difference(left: Keys, right: Keys) -> Keys:
         places = np.minimum(np.searchsorted(left, right), left.size - 1)
         return np.delete(left, places[left[places] == right])
     reserve(left.nbytes)
-    kept: Keys = np.empty_like(left)
-    kept.resize(difference_kernel(left, right, kept), refcheck=False)
-    return kept
+    return _of_two(left, right, np.empty_like(left), difference_kernel, is_union=False)
 
 
 def intersection(left: Keys, right: Keys) -> Keys:
@@ -260,10 +218,39 @@ def union(left: Keys, right: Keys) -> Keys:
         return right
     if left.size + right.size > MAX_ROWS_UNRESERVED:
         reserve(left.nbytes + right.nbytes)
-    merged: Keys = np.empty(left.size + right.size, np.uint64)
-    size = union_kernel(left, right, merged)
-    merged.resize(size, refcheck=False)  # no view of ``merged`` exists; its memory shrinks in place
-    return merged
+    if left.size < right.size:
+        left, right = right, left
+    return _of_two(left, right, np.empty(left.size + right.size, np.uint64), union_kernel, is_union=True)
+
+
+def _of_two(
+    left: Keys, right: Keys, found: Keys, of_two: Callable[[Keys, Keys, Keys], Place], *, is_union: bool
+) -> Keys:
+    """The union or the difference of two sets, in pieces that are cut by the keys of ``left``.
+
+    ``found`` has the room that ``of_two`` needs, and becomes the result: there must be no view of it.
+    """
+    if left.size < MIN_ELEMENTS_CUT:
+        found.resize(of_two(left, right, found), refcheck=False)  # its memory shrinks in place
+        return found
+    cuts = pieces(left.size)
+    rights = [0, *np.searchsorted(right, left[[cut.start for cut in cuts[1:]]]).tolist(), right.size]
+    room = [cut.start + (start if is_union else 0) for cut, start in zip(cuts, rights, strict=False)]
+    works = [
+        partial(of_two, left[cut], right[start:end], found[at:following])
+        for cut, (start, end), (at, following) in zip(
+            cuts, pairwise(rights), pairwise((*room, found.size)), strict=True
+        )
+    ]
+    sizes = together(works)
+    del works  # they have views
+    size: Place = 0
+    for at, more in zip(room, sizes, strict=True):
+        if size < at:
+            found[size : size + more] = found[at : at + more]
+        size += more
+    found.resize(size, refcheck=False)
+    return found
 
 
 def gathered(parts: list[Keys]) -> Keys:
@@ -286,25 +273,52 @@ def join(keys: Keys, probes: Column) -> tuple[Rows, Column]:
     Returns all (row, second) such that the key (probes[row], second) exists, as two columns: ascending in the
     row, and within a row in the second half.
     """
-    starts: Rows = np.empty(probes.size, np.int64)
-    counts: Rows = np.empty(probes.size, np.int64)
-    total = locate_kernel(keys, probes, starts, counts) if keys.size and probes.size else 0
+    starts, counts, total = _located(keys, probes)
     if total > MAX_ROWS_UNRESERVED:
         reserve(12 * total)
     rows: Rows = np.empty(total, np.int64)
     values: Column = np.empty(total, np.uint32)
-    if total:
-        expand_kernel(keys, starts, counts, rows, values)
+
+    if total >= MIN_ELEMENTS_CUT:
+        together(
+            [
+                partial(expand_kernel, keys, starts[cut], counts[cut], cut.start, rows[into], values[into])
+                for cut, into in _runs(counts, total)
+            ]
+        )
+    elif total:
+        expand_kernel(keys, starts, counts, 0, rows, values)
     return rows, values
+
+
+def _located(keys: Keys, probes: Column) -> tuple[Rows, Rows, int]:
+    """For every probe, where its keys start, and their number; and the sum of the numbers."""
+    starts: Rows = np.zeros(probes.size, np.int64)
+    counts: Rows = np.zeros(probes.size, np.int64)
+    if not keys.size or not probes.size:
+        return starts, counts, 0
+    if probes.size < MIN_ELEMENTS_CUT:
+        return starts, counts, locate_kernel(keys, probes, starts, counts)
+    found = in_pieces(probes.size, lambda cut: locate_kernel(keys, probes[cut], starts[cut], counts[cut]))
+    return starts, counts, sum(found)
+
+
+def _runs(counts: Rows, total: int) -> list[tuple[slice, slice]]:
+    """Rows of a join, cut for threads: (rows, places of their results), of which all have about as many.
+
+    ``counts`` are the numbers of results, ``total`` is their sum.
+    """
+    wanted = pieces(total)
+    ends = np.cumsum(np.add.reduceat(counts, np.arange(0, counts.size, KEYS_PER_BLOCK)))
+    blocks = np.searchsorted(ends, [piece.start for piece in wanted[1:]])
+    rows = [0, *np.minimum((blocks + 1) * KEYS_PER_BLOCK, counts.size).tolist(), counts.size]
+    places = [0, *ends[blocks].tolist(), total]
+    return [(slice(*cut), slice(*into)) for cut, into in zip(pairwise(rows), pairwise(places), strict=True)]
 
 
 def counts(keys: Keys, probes: Column) -> Rows:
     """For every probe, the number of keys with that first half. Precondition: ``keys`` sorted."""
-    starts: Rows = np.zeros(probes.size, np.int64)
-    found: Rows = np.zeros(probes.size, np.int64)
-    if keys.size and probes.size:
-        locate_kernel(keys, probes, starts, found)
-    return found
+    return _located(keys, probes)[1]
 
 
 def follow(pairs: Keys, further: Keys) -> Keys:
@@ -313,12 +327,18 @@ def follow(pairs: Keys, further: Keys) -> Keys:
     Precondition: both sorted and unique. ``{(1, 2), (1, 3)}`` and ``{(1, 9)}`` give ``(2, 9), (3, 9)``.
     """
     probes = firsts(pairs)
-    starts: Rows = np.empty(probes.size, np.int64)
-    counts: Rows = np.empty(probes.size, np.int64)
-    total = locate_kernel(further, probes, starts, counts) if further.size and probes.size else 0
+    starts, counts, total = _located(further, probes)
     reserve(8 * total)
     followed: Keys = np.empty(total, np.uint64)
-    if total:
+
+    if total >= MIN_ELEMENTS_CUT:
+        together(
+            [
+                partial(follow_kernel, pairs[cut], further, starts[cut], counts[cut], followed[into])
+                for cut, into in _runs(counts, total)
+            ]
+        )
+    elif total:
         follow_kernel(pairs, further, starts, counts, followed)
     return followed
 
@@ -329,9 +349,7 @@ def compose(pairs: Keys, further: Pairs) -> Keys:
     Duplicates are suppressed while they are produced: the join with all its duplicates is never stored.
     """
     probes = seconds(pairs)
-    starts: Rows = np.empty(probes.size, np.int64)
-    counts: Rows = np.empty(probes.size, np.int64)
-    total = locate_kernel(further.keys, probes, starts, counts) if len(further) and probes.size else 0
+    starts, counts, total = _located(further.keys, probes)
     ends = further.distinct_seconds() if further.has_by_object else distinct(seconds(further.keys))
     numbers = np.searchsorted(ends, seconds(further.keys)).astype(np.uint32)
     most = min(total, distinct_of_sorted(firsts(pairs)).size * ends.size)

@@ -17,6 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import (
     NO_KEYS,
     NO_PAIRS,
@@ -31,7 +32,6 @@ from corollary.columns.pairs import (
     pack,
     read_only,
     seconds,
-    sort_keys,
     spread,
     union,
 )

@@ -8,6 +8,7 @@ them, and maintained with every later change.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ from corollary.columns.pairs import (
 from corollary.columns.relation import EMPTY, FIRST_LITERAL_KEY, Relation, merged
 from corollary.columns.tuning import MAX_ARRAYS_MERGED, MAX_IDS_IN_TABLE, MIN_KEYS_MERGED
 from corollary.kernels.sorted import Column, Keys
+from corollary.kernels.threads import in_turn
+from corollary.kernels.tuning import MIN_ELEMENTS_CUT
 from corollary.terms.dictionary import KIND_SHIFT, Kind
 
 Columns = tuple[Column, Column, Column]
@@ -52,8 +55,13 @@ class TripleIndex:
     @staticmethod
     def from_columns(subjects: Column, predicates: Column, objects: Column) -> TripleIndex:
         """An index of triples from three uint32 columns, in any order, with or without duplicates."""
-        groups = grouped(predicates, pack(subjects, objects))
-        return TripleIndex({predicate: Relation(Pairs.of(keys)) for predicate, keys in groups})
+        groups = list(grouped(predicates, pack(subjects, objects)))
+        if subjects.size < MIN_ELEMENTS_CUT:
+            return TripleIndex({predicate: Relation(Pairs.of(keys)) for predicate, keys in groups})
+        longest_first = sorted(groups, key=lambda group: -group[1].size)
+        found = in_turn([partial(Pairs.of, keys) for _, keys in longest_first])
+        relations = {predicate: pairs for (predicate, _), pairs in zip(longest_first, found, strict=True)}
+        return TripleIndex({predicate: Relation(relations[predicate]) for predicate, _ in groups})
 
     def union(self, parts: Mapping[int, list[Relation]]) -> TripleIndex:
         """The union of disjoint parts of this index's relations."""

@@ -38,7 +38,8 @@ from math import inf
 import numpy as np
 
 from corollary.columns import NOTHING, Candidates, Delta, Pairs, TripleIndex, grouped
-from corollary.columns.pairs import gathered, pack, sort_keys
+from corollary.columns.key_sort import sort_keys
+from corollary.columns.pairs import gathered, pack
 from corollary.columns.relation import EMPTY
 from corollary.columns.zsets import Births, Counts
 from corollary.evaluate.tuning import FACTS_JOINED_AT_FIRST, MAX_ROWS_JOINED

@@ -15,7 +15,8 @@ from itertools import pairwise
 import numpy as np
 
 from corollary.columns import Relation, TripleIndex, grouped
-from corollary.columns.pairs import ascending, compose, distinct, firsts, order_of, pack, seconds
+from corollary.columns.key_sort import order_of
+from corollary.columns.pairs import ascending, compose, distinct, firsts, pack, seconds, taken
 from corollary.execute.tuning import MAX_RELATIONS_TRIED, MIN_ROWS_TO_COMPOSE, MIN_WAYS_PER_PAIR
 from corollary.kernels.limits import check, reserve
 from corollary.kernels.sorted import Column, Mask, Rows
@@ -45,7 +46,7 @@ class Batch:
         size = int(np.count_nonzero(rows)) if rows.dtype == np.bool_ else int(rows.size)
         if size > MAX_ROWS_UNRESERVED:
             reserve(4 * size * len(self.columns))
-        columns = {variable: column[rows] for variable, column in self.columns.items()}
+        columns = {variable: taken(column, rows) for variable, column in self.columns.items()}
         return Batch(size, columns)
 
     def column(self, term: int) -> Column:

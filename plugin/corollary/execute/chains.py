@@ -13,6 +13,7 @@ from operator import is_
 import numpy as np
 
 from corollary.columns import Candidates, Relation, TripleIndex
+from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import (
     Pairs,
     among,
@@ -22,7 +23,6 @@ from corollary.columns.pairs import (
     firsts,
     pack,
     seconds,
-    sort_keys,
     sorted_unique,
 )
 from corollary.columns.pairs import join as join_keys

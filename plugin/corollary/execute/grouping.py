@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corollary.columns.pairs import distinct, firsts, pack, seconds, sort_keys, sorted_unique
+from corollary.columns.key_sort import sort_keys
+from corollary.columns.pairs import distinct, firsts, pack, seconds, sorted_unique
 from corollary.execute.batches import Batch
 from corollary.execute.filters import number_rows, values
 from corollary.expressions.operators import (

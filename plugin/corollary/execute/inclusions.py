@@ -13,6 +13,7 @@ import numpy as np
 
 from corollary.closure.reachability import close_graph, close_keys
 from corollary.columns import TripleIndex
+from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import (
     NO_KEYS,
     NO_PAIRS,
@@ -22,7 +23,6 @@ from corollary.columns.pairs import (
     follow,
     pack,
     seconds,
-    sort_keys,
     sorted_unique,
     swap,
 )

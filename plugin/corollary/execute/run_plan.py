@@ -8,8 +8,9 @@ from operator import is_
 import numpy as np
 
 from corollary.columns import Candidates, Relation, TripleIndex, grouped
+from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import join as join_keys
-from corollary.columns.pairs import pack, sort_keys
+from corollary.columns.pairs import pack
 from corollary.execute.batches import Batch, distinct_values, join, join_for, product
 from corollary.execute.context import ExecutionContext
 from corollary.execute.filters import number_rows, select

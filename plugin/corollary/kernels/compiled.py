@@ -120,7 +120,7 @@ def _machine_type(annotation: Any) -> Any:
     if get_origin(annotation) is np.ndarray:
         (element,) = get_args(get_args(annotation)[1])
         return types.Array(from_dtype(np.dtype(element)), 1, "C")
-    return types.boolean if annotation is bool else types.int64
+    return {bool: types.boolean, np.uint64: types.uint64}.get(annotation, types.int64)
 
 
 def kernel(function: Callable[Parameters, Result]) -> Kernel[Parameters, Result]:

@@ -27,9 +27,9 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
     return int(counts.sum())
 
 
-def expand(keys: Keys, starts: Rows, counts: Rows, rows: Rows, values: Column) -> None:
+def expand(keys: Keys, starts: Rows, counts: Rows, first: int, rows: Rows, values: Column) -> None:
     """As ``sorted.expand``."""
-    rows[:] = np.repeat(np.arange(starts.size), counts)
+    rows[:] = np.repeat(np.arange(first, first + starts.size), counts)
     values[:] = keys[_places(starts, counts)] & LOW
 
 

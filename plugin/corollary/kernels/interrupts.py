@@ -16,10 +16,10 @@ Three cases cannot follow this pattern. This module handles them:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from threading import RLock, Thread
-from typing import TypeVar, TypeVarTuple
+from threading import RLock, Thread, current_thread
+from typing import Any, TypeVar, TypeVarTuple
 
 from corollary.kernels.limits import check
 from corollary.kernels.tuning import SECONDS_BETWEEN_CHECKS
@@ -52,35 +52,60 @@ def alone(lock: RLock, function: Callable[[*Arguments], Result], *args: *Argumen
     return held(lock, function, *args)
 
 
+class _Worker(Thread):
+    """A thread that runs works for a caller who waits."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        super().__init__(name="corollary")
+        self._work = work
+        self.result: Any = None
+        self.failure: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self.result = self._work()
+        except BaseException as failure:
+            self.failure = failure
+
+
+def is_worker() -> bool:
+    """Whether the caller is in a worker thread, whose works start no further threads."""
+    return isinstance(current_thread(), _Worker)
+
+
 def undisturbed(work: Callable[[], Result], stop: Callable[[], None] = lambda: None) -> Result:
     """Run ``work`` in a worker thread, and return or raise its outcome.
 
     An asynchronous exception, an exceeded limit or a cancellation ends the wait, not the work. ``stop`` is
     then called, to ask the work to end early.
     """
-    results: list[Result] = []
-    failures: list[BaseException] = []
+    return together([work], stop)[0]
 
-    def run() -> None:
-        try:
-            results.append(work())
-        except BaseException as failure:
-            failures.append(failure)
 
-    thread = Thread(target=run, name="corollary")
+def together(works: Sequence[Callable[[], Result]], stop: Callable[[], None] = lambda: None) -> list[Result]:
+    """As ``undisturbed``, for works that run at the same time, each in a thread. Returns their results.
+
+    If works fail, the failure of the first of them is raised when all have ended.
+    """
+    if is_worker():
+        return [work() for work in works]
+    threads = [_Worker(work) for work in works]
     try:
-        thread.start()
+        for thread in threads:
+            thread.start()
     except RuntimeError as error:
         if "interpreter shutdown" not in str(error):
             raise
-        return work()  # since Python 3.12.1, atexit callbacks cannot start threads
+        return [work() for work in works]  # since Python 3.12.1, atexit callbacks cannot start threads
     try:
-        while thread.is_alive():
-            thread.join(SECONDS_BETWEEN_CHECKS)
-            check()
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(SECONDS_BETWEEN_CHECKS)
+                check()
     except BaseException:
         stop()
         raise
-    if failures:
-        raise failures[0]
-    return results[0]
+    for thread in threads:
+        if thread.failure is not None:
+            raise thread.failure
+    return [thread.result for thread in threads]

@@ -17,6 +17,7 @@ Memory is measured for the process: the allocations of all threads count against
 
 from __future__ import annotations
 
+import os
 import re
 from bisect import bisect, insort
 from collections.abc import Callable, Sequence
@@ -47,6 +48,9 @@ Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
 
+PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+"""The processors that this process may use."""
+
 SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(?:([kmgt])(i?)b?|b)?", re.IGNORECASE)
 
 
@@ -59,6 +63,8 @@ class Limits:
     allocation must leave free 1/10 (at most 1 GB) of what the machine, the control group and ``ulimit``
     allow. ``terms``: the number of terms that rules compute from computed terms, more than 20 levels deep;
     ten terms of levels 3 to 20 count as one. This limit ends programs that compute new terms without end.
+    ``threads``: how many work on large arrays; without this limit, as many as the process may use processors.
+    Results do not depend on it.
 
     Raises CorollaryError for a value that is negative or not a number.
     """
@@ -67,6 +73,7 @@ class Limits:
     facts: int | None = None
     bytes: int | None = None
     terms: int | None = MAX_TERMS_COMPUTED
+    threads: int | None = None
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -126,7 +133,7 @@ def _number(name: str, text: str) -> float:
         raise CorollaryError(f"{name}={text}: a limit is a number, such as {_EXAMPLES[name]}") from None
 
 
-_EXAMPLES = {"seconds": "10", "facts": "1000000", "bytes": "500MB", "terms": "100000"}
+_EXAMPLES = {"seconds": "10", "facts": "1000000", "bytes": "500MB", "terms": "100000", "threads": "1"}
 
 
 class LimitExceeded(CorollaryError):
@@ -178,7 +185,7 @@ class Work:
 
     __slots__ = (
         "_before", "_begin", "_cancelled", "_computed", "_end", "_facts", "_next_look", "_step", "_terms",
-        "_unseen", "cancellation", "end_is_estimate", "limits", "outer", "where",
+        "_unseen", "cancellation", "end_is_estimate", "limits", "outer", "threads", "where",
     )  # fmt: skip
 
     def __init__(
@@ -193,6 +200,8 @@ class Work:
         self.cancellation = cancellation
         self.outer = outer
         self.end_is_estimate = end_is_estimate
+        wanted = PROCESSORS if limits.threads is None else max(1, limits.threads)
+        self.threads: int = wanted if outer is None else min(wanted, outer.threads)
         self.where: object = ""
         self._cancelled = cancellation.count
         self._begin = now = perf_counter()

@@ -184,15 +184,16 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
 
 
 @kernel_after(interim.expand)
-def expand(keys: Keys, starts: Rows, counts: Rows, rows: Rows, values: Column) -> None:
+def expand(keys: Keys, starts: Rows, counts: Rows, first: int, rows: Rows, values: Column) -> None:
     """Write out the runs that ``locate`` found: for every key, the row of its probe and its second half.
 
-    Precondition: ``rows`` and ``values`` have the length of the sum of ``counts``.
+    ``first`` is the number of the first row. Precondition: ``rows`` and ``values`` have the length of the sum
+    of ``counts``.
     """
     at = 0
     for row in range(starts.size):
         for position in range(starts[row], starts[row] + counts[row]):
-            rows[at] = row
+            rows[at] = first + row
             values[at] = np.uint32(keys[position] & np.uint64(0xFFFFFFFF))
             at += 1
 

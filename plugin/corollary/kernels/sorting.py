@@ -1,4 +1,4 @@
-"""Radix sort of packed keys."""
+"""Radix sort of packed keys, and what cuts them into parts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.kernels import interim
-from corollary.kernels.compiled import kernel_after
+from corollary.kernels.compiled import kernel, kernel_after
 
 Keys = NDArray[np.uint64]
 Rows = NDArray[np.int64]
@@ -45,3 +45,19 @@ def sort_by_digits(keys: Keys, shifts: Keys, counts: Rows, spare: Keys) -> bool:
             target[counts[place]] = key
             counts[place] += 1
     return shifts.size & 1 == 1
+
+
+@kernel
+def pick_between(keys: Keys, least: np.uint64, most: np.uint64, found: Keys) -> int:
+    """Write the keys from ``least`` to ``most``, in their order. Returns their number.
+
+    Precondition: ``found`` has the length of the result.
+    """
+    at = 0
+    row = 0
+    while at < found.size:
+        key = keys[row]
+        found[at] = key
+        at += 1 if least <= key <= most else 0
+        row += 1
+    return at

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.columns import Delta, Relation, TripleIndex
-from corollary.columns.pairs import HALF, NO_KEYS, distinct, firsts, sort_keys, swap
+from corollary.columns.key_sort import sort_keys
+from corollary.columns.pairs import HALF, NO_KEYS, distinct, firsts, swap
 from corollary.evaluate import materialise
 from corollary.evaluate.schema_proof import SchemaProof
 from corollary.kernels.sorted import Keys, Rows

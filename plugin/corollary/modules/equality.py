@@ -33,16 +33,7 @@ from corollary.closure.copy_index import CopyIndex, facts_with_copies
 from corollary.closure.tuning import MIN_COPIES_PER_FACT, MIN_PAIRS_COMPRESSED
 from corollary.columns import Candidates, Relation, TripleIndex, grouped
 from corollary.columns.numbering import number_keys
-from corollary.columns.pairs import (
-    NO_KEYS,
-    NO_PAIRS,
-    Pairs,
-    among,
-    distinct,
-    firsts,
-    pack,
-    seconds,
-)
+from corollary.columns.pairs import NO_KEYS, NO_PAIRS, Pairs, among, distinct, firsts, pack, seconds
 from corollary.columns.relation import COPIES, EMPTY
 from corollary.execute.context import ExecutionContext
 from corollary.kernels.limits import at

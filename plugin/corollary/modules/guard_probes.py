@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from corollary.columns import Relation, TripleIndex
-from corollary.columns.pairs import distinct_of_sorted, order_of, spans
+from corollary.columns.key_sort import order_of
+from corollary.columns.pairs import distinct_of_sorted, spans
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows

@@ -25,6 +25,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 import numpy as np
 
 from corollary.columns import Candidates, Relation, TripleIndex
+from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import (
     Pairs,
     among,
@@ -38,7 +39,6 @@ from corollary.columns.pairs import (
     join,
     pack,
     seconds,
-    sort_keys,
     swap,
 )
 from corollary.columns.relation import COPIES

@@ -28,6 +28,7 @@ from operator import is_
 import numpy as np
 
 from corollary.columns import Candidates, Relation, TripleIndex, grouped
+from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import (
     NO_PAIRS,
     Pairs,
@@ -36,7 +37,6 @@ from corollary.columns.pairs import (
     firsts,
     pack,
     seconds,
-    sort_keys,
     sorted_unique,
 )
 from corollary.execute.context import ExecutionContext

@@ -17,8 +17,9 @@ from math import inf
 import numpy as np
 
 from corollary.columns import Candidates, Pairs, TripleIndex
+from corollary.columns.key_sort import sort_keys
 from corollary.columns.numbering import number_keys, numbered
-from corollary.columns.pairs import NO_KEYS, distinct, firsts, pack, seconds, sort_keys
+from corollary.columns.pairs import NO_KEYS, distinct, firsts, pack, seconds
 from corollary.execute.batches import Batch, concatenate, join
 from corollary.execute.common_numbers import CommonNumbers, fractional_digits, scaled
 from corollary.execute.context import ExecutionContext

@@ -14,7 +14,8 @@ from itertools import repeat
 import numpy as np
 
 from corollary.columns import TripleIndex
-from corollary.columns.pairs import LOW_HALF, NO_KEYS, distinct_of_sorted, firsts, seconds, sort_keys
+from corollary.columns.key_sort import sort_keys
+from corollary.columns.pairs import LOW_HALF, NO_KEYS, distinct_of_sorted, firsts, seconds
 
 
 class BySubject:

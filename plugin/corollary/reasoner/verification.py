@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from corollary.columns import Relation, TripleIndex
-from corollary.columns.pairs import Pairs, difference, intersection, sort_keys, swap
+from corollary.columns.key_sort import sort_keys
+from corollary.columns.pairs import Pairs, difference, intersection, swap
 from corollary.evaluate import Materialisation, materialise
 from corollary.kernels.sorted import Keys
 from corollary.reasoner.quads import Quads, differences

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rdflib.term import Literal, Node, Variable
 
+from corollary.columns.key_sort import order_of
 from corollary.columns.numbering import number_keys
-from corollary.columns.pairs import firsts, order_of, pack, sorted_unique
+from corollary.columns.pairs import firsts, pack, sorted_unique
 from corollary.execute.batches import Batch, filled
 from corollary.execute.filters import number_rows
 from corollary.expressions.operators import ExpressionError

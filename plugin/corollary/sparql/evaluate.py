@@ -20,7 +20,7 @@ from rdflib.paths import Path
 from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.columns import TripleIndex
-from corollary.columns.pairs import order_of
+from corollary.columns.key_sort import order_of
 from corollary.execute.batches import Batch, filled
 from corollary.execute.filters import number_rows
 from corollary.kernels.limits import current
