@@ -152,7 +152,6 @@ def test_an_index_of_columns(triples: list[tuple[int, int, int]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(triples_module, "MIN_ELEMENTS_CUT", 1)
         found = with_threads(3, TripleIndex.from_columns, *columns)
-    listed = {
-        (int(key) >> 32, p, int(key) & 0xFFFFFFFF) for p in found.all_predicates() for key in found.keys(p)
-    }
+    keys = [(p, key) for p in found.all_predicates() for key in found.keys(p).tolist()]
+    listed = {(key >> 32, p, key & 0xFFFFFFFF) for p, key in keys}
     assert listed == set(triples)
