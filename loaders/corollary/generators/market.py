@@ -228,7 +228,7 @@ class _Market:
         self._say(iri, DATE, self._date())
 
     def _review(self, product: str, earlier: list[str]) -> None:
-        """A review of a product. Every fourth replies to one of the ``earlier`` reviews of the product."""
+        """A review of a product. One in four replies to one of the last three ``earlier`` reviews of it."""
         random = self.random
         self.reviews += 1
         iri, reviewer = f"{self.base}Review{self.reviews}", random.choice(self.reviewers)

@@ -26,7 +26,7 @@ VARIABLES = 25_000
 """Number of variables in a part of ``cspa``. A variable is a chain: its address, the variable, its value."""
 
 NEIGHBOURHOOD = 500
-"""Nodes of one piece have numbers that differ by less than this plus the size of the piece."""
+"""``mixed`` moves no number by as much as this, so nodes of one piece have numbers near each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def _declared(properties: Iterable[str]) -> bytes:
 def placed(pieces: Iterable[Piece], random: np.random.Generator) -> tuple[Edges, Numbers]:
     """The edges of all pieces, and the number of the first node of each variable.
 
-    Pieces lie in random order, and nodes of pieces that lie near each other are mixed.
+    Pieces are numbered one after the other, in random order.
     """
     kinds = tuple(pieces)
     which = random.permutation(np.repeat(np.arange(len(kinds)), [piece.times for piece in kinds]))
@@ -158,7 +158,7 @@ def placed(pieces: Iterable[Piece], random: np.random.Generator) -> tuple[Edges,
 
 
 def mixed(count: int, random: np.random.Generator) -> Numbers:
-    """A permutation that moves no number by more than ``NEIGHBOURHOOD``."""
+    """A random permutation that moves each number by less than ``NEIGHBOURHOOD``."""
     keys = np.arange(count) + random.integers(0, NEIGHBOURHOOD, count)
     numbers = np.empty(count, np.int64)
     numbers[np.argsort(keys, kind="stable")] = np.arange(count)

@@ -68,7 +68,7 @@ def checked_manifest(text: str | bytes, folder: str | Path) -> dict[str, Any]:
 
 
 class Reader:
-    """Reads the data set in one folder. ``closed`` tells by which rules it was closed."""
+    """Reads the data set in one folder. ``closed``: by which rules it was closed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -280,7 +280,7 @@ class _Table:
 
 
 def _bytes_of_texts(files: list[parquet.ParquetFile]) -> int:
-    """An estimate of the total size of all texts in bytes: exact if the writer used plain encoding."""
+    """An estimate of the bytes of all texts: an upper bound if the writer used plain encoding."""
     return sum(
         file.metadata.row_group(group)
         .column(file.schema_arrow.get_field_index("text"))
@@ -307,6 +307,6 @@ def _pack_into(keys: Keys, subjects: Ids, objects: Ids) -> None:
 
 
 def _pairs(parts: list[Keys]) -> Pairs:
-    """Facts as sorted pairs. The keys are sorted only if they are not in ascending order already."""
+    """Facts as sorted pairs. Cost: O(facts) if the keys ascend already, else that of sorting them."""
     keys = np.concatenate(parts) if len(parts) > 1 else parts[0]
     return Pairs(ascending(keys))

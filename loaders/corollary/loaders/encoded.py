@@ -2,7 +2,8 @@
 
 ``manifest.json`` describes the data set. ``terms/`` has ids and texts. ``facts/explicit/`` and
 ``facts/inferred/`` have predicate, subject, object. ``facts/graphs/`` has the facts of each graph if there
-are several. docs/loading.md specifies the format.
+are several. ``generalised/`` has the inferred facts that RDF does not allow, if I can be adopted.
+docs/loading.md specifies the format.
 
 Invariant: a folder with a manifest is complete. The writer fills a folder under a temporary name, writes the
 manifest last, and renames the folder. A reader requires the manifest and checks the files against it.
@@ -176,7 +177,7 @@ def _fact_table(columns: Columns) -> pyarrow.Table:
 
 
 def _write(folder: Path, name: str, tables: Iterable[pyarrow.Table]) -> dict[str, Any]:
-    """Write one file, a table at a time, and flush it to disk: its rows, bytes and checksum.
+    """Write one file, a table at a time, and flush it to disk. Returns its rows, bytes and checksum.
 
     Precondition: there is a table, and all have the same schema.
     """

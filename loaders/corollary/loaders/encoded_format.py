@@ -32,8 +32,9 @@ class EncodedDataSet:
 
     ``rules`` is the name of the rules that ``inferred`` follows by; None if nothing was inferred. ``graphs``
     maps the id of each graph's name to the explicit facts of that graph; None if there is only one graph.
-    ``fingerprint`` is that of the rules (``program.fingerprint``), if I can be adopted: then I is the union
-    of ``explicit``, ``inferred`` and ``generalised``, which are the inferred facts that RDF does not allow.
+    ``generalised`` are the inferred facts that RDF does not allow. ``fingerprint`` is that of the rules
+    (``program.fingerprint``), if I can be adopted: then I is the disjoint union of ``explicit``, ``inferred``
+    and ``generalised``.
     ``whole`` is I, if it is at hand in one piece.
     """
 

@@ -68,7 +68,7 @@ def chunks_of_lines(head: bytes, stream: BinaryIO, size: int = BYTES_PER_CHUNK) 
 
 
 def parsed_ahead(chunks: Iterator[Bytes], parse: Callable[[Bytes], Parsed]) -> Iterator[Parsed]:
-    """Yield each chunk parsed, in order. Threads read and parse ahead of the caller.
+    """Yield the result of ``parse`` for each chunk, in order. Threads read and parse ahead of the caller.
 
     An exception in a thread is raised here, at the position of its chunk. If the current work may use one
     thread only, this is the caller's.

@@ -2,7 +2,8 @@
 
 A partition holds one packed key (subject << 32 | object) per row.
 
-Invariant: memory is 8 bytes per row, plus one block of rows that are not yet partitioned.
+Invariant: memory is 8 bytes per row, plus one block of rows that are not yet partitioned. A partition that is
+being sorted takes twice that.
 """
 
 from __future__ import annotations

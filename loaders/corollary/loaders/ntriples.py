@@ -4,7 +4,8 @@ A *plain* line contains the canonical text of its terms: a compiled loop finds t
 *odd*: pyoxigraph parses odd lines one by one, and returns the canonical text or an error. Parsing needs no
 dictionary and no other state, so chunks can be parsed in any thread or process, in any order.
 
-Invariant: for every line, acceptance and terms are the same as pyoxigraph's.
+Invariant: for every line, acceptance and terms are the same as pyoxigraph's, but for terms that the engine
+does not support (``unsupported``): such a line is bad.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Writing the facts of a reasoner to an encoded data set, and loading the facts of a data set.
 
-A reasoner without facts takes over the dictionary of the data set. Any other reasoner translates the ids of
-the facts to its own. In both cases blank nodes get new labels: two data sets never share a blank node. Only
-where I is adopted, blank nodes keep their labels: I may depend on them.
+A reasoner in memory without facts, from which nothing was derived, takes over the dictionary of the data set.
+Any other reasoner translates the ids of the facts to its own. In both cases blank nodes get new labels: two
+data sets never share a blank node. Only where I is adopted, blank nodes keep their labels: I may depend on
+them.
 
 Invariant: a data set that cannot be read changes nothing.
 """
@@ -73,8 +74,8 @@ def load(
 ) -> int:
     """Add the explicit facts of a data set. Returns the number of new facts.
 
-    With ``take_up``, the inferred facts are adopted. Raises InputError then if the reasoner has facts or
-    other rules, or if the data set does not tell by which rules it is closed.
+    With ``take_up``, the inferred facts are adopted. Raises InputError then if the reasoner has facts, a
+    folder or other rules, or if the data set has no fingerprint of the rules by which it is closed.
     """
     options = None if take_up is None else versions.current().options
     if options is not None:
@@ -139,7 +140,7 @@ def closed_facts(data: EncodedDataSet, explicit: TripleIndex, path: str | os.Pat
 
 
 def _take_up(version: Version, data: EncodedDataSet, path: str | os.PathLike[str], take_up: TakeUp) -> None:
-    """Make the facts of a data set I of a version. Raises InputError if they are found not to be I."""
+    """Make the facts of a data set I of a version. Raises InputError if they are not closed."""
     try:
         take_up(version, closed_facts(data, version.applied().quads.union, path))
     except CannotAdopt as error:

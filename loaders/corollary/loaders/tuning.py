@@ -22,7 +22,7 @@ TRIPLES_PER_CHUNK_READ = 1 << 16
 """Triples of a parser that are encoded together. Not measured."""
 
 MIN_BYTES_TO_COMPILE = 1 << 25
-"""Line documents of fewer bytes are parsed by pyoxigraph: loading the compiled loops would take longer
+"""Bytes. Smaller line documents are parsed by pyoxigraph: loading the compiled loops would take longer
 (measured: 16 MB in 0.30 s, against 0.38 s from the cache of compiled loops and 4 s without it)."""
 
 MIN_BYTES_IF_COMPILED = 1 << 12
@@ -41,7 +41,7 @@ TRIPLES_PER_CHUNK_WRITTEN = 1 << 15
 """Triples whose text is made at a time. Not measured."""
 
 GZIP_LEVEL = 4
-"""More than half of the best compression, in a fifth of its time."""
+"""Level of gzip: more than half of the best compression, in a fifth of its time."""
 
 SECONDS_PER_NETWORK_OPERATION = 60.0
 """Timeout in seconds of each network operation (connect, read), not of the whole transfer."""

@@ -46,8 +46,8 @@ _HEADING = ("file", "line", "column", "reason", "text")
 class Reading:
     """How files are read: the format of files without a known suffix, and where to report bad lines.
 
-    Without a ``report`` the first bad line is an error. ``as_is``: the only file is a data set whose inferred
-    facts are adopted.
+    Without a ``report`` the first bad line is an error. ``as_is``: the only file is a data set or snapshot
+    whose inferred facts are adopted.
     """
 
     format: str | None = None

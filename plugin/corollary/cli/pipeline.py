@@ -65,7 +65,7 @@ def run(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading) -> Run
 def _adopted(
     files: tuple[str, ...], program: Program, reading: Reading, seconds: dict[str, float]
 ) -> Materialisation:
-    """The materialisation that a data set holds."""
+    """The materialisation that a data set or snapshot holds."""
     from corollary.store import CorollaryStore
 
     store = CorollaryStore(rules=program)

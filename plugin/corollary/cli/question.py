@@ -66,7 +66,7 @@ class Question:
         return self.text
 
     def _check_graphs(self, query: Query, dataset: Dataset) -> None:
-        """Raise InputError for a graph of FROM or FROM NAMED that does not exist: rdflib would fetch it."""
+        """Raise InputError for a graph of FROM or FROM NAMED that neither exists nor may be fetched."""
         from corollary.sparql.access import is_allowed
 
         store = cast("CorollaryStore", dataset.store)

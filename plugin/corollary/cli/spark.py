@@ -188,10 +188,10 @@ def spark_generate(
     files: int | None,
     as_json: bool,
 ) -> None:
-    """Generate N parts of up to 100,000 triples each, and their ontology, in the new folder OUTPUT.
+    """Generate N parts of up to some 100,000 triples each, and their ontology, in the new folder OUTPUT.
 
-    KIND is university, encyclopaedia, categories, museum, dag, rand, rmat, cspa or csda. The parts and
-    their ontology are those of `corollary generate`, with several parts per file.
+    KIND is university, encyclopaedia, categories, museum, market, dag, rand, rmat, cspa or csda. The parts
+    and their ontology are those of `corollary generate`, with several parts per file.
 
     \b
     Example:

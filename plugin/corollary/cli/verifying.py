@@ -19,8 +19,9 @@ def verify(folder: Path, as_json: bool) -> None:
     """Check everything in the FOLDER of a store, and report all defects.
 
     Checks the checksum of every row, the number and order of rows, the structure of the database, that no
-    text occurs twice, that facts use known terms, and that all indexes of the facts agree. Changes nothing.
-    Other stores may read the folder meanwhile. Refused while a store has the folder open for writing.
+    text occurs twice, that facts use known terms, that all indexes of the facts agree, and the snapshot, if
+    there is one. Changes nothing. Other stores may read the folder meanwhile. Refused while a store has the
+    folder open for writing.
 
     The exit code is 1 if there are defects. Then restore the folder from a backup.
 

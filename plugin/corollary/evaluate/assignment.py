@@ -2,7 +2,7 @@
 
 Modules claim rules in the order of the registry. A claim can depend on other rules: the transitive module
 takes a symmetric rule if another rule closes its predicate. So all rules are assigned again when a rule is
-added or removed that a module ``minds``. Rules whose module changed then move to it.
+added or removed that a module ``minds``, or that makes schema. Rules whose module changed then move to it.
 """
 
 from __future__ import annotations
@@ -105,7 +105,10 @@ class ModuleAssignment:
 
 
 def _schema(program: CompiledProgram, kinds: Sequence[type[Module]]) -> Guards:
-    """All guards, and the premises of rules without guards that derive schema facts, up to a fixpoint."""
+    """All guards, ``Module.schema_predicates``, and what leads to these by rules without guards.
+
+    A fixpoint: the premises of a rule without guards are schema if all its conclusions are.
+    """
     schema = Guards(program.rdf_type)
     deriving = [rule for rule in program.rules if rule.heads and rule.source.body]
     for rule in deriving:

@@ -1,8 +1,8 @@
 """The bindings of a constraint's body: some of them, and the number of all.
 
 A constraint may have as many bindings as a compressed relation has facts. Where a plan scans such a relation,
-subjects that the other atoms cannot tell apart have the same matches. One of them is joined, and its bindings
-count for all.
+subjects with the same matches in all steps form a group. One subject of each group is joined, and its
+bindings count for all.
 
     a clique of 10,000 equal terms, two of them different: 100 million bindings of
     [?x, owl:sameAs, ?y], [?x, owl:differentFrom, ?y]; the joins have 10,000 rows

@@ -21,7 +21,8 @@ For each round r in which a count changed, ascending:
 
 Instances of round r count in later rounds, so after step 2 all births up to r are final. A fact that left is
 looked at again in its next round with a derivation. Nothing is overdeleted and no proof is searched. Cost:
-the instances with a fact whose birth changes, three times at most, however many rounds there are.
+the instances with a fact whose birth changes; each is subtracted and added at most once for each such
+premise, however many rounds there are.
 
     q symmetric, [a, q, b] explicit: [a, q, b] has derivations in the rounds 0 and 2, [b, q, a] in round 1.
     Remove [a, q, b]: it leaves in round 0, so [b, q, a] loses round 1 and leaves, so [a, q, b] loses round 2.
@@ -231,8 +232,8 @@ class _Settling:
     def run(self, before: TripleIndex, below: Change, given: Change, rules: Rules) -> set[int]:
         """Follow the changes. Returns the predicates whose facts have changed.
 
-        ``before`` is I before the change, ``below`` the facts that changed below, ``given`` those that are
-        given no more, and those given from now on. ``rules`` replace the rules of the component.
+        ``before`` is I before the change, ``below`` the change of the lower components' facts, ``given`` the
+        change of the given facts. ``rules`` replace the rules of the component.
         """
         component = self._component
         known = component.rules
@@ -425,7 +426,7 @@ class DerivationCounts:
         return free
 
     def _take(self, rules: Iterable[CompiledRule]) -> bool:
-        """Replace the rules of the program. Returns whether they are others. Hashes only these."""
+        """Replace the rules of the program. Returns whether they differ. Hashes only those that differ."""
         wanted = {rule.number: rule for rule in rules}
         if wanted.keys() == self._sources.keys():
             return False

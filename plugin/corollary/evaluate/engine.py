@@ -47,7 +47,10 @@ from corollary.program.stratify import Strata, Suspension, negative_cycles, stra
 
 
 def tables(context: ExecutionContext, facts: TripleIndex) -> Tables:
-    """A function that gives the table of a rule's family, over these facts; live rows suffice."""
+    """A function that returns the table of a rule's family over these facts: row count, and columns.
+
+    Where a guard's relation is compressed, only live rows: those whose predicates or classes have facts.
+    """
 
     def rows(rule: CompiledRule) -> tuple[int, dict[int, Column]]:
         if not rule.guards and all(condition.needs for condition in rule.conditions):
@@ -63,7 +66,7 @@ Measured = dict[tuple[str, bool], tuple[int, float]]
 
 
 class CannotAdopt(Exception):
-    """Facts cannot be taken for I without reasoning: why."""
+    """Facts cannot be taken for I without reasoning. The message is the reason."""
 
 
 class Engine:
@@ -384,7 +387,7 @@ class Engine:
         """Restore the modules from I. Returns the strata; raises as ``restored`` does.
 
         Modules that ask which facts are external come last: all others answer. A recursive aggregate keeps
-        waiting; the first transaction computes its values from nothing.
+        waiting; the first transaction computes its values from scratch.
         """
         index, strata = self.fixpoint.index, Strata.none()
         size = index.fact_count()

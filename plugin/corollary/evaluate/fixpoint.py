@@ -3,12 +3,13 @@
 Modules are ordered by ``Module.turn``: cheap modules, and those that others build on (lists, values, the
 schema), come first. The first module with pending facts takes a turn: it receives all its pending facts as
 recent. Its conclusions are sorted and deduplicated, known facts are removed, and the rest becomes pending for
-all other modules. A module receives each fact once, except for its own ``feedback``. So the total number of
-recent facts does not depend on the number of rounds (algorithm MAT-MOD of Hu, Motik, Horrocks 2019, with one
-worklist for all components of a monotone program).
+all other modules that read it. A module receives a fact from elsewhere once, and of its own conclusions only
+the ``feedback``. So the total number of recent facts does not depend on the number of rounds (algorithm
+MAT-MOD of Hu, Motik, Horrocks 2019, with one worklist for all components of a monotone program). Exception:
+a module that ``receives_again`` may receive a replaced relation whole.
 
-Invariant: the index holds explicit facts and facts derived from them, and no others. A module's pending facts
-are exactly those that it reads and has not received.
+Invariant: the index holds explicit facts and facts derived from them, and no others. All facts that a module
+reads and has not received, but for own conclusions beside the ``feedback``, are among its pending facts.
 """
 
 from __future__ import annotations
@@ -129,9 +130,7 @@ class Fixpoint:
 
         Few facts are not added if the module reads none of their objects.
         """
-        whole: Relation | None = (
-            None  # of a large result, the new facts are told apart if a module reads them
-        )
+        whole: Relation | None = None  # made for the first reader: ``new`` may be unlisted
         are_few = len(new) <= MAX_FACTS_ROUTED
         objects = {key & 0xFFFFFFFF for key in new.keys.tolist()} if are_few else set()
         for position, read in self._readers(predicate):
@@ -178,8 +177,8 @@ class Fixpoint:
         """As ``include``, for relations that replace those in the index. They are no schema facts.
 
         A relation without new facts is replaced too: facts that came one by one are beside the old closure,
-        and are within the new one. A module that may receives a list of mostly new facts whole: to tell the
-        new ones apart would copy them.
+        and are within the new one. A module that ``receives_again`` gets a list of mostly new facts whole:
+        separating the new ones would copy them.
         """
         found = 0
         relations, origin.relations = origin.relations, {}

@@ -40,7 +40,7 @@ class Materialisation:
     A value, but for its ``engine``: a transaction makes a new materialisation, and changes the engine in
     place. The engine is at this materialisation iff ``engine.version`` is ``version``. ``assignments`` has
     the module of each rule, ``cells`` the list cells of each reading. ``rounds`` is the number of turns of
-    modules, ``seconds`` the time of each module.
+    modules, ``seconds`` the time of each module, both since the engine was made.
     """
 
     program: Program
@@ -185,7 +185,9 @@ def materialise(
     """The materialisation of explicit facts under a program. ``explicit`` is not changed.
 
     ``progress`` is called after each turn of a module, with the module's name and the number of facts. Unless
-    ``modular``, semi-naive evaluation takes all rules: slower, for comparison only.
+    ``modular``, there are no optional modules, and semi-naive evaluation takes their rules: slower, for
+    comparison only. Precondition then: no rule reads virtual relations (lists, values of literals), which are
+    empty.
 
     Raises: ``UnsafeRuleError``; ``UnstratifiableError`` if a negative cycle exists for all facts;
     ``LimitExceeded`` or ``Cancelled`` by the limits of the surrounding work (``kernels.limits``).

@@ -3,8 +3,8 @@
 The live rules make a graph of predicates: an edge from each predicate that a data atom reads to each that
 the rule derives. Its strongly connected components have levels, such that no edge leads to a lower level. If
 no fact of a lower level is to be deleted any more, the facts of the lower levels are final, and a proof of a
-fact of a level ends there. An edge leads to a higher level, unless only modules connect its ends that follow
-their rules backward in one step (``Module.closes_premises``).
+fact of a level ends there. An edge between two components leads to a higher level, unless all modules that
+connect them, or one of them with itself, follow rules backward in one step (``Module.closes_premises``).
 
     [?x, q, ?y] :- [?x, p, ?y] .   p: level 0, final when facts of q are decided, and q: level 1
     [?x, q, ?z] :- [?x, q, ?y], [?y, q, ?z] .   q depends on itself by this rule alone
@@ -41,11 +41,12 @@ LINKS, VALUES = "links", "values"
 class Precedence:
     """The level of each predicate, and the modules whose rules it depends on itself by.
 
-    ``recursive`` has the names of the modules that connect a predicate with predicates of its level, or with
-    itself. Predicates of a level that are connected have the same number in ``groups``; those of ``entered``
-    depend on predicates of their group. Those of ``alone`` are components of their own. Predicates without a
-    level are in no edge: their facts are explicit, and lead to nothing. ``derived_by`` has the names of the
-    modules with live rules that derive facts of a predicate, or of ``ANY_DERIVED``.
+    Predicates of one level that edges connect, in either direction, form a *group*: they have the same number
+    in ``groups``. Those of ``entered`` depend on predicates of their group, or on themselves. ``recursive``
+    has the names of the modules of the edges within a predicate's group. Those of ``alone`` are components of
+    their own. Predicates without a level are in no edge: their facts are explicit, and lead to nothing.
+    ``derived_by`` has the names of the modules with live rules that derive facts of a predicate, or of
+    ``ANY_DERIVED``.
     """
 
     levels: Mapping[int, int]
@@ -60,12 +61,12 @@ class Precedence:
         return self.levels.get(predicate, -1)
 
     def beside(self, predicates: Collection[int]) -> set[int]:
-        """The predicates of the levels of some, and of no component of their own."""
+        """The predicates on the levels of the given ones whose components have several predicates."""
         levels = {self.levels[predicate] for predicate in predicates if predicate in self.levels}
         return {p for p in self.recursive if p not in self.alone and self.levels[p] in levels}
 
     def group_of(self, predicate: int) -> list[int]:
-        """The predicates of a level on which a predicate depends, or which depend on it, and itself."""
+        """The predicates of the group of a predicate; a predicate without a level is alone."""
         group = self.groups.get(predicate)
         return [predicate] if group is None else [p for p, number in self.groups.items() if number == group]
 

@@ -18,6 +18,7 @@ from corollary.program.compiled_program import CompiledProgram
 class RuleModules:
     """Modules in the order of their turns. A module is made for its first rule and removed with its last one.
 
+    Modules that the program needs even without rules (``Module.is_needed``) are always there.
     Invariant: ``assignments`` has every rule of the program once, in the order of arrival; ``variants`` the
     parts of rules that are left to semi-naive evaluation.
     """

@@ -19,7 +19,7 @@ class SchemaProof:
 
 @dataclass
 class Attempts:
-    """Counts failures. After n of them in a row, the next attempt is due after 2^n further questions."""
+    """Counts failures. After n of them in a row, the 2^n-th call of ``is_due`` is the next to return True."""
 
     failures: int = 0
     waiting: int = 0

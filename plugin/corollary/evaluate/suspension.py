@@ -8,7 +8,8 @@ suspended rules is computed in rounds, and only grows:
 
 1. Add to S the rules with a negative edge inside a strongly connected component of the instances over M.
 2. Evaluate P without S, stratum by stratum, to I.
-3. Add to S the rules with such an edge over I, and those for which facts came late (``Suspension``).
+3. Add to S the rules with such an edge over I. If there are none, and the strata over I have the same order,
+   add those for which facts came late (``Suspension``).
 4. If step 3 added a rule, or the strata over I have another order, start over without S.
 
 So S depends on P and E alone. A rule whose own conclusions close its cycle stays suspended, although nothing

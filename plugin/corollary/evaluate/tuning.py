@@ -8,8 +8,8 @@ MAX_FACTS_PER_LOST_FACT = 32
 this many facts for each fact that may be lost. Otherwise a deletion strategy follows these facts."""
 
 MIN_SHARE_RECEIVED_WHOLE = 0.5
-"""Share of new facts in a closure from which on a module that may receives all facts instead of the new ones.
-Separating new facts costs one scan of all facts, and one copy."""
+"""Share of new facts in a closure from which on a module that ``receives_again`` gets all facts, not only the
+new ones. Separating new facts costs one scan of all facts, and one copy."""
 
 MAX_CLASHES_LISTED = 1000
 """Clashes of one constraint that are listed. Further ones are only counted."""

@@ -71,7 +71,10 @@ def explain(
 def explain_inconsistency(
     result: Materialisation, found: Inconsistency, *, limit: int = 1, prefixes: Prefixes | None = None
 ) -> Explanation:
-    """Up to ``limit`` proofs that the facts of an inconsistency hold and violate its constraint."""
+    """Up to ``limit`` proofs that the facts of an inconsistency hold and violate its constraint.
+
+    Precondition: ``found`` is one of ``result.inconsistencies``.
+    """
     ways = [
         way
         for rule in result.compiled.rules
@@ -111,8 +114,8 @@ def _proofs(
     The cost of each effort is limited to ``most`` instances. If the first one has a proof, but not for
     certain a shortest, the second one may have a shorter one.
 
-    The search counts the rules of a fact used twice twice. ``Proof.size`` counts them once: so the proofs are
-    sorted again.
+    If a fact is used twice, the search counts the rule applications for it twice, and ``Proof.size`` once: so
+    the proofs are sorted again.
     """
     proofs: dict[object, Proof] = {}
     met: list[Fact] = []

@@ -1,6 +1,7 @@
 """The ways to a fact by a recursive aggregate: the edges over which its group has its least value.
 
-The proof of a distance is so the path. Other matches of the aggregate are counted, and need no proofs.
+So the proof of a distance is a path of that length. Other matches of the aggregate are counted, and need no
+proofs.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class LevelSearch(Search):
         self.is_complete = False
 
     def _over_proved(self, ways: list[Way]) -> list[Way]:
-        """The ways all of whose premises are proved; premises of other virtual relations need no proof."""
+        """The ways whose premises are all proved. Virtual ones are not checked: ``_add`` adds their ways."""
         relation = self._proved.relation
         return [
             way for way in ways if all(is_virtual(p) or relation(p).has(s, o) for s, p, o in way.premises)

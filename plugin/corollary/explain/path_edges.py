@@ -27,7 +27,7 @@ Edges = Callable[[int], list[Edge]]
 
 
 class Searched:
-    """Edges that all searches read without one fact, and sets of nodes that none of these edges leaves."""
+    """Edges for several searches, all without the goal, and sets of nodes that none of the edges leaves."""
 
     def __init__(self, edges: Edges) -> None:
         self.edges = edges
@@ -46,8 +46,8 @@ class LazyEdges:
     """The edges between some nodes, found when the first node is asked for, with those of other nodes.
 
     ``nodes`` ascend. ``leaving`` gives the edges from some of them, ascending. Each run of ``leaving`` takes
-    at most NODES_AHEAD nodes for each node that was asked for, those with the nearest ids first: documents
-    mostly state a chain in order. If nodes have many edges, fewer are taken.
+    at most MIN_NODES_OF_EDGES nodes, and NODES_AHEAD for each node that was asked for, those with the nearest
+    ids: documents mostly state a chain in order. If nodes have many edges, fewer are taken.
     """
 
     def __init__(self, nodes: Column, leaving: Callable[[Column], Weighed]) -> None:

@@ -4,10 +4,11 @@ MAX_NODES_FOR_ALL_PATHS = 16
 """Nodes between two ends. With more, the first paths are enough: the fact has too many other instances."""
 
 MAX_NODES_FOR_ALL_EDGES = 128
-"""Nodes between two ends. With more, only explicit and near edges are searched."""
+"""Nodes between two ends. With more, far edges are searched instead of all edges that other rules derive."""
 
 MAX_NODES_FOR_DETOURS = 1024
-"""Nodes between two ends. With more, only the shortest path over near edges is searched."""
+"""Nodes between two ends. With more, no alternatives of a shortest path over near edges are searched, unless
+several proofs are asked for."""
 
 MAX_NODES_OF_DERIVED_EDGES = 1 << 14
 """Nodes between the ends of edges that other rules derive, in one round. Further ones get no paths."""

@@ -91,7 +91,7 @@ class Ways:
         return self._context.rows // ROWS_PER_INSTANCE + self._paths.reached // NODES_PER_INSTANCE
 
     def to(self, facts: Collection[Fact]) -> dict[Fact, list[Way]]:
-        """All ways to each of some facts. Precondition: the facts hold."""
+        """The ways to each of some facts, as far as ``most`` allows. Precondition: the facts hold."""
         found: dict[Fact, list[Way]] = {fact: [] for fact in facts}
         derived = [fact for fact in facts if not is_virtual(fact[1])]
         if len(derived) < len(found):
@@ -347,7 +347,7 @@ class Ways:
         return self._counted(atoms, batch, is_distant)
 
     def _counted(self, atoms: Iterable[Atom], batch: Batch, are: Callable[[Relation, Keys], Mask]) -> Counts:
-        """For each row, how many facts that match atoms are as ``are`` says of explicit facts and keys."""
+        """For each row, the number of its facts for which ``are``, given E's relation and keys, is true."""
         count = np.zeros(batch.size, np.uint16)
         for atom in atoms:
             if is_virtual(atom.p):

@@ -78,7 +78,8 @@ def learn(request: Request, report: Report, seconds: float) -> Measured:
 def learn_from_recomputing(request: Request, given_up: str, error: Exception | None) -> Measured:
     """As ``learn``, after recomputing. ``TooMuch`` as ``error`` penalises the strategy ``given_up``.
 
-    After a first small removal that was aborted, recomputing counts as no better; then as twice as good.
+    Its estimate for this |Δ⁻| becomes PENALTY_AFTER_ABORT times that for recomputing; for a first small
+    removal it becomes that for recomputing.
     """
     removed = len(request.removed)
     before = request.engine.measured
@@ -108,7 +109,8 @@ def undisturbed(request: Request, seconds: float, given_up: Exception) -> float:
 def most_seconds(request: Request, strategy: str) -> float:
     """The budget of time: a share of the time of recomputing; none if the strategy was asked for.
 
-    If the strategy followed a large transaction, the budget covers the estimate.
+    If the strategy's last large transaction took less time than recomputing, the budget is at least
+    ESTIMATES_ALLOWED times the estimate, but not more than the time of recomputing.
     """
     if not request.is_automatic:
         return inf

@@ -63,7 +63,7 @@ class Layers:
         found: dict[int, dict[int, Relation]] = {}
         for predicate in facts.all_predicates():
             relation = facts.relation(predicate)
-            keys = NO_KEYS if relation.is_compressed else relation.pairs().keys  # no types: of one layer
+            keys = NO_KEYS if relation.is_compressed else relation.pairs().keys  # not types, so of one layer
             layers = self._of(predicate, keys)
             if isinstance(layers, int):
                 found.setdefault(layers, {})[predicate] = relation

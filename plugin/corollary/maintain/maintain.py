@@ -31,7 +31,9 @@ def maintain(
     name in ``STRATEGIES``, or ``AUTOMATIC``.
 
     ``before`` is not changed, but its engine is, in place: a second transaction on ``before`` recomputes.
-    Raises: UnsafeRuleError or UnstratifiableError if the program is invalid; then nothing has changed.
+    Raises: UnsafeRuleError or UnstratifiableError if the program is invalid; then nothing has changed. After
+    any other exception (``LimitExceeded``, ``Cancelled``, an interruption) the next transaction recomputes
+    if the engine has changed.
     """
     wanted = before.program if program is None else program
     request = Request(before, explicit, removed, added, wanted, strategy == AUTOMATIC)

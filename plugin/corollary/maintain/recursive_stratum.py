@@ -2,7 +2,7 @@
 
 The lower layers are final when this layer is followed. Facts of the predicate that lost a derivation, and new
 ones, are known: the first are candidates of the layer, the second are in the journal. A fact is a seed if it
-is explicit, or if a rule of a lower layer derives it in one step.
+is explicit or an axiom, or if a rule of a lower layer derives it in one step.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class LeastValuesChange:
             return self._from_nothing()
 
     def _from_nothing(self) -> tuple[Keys, Keys]:
-        """As ``_changed``, by computing all values from nothing."""
+        """As ``_changed``, by computing all values from scratch."""
         facts = self._work.index.keys(self._predicate)
         seeds = self._seeds(facts)
         derived = self._module.evaluate(self._work.index, seeds)

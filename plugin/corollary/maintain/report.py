@@ -38,7 +38,7 @@ class Stage:
 
 @dataclass(slots=True)
 class Timing:
-    """A block of code whose time is added to a line. A single change has some ten."""
+    """Adds the time of a block to a line. A class, because a transaction of one fact has some ten blocks."""
 
     line: Stage
     _started: float = 0.0

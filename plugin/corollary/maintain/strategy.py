@@ -24,7 +24,8 @@ from corollary.maintain.report import Report
 class Request:
     """One transaction: Δ⁻ (``removed``), Δ⁺ (``added``), and E and the program after the transaction.
 
-    ``is_automatic``: the cost model chose the strategy. DRed has a budget of deletions only then.
+    ``is_automatic``: the cost model chooses the strategy. Only then is there a budget of time, and for DRed
+    a budget of deletions.
     """
 
     before: Materialisation

@@ -51,7 +51,7 @@ class LayerDeletion(Protocol):
 
     @property
     def takes_compressed(self) -> bool:
-        """Whether candidates may be compressed. If not, facts are deleted that follow, and must be listed."""
+        """Whether candidates may be compressed relations. If not, these raise ``CannotFollow``."""
 
     @property
     def proved(self) -> TripleIndex:

@@ -17,14 +17,16 @@ rdflib.
     namespaces.py        the table of prefixes
     term_format.py       TermView: ids <-> terms of the reasoner's owner (N-Triples texts, rdflib's terms)
     persistence.py       the protocol of storage; folder.py, contents.py: a folder with an SQLite database;
+                         checkpoints.py: the snapshot beside it; read_only_source.py: what is never written;
                          opening.py: replaces the version in memory by the stored one
+    snapshot_file.py     a file with E and I that is mapped; closed_under.py: whether I may be adopted
     subscriptions.py     what came and went with each commit
     explaining.py, rule_warnings.py, statistics.py,
     summary.py, verification.py, compacting.py
                          one report or one maintenance task each
 
-Dependencies: ``reasoner.py`` uses a version only through ``versions.py``. A version knows E, its options, its
-terms and its persistence. No file here knows its callers.
+Dependencies: ``reasoner.py`` replaces the version only through ``versions.py``. A version knows E, its
+options, its terms and its persistence. No file here knows its callers.
 """
 
 from corollary.kernels.announcing import ListingWarning

@@ -162,9 +162,9 @@ class Folder:
     ) -> None:
         """Open a folder for one writer, or ``read_only`` for any number of readers, until each has ``read``.
 
-        Raises FileNotFoundError if there is no store and ``create`` is false. ``is_used`` reports whether a
-        reasoner holds the folder. If an interruption leaves a folder open that no reasoner holds, the next
-        opening by the same thread closes that folder.
+        Raises FileNotFoundError if there is no store, and none is made: ``read_only``, or without ``create``.
+        ``is_used`` reports whether a reasoner holds the folder. If an interruption leaves a folder open that
+        no reasoner holds, the next opening by the same thread closes that folder.
         """
         left = _opened_last.get(get_ident())
         if left is not None and not left._is_used(left):
@@ -253,7 +253,7 @@ class Folder:
 
         Also returns the snapshot of the last checkpoint, of whose E and I the version is a successor; None if
         there is none that can be used. A reader releases the folder then. Cost: that of the rows after the
-        checkpoint. Raises CorollaryError if the contents differ from the manifest.
+        checkpoint, or of all rows. Raises CorollaryError if the contents differ from the manifest.
         """
         try:
             with self._complaints():

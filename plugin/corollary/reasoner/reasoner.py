@@ -194,8 +194,8 @@ class Reasoner:
 
         ``inferred="adopt"`` takes the inferred facts of the data set for I instead of reasoning.
         Preconditions: the reasoner has no facts and no folder, and the data set was closed under the same
-        rules by the same version. Else InputError tells what to do. That the inferred facts are right is not
-        checked: ``verify`` does.
+        rules by the same version. Else raises InputError. That the inferred facts are right is not checked:
+        ``verify`` does.
 
         Raises InputError if the data set is missing or incomplete; then nothing has changed.
         """
@@ -217,7 +217,7 @@ class Reasoner:
         """Write E and I as an encoded data set: a folder for Parquet readers.
 
         The folder appears completely or not at all, and replaces an older one. Raises InputError if it
-        cannot be written.
+        cannot be written, CorollaryError if there are N3 formulas.
         """
         from corollary.loaders.reasoner_datasets import save
 
@@ -453,7 +453,7 @@ class Reasoner:
         return self.versions.transaction(self.derive)
 
     def commit(self) -> None:
-        """Apply the pending changes now, and write them to the folder if one is open.
+        """Apply the pending changes, derive, and write the changes to the folder if one is open.
 
         ``rollback`` restores the last commit. Raises CorollaryError inside a transaction.
         """
@@ -473,11 +473,11 @@ class Reasoner:
         """Call ``callback`` after each commit with the facts that came and went. Returns its cancellation.
 
         ``pattern`` is a triple in which None matches any term. A commit is the end of a transaction, or a
-        call of ``commit`` or ``compact``, but not ``close``. ``FactChanges`` has explicit and inferred facts
-        apart. The callback runs in the thread that commits, when the commit has taken effect; it may read and
-        change the reasoner. Its exceptions are raised there, after the other callbacks were called: several
-        as an ExceptionGroup. It is not called if no matching fact changed. Cost: that of the difference
-        between the two states.
+        call of ``commit``, ``checkpoint``, ``save`` or ``compact``, but not ``close``. ``FactChanges`` has
+        explicit and inferred facts apart. The callback runs in the thread that commits, when the commit has
+        taken effect; it may read and change the reasoner. Its exceptions are raised there, after the other
+        callbacks were called: several as an ExceptionGroup. It is not called if no matching fact changed.
+        Cost: that of the difference between the two states.
         """
         return self._subscriptions.subscribe(pattern, callback)
 
@@ -516,7 +516,8 @@ class Reasoner:
         writing, its last checkpoint is read instead, with a warning.
 
         ``create`` makes a folder where there is none; without ``create``, raises FileNotFoundError. Raises
-        CorollaryError if the folder is in use or damaged, if the reasoner has facts, or in a transaction.
+        CorollaryError if the folder is in use or damaged, if a snapshot or data set was closed under other
+        rules, if the reasoner has facts, or in a transaction.
         """
         self.refuse_inside("open")
         options = replace(self.versions.current().options, read_only=read_only)
@@ -575,9 +576,9 @@ class Reasoner:
     def save(self, place: str | os.PathLike[str]) -> None:
         """Put all facts into a new folder, and write later commits there.
 
-        For a reasoner in memory, or over a data set or a folder that is read only. Nothing is derived. Raises
-        CorollaryError if the reasoner has a folder that can be written, if there is a store in ``place``, or
-        in a transaction; then nothing has changed.
+        For a reasoner in memory, or over a data set or a folder that is read only. Derives only for
+        subscribers. Raises CorollaryError if the reasoner has a folder that can be written, if there is a
+        store in ``place``, or in a transaction; then nothing has changed.
         """
         from corollary.reasoner.opening import save_in_folder
 

@@ -72,7 +72,7 @@ _PART_COLUMNS = dict(zip(_Part._fields, ("u4", "u4", "u1", "i8", "i8", "i8"), st
 class Contents:
     """What a snapshot holds: terms, I without virtual relations, E by graph, names (``contents.others_of``).
 
-    ``closed`` tells by which rules I is closed. Without a fingerprint, I may be E.
+    ``closed`` names the rules by which I is closed. Without a fingerprint, I may be E.
     """
 
     dictionary: TermDictionary

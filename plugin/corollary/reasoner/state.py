@@ -169,7 +169,7 @@ class State:
     """E (``facts``) and I (``materialisation``; None without rules), and the views of both.
 
     With ``is_apart`` only the view ``inferred`` shows inferred facts. ``seconds`` is the time of the last
-    derivation, ``maintenance`` its report; None for a first materialisation.
+    derivation, ``maintenance`` its report; None if the derivation was no maintenance.
     """
 
     facts: Quads

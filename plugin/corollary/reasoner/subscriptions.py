@@ -1,10 +1,10 @@
 """Subscriptions: after each commit, the facts that came and went, explicit and inferred.
 
-The facts are the difference of two immutable states: of the commit that a subscriber was told of last, and of
-the present one. Relations that a transaction has not changed are shared by both, so the cost is that of the
-change. Invariant: every subscriber is told of every committed change once, by one call for one or more
-commits, also where a callback commits, or raises an exception. In one thread the calls come in the order of
-the commits.
+The facts are the difference of two immutable states: of the commit that was reported to the subscriber last,
+and of the present one. Relations that a transaction has not changed are shared by both, so the cost is that
+of the change. Invariant: every committed change is reported to every subscriber once, by one call for one or
+more commits, also where a callback commits, or raises an exception. In one thread the calls come in the order
+of the commits.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Callback = Callable[[FactChanges], object]
 
 @dataclass
 class Subscriber:
-    """A callback, its pattern, and the version of the commit that it was told of last."""
+    """A callback, its pattern, and the version of the commit that was reported to it last."""
 
     pattern: Pattern
     callback: Callback

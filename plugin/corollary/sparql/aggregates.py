@@ -50,7 +50,7 @@ from corollary.sparql.written_literals import UNBOUND
 from corollary.terms.dictionary import Kind, kinds
 
 SET_AGGREGATES = frozenset(("COUNT", "SAMPLE", "MIN", "MAX"))
-"""The aggregates that have the same result without duplicates, COUNT if it is DISTINCT."""
+"""The aggregates that have the same result without duplicates; COUNT only if it is DISTINCT."""
 
 EXTREMES = {"MIN": min, "MAX": max}
 
@@ -168,7 +168,7 @@ def _of_column_values(
 
 
 def _of_members(item: Aggregate, values: Column, groups: Rows, size: int, terms: QueryTerms) -> Column:
-    """An aggregate of each group's terms, in the order of the rows."""
+    """An aggregate of the terms of each group, which are read in the order of the rows."""
     order = order_of(groups)
     ends = np.cumsum(np.bincount(groups, minlength=size))
     column = filled(size, UNBOUND)
@@ -188,7 +188,7 @@ def _of_members(item: Aggregate, values: Column, groups: Rows, size: int, terms:
 
 
 def _joined(item: Aggregate, values: Column, groups: Rows, size: int, terms: QueryTerms) -> Column | None:
-    """GROUP_CONCAT on columns of texts; None for few terms, and if a term is a blank node."""
+    """GROUP_CONCAT on columns of texts; None for few terms, and if columns do not decide a text."""
     if values.size < MIN_USES_OF_RANKS:
         return None
     import pyarrow
@@ -321,7 +321,7 @@ def _of_numbers(
 ) -> Column | None:
     """SUM or AVG of each group; None if terms have to decide: floats together with others, large sums.
 
-    Floats are added in the order of the rows, from zero on. A group with an error has none.
+    Floats are added in the order of the rows, from zero on. A group with an error has no value.
     """
     is_average = item.function == "AVG"
     failed = np.zeros(size, np.bool_)
@@ -356,7 +356,7 @@ def _of_numbers(
 
 
 def _in_groups(function: np.ufunc, values: NDArray[Any], groups: Rows, size: int) -> NDArray[Any]:
-    """The values of each of ``size`` groups, and 0, combined by a function."""
+    """The values of each of ``size`` groups, combined by a function, with 0 as the first value."""
     found = np.zeros(size, values.dtype)
     if size == 1:
         found[:] = function.reduce(values, initial=0, dtype=values.dtype)
@@ -366,7 +366,7 @@ def _in_groups(function: np.ufunc, values: NDArray[Any], groups: Rows, size: int
 
 
 def _averages(totals: Numbers, counts: Rows, terms: QueryTerms) -> Column:
-    """The quotients of exact sums and counts, 0 of nothing."""
+    """The quotients of exact sums and counts; 0 for a group without values."""
     divisors = np.array([Decimal(count or 1) for count in counts.tolist()], np.object_)
     quotients = Decimals(totals.failed, totals.undecided, totals.decimals() / divisors)
     column = ids_of_decimals(quotients, terms)

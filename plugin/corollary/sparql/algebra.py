@@ -26,10 +26,10 @@ Found = TypeVar("Found")
 
 
 def kept(function: Callable[[Any], Found]) -> Callable[[Any], Found]:
-    """Decorator: what a function finds out about a node is kept in the node, a cache beside its fields.
+    """Decorator: caches a function's result for a node in the node, beside its fields.
 
-    Precondition: the result depends on the node alone, and is immutable. Of two threads, one may lose an
-    entry of the other: that costs its computation, and changes no result.
+    Precondition: the result depends on the node alone, and is immutable. Two threads may overwrite each
+    other's entries: a lost entry is computed again, and no result changes.
     """
 
     @wraps(function)
@@ -207,7 +207,7 @@ class Values(Operator):
 
 @dataclass(frozen=True, slots=True)
 class Subquery(Operator):
-    """A SELECT within a pattern: of the variables outside, it sees those that it projects."""
+    """A SELECT within a pattern. Within EXISTS, it sees the values of those variables that it projects."""
 
     inner: Operator
 
@@ -389,7 +389,7 @@ def _names(kind: Any) -> tuple[str, ...]:
 
 
 def children(node: Any) -> tuple[Any, ...]:
-    """What is directly in a node or tuple."""
+    """The fields of a node, or the members of a tuple; nothing for terms and constants."""
     if isinstance(node, PlanNode):
         kind: Any = type(node)
         return tuple([getattr(node, name) for name in _names(kind)])

@@ -5,9 +5,11 @@
 2. The query is evaluated immediately, on a snapshot of the store.
 3. Rows and triples are decoded when they are read.
 
-NotImplementedError hands a query back to rdflib: SERVICE, custom evaluation functions, user
-functions that need rdflib's evaluation context, and unknown arguments. An error in a SELECT, for example in a
-user function, is raised when the rows are read, as in rdflib.
+NotImplementedError hands a query back to rdflib: SERVICE, custom evaluation functions, rdflib's setting that
+the default graph is no union, functions registered with rdflib that need its evaluation context or return no
+term, ``GRAPH ?g`` where one of several blank nodes names the default graph, and arguments that are not in
+``KNOWN_ARGUMENTS``. An error in a SELECT, for example in a user function, is raised when the rows are read,
+as in rdflib.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from corollary.sparql.rdflib_settings import default_graph_is_union, has_custom_
 from corollary.sparql.result import FailedResult, GraphResult, SelectResult
 
 KNOWN_ARGUMENTS = {"base", "DEBUG"}
+"""The arguments of a query that are known here. The store adds another one for queries over N3 formulas."""
 
 AnyEvaluator = TypeVar("AnyEvaluator", bound=Evaluator)
 
@@ -52,7 +55,8 @@ def answer(
 ) -> Result:
     """The result of a query, given as text or prepared, over a snapshot of a store.
 
-    ``home`` names the default graph, or is ``"__UNION__"``. ``access``: see ``access.is_allowed``.
+    ``home`` names the default graph, or is ``"__UNION__"``. ``bindings`` gives values to variables.
+    ``arguments`` are further arguments of ``Graph.query``. ``access``: see ``access.is_allowed``.
 
     Raises NotImplementedError if rdflib has to answer, ``SparqlSyntaxError``, ``ExternalAccessRefused`` if
     the query needs files or addresses that ``access`` excludes, and ``NestedTooDeep``.

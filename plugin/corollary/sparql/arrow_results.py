@@ -1,8 +1,11 @@
 """Results as Arrow tables, for data frames: from columns of ids, without a term of rdflib.
 
-A term is its N-Triples text, so that nothing is lost. In *typed* columns a term is its value: numbers, truth
-values, dates and times where all values of a column have one datatype, and else the text without quotation
-marks, language and datatype. Columns of texts are dictionary-encoded. Unbound is null.
+A term is its N-Triples text, so that nothing is lost. In *typed* columns a term is its value. If all terms of
+a column are literals of one datatype in ``CONVERSIONS``, and Arrow can convert all of them, the values are
+numbers, truth values, dates or times. Otherwise a value is the text without quotation marks, language and
+datatype. Columns of texts are dictionary-encoded. Unbound is null.
+
+    "2024-06-01T10:00:00"^^xsd:dateTime: timestamp[us]     with a timezone: text
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ RANKS = {datatype: rank for rank, datatype in enumerate(PROMOTED)} | dict.fromke
 """The numeric datatypes: the place of their promoted datatype."""
 
 COMPARED = frozenset((*RANKS, XSD.string, XSD.boolean, XSD.dateTime, XSD.date))
-"""The datatypes of which literals are ordered and cast."""
+"""The datatypes whose literals are cast. Two literals are ordered if one has such a datatype, or none."""
 
 TIMES = frozenset((XSD.dateTime, XSD.date, XSD.time))
 DURATIONS = frozenset((XSD.duration, XSD.dayTimeDuration, XSD.yearMonthDuration))
@@ -153,18 +153,18 @@ def _shifted(sign: int, left: Literal, right: Literal) -> Literal:
 
 
 def _fits(time: URIRef | None, duration: URIRef | None) -> bool:
-    """Whether a duration may be added: to a time none, to a date one of days or of months."""
+    """Whether a duration may be added: to xsd:dateTime any, to xsd:date no xsd:duration, to xsd:time none."""
     return time == XSD.dateTime or (time == XSD.date and duration != XSD.duration)
 
 
 def multiply(left: Node, right: Node) -> Literal:
-    """The product: a decimal, or a double if the right operand is one."""
+    """The product: a double if the right operand is xsd:float or xsd:double, else a decimal. As in rdflib."""
     one, other = _factors(left, right)
     return Literal(one * other)
 
 
 def divide(left: Node, right: Node) -> Literal:
-    """The quotient."""
+    """The quotient, of the datatype that ``multiply`` gives."""
     one, other = _factors(left, right)
     return Literal(one / other)
 

@@ -69,7 +69,10 @@ class Unsupported(Exception):
 
 @dataclass(frozen=True)
 class Part:
-    """The values of an expression: for the distinct terms of a variable, all rows (ROWS), or one constant."""
+    """The values of an expression on its domain ``over``.
+
+    The domain is the distinct terms of a variable, all rows (ROWS), or a single constant (None).
+    """
 
     values: Values
     over: Variable | None
@@ -164,7 +167,7 @@ class ColumnEvaluator:
         return Numbers(failed, values.undecided | other, codes, found.values, scale)
 
     def has_upper_tag(self, values: Ids) -> Mask:
-        """The literals whose language tags are decoded with capitals: the columns have them in lower case."""
+        """Which terms are decoded with capitals in their language tags: columns have tags in lower case."""
         found = _no(values.size)
         known = np.flatnonzero(values.ids < FIRST_LOCAL)
         texts = self._texts_of(values.ids[known])
@@ -196,7 +199,7 @@ class ColumnEvaluator:
         )
 
     def texts(self, values: Values, *, any_term: bool = False) -> Texts:
-        """As strings: an error for other terms. With ``any_term`` as STR, also of IRIs and other literals."""
+        """As strings: an error for other terms. With ``any_term`` as STR: all terms but blank nodes."""
         if isinstance(values, Texts):
             return replace(values, suffixes=None) if any_term else values
         if not isinstance(values, Ids):
@@ -349,7 +352,7 @@ def _bound(own: ColumnEvaluator, node: Any) -> Part:
 
 
 def _alike(own: ColumnEvaluator, parts: Sequence[Values]) -> list[Values]:
-    """The values of one kind, so that one may stand for the other."""
+    """The columns as columns of one class, so that ``_chosen`` can mix them: as ids if classes differ."""
     if len({type(part) for part in parts}) == 1:
         return list(parts)
     found: list[Values] = []
@@ -486,7 +489,7 @@ def _times_compared(
 def _strings_compared(
     operator: str, own: ColumnEvaluator, one: Ids, other: Ids, known: Mask, true: Mask
 ) -> None:
-    """Order of strings with the same language."""
+    """Order of strings without language tags."""
     codes = [decoded(each.ids, own.terms).codes for each in (one, other)]
     is_literal = (kinds(one.ids) >= Kind.LITERAL) & (kinds(other.ids) >= Kind.LITERAL)
     rows = np.flatnonzero(~known & is_literal & (codes[0] == Code.STRING) & (codes[1] == Code.STRING))
@@ -498,7 +501,7 @@ def _strings_compared(
 
 
 def _texts_compared(operator: str, own: ColumnEvaluator, one: Values, other: Values) -> Booleans:
-    """Strings. Those of different languages are equal or not; their order is left to the terms."""
+    """Strings without suffixes. What has a language tag or a datatype, or is no string, is undecided."""
     from pyarrow import compute
 
     left, right = (
@@ -822,7 +825,7 @@ def _cast(own: ColumnEvaluator, call: FunctionCall) -> Part:
 
 
 def _of_user(own: ColumnEvaluator, function: UserFunction, call: FunctionCall) -> Part:
-    """A vectorised function of the user, called once for all rows whose arguments have values."""
+    """A user's vectorised function, called once: for the places of the domain whose arguments have values."""
     import pyarrow
 
     if function.takes is None or not call.arguments:
@@ -848,7 +851,7 @@ def _of_user(own: ColumnEvaluator, function: UserFunction, call: FunctionCall) -
 
 
 def _values_of(own: ColumnEvaluator, found: Any, places: Rows, failed: Mask, undecided: Mask) -> Values:
-    """The values at some places of an array of Arrow, where they are not ``failed`` or ``undecided``."""
+    """The values of an Arrow array at some places; any value where ``failed`` or ``undecided``."""
     import pyarrow
 
     types = pyarrow.types
@@ -871,7 +874,7 @@ def _values_of(own: ColumnEvaluator, found: Any, places: Rows, failed: Mask, und
 
 
 def _read(code: Code, datatype: URIRef, texts: Texts) -> Numbers:
-    """Strings as doubles."""
+    """Strings as doubles. What is no finite number is undecided."""
     if datatype != XSD.double or texts.suffixes is not None:
         raise Unsupported
     encoded = texts.texts.dictionary_encode()
@@ -958,7 +961,7 @@ def _cut(name: str, own: ColumnEvaluator, text: Any, wanted: Any) -> Part:
 
 
 def _substring(own: ColumnEvaluator, text: Any, *bounds: Any) -> Part:
-    """SUBSTR with constants, from the first character on."""
+    """SUBSTR with constants; a start before the first character is left to the terms."""
     from pyarrow import compute
 
     numbers = [bound.value if isinstance(bound, Literal) else None for bound in bounds]

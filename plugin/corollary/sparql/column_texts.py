@@ -117,11 +117,14 @@ URI_BYTES = [quote(bytes([code]), safe="").encode() for code in range(256)]
 
 
 ESCAPES = [escape(chr(code)).encode() if code < 0x80 else bytes([code]) for code in range(256)]
-"""What a canonical string has for each byte, of a character of one byte or of several."""
+"""What a canonical string has for each byte of UTF-8. Only characters of one byte have escapes here."""
 
 
 def bytes_replaced(texts: Any, table: Sequence[bytes]) -> Any:
-    """The texts with every byte replaced by its bytes in a table of 256. Precondition: these are UTF-8."""
+    """The texts with every byte replaced by its bytes in a table of 256. Precondition: the results are UTF-8.
+
+    Memory: the bytes of the texts, times the length of the longest replacement.
+    """
     import pyarrow
 
     offsets, content = content_of(texts)

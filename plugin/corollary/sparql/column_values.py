@@ -1,7 +1,7 @@
 """The values of an expression as columns, by kind: truth values, numbers, texts, times, terms.
 
 A row has a value, or is an error (``failed``), or is ``undecided``: then the evaluation on terms decides.
-Invariant: values of failed and undecided rows have no meaning. Columns are not changed.
+Invariant: values of failed and undecided rows have no meaning. The columns of ``Values`` never change.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def exact(value: Decimal) -> tuple[int, int] | None:
 
 
 def decoded(ids: Column, terms: QueryTerms) -> Decoded:
-    """What is known of bound terms. IRIs and blank nodes are strings here: they have no value."""
+    """The values of bound terms. IRIs and blank nodes get the code of strings: none of these has a value."""
     found = Decoded.none(ids.size)
     found.codes[:] = Code.STRING
     literals = np.flatnonzero(kinds(ids) == Kind.LITERAL)
@@ -217,7 +217,7 @@ def decoded(ids: Column, terms: QueryTerms) -> Decoded:
 
 
 def _decode_local(ids: Column, terms: QueryTerms, found: Decoded) -> None:
-    """Add what is known of the query's own terms, each looked at once: a constant may stand in all rows."""
+    """Add the values of the query's own terms. Each distinct term is decoded once."""
     rows = np.flatnonzero(are_written(ids))
     if rows.size:
         known = terms.written_values(ids[rows])
@@ -284,7 +284,7 @@ def ids_of_numbers(numbers: Numbers, terms: QueryTerms) -> Column:
 
 
 def _distinct_numbers(numbers: Numbers) -> tuple[Rows, Rows]:
-    """A row of each distinct number, and the number of each row's; those of other forms are others."""
+    """A row of each distinct number, and for each row the place of its number; 1 and 1.0 are two numbers."""
     first, inverse = number_keys(numbers.values)
     forms = numbers.codes.astype(np.int64) << 8 | (numbers.scale - WHOLE_FLOAT)
     if not forms.size or (forms == forms[0]).all():

@@ -65,7 +65,7 @@ def described(evaluator: Evaluator, main: Query) -> Batch:
 
 
 def described_by(resources: Column, index: TripleIndex, names: list[int]) -> Batch:
-    """The triples with the ``resources`` as subjects, of blank nodes in their objects, and of reifications.
+    """The triples whose subjects are resources, blank nodes in their objects, or names of their reifications.
 
     ``names`` are the predicates of reified triples. Precondition: the resources ascend. Cost: O(result),
     and a look-up in each relation for every step from a blank node or a reification to the next ones.

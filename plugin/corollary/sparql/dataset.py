@@ -1,7 +1,7 @@
 """The RDF dataset of a query: its default graph and its named graphs, as triple indexes.
 
-The index of a graph has the facts that the graph's view shows. Facts that RDF forbids are included if
-explicit, and left out if inferred. Invariant: an index does not change while a query reads it.
+The index of a graph has the facts that the graph's view shows (``reasoner.state``): facts that RDF forbids
+are shown if explicit, and hidden if inferred. Invariant: an index does not change while a query reads it.
 """
 
 from __future__ import annotations

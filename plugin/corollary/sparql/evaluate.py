@@ -1,10 +1,11 @@
 """Evaluation of SPARQL algebra, operator by operator, bottom up, on batches of bindings.
 
 As the specification defines, both sides of an operator are evaluated independently and then joined. There are
-two shortcuts with the same results: the join with a basic graph pattern starts from the rows of the other
-side, and a pattern under a limit stops early. Evaluation starts from the *seed*: the bindings given with the
-query, or within EXISTS the distinct rows to test, each with a row number. Invariant: every result has the
-seed's columns, unless a subquery projects them away.
+shortcuts with the same results: the join with a basic graph pattern starts from the rows of the other side, a
+pattern under a limit stops early, and solutions that are only counted, or of which distinct values suffice,
+are not listed. Evaluation starts from the *seed*: the bindings given with the query, or within EXISTS the
+distinct rows to test, each with a row number. Invariant: a result has the seed's columns, unless it is empty,
+or a projection or an aggregate has removed them.
 """
 
 from __future__ import annotations
@@ -279,7 +280,7 @@ class Evaluator:
         return self._joined(left, second, scope)
 
     def _joined(self, left: Batch, part: Operator, scope: Scope) -> Batch:
-        """Solutions joined with ``part``. A BGP starts from them, if all rows bind the shared variables."""
+        """Solutions joined with ``part``. A BGP starts from them if all rows bind its shared variables."""
         pattern = self.pattern_of(part)
         if pattern is not None:
             names = mentioned(pattern)
@@ -377,7 +378,7 @@ class Evaluator:
         return self._basic(part.inner, scope, start, need, early, finish)
 
     def _conditions(self, part: Filter, scope: Scope) -> tuple[Change, Change]:
-        """The changes of batches by the conditions whose variables are bound, and by the whole condition."""
+        """Two changes of batches: by conjuncts whose variables have columns, and by the whole condition."""
 
         def early(batch: Batch) -> Batch:
             for condition in conjuncts(part.condition):
@@ -424,6 +425,7 @@ class Evaluator:
         return exists
 
     def _have_solutions(self, part: Operator, scope: Scope, seed: Batch) -> Mask:
+        """For each row of the seed, whether a pattern has a solution: row by row if it has a subquery."""
         found: Mask = np.zeros(seed.size, np.bool_)
         if has_subquery(part):  # its aggregates and limits apply to each row separately
             for i in range(seed.size):
@@ -492,9 +494,9 @@ class Evaluator:
         return kept[0] if len(kept) == 1 and is_counted else None
 
     def _count(self, part: Group, scope: Scope) -> int | None:
-        """The number of solutions of a basic graph pattern and its condition, if nothing else is asked for.
+        """The number of solutions of a basic graph pattern and its condition. The solutions are not listed.
 
-        None is kept.
+        None if the aggregates ask for more than this number.
         """
         pattern = part.inner
         inner = self.pattern_of(pattern)
@@ -532,6 +534,7 @@ class Evaluator:
         return projected(self._solve(part.inner, scope, need), [self.numbers[v] for v in part.variables])
 
     def _distinct(self, part: Distinct, scope: Scope, need: int | None) -> Batch:
+        """Every distinct solution once. For few solutions of a BGP, ``ROWS_BEFORE_ALL`` are tried first."""
         inner = part.inner
         pattern = inner.inner if isinstance(inner, Project) else None
 

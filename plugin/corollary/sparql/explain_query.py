@@ -1,8 +1,11 @@
 """EXPLAIN for queries: the operators that a query is evaluated by, with estimated and actual rows and times.
 
 The estimate of a basic graph pattern is what its join order is chosen by: ``patterns.PatternJoin``. All other
-estimates are upper bounds from the estimates of the inputs. Analysing evaluates the query with an evaluator
-that counts. Invariant: the join order that is shown is the one that is evaluated.
+estimates are made from those of the inputs: the sum for UNION, the maximum for JOIN and OPTIONAL, at most the
+limit for LIMIT. They are no bounds. Analysing evaluates the query with an evaluator that counts.
+
+The join order that is shown is the one that is evaluated, with two exceptions. Within EXISTS, variables from
+outside do not count as bound here. For ``GRAPH ?g``, the order is that for the default graph.
 """
 
 from __future__ import annotations
@@ -206,7 +209,7 @@ def explain_query(
 
 
 class _Planner:
-    """Makes the steps of algebra. ``known`` are the variables with a value in every row."""
+    """Makes the steps of algebra, with the counts of an evaluator that may have evaluated it."""
 
     def __init__(self, evaluator: CountingEvaluator, text: Callable[[Node], str]) -> None:
         self._evaluator = evaluator
@@ -221,8 +224,8 @@ class _Planner:
     ) -> Step:
         """The step of a part.
 
-        A basic graph pattern may ``start`` from rows with known variables, and find only values of variables
-        that are ``wanted``.
+        A basic graph pattern may ``start`` from rows: their estimated number, and the variables that have a
+        value in each of them. It may find only the values of variables that are ``wanted``.
         """
         if isinstance(part, Triples):
             return self._pattern(part, scope, start or (1.0, frozenset(scope.seed.columns)), wanted)
@@ -288,7 +291,7 @@ class _Planner:
         return step
 
     def _bound(self, part: Operator) -> frozenset[int]:
-        """Variables that have a value in every solution."""
+        """The numbers of variables that have a value in every solution."""
         return frozenset(self._evaluator.numbers[v] for v in certain(part))
 
     @staticmethod

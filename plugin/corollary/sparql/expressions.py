@@ -1,8 +1,9 @@
-"""FILTER and BIND expressions: evaluated once for every distinct combination of values.
+"""Expressions over batches: evaluated once for every distinct combination of the values that they read.
 
 Conditions are decided on ids or columns where that is possible, else on terms, see ``term_evaluation``.
 EXISTS is evaluated first, for the whole batch: a hidden variable takes its place. Volatile expressions (RAND,
-BNODE, user functions), whose result may differ for equal values, are evaluated for every row.
+UUID, BNODE, functions registered with rdflib), whose result may differ for equal values, are evaluated for
+every row.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ FindSolutions = Callable[[Operator, Batch], Mask]
 
 
 def _ranks(keys: list[Any]) -> Rows:
-    """For each key, how many different ones are less."""
+    """For each key, the number of different keys that are less."""
     order = sorted(range(len(keys)), key=keys.__getitem__)
     ranks: Rows = np.zeros(len(keys), np.int64)
     for before, after in pairwise(order):
@@ -115,7 +116,7 @@ class Expressions:
         on_columns: Callable[[ColumnEvaluator, Part], tuple[Any, Mask]],
         by_terms: Callable[[Batch], Any],
     ) -> Any:
-        """What ``on_columns`` makes of the values, for each row; ``by_terms`` where it is undecided."""
+        """The result of ``on_columns`` for each row; of ``by_terms`` for rows that columns do not decide."""
         parts = []
         for some in _slices(expression, batch):
             check()
@@ -132,7 +133,7 @@ class Expressions:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def numbers(self, expression: Expression, batch: Batch) -> Numbers | None:
-        """The numbers of each row; None if some are not decided on columns."""
+        """The number of each row; None if some are not decided on columns, and for a batch without rows."""
         if not batch.size:
             return None
         evaluator = self._evaluator(batch)

@@ -27,7 +27,10 @@ def refuse_clauses(query: Query, has_graph: Callable[[Node], bool], access: str)
 
 
 def refuse_services(services: Iterable[Service], access: str) -> list[Service]:
-    """The SILENT services that ``access`` excludes. ``ExternalAccessRefused`` for other excluded services."""
+    """The SILENT services that ``access`` excludes. Raises ExternalAccessRefused for others that it excludes.
+
+    If a service may be called, rdflib's SERVICE is guarded first (``guard_services``).
+    """
     silenced = []
     for service in services:
         address = service.name

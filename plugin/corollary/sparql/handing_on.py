@@ -26,8 +26,8 @@ SPARQL = "sparql"
 def answered(ask: Callable[[], Result], caller: FrameType) -> Result:
     """The result of ``ask``, or of rdflib's own evaluation if ``ask`` raises NotImplementedError.
 
-    Also of rdflib's if the text is no SPARQL, and ``Graph.query`` names another processor. ``caller`` is the
-    frame that called the store; if not of ``Graph.query``, the error is raised again.
+    A text that is no SPARQL is passed on, too, if ``Graph.query`` was asked for another processor. ``caller``
+    is the frame that called the store; if that is not ``Graph.query``, the error is raised again.
     """
     try:
         return ask()
@@ -59,14 +59,14 @@ def changed(carry_out: Callable[[], None], caller: FrameType) -> None:
 
 
 def _processor(caller: FrameType) -> object:
-    """The processor that the caller of the store was asked for."""
+    """The ``processor`` argument of the call of ``Graph.query`` or ``Graph.update``."""
     return caller.f_locals.get("processor", SPARQL)
 
 
 def _by_rdflib(method: Callable[..., Any], caller: FrameType) -> Any:
     """Repeat the caller's call of ``method`` with rdflib's own evaluator.
 
-    Precondition: an exception is handled. It is raised again if the caller is not ``method``.
+    Precondition: called while an exception is handled, which is raised again if the caller is not ``method``.
     """
     code = cast(FunctionType, method).__code__
     if caller.f_code is not code:

@@ -1,9 +1,10 @@
 """The costs by which the patterns of a basic graph pattern are ordered.
 
 The next pattern is the one with the least *growth*: the expected number of result rows for each row. Growth
-is exact if a pattern has a constant end and a free end. Otherwise it is the relation's size, divided by the
-number of distinct values of a bound end. A pattern that shares no variable with those before it comes last.
-So the order depends on which variables are bound, and not on their values.
+is exact if a pattern has a constant end and a free end. With one bound end it is the relation's size, divided
+by the number of distinct values of this end. For two known ends, variable predicates and paths it is a rough
+guess. A pattern that shares no variable with those before it comes last. So the order depends on which
+variables are bound, and not on their values.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ class PatternCosts:
         if knows_s and knows_o:
             if s >= 0 and o >= 0:
                 return 0
-            if o >= 0:  # a check: the share of the subjects that have that object
+            if o >= 0:  # a check: subjects with that object, for each fact of the index
                 return relation.count_of_object(o) / max(self.index.fact_count(), 1)
             return min(0.5, size / max(self.index.fact_count(), 1))
         if s >= 0:

@@ -30,9 +30,8 @@ class PatternJoin:
     """Joins of patterns over the index of ``costs``.
 
     ``filters`` is applied to the rows before a Cartesian product with an unconnected pattern. It must keep
-    rows for which it still lacks bindings. The ``unwanted`` variables of the costs are of one pattern each,
-    and their values are not asked for. They may be left unbound, and rows that differ in them only may be
-    one.
+    rows for which it still lacks bindings. Each ``unwanted`` variable of the costs occurs in one pattern, and
+    its values are not asked for: it may be left unbound, and rows that differ only in it may become one row.
     """
 
     costs: PatternCosts
@@ -114,7 +113,7 @@ class PatternJoin:
         return self.costs.growth(batch.columns, place.item) if place.cost is None else place.cost[0]
 
     def _announced(self, batch: Batch, place: PatternPlace) -> float:
-        """The growth of a Cartesian product, after the limits have seen its rows and bytes."""
+        """The growth of a Cartesian product. Raises LimitExceeded if its rows or bytes exceed a limit."""
         growth = self._growth(batch, place)
         current().rows(batch.size * int(growth))
         reserve(batch.size * int(growth) * 4 * (len(batch.columns) + len(place.item.variables)))

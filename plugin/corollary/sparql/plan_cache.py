@@ -4,7 +4,8 @@
 
 A text of a known shape is split into tokens, and its constants are put into the plan of the shape: neither
 parser nor optimiser runs. Constants that decide what the plan is (prefixes, predicates, datatypes, LIMIT) are
-part of the shape. Invariant: the plan is the one that parsing the text would give.
+no parameters, but part of the key of a plan beside the shape. Texts with signs or backslashes have no shape.
+Invariant: the plan is the one that parsing the text would give.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ _SIGNS = frozenset("+-")
 
 
 def _filler(node: Any) -> Fill | None:
-    """The function that puts tokens in the place of parameters; None for a node without any."""
+    """The function that puts tokens in the place of parameters; None for a node without parameters."""
     if isinstance(node, Parameter):
         make, place = node.make, node.place
         return lambda words: make(words[place])
@@ -146,7 +147,7 @@ _prepared: WeakKeyDictionary[Any, Query] = WeakKeyDictionary()
 
 
 def plan_of_prepared(prepared: Any) -> Query:
-    """The optimised plan of rdflib's ``Query``. Made once: it must not be changed after its first use."""
+    """The optimised plan of rdflib's ``Query``, cached. Precondition: ``prepared`` never changes."""
     found = _prepared.get(prepared)
     if found is None:
         found = _prepared[prepared] = optimised(query_of(prepared))

@@ -213,7 +213,7 @@ def push_distinct_down(query: Query) -> Query:
 
 
 def push_limit_down(query: Query) -> Query:
-    """Compute the values of expressions for the rows that are asked for.
+    """Compute the values of expressions after LIMIT, for the rows that are asked for.
 
     SELECT (STRLEN(?y) AS ?n) { ?x :p ?y } ORDER BY ?y LIMIT 10  ->  ten rows are chosen, then ?n is computed
     """
@@ -241,8 +241,8 @@ def push_limit_down(query: Query) -> Query:
 def take_constants(query: Query) -> Query:
     """Note whether values that are given with a query may stand in its triple patterns.
 
-    SELECT ?y { ?x :p ?y OPTIONAL { ?y :q ?z } } with a value of ?x: yes. With VALUES, MINUS or groups: no,
-    there the variable itself matters.
+    SELECT ?y { ?x :p ?y OPTIONAL { ?y :q ?z } } with a value of ?x: yes. With BIND, VALUES, MINUS, GRAPH,
+    EXISTS, groups or subqueries: no, there the variable itself may matter.
     """
     is_simple = all(isinstance(part, _SIMPLE) for part in walk(query.pattern) if isinstance(part, PlanNode))
     return replace(query, takes_constants=is_simple and query.form != "DESCRIBE")

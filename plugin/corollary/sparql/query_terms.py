@@ -1,7 +1,7 @@
 """Ids for the terms of a query, without additions to the store's dictionary.
 
-A query mentions and computes terms that occur in no fact. Such a term gets a local id of kind reserved, above
-``FIRST_LOCAL`` and so above the ids of the engine's own names. Local ids live as long as the query's result.
+A query mentions and computes terms that occur in no fact. Such a term gets a local id of kind reserved, from
+``FIRST_LOCAL`` on, and so above the ids of the engine's own names. Local ids live as long as the result.
 Invariant: within a query a term has one id, so that equality of ids is equality of terms.
 """
 

@@ -34,9 +34,10 @@ class Terms(dict[int, Node]):
     """A cache of rdflib terms by id; ``id_of`` and ``find`` give the ids of terms.
 
     ``default``, ``explicit`` and ``inferred`` are the ids of the graphs that every store has. ``handles`` are
-    the users' ``Graph`` objects, by the id of the graph. ``last_graph`` is the graph that was changed last,
-    with what its id depends on. ``value_columns`` and ``text_columns`` have values and texts of terms.
-    ``capitals`` has the ids of all cached literals whose language tags have capitals: texts have none.
+    the users' ``Graph`` objects, by the id of the graph. ``last_graph`` caches the id of the graph that was
+    changed last: the graph, the alias of the default graph, the id. ``value_columns`` and ``text_columns``
+    have values and texts of terms. ``capitals`` has the ids of all cached literals whose language tags have
+    capitals: texts have none.
     """
 
     def __init__(self, dictionary: TermDictionary) -> None:
@@ -90,7 +91,7 @@ class Terms(dict[int, Node]):
         return term_id
 
     def _keep(self, term_id: int, term: Node) -> None:
-        """Let decoding return this object, if it has returned no other."""
+        """Make decoding return this object, unless the id has another one already."""
         language = getattr(term, "language", None)
         if language and not language.islower():
             self.capitals.add(term_id)  # before: a copy may have it without the term, and not the other way
@@ -123,7 +124,7 @@ class Terms(dict[int, Node]):
 
 
 def text_of(term: Node) -> str:
-    """The dictionary's key of a term."""
+    """The dictionary's key of a term. Raises TypeError for what is no RDF term."""
     if isinstance(term, URIRef):
         return f"<{term}>"
     if isinstance(term, Literal):

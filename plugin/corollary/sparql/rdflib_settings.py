@@ -1,6 +1,7 @@
-"""rdflib's settings of SPARQL. Its SPARQL package is imported by those who change them, and not here.
+"""rdflib's settings of SPARQL, read without importing its SPARQL package.
 
-rdflib parses its grammar when the package is imported, which takes longer than most queries.
+rdflib builds its grammar when that package is imported, which takes longer than most queries. A program that
+changes a setting has imported the package. Else the settings have their defaults.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ Variables = frozenset[Variable]
 
 
 def certain(part: Operator) -> Variables:
-    """The variables that every solution binds.
+    """Variables that every solution binds. Some may be missing: those of groups are left out.
 
     { ?x :p ?y OPTIONAL { ?x :q ?z } }: ?x, ?y
     """

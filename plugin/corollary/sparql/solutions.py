@@ -85,7 +85,7 @@ def join(left: Batch, right: Batch) -> Batch:
 def without(left: Batch, right: Batch, ignored: Iterable[int] = ()) -> Batch:
     """MINUS: the left solutions for which no right solution is compatible and shares a bound variable.
 
-    Variables in ``ignored`` do not count.
+    Variables in ``ignored`` are not compared, and do not count as shared.
     """
     if not left.size or not right.size:
         return left

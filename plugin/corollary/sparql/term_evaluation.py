@@ -1,7 +1,8 @@
 """Expressions evaluated on terms: each is translated to a Python function once, and called for many rows.
 
 A row maps variables to terms. The function returns a term, or raises ``ExpressionError`` where SPARQL has an
-error, whatever Python's exception was: a filter takes it for false, a binding leaves the variable unbound.
+error: a filter takes it for false, a binding leaves the variable unbound. Exceptions of built-in functions
+become ``ExpressionError``, but for those in ``NO_ERRORS``.
 """
 
 from __future__ import annotations
@@ -50,10 +51,10 @@ class Environment:
 
 
 def is_volatile(expression: Expression, functions: Container[URIRef]) -> bool:
-    """Whether an expression has a value for each row, and not for each combination of values.
+    """Whether an expression has to be evaluated for each row, not once for each combination of values.
 
-    The store's ``functions`` have one for each combination, those of rdflib's users for each row. Raises
-    NotImplementedError if one of these looks into rdflib's evaluation.
+    The store's ``functions`` depend on their arguments only; functions registered with rdflib may not. Raises
+    NotImplementedError if one of the latter takes rdflib's evaluation context.
     """
     if isinstance(expression, FunctionCall) and expression.iri not in functions:
         found = custom_function(expression.iri)
@@ -66,14 +67,14 @@ def is_volatile(expression: Expression, functions: Container[URIRef]) -> bool:
 
 
 def custom_function(iri: URIRef) -> tuple[Callable[..., Any], bool] | None:
-    """A function registered with rdflib, and whether it looks into rdflib's evaluation. None for casts."""
+    """A function registered with rdflib, and whether it takes rdflib's evaluation context. None for casts."""
     operators: Any = sys.modules.get("rdflib.plugins.sparql.operators")
     found = None if operators is None else operators._CUSTOM_FUNCTIONS.get(iri)
     return None if found is None or found[0] is operators.default_cast else found
 
 
 def evaluated(expression: Expression, environment: Environment) -> Evaluate:
-    """The function from rows to values. EXISTS has been replaced by variables."""
+    """The function from rows to values. Precondition: EXISTS has been replaced by variables."""
     if isinstance(expression, Variable):
         return _variable(expression)
     if isinstance(expression, FunctionCall):
@@ -114,9 +115,9 @@ def _called(function: Callable[..., Node], parts: list[Evaluate]) -> Evaluate:
 
 
 def _function(call: FunctionCall, environment: Environment) -> Evaluate:
-    """A function of the store's or of rdflib's users, or a cast.
+    """A function of the store, a function registered with rdflib, or a cast.
 
-    With rdflib's, SPARQLError is an error of the expression, and TypeError for wrong arguments.
+    SPARQLError and TypeError of a function registered with rdflib are errors of the expression.
     """
     parts = [evaluated(part, environment) for part in call.arguments]
     own = environment.functions.get(call.iri)

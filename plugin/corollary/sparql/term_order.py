@@ -21,7 +21,8 @@ from corollary.terms.dictionary import Kind, kinds
 def term_ranks(ids: Column, terms: QueryTerms, uses: int) -> Rows | None:
     """For each of the distinct ids, a number that orders the terms; equal numbers or times have the same one.
 
-    None for few ``uses`` of ranks, and for terms of different kinds.
+    None for few ``uses`` of ranks, and unless all terms are numbers, times of one ``Code``, or IRIs and
+    strings (``text_ranks``).
     """
     if uses < MIN_USES_OF_RANKS or not ids.size:
         return None
@@ -42,7 +43,7 @@ def text_ranks(ids: Column, terms: QueryTerms, uses: int) -> Rows | None:
     """For each of the distinct ids, the number of ids whose terms are less.
 
     None for few ``uses`` of ranks. None for other terms than IRIs and literals without datatypes: literals
-    with datatypes are compared by value. None if a language tag has capitals, which the texts do not tell.
+    with datatypes are compared by value. None if a language tag has capitals, which the texts do not show.
     """
     if uses < MIN_USES_OF_RANKS or not ids.size or int(ids.max()) >= FIRST_LOCAL:
         return None

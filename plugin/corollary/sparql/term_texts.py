@@ -67,7 +67,7 @@ def concatenated(parts: list[Any]) -> Any:
 class TermTexts:
     """Distinct terms with texts: IRIs and literals.
 
-    ``rows`` has their positions in the column that was asked for, ``is_literal`` tells the kinds apart.
+    ``rows`` has their positions in the column of ids, ``is_literal`` shows which of them are literals.
     ``lexical`` and ``suffixes`` are Arrow's large strings, without escapes.
     """
 
@@ -247,7 +247,7 @@ def strings(arena: Bytes, starts: Places, ends: Places) -> Any:
 
 
 def content_of(texts: Any) -> tuple[Places, Bytes]:
-    """The offsets, and the bytes that they are places of, of Arrow's large strings, of which none is null."""
+    """The offsets and the bytes of Arrow's large strings. Precondition: none is null."""
     _, offsets, content = texts.buffers()
     size = len(texts)
     places = np.frombuffer(offsets, np.int64)[texts.offset :][: size + 1] if size else np.zeros(1, np.int64)
@@ -255,7 +255,7 @@ def content_of(texts: Any) -> tuple[Places, Bytes]:
 
 
 def large(text: str) -> Any:
-    """A constant beside columns of texts: Arrow has functions of large strings among themselves only."""
+    """A large string as a constant: Arrow's functions do not mix strings and large strings."""
     import pyarrow
 
     return pyarrow.scalar(text, pyarrow.large_string())

@@ -1,8 +1,8 @@
 """Functions of users: what a store calls for an IRI in a query, term by term or column by column.
 
-A function depends on its arguments only: it is called once for equal terms of one variable, or for each row.
-An argument without a value is an error of the expression, and the function is not called for it. No value,
-None or null, is an error, too. An exception of the function ends the query.
+Precondition: a function depends on its arguments only. It is called once for each distinct combination of
+terms, or for each row. An argument without a value is an error of the expression, and the function is not
+called. A result without a value (None, null) is an error, too. An exception of the function ends the query.
 
 Invariant: what a *vectorised* function receives for a row does not depend on other rows. Its columns have the
 texts of terms (``STR``), or floats.
@@ -69,7 +69,7 @@ class UserFunction:
         return values
 
     def _called(self, arguments: Sequence[Any]) -> Any:
-        """What the function returns. NotImplementedError would hand the query on to rdflib: it is another."""
+        """The function's result. Its NotImplementedError becomes RuntimeError: else rdflib would answer."""
         try:
             return self.function(*arguments)
         except NotImplementedError as error:

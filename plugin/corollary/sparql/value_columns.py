@@ -1,7 +1,9 @@
 """Numbers and times of literals as columns, decoded once for each literal of a dictionary.
 
-Only well-written literals of the common datatypes are decoded, and numbers of at most 18 digits. For all
-others the evaluation on terms decides (``Code.OTHER``). Strings have no value here (``Code.STRING``).
+Only well-written literals of xsd:integer, decimal, float, double, date and dateTime are decoded: integers of
+at most 18 digits, decimals of at most 9 before and after the point, finite floats, times without fractions of
+seconds. For all others the evaluation on terms decides (``Code.OTHER``). Strings, with or without a language
+tag, have no value here (``Code.STRING``).
 
     "12.50"^^xsd:decimal: DECIMAL, value 1250, extra 2 (digits after the point)
     "2024-06-01T10:00:00+02:00"^^xsd:dateTime: ZONED, value in seconds of local time, extra 120 (minutes)
@@ -31,7 +33,10 @@ Small = NDArray[np.int16]
 
 
 class Code(IntEnum):
-    """What is known of a literal. The numbers are in the order of promotion."""
+    """What is known of a literal. The codes of numbers are in the order of promotion.
+
+    DATE is xsd:date without a timezone, TIME xsd:dateTime without one, ZONED xsd:dateTime with one.
+    """
 
     UNSEEN = 0
     OTHER = 1
@@ -55,7 +60,7 @@ class Decoded:
 
     @staticmethod
     def none(size: int) -> Decoded:
-        """No literal is decoded."""
+        """Rows of which no literal is decoded."""
         return Decoded(np.zeros(size, np.uint8), np.zeros(size, np.int64), np.zeros(size, np.int16))
 
     def at(self, rows: Any) -> Decoded:
@@ -95,7 +100,7 @@ class ValueColumns:
 
 
 def decoded_literals(numbers: Places, table: TextTable) -> Decoded:
-    """The literals with these numbers in a table."""
+    """The values of the literals with these numbers in a table."""
     offsets, arena = table.offsets(), table.content()
     starts, ends = offsets[numbers], offsets[numbers + 1]
     closing = np.empty_like(starts)

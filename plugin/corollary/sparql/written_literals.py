@@ -1,6 +1,6 @@
 """The literals that a query has computed on columns: their texts in one table, in which each stands once.
 
-No object of Python is made for a literal until it is read. The id of such a literal is ``FIRST_WRITTEN`` and
+No object of Python is made for a literal until it is read. The id of such a literal is ``FIRST_WRITTEN`` plus
 its number in the table. A literal that the query had as a term before keeps its id.
 """
 
@@ -21,7 +21,7 @@ FIRST_LOCAL = (Kind.RESERVED << KIND_SHIFT) | 1 << (KIND_SHIFT - 1)
 """The first id of the terms that only a query has."""
 
 FIRST_WRITTEN = FIRST_LOCAL | 1 << (KIND_SHIFT - 2)
-"""The first id of those that were computed on columns."""
+"""The first id of the literals that were computed on columns."""
 
 
 class WrittenLiterals:
@@ -35,7 +35,7 @@ class WrittenLiterals:
         return len(self.table)
 
     def find(self, text: str) -> int | None:
-        """The id of a literal; None if it is not here."""
+        """The id of a literal; None if it is not in the table."""
         number = self.table.find(text)
         return None if number is None else int(self._ids[number])
 
@@ -44,13 +44,13 @@ class WrittenLiterals:
         return self.table.text(term_id - FIRST_WRITTEN)
 
     def enter(self, texts: list[str], ids: list[int]) -> None:
-        """Add literals that have ids already. Precondition: they are distinct, and not here."""
+        """Add literals that have ids already. Precondition: they are distinct, and not in the table."""
         if texts:
             self.table.append(Texts.of_strings(texts), QUOTE, 0, np.empty(len(texts), np.uint32))
             self._ids = np.concatenate((self._ids, np.array(ids, np.uint32)))
 
     def ids_of(self, texts: Texts, ids: Column) -> None:
-        """Write the ids of literals, which are added if they are not here. Rows of no length are left."""
+        """Write the ids of literals; new literals are added. ``ids`` is not written where a text is empty."""
         reserve(int(texts.lengths.sum()))
         numbers: Column = np.zeros(texts.starts.size, np.uint32)
         self.table.append(texts, QUOTE, 0, numbers)
@@ -60,7 +60,7 @@ class WrittenLiterals:
         ids[rows] = self._ids[numbers[rows]]
 
     def part_of(self, ids: Column) -> TablePart:
-        """The literals among the ids that have no other id."""
+        """The literals among the ids from ``FIRST_WRITTEN`` on."""
         rows = np.flatnonzero(are_written(ids))
         return TablePart(
             rows, Kind.LITERAL, self.table, (ids[rows] - np.uint32(FIRST_WRITTEN)).astype(np.int64)

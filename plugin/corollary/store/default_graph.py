@@ -61,7 +61,7 @@ class DefaultGraphAlias:
         )
 
     def is_nameless(self, name: Node) -> bool:
-        """Whether a graph is known by a blank node, its name or its alias; false for graphs of a Dataset."""
+        """Whether a name is a blank node, or what one stands for; False if a Dataset used the store first."""
         if isinstance(self.first, BNode):
             return isinstance(name, BNode) or name == self.stands_for
         return isinstance(name, BNode) and self.first != DATASET_DEFAULT_GRAPH_ID

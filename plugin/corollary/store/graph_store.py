@@ -50,7 +50,7 @@ class InferredTripleWarning(UserWarning):
 
 
 class GraphStore(Store):
-    """A store whose triples are facts of ``reasoner``. Reads derive what the last changes made due."""
+    """A store whose triples are facts of ``reasoner``. Reads first apply pending changes, and derive."""
 
     context_aware = True
     graph_aware = True

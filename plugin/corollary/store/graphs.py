@@ -1,6 +1,7 @@
 """The facts that rdflib's graphs show: graphs, names and formulas over one version of the reasoner.
 
-Functions of a version, and steps from a version to the next one. None of them changes a store.
+Functions of a version, and steps from a version to the next one. They change nothing, but that ``view_of``
+records the first graph that is used (``DefaultGraphAlias.meet``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The rdflib store: explicit facts E in graphs, and the materialisation I, which every read sees.
 
-1. ``add`` and ``remove`` of one triple append to a log of pending changes; changes of many triples at once
-   make a new version of E. Nothing is derived.
+1. Additions and removals of given triples are appended to a log of pending changes. Removals by a pattern and
+   loads make a new version of E. Nothing is derived.
 2. The next read (or ``materialise``) applies the pending changes in one batch: see ``corollary.reasoner``.
 3. Readers hold an immutable ``State``. Any number of threads may read while one writes.
 4. Every method is atomic, whatever exception is raised at any line: see ``corollary.reasoner.versions``.
@@ -164,7 +164,8 @@ class CorollaryStore(GraphStore):
         the result NO_STORE; this store then stays in memory, unchanged. Else the result is VALID_STORE.
 
         Raises CorollaryError for an unknown option; if the folder is in use, damaged, or of another program;
-        if this store has triples; and for a folder inside a transaction.
+        if a snapshot or data set was closed under other rules; if this store has triples; and for a folder
+        inside a transaction.
         """
         options, place = self.options.configured(str(configuration))
         options = replace(options, read_only=options.read_only or read_only)
@@ -287,7 +288,8 @@ class CorollaryStore(GraphStore):
         """How a SPARQL query is evaluated over the present facts: operators, join orders, estimated rows.
 
         With ``analyze`` the query is evaluated, and the plan has the actual rows and times. ``str`` of the
-        plan is a table, ``as_dict`` is for JSON. ``graph`` and ``bindings``: see ``query_arrow``.
+        plan is a table, ``as_dict`` is for JSON. ``graph`` and ``bindings``: see ``query_arrow``. Raises
+        CorollaryError for a query that rdflib's evaluator has to answer.
         """
         from corollary.sparql.explain_query import explain_query
 
@@ -439,7 +441,7 @@ class CorollaryStore(GraphStore):
         """Write the explicit and inferred triples as an encoded data set: a folder for Parquet readers.
 
         The folder appears completely or not at all, and replaces an older one. Raises InputError if it
-        cannot be written.
+        cannot be written, CorollaryError if the store has N3 formulas.
         """
         from corollary.loaders.reasoner_datasets import save
 

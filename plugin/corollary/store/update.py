@@ -2,7 +2,7 @@
 
 1. The request is parsed (``sparql.parser``). ``_change`` computes what one operation removes and adds, and
    changes nothing.
-2. ``_Change.apply`` writes the changes through the store, one pending row for each fact; nothing is derived.
+2. ``_Change.apply`` writes the changes through the store: a pending row for each fact added or removed.
 3. A request is one transaction: an error in any operation rolls back the whole request.
 
 Invariant: a request that fails has changed nothing, and no other thread sees a part of a request. WHERE reads

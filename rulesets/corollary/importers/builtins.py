@@ -59,10 +59,12 @@ def joined(arguments: Sequence[Expression]) -> Expression:
 
 
 def negated(test: Test) -> Test:
+    """The negation of a test."""
     return lambda arguments: Call("!", (test(arguments),))
 
 
 def without_case(test: Test) -> Test:
+    """A test of the arguments in lower case."""
     return lambda arguments: test([Call("lcase", (argument,)) for argument in arguments])
 
 

@@ -40,7 +40,7 @@ Complaint = tuple[str, str, str]
 
 
 _CHECKED: WeakValueDictionary[int, Program] = WeakValueDictionary()
-"""Programs without errors, by identity: a program is compiled for every store that has it."""
+"""Programs without errors, by identity: a program is checked once, though every store compiles it."""
 
 
 def check(program: Program) -> None:

@@ -15,7 +15,7 @@ PREDECLARED = {"rdf": RDF, "rdfs": RDFS, "owl": OWL, "xsd": XSD}
 """Prefixes that a rule text may use without a declaration, with their namespaces."""
 
 NAMED_ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", '"': '"', "'": "'", "\\": "\\"}
-"""Character after a backslash -> what both stand for."""
+"""Character after a backslash -> the character that the escape stands for."""
 
 _ESCAPED = {
     **{code: f"\\u{code:04X}" for code in (*range(0x20), 0x7F, 0xFFFE, 0xFFFF)},

@@ -1,6 +1,6 @@
 """The functions, operators and aggregates of expressions, with their arities.
 
-The checks and the evaluator use the same tables, so that every accepted call can be evaluated. Names are
+The checks accept these calls only. The engine implements each of them (a test evaluates them all). Names are
 written in any case and stored in lower case. Each is SPARQL's function of that name, with two exceptions: the
 aggregate ``median``, and ``DATATYPE_CLASH(?v, ?d)``: the literal v denotes a value outside the datatype d.
 """

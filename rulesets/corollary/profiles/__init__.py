@@ -42,7 +42,7 @@ def profile_names() -> tuple[str, ...]:
 
 
 def load_profile(name: str) -> Program:
-    """The rules of a profile, parsed once and kept. Raises UnknownProfileError."""
+    """The rules of a profile, parsed once and cached. Raises UnknownProfileError."""
     if name not in PROFILES:
         raise _unknown(name)
     return _program(name)

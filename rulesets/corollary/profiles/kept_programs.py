@@ -1,9 +1,9 @@
-"""Profiles as they were parsed, kept beside Python's bytecode. Parsing one takes 0.1 s, reading it 2 ms.
+"""A cache of parsed profiles beside Python's bytecode. Parsing a profile takes 0.1 s, reading it 2 ms.
 
-A kept program stands where the bytecode of this folder stands. It is trusted as that is, and written where
-that would be written (``PYTHONDONTWRITEBYTECODE`` and ``PYTHONPYCACHEPREFIX`` hold for it too). Its key is
-a digest of the rule files, with the sizes and times of the code of the rule language. Whatever is wrong with
-it, the rules are parsed again.
+A cached program is a pickle in the folder of this package's bytecode, and is trusted like bytecode.
+``PYTHONDONTWRITEBYTECODE`` and ``PYTHONPYCACHEPREFIX`` apply to it. Its key is a digest of the rule files,
+with the sizes and times of the code of the rule language. If a file cannot be read, or has another key, the
+rules are parsed again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Key = tuple[str, tuple[tuple[int, int], ...]]
 
 
 def kept(name: str, sources: Sequence[Path], parse: Callable[[], Program]) -> Program:
-    """The program that is kept for these rule files; else what ``parse`` returns, which is kept from now on.
+    """The program that is cached for these rule files; else the result of ``parse``, which is then cached.
 
     Precondition: the rule files are in one folder, and ``name`` is a file name. Cost: O(rules).
     """
@@ -58,7 +58,7 @@ def _read(place: Path, key: Key) -> Program | None:
 
 
 def _write(place: Path, key: Key, program: Program) -> None:
-    """Keep a program. Readers see the old file or the whole new one; a folder that is not ours is left."""
+    """Write a program. Readers see the old file or the complete new one. Ignores OSError."""
     draft = place.with_suffix(f".{os.getpid()}")
     with suppress(OSError):
         place.parent.mkdir(parents=True, exist_ok=True)

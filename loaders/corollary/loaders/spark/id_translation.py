@@ -1,4 +1,4 @@
-"""The border between the driver and the cluster: translation of term ids and facts in both directions.
+"""Translation of term ids and facts between the driver and the cluster, in both directions.
 
 The ids of the data set are *global*. The engine on the driver has a dictionary of its own for the few terms
 that it needs; its ids are *local*. Constants of the program that are not in the data set get the next free

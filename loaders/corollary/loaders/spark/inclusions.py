@@ -1,7 +1,7 @@
 """Inclusions on the cluster: one join with a small table gives every fact all its targets.
 
-The closure of all inclusions is computed by ``execute.inclusions`` from the schema. Invariant: as there,
- rules about rdf:type as a property are no inclusions.
+The closure of all inclusions is computed by ``execute.inclusions`` from the schema. Rules about rdf:type as a
+property are no inclusions, as there.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The steps of a plan (``plan.steps``) are run in order, as in the engine, with two differences. The guards of a
 rule are not joined one by one: the driver knows their matches, which are one small table and are broadcast. A
-variable in predicate position can only stand for an existing predicate. The driver knows all predicates, so
-other atoms that bind such a variable are restricted to them.
+variable that is the predicate of an atom can only stand for a predicate that has facts. The driver knows all
+of these, so other atoms that bind such a variable are restricted to them.
 
 Invariant: bindings are tables with a column for every variable bound so far.
 """

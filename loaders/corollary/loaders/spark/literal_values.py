@@ -242,7 +242,7 @@ def _read(batches: Batches) -> Batches:
 
 
 def _typing(datatypes: dict[str, int]) -> Callable[[Batches], Batches]:
-    """The function for the executors: pairs of literals and those of the datatypes that have their value."""
+    """The function for the executors: pairs (literal, datatype), for ``datatypes`` that have its value."""
 
     def typed(batches: Batches) -> Batches:
         for batch in batches:

@@ -119,7 +119,7 @@ def parsed(spark: SparkSession, documents: list[Source], prefixes: dict[str, str
     formats = {key: documents[number - 1].format for key, number in keys.items()}
     parts: list[DataFrame] = []
     if text_files:
-        # A line ends in LF only, as everywhere in this project.
+        # A line ends in LF only, as in ``line_kernel``.
         read = spark.read.option("lineSep", "\n").text([source.file.path for source in text_files])
         parts.append(
             read.select(

@@ -1,8 +1,8 @@
 """Folders on the file systems of Spark: listed, written and renamed by Spark's driver.
 
-Invariant: a folder made by ``output`` appears under its name when it is complete, or not at all. On file
-systems with an atomic rename of folders (a local disk, HDFS) this is one step. Object stores rename file by
-file: a reader in between finds that files of the manifest are missing, and refuses the data set.
+Invariant: a folder made by ``output`` gets its name when it is complete, or never. On file systems with an
+atomic rename of folders (a local disk, HDFS) this is one step. Object stores rename file by file: a reader in
+between finds that files of the manifest are missing, and refuses the data set.
 """
 
 from __future__ import annotations

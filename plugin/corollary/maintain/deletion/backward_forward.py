@@ -1,7 +1,7 @@
 """Backward/Forward: a candidate is deleted only if a search for another proof fails (``prover``).
 
-Proofs in the data layer need a schema that is final. Where data leads to schema facts, and in the layers of
-strata, DRed replaces this strategy.
+Proofs in the data layer need a schema that is final. Where data leads to schema facts that are not proved
+(``final_schema``), and in the layers of strata, DRed replaces this strategy.
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ class BackwardForwardLayer:
         return next(found, None) if len(inner) == 1 else None
 
     def _inner(self, order: Precedence, predicate: int) -> Sequence[Module]:
-        """The modules by whose rules a predicate depends on predicates of its level."""
+        """The modules by whose rules a predicate depends on predicates of its group."""
         key = order.groups.get(predicate, predicate)
         if key not in self._inner_modules:
             names, group = order.recursive[predicate], set(order.group_of(predicate))
@@ -299,7 +299,7 @@ class BackwardForwardLayer:
         return self._by_search(wanted, self._inner(order, predicate))  # copies, no paths
 
     def _lose_track(self, predicates: set[int]) -> None:
-        """Tell all modules that facts of some predicates, and of those beside them, lose derivations."""
+        """Notify all modules that facts of some predicates, and of those beside them, lose derivations."""
         if self.order is not None:
             predicates = predicates | self.order.beside(predicates)
         for module in self._tracking:

@@ -192,7 +192,7 @@ def _follow_deletions(counts: DerivationCounts, request: Request, most: float) -
     engine, explicit = request.engine, request.explicit
     index, program = engine.fixpoint.index, engine.compiled
     known, is_other = bool(counts.components), request.program != request.before.program
-    # conclusions of strata that are none any more were not counted
+    # with other rules, a fact that a stratum derived may be of a lower layer: the counts do not have it
     before = index if not known or (is_other and engine.strata) else counts.facts.snapshot()
     if is_other:
         program = program.changed(request.program).program

@@ -1,7 +1,7 @@
 """A parser of SPARQL 1.1 queries and updates: from the text to algebra in one pass.
 
-Recursive descent over a list of tokens. The classes stand on each other as the grammar's rules do: a cursor
-over tokens, terms, expressions, patterns, queries, updates.
+Recursive descent over a list of tokens. Each class extends the one before, as the rules of the grammar do: a
+cursor over tokens, terms, expressions, patterns, queries, updates.
 
 Beyond the grammar, the parser checks what the recommendation's notes ask for: the scope of variables in BIND,
 SELECT and groups, labels of blank nodes, places of aggregates.
@@ -31,7 +31,7 @@ def parse_query(text: str, prefixes: Mapping[str, str] | None, base: str = "", s
 
 
 def query_parser(text: str, prefixes: Mapping[str, str], base: str) -> QueryParser:
-    """A parser of a query, whose state is looked at. Raises SparqlSyntaxError for wrong characters."""
+    """A parser of a query, whose state ``plan_cache`` reads. Raises SparqlSyntaxError for a wrong escape."""
     return QueryParser(text, Names(prefixes, base))
 
 

@@ -26,7 +26,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 @cache
 def parse_error() -> Callable[..., SparqlSyntaxError]:
     """The class of syntax errors, which callers that catch rdflib's errors catch too."""
-    from pyparsing import ParseException  # rdflib's parser is not imported otherwise
+    from pyparsing import ParseException  # imported for the first error only
 
     class ParseError(SparqlSyntaxError, ParseException):
         """A syntax error, also for callers that catch rdflib's."""
@@ -126,7 +126,10 @@ class Cursor:
     """Whether ``split_iri`` was called: then the tokens are not those of the text alone."""
 
     def split_iri(self) -> None:
-        """Read the present token, which looks like an IRI, as an operator and more: ``?x<5&&?y>6``."""
+        """Split the present token, which looks like an IRI, into an operator and further tokens.
+
+        Example: ``<5&&?y>`` in ``?x<5&&?y>6``. The text behind it is split into tokens again.
+        """
         self.is_split = True
         start = self.starts[self.at]
         operator = "<=" if self.word.startswith("<=") else "<"

@@ -192,7 +192,7 @@ class ExpressionParser(TermParser):
         return Exists(pattern, is_negated)
 
     def _aggregate(self) -> Variable:
-        """An aggregate, which becomes a variable: its value for each group."""
+        """Read an aggregate, and add it to ``aggregates``. Returns the variable of its value."""
         if self.aggregates is None:
             where = "only SELECT, HAVING and ORDER BY may have aggregates, and no aggregate another one"
             self.fail(f"{self.word} is not allowed here", remedy=where)

@@ -81,7 +81,7 @@ class PatternParser(ExpressionParser):
         """A SELECT within a pattern, as algebra, and the variables that it projects."""
 
     def group(self) -> Operator:
-        """The pattern of EXISTS. Its variables are not visible outside."""
+        """The pattern of EXISTS. Its variables are not in scope outside."""
         pattern = self.pattern
         found = self.read_group().algebra()
         self.pattern = pattern  # a filter does not end a basic graph pattern

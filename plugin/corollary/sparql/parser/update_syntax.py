@@ -82,7 +82,7 @@ class UpdateParser(QueryParser):
         return self.fail_expecting("an update, such as INSERT, DELETE, LOAD or CLEAR")
 
     def _begin(self) -> bool:
-        """Read the keyword of an operation. Returns whether SILENT follows."""
+        """Read the keyword of an operation, and SILENT. Returns whether SILENT was there."""
         self.advance()
         return self.accept("SILENT")
 
