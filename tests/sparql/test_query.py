@@ -185,6 +185,22 @@ def test_volatile_functions_are_computed_for_every_row(graph: Graph) -> None:
     assert len(set(native(graph, "SELECT (RAND() AS ?b) {?s x:p ?o}"))) == 5
 
 
+def test_a_volatile_condition_is_computed_once_for_a_row_of_a_product(graph: Graph) -> None:
+    """Found: it was also computed before the product, so RAND() < 0.5 kept a quarter of the rows."""
+    asked = []
+
+    def remembers(value: Literal) -> Literal:
+        asked.append(value)
+        return Literal(len(asked) <= 10)
+
+    register_custom_function(EX.remembers, remembers)
+    try:
+        found = native(graph, "SELECT * {?x x:p ?y . ?a x:p ?b FILTER(x:remembers(?y))}")
+    finally:
+        unregister_custom_function(EX.remembers, remembers)
+    assert (len(found), len(asked)) == (10, 25)
+
+
 def test_what_is_handed_back(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COROLLARY_EXTERNAL", "all")
     for query in ("DESCRIBE x:s1 {SERVICE <urn:x> {?s ?p ?o}}", "SELECT * {SERVICE <urn:x> {?s ?p ?o}}"):

@@ -378,12 +378,16 @@ class Evaluator:
         return self._basic(part.inner, scope, start, need, early, finish)
 
     def _conditions(self, part: Filter, scope: Scope) -> tuple[Change, Change]:
-        """Two changes of batches: by conjuncts whose variables have columns, and by the whole condition."""
+        """Two changes of batches: by conjuncts whose variables have columns, and by the whole condition.
+
+        The first evaluates no conjunct that may differ when the whole condition is evaluated: ``RAND() < ?y``.
+        """
+        functions = self.dataset.source.functions
 
         def early(batch: Batch) -> Batch:
             for condition in conjuncts(part.condition):
                 read = mentioned(condition)
-                is_simple = read and not has_exists(condition)
+                is_simple = read and not has_exists(condition) and not is_volatile(condition, functions)
                 if is_simple and all(self.numbers[v] in batch.columns for v in read):
                     batch = self._filtered(condition, batch, scope)
             return batch
