@@ -33,10 +33,10 @@ import stat
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from threading import RLock, get_ident
+from threading import RLock, Thread, current_thread, get_ident
 from typing import IO, Any
 from weakref import WeakValueDictionary, finalize
 from zlib import crc32
@@ -52,7 +52,7 @@ from corollary.language import CorollaryError
 from corollary.reasoner.checkpoints import NO_ROWS, Checkpoint, Rows, file_of, mapped, opened, remove_others
 from corollary.reasoner.contents import NAMES, NONSENSE, others_of
 from corollary.reasoner.quads import Change, Quads, differences
-from corollary.reasoner.snapshot_file import MappedSnapshot, contents_of, write_snapshot
+from corollary.reasoner.snapshot_file import Contents, MappedSnapshot, contents_of, write_snapshot
 from corollary.reasoner.tuning import (
     MAX_BYTES_PER_ROW,
     MAX_JOURNAL_BYTES,
@@ -112,6 +112,7 @@ class _Written:
 
     ``counts`` are the stored terms by kind, ``weight`` the size of ``changes``, in facts: the facts of its
     rows plus ``ROW_COST_IN_FACTS`` for each row. ``checkpoint`` covers the first rows of both tables.
+    ``rewritten`` counts how often this process has replaced rows that a checkpoint could cover.
     """
 
     commit: int = 0
@@ -122,6 +123,7 @@ class _Written:
     weight: int = 0
     others: Mapping[str, bytes] | None = None
     checkpoint: Checkpoint | None = None
+    rewritten: int = field(default=0, compare=False)
 
     @property
     def quads(self) -> Quads:
@@ -139,6 +141,18 @@ class _Written:
         if self.checkpoint is not None:
             manifest["checkpoint"] = self.checkpoint.as_list()
         return json.dumps(manifest).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A snapshot to be written: ``contents``, with ``counts`` terms, as of the commit ``written``."""
+
+    contents: Contents
+    written: _Written
+
+    @property
+    def number(self) -> int:
+        return self.written.commit + 1
 
 
 class DamagedFolder(CorollaryError):
@@ -177,6 +191,9 @@ class Folder:
         self._written = _Written()
         self._proposed: _Written | None = None
         self._busy = RLock()  # held by the thread that uses the connection
+        self._drafting = RLock()  # held by the thread that writes a snapshot
+        self._in_background: Thread | None = None
+        self._failure: CorollaryError | None = None  # of the last snapshot in the background
         with self._complaints():
             if _is_other_than_folder(place):
                 raise CorollaryError(
@@ -238,7 +255,8 @@ class Folder:
         return self._database.execute(f"PRAGMA {name}").fetchone()[0]
 
     def close(self) -> None:
-        """Release the folder for others. Idempotent."""
+        """Release the folder for others, when a snapshot in the background is written. Idempotent."""
+        self.settle()
         database = getattr(self, "_database", None)  # missing if opening was interrupted
         if database is not None:
             database.close()
@@ -446,19 +464,16 @@ class Folder:
         self._catch_up()
         written, dictionary = self._written, version.terms.dictionary
         if written.version is not None and written.version.terms.dictionary is not dictionary:
-            written = _Written(written.commit)  # other ids: no stored row is valid any more
+            # other ids: no stored row is valid any more
+            written = _Written(written.commit, rewritten=written.rewritten + 1)
         others = others_of(version)
         counts = tuple(map(dictionary.count, BULK_KINDS))
         changes = list(_changes(written.quads, version.quads))
         if not changes and others == (written.others or {}):  # new terms without facts are written later
             self._written = replace(written, version=version)
             return
-        with self._complaints():
-            try:
-                self._write(written, version, dictionary, counts, changes, others)
-            except BaseException:
-                self._catch_up()
-                raise
+        with self._complaints(), self._taken_back_if_interrupted():
+            self._write(written, version, dictionary, counts, changes, others)
 
     def _write(
         self,
@@ -488,17 +503,45 @@ class Folder:
         self._written, self._proposed = after, None
 
     def checkpoint_if_due(self, *, closing: bool) -> None:
-        """Write a checkpoint if it pays; an error is a warning then. See ``Persistence``."""
-        if not self._is_due(closing):
+        """Write a checkpoint if it pays, in the background unless ``closing``. See ``Persistence``.
+
+        An error is a warning: now, or at the next call.
+        """
+        if closing:
+            self.settle()
+        thread = self._in_background
+        if thread is not None and thread.is_alive():
             return
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            self._warn(failure)
+        elif self._is_due(closing):
+            if closing:
+                self._checkpoint_or_fail()
+                self.checkpoint_if_due(closing=True)
+            else:
+                self._in_background = Thread(target=self._checkpoint_or_fail, name="checkpoint", daemon=True)
+                self._in_background.start()
+
+    def _checkpoint_or_fail(self) -> None:
+        """As ``checkpoint``. An error is kept, for a later warning."""
         try:
             self.checkpoint()
         except CorollaryError as error:
-            warnings.warn(
-                f"no snapshot was written beside {self.place / DATABASE}, which has all commits; the next "
-                f"opening takes longer: {error}",
-                stacklevel=2,
-            )
+            self._failure = error
+
+    def _warn(self, error: CorollaryError) -> None:
+        warnings.warn(
+            f"no snapshot was written beside {self.place / DATABASE}, which has all commits; the next "
+            f"opening takes longer: {error}",
+            stacklevel=3,
+        )
+
+    def settle(self) -> None:
+        """Wait until the snapshot in the background is written."""
+        thread = getattr(self, "_in_background", None)  # missing if opening was interrupted
+        if thread is not None and thread is not current_thread():
+            thread.join()
 
     def _is_due(self, closing: bool) -> bool:
         """Whether a checkpoint saves later openings more than it costs now."""
@@ -516,37 +559,76 @@ class Folder:
         return closing and contents_of(version).closed.fingerprint not in (None, checkpoint.fingerprint)
 
     def checkpoint(self) -> None:
-        """Write a snapshot of the last commit, and record it. See ``Persistence``."""
-        held(self._busy, self._checkpoint)
+        """Write a snapshot of the last commit, and record it. See ``Persistence``.
+
+        Other threads may commit while the file is written.
+        """
+        held(self._drafting, self._checkpoint)
 
     def _checkpoint(self) -> None:
+        """Draft, write, record. Only the first and the last of these lock the database."""
+        draft = held(self._busy, self._drafted)
+        if draft is None:
+            return
+        file = file_of(self.place, draft.number)
+        try:
+            header = write_snapshot(file, draft.contents, draft.written.counts)
+            held(self._busy, self._record, draft, header)
+        finally:
+            recorded = self._written.checkpoint
+            if recorded is None or recorded.number != draft.number:
+                with suppress(OSError):
+                    file.unlink()
+        remove_others(self.place, recorded)
+
+    def _drafted(self) -> _Draft | None:
+        """What a snapshot of the last commit contains; None if its I is not known.
+
+        Writes the terms that I has, and the journal lacks.
+        """
         self._refuse_to_write()
         self._catch_up()
         written, version = self._written, self._written.version
         if self.read_only or version is None or version.derived.state is None:
-            return
-        contents, number = contents_of(version), written.commit + 1
-        header, counts = write_snapshot(file_of(self.place, number), contents)
-        with self._complaints():
-            try:
+            return None
+        contents = contents_of(version)
+        counts = tuple(map(contents.dictionary.count, BULK_KINDS))
+        if counts != written.counts:
+            with self._complaints(), self._taken_back_if_interrupted():
                 self._begin_writing()
                 after = self._write_terms(written, contents.dictionary, counts)
-                checkpoint = Checkpoint(
-                    number,
-                    header,
-                    contents.closed.fingerprint,
-                    counts,
-                    after.terms,
-                    after.changes,
-                    after.weight,
-                )
-                self._database.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
-                self._finish(replace(after, commit=number, checkpoint=checkpoint))
-            except BaseException:
-                self._catch_up()
-                remove_others(self.place, self._written.checkpoint)
-                raise
-        remove_others(self.place, self._written.checkpoint)
+                self._finish(replace(after, commit=written.commit + 1))
+        return _Draft(contents, self._written)
+
+    def _record(self, draft: _Draft, header: int) -> None:
+        """Record a snapshot that is written, if the rows that it covers are still there."""
+        self._refuse_to_write()
+        self._catch_up()
+        covered, written = draft.written, self._written
+        if covered.rewritten != written.rewritten:
+            return
+        checkpoint = Checkpoint(
+            draft.number,
+            header,
+            draft.contents.closed.fingerprint,
+            covered.counts,
+            covered.terms,
+            covered.changes,
+            covered.weight,
+        )
+        with self._complaints(), self._taken_back_if_interrupted():
+            self._begin_writing()
+            self._database.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+            self._finish(replace(written, commit=written.commit + 1, checkpoint=checkpoint))
+
+    @contextmanager
+    def _taken_back_if_interrupted(self) -> Iterator[None]:
+        """Roll the transaction back if the block fails, or find out that it has taken place."""
+        try:
+            yield
+        except BaseException:
+            self._catch_up()
+            raise
 
     def _begin_writing(self) -> None:
         """Begin a transaction. Raises CorollaryError if the database is not what was written last."""
@@ -597,10 +679,11 @@ class Folder:
         self, written: _Written, dictionary: TermDictionary, counts: tuple[int, ...]
     ) -> _Written:
         """Append the new terms. Rewrites all if there are many small rows: then no checkpoint covers them."""
-        starts, rows, checkpoint = written.counts, written.terms, written.checkpoint
+        starts, rows = written.counts, written.terms
         if rows.count > MIN_ROWS_TO_REWRITE + sum(counts) // ROW_COST_IN_FACTS:
             self._database.execute("DELETE FROM terms")
-            starts, rows, checkpoint = _Written().counts, NO_ROWS, None
+            starts, rows = _Written().counts, NO_ROWS
+            written = replace(written, checkpoint=None, rewritten=written.rewritten + 1)
         for kind, start, end in zip(BULK_KINDS, starts, counts, strict=True):
             texts, lengths = dictionary.texts_between(kind, start, end)
             ends = np.cumsum(lengths)
@@ -611,7 +694,7 @@ class Folder:
                     sizes = lengths[first:last].astype("<u4").tobytes()
                     piece = texts[places[first] : places[last]].tobytes()
                     rows = self._append("terms", rows, int(kind), sizes, piece)
-        return replace(written, counts=counts, terms=rows, checkpoint=checkpoint)
+        return replace(written, counts=counts, terms=rows)
 
     def _write_changes(self, written: _Written, quads: Quads, changes: list[_Change]) -> _Written:
         """Append the changes.
@@ -619,7 +702,7 @@ class Folder:
         Rewrites all facts if more than half of the weight is obsolete: amortised, a commit costs its changes.
         Then no checkpoint covers them.
         """
-        rows, weight, checkpoint = written.changes, written.weight, written.checkpoint
+        rows, weight = written.changes, written.weight
         live = sum(
             ROW_COST_IN_FACTS + len(relation)
             for index in quads.graphs.values()
@@ -630,7 +713,8 @@ class Folder:
             > 2 * live + ROW_COST_IN_FACTS * MIN_ROWS_TO_REWRITE
         ):
             self._database.execute("DELETE FROM changes")
-            rows, weight, checkpoint = NO_ROWS, 0, None
+            rows, weight = NO_ROWS, 0
+            written = replace(written, checkpoint=None, rewritten=written.rewritten + 1)
             changes = [
                 (graph, predicate, True, relation.pairs().keys)
                 for graph, index in quads.graphs.items()
@@ -641,7 +725,7 @@ class Folder:
                 piece = keys[start : start + MAX_BYTES_PER_ROW // 8].astype("<u8", copy=False)
                 rows = self._append("changes", rows, graph, predicate, int(added), piece.tobytes())
                 weight += ROW_COST_IN_FACTS + piece.size
-        return replace(written, changes=rows, weight=weight, checkpoint=checkpoint)
+        return replace(written, changes=rows, weight=weight)
 
     def _append(self, table: str, rows: Rows, *values: int | bytes) -> Rows:
         """Append a row."""

@@ -82,14 +82,14 @@ class Contents:
     closed: ClosedUnder
 
 
-def write_snapshot(place: Path, contents: Contents) -> tuple[int, tuple[int, ...]]:
-    """Write a snapshot: the file appears completely, or not at all.
+def write_snapshot(place: Path, contents: Contents, counts: tuple[int, ...] | None = None) -> int:
+    """Write a snapshot: the file appears completely, or not at all. Returns the checksum of its header.
 
-    Returns the checksum of its header, and the number of its terms of each kind. Precondition: E is a subset
-    of ``facts``. Raises CorollaryError if the file cannot be written.
+    ``counts`` are the numbers of terms of each kind to be written, by default all. Precondition: E is a
+    subset of ``facts``, which have no later terms. Raises CorollaryError if the file cannot be written.
     """
     tables = contents.dictionary.tables()
-    counts = tuple(map(len, tables))
+    counts = tuple(map(len, tables)) if counts is None else counts
     with written(place) as file:
         for kind, table, count in zip(BULK_KINDS, tables, counts, strict=True):
             name, offsets = TABLES[kind], table.offsets()[: count + 1]
@@ -102,7 +102,7 @@ def write_snapshot(place: Path, contents: Contents) -> tuple[int, tuple[int, ...
         for name, content in contents.others.items():
             file.add(f"others.{name}", "u1", [np.frombuffer(content, np.uint8)])
         closed = contents.closed
-        header = file.finish(
+        return file.finish(
             {
                 "format": FORMAT,
                 "corollary": closed.version or version_of("corollary"),
@@ -112,7 +112,6 @@ def write_snapshot(place: Path, contents: Contents) -> tuple[int, tuple[int, ...
                 "terms": counts,
             }
         )
-    return header, counts
 
 
 def _write_facts(file: ColumnWriter, relations: list[tuple[int, Relation]]) -> None:
