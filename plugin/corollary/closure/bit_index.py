@@ -32,7 +32,7 @@ class BitIndex(ClosureIndex):
 
     @classmethod
     def of(cls, graph: Graph, least: int) -> BitIndex | None:
-        """The index of a graph; None if ``least`` pairs are too many, or words far more than edges."""
+        """The index of a graph; None if it cannot have ``least`` pairs, or has far more words than edges."""
         words = graph.components.cyclic.size * words_for(graph.nodes.size)
         if graph.nodes.size**2 < least or words > MAX_WORDS_PER_EDGE * graph.edges.size:
             return None

@@ -1,6 +1,6 @@
 """The transitive closure of a graph without its pairs: one row for each strong component.
 
-How a row is held is the matter of ``interval_index`` and ``bit_index``.
+The subclasses in ``interval_index`` and ``bit_index`` store the rows.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ClosureIndex(ABC):
 
     @property
     def inverse(self) -> ClosureIndex:
-        """The index of the pairs (v, u). Made at first use; this one, if the pairs are their inverses."""
+        """The index of the pairs (v, u). Made at first use; the index itself if the closure is symmetric."""
         if self._inverse is None:
             inverses = swap(self.edges)
             if self.contains(inverses).all():

@@ -354,9 +354,10 @@ def _difference(closure: FactIndex, without: Relation, terms: Column) -> tuple[R
 
 
 def closure_of(graph: Graph, *, stays: bool = False) -> Relation:
-    """The closure of a graph: compressed, unless a list of its pairs is as small.
+    """The closure of a graph: compressed, unless it has few pairs, or a list of them is as small.
 
-    ``stays``: it was compressed before. Precondition: there are edges.
+    ``stays``: it was compressed before, and stays so with fewer pairs than others need.
+    Precondition: there are edges.
     """
     least = MIN_PAIRS_COMPRESSED // MAX_SHRINKING if stays else MIN_PAIRS_COMPRESSED
     intervals = IntervalIndex.of(graph, least)

@@ -65,7 +65,7 @@ class MaintainedClosure:
         return self.external.minus(self._deleted)
 
     def settle(self, external: Keys, internal: Keys) -> None:
-        """Facts of R that are external, and facts that are not. Precondition: R stays S ∘ E*; E = S.
+        """Note facts of R that are external, and facts that are not. Precondition: R stays S ∘ E*; E = S.
 
         External facts that are new in S are restored, in both directions if R is symmetric: paths over them
         may have been deleted already.
@@ -83,7 +83,7 @@ class MaintainedClosure:
     def close(self, *, inverse: bool = False) -> Keys:
         """R, sorted. Where E is not S, facts of S may be missing.
 
-        With ``inverse``, pairs (z, x) instead of (x, z).
+        ``inverse`` (for E other than S): pairs (z, x) instead of (x, z).
 
         Cost: that of ``close_keys``.
         """

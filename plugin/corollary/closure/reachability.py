@@ -1,11 +1,12 @@
 """The transitive closure of a graph on arrays: components first, then what every component reaches.
 
-That is kept in bits, a row a component, where the closure is dense, and in merged lists of successors
-where it is sparse: a matrix is made only if it is no larger than the graph, or than what the lists have
-turned out to be. Pairs come out of it sorted.
+What the components reach is a matrix of bits, with a row for each component, where the closure is dense, and
+merged lists of successors where it is sparse. The matrix is computed if it has few words for each edge
+(``MAX_WORDS_PER_EDGE``), or if the lists turn out to be too long. The resulting pairs are sorted.
 
-What edges more or less change is the difference of two such closures, over that part of the graph that
-leads to the edges or is reached from there. Such matrices are worked out block by block.
+The pairs that added edges derive, or that deleted edges derived, are the difference of two such closures over
+the part of the graph that leads to these edges or is reached from them. Matrices of such parts are computed
+block by block.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Graph:
 
     @staticmethod
     def of(edges: Keys) -> Graph:
-        """That of edges in any order. Cost: O(edges log nodes)."""
+        """The graph of edges in any order. Cost: O(edges log nodes)."""
         nodes, start, end = numbered(edges)
         return Graph(edges, nodes, Components.of(nodes.size, start, end))
 
@@ -200,7 +201,7 @@ class Part:
         return Part(nodes.size + rows.size, sources, rows, nodes, start, end, edges, seeds)
 
     def within(self, paths: Paths) -> Part:
-        """The same nodes and sources, with those steps only that others have too."""
+        """The same nodes and sources, with only those edges and seeds that ``paths`` has too."""
         edges = paths._has(self.edges)
         seeds = np.ones(0, np.bool_) if paths.seeds is None else paths.seeds.contains(self.seeds)
         kept = np.concatenate((edges, seeds))

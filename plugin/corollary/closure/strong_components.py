@@ -20,8 +20,9 @@ Nodes = NDArray[np.int64]
 class Components:
     """The strong components of a graph, in Tarjan's order: edges lead to the same or a lower number.
 
-    ``members`` are the nodes, component by component. ``offsets`` and ``successors`` are the edges between
-    different components as compressed rows.
+    ``of_node`` has the component of each node. A component is ``cyclic`` if its nodes reach themselves.
+    ``members`` are the nodes, component by component: those of component v from ``member_offsets[v]`` on.
+    ``offsets`` and ``successors`` are the edges between different components as compressed rows.
     """
 
     of_node: Nodes
@@ -33,7 +34,7 @@ class Components:
 
     @staticmethod
     def of(size: int, sources: Nodes, targets: Nodes) -> Components:
-        """Those of a graph on the nodes 0..size-1."""
+        """The components of a graph on the nodes 0..size-1."""
         component = np.empty(size, np.int64)
         count = strong_components(*compressed(size, sources, targets), component)
         start, end = component[sources], component[targets]

@@ -37,10 +37,10 @@ MAX_IDS_PER_TERM = 8
 """Ids between the least and the greatest term, per term. With more, binary search replaces a table."""
 
 MIN_PAIRS_COMPRESSED = 1 << 20
-"""Pairs of a closure that is compressed. With fewer, a list of pairs takes less than 8 MB."""
+"""Pairs from which on a closure is compressed. With fewer, a list of pairs takes less than 8 MB."""
 
 MAX_SHRINKING = 4
-"""Factor by which a compressed closure may become smaller than others are, before it is listed: to compare a
+"""A closure that was compressed is listed only below MIN_PAIRS_COMPRESSED / MAX_SHRINKING pairs: to compare a
 list with an index takes more time than to compare two indices."""
 
 MIN_PAIRS_PER_INTERVAL = 8

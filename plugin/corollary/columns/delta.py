@@ -46,7 +46,7 @@ class Delta(TripleIndex):
 
     @staticmethod
     def among(candidates: Candidates, facts: TripleIndex) -> Delta:
-        """The candidates that are in ``facts``. Predicates without facts there are not sorted."""
+        """The candidates that are in ``facts``. Those of predicates without facts there are not sorted."""
         parts = {p: parts for p, parts in candidates.items() if len(facts.relation(p))}
         return Delta({p: facts.relation(p).common(gathered(keys)) for p, keys in parts.items()})
 

@@ -1,4 +1,4 @@
-"""Pairs and relations in a mapped file, restored when they are used.
+"""The pairs of relations in a mapped file, checked when they are used.
 
 All relations of a file stand end to end in two columns of keys: by subject, and by object. A *chunk* is
 ``KEYS_PER_CHUNK`` keys of a column. Before a kernel sees a chunk, its checksum, the order of its keys and
@@ -166,7 +166,10 @@ class MappedOrders:
 
 
 class MappedPairs(Pairs):
-    """The pairs of one relation of a file. An order is checked, and taken as a whole, at its first use."""
+    """The pairs of one relation of a file.
+
+    ``keys`` and ``by_object`` are checked at their first use. A look-up checks only the chunks that it reads.
+    """
 
     __slots__ = ("_counts", "_end", "_orders", "_start")
 
@@ -259,7 +262,7 @@ class MappedPairs(Pairs):
 
 
 class PartOfPairs(Pairs):
-    """Some of the pairs of a whole, which are told apart at first use; their number is known before."""
+    """Some of the pairs of a larger set. Their number is known; the keys are computed at their first use."""
 
     __slots__ = ("_keys_of", "_size")
 

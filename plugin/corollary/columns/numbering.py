@@ -61,7 +61,7 @@ def _drops(keys: NDArray[Any]) -> int:
 def _by_table(keys: NDArray[Any], most: int = MAX_TABLE_ENTRIES_PER_ROW) -> tuple[Rows, Rows] | None:
     """As ``number_keys``, by a table indexed by value.
 
-    None if there are few rows, or if the table would have more than ``most`` entries for each row.
+    None if there are few rows or no integers, or if the table would have more than ``most`` entries per row.
     """
     if keys.size < MIN_ROWS_FOR_TABLE or keys.dtype.kind not in "iu":
         return None

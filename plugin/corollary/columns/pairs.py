@@ -414,6 +414,7 @@ class Pairs:
 
     @property
     def has_by_object(self) -> bool:
+        """Whether the inverse order exists already, and need not be computed."""
         return self._by_object is not None
 
     def inverse(self) -> Pairs:
@@ -520,7 +521,7 @@ class Pairs:
 class Difference(Pairs):
     """The pairs of ``whole`` that are not in ``part``. Precondition: ``part`` is a subset.
 
-    The keys are told apart at first use; their number is known before.
+    The number of pairs is known; the keys are computed at their first use.
     """
 
     __slots__ = ("_part", "_whole")

@@ -226,7 +226,7 @@ class Relation:
         return Relation(*(part.inverse() for part in self._parts))
 
     def unmirrored(self) -> Relation | None:
-        """The inverses of facts that are no facts of the relation; None if they are not known."""
+        """The pairs (y, x) with a fact (x, y) that are no facts themselves; None if they are not known."""
         return self.inverse().less(self)
 
     def starting(self, subjects: Column) -> Keys:
@@ -249,7 +249,10 @@ class Relation:
         return _overlaid_join(base.by_object_near(objects), added.by_object, removed.by_object, objects)
 
     def some_subjects(self, value: int, most: int) -> Column:
-        """Up to ``most`` subjects of an object, from all parts of their order; all if they are few."""
+        """Up to ``most`` subjects of an object, equally far apart. Subjects of the overlay may be missing.
+
+        The result is empty only if the object has no fact.
+        """
         base, _, removed = self._parts
         start, end = base.by_object.searchsorted(np.array([value, value + 1], np.uint64) << np.uint64(32))
         keys = np.ascontiguousarray(spread(base.by_object[start:end], most))

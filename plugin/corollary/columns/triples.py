@@ -151,7 +151,7 @@ class TripleIndex:
         return value < 0 or relation.has_object(value)
 
     def few_terms(self, most: int) -> set[int] | None:
-        """The subjects and objects of all facts, also of virtual relations; None if there are more facts."""
+        """The subjects and objects of all facts, virtual ones included; None for more than ``most`` facts."""
         relations = self._relations.values()
         if sum([relation.size for relation in relations]) > most:
             return None
@@ -228,9 +228,9 @@ class TripleIndex:
                 self.add(predicate, more.pairs())
 
     def replace(self, predicate: int, relation: Relation, new: Relation | None = None) -> None:
-        """Replace the relation of a predicate by one with the same facts and others.
+        """Replace the relation of a predicate by a superset.
 
-        ``new`` are the others, maybe with some of the same; by default all.
+        ``new`` has at least the added facts, and only facts of ``relation``; by default, all of these.
         """
         new = relation if new is None else new
         if predicate >= FIRST_VIRTUAL:

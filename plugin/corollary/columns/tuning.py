@@ -31,8 +31,9 @@ KEYS_PER_BLOCK = 1 << 8
 Measured: 2,232 values among 24.6 million keys are found in 8 ms, by reading all keys in 24."""
 
 MIN_KEYS_MERGED = 1 << 14
-"""Keys from which on a difference is merged by a kernel of its own: 4 ns a key instead of 10, for some 10 ms
-to load the kernel."""
+"""Keys from which on a difference has a kernel of its own: 4 ns a key instead of 10, for some 10 ms to load
+the kernel. From as many on, distinct values are looked for in a table, and candidates that are more than the
+known facts are merged with these."""
 
 MAX_RATIO_OF_DIFFERENCE = 512
 """Ratio of the sizes of two sets of keys up to which a difference is made by a kernel; else the keys of the

@@ -217,7 +217,10 @@ def _after(pairs: Keys, edge: Sequence[Relation]) -> Keys:
 
 
 def knots(edges: Edges, starts: Column, ends: Column) -> list[Column]:
-    """The nodes at each knot of the paths from any start to any end, sorted."""
+    """The nodes before each edge on the paths from any start to any end, ascending; last, the ``ends``.
+
+    Precondition: ``starts`` and ``ends`` ascend.
+    """
     forward = [starts]
     for edge in edges:
         found = [relation.objects_of(forward[-1])[1] for relation in edge]

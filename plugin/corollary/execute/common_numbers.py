@@ -3,7 +3,7 @@
 SPARQL promotes the operands of one sum. In a recursion this is not monotone: let x have the values 1 and, as
 a double, 1.1; adding a large integer rounds the second down, below the exact sum of the first. So all numbers
 that take part have one datatype: xsd:integer if all are integers, xsd:decimal if all others are decimals, and
-xsd:double otherwise. Then sums are monotone. No numbers, and left out, are: other terms; NaN; steps that are
+xsd:double otherwise. Then sums are monotone. Left out are: terms that are no numbers; NaN; steps that are
 infinite; and the infinity that is worse than every number, INF for min.
 
 A key is the number for min, and its negation for max.

@@ -1,7 +1,7 @@
 """Inclusions between classes and properties, closed: what single-atom rules copy where.
 
-An inclusion is a row of the family of a rule ``program.shapes.inclusion_shape`` recognises: the facts of a
-source are copied to a target. The inclusion module and the cluster apply the closure to facts.
+An inclusion is a row of the family of a rule that ``program.shapes.inclusion_shape`` recognises: the facts of
+a source are copied to a target. The inclusion module and the cluster apply the closure to facts.
 """
 
 from __future__ import annotations

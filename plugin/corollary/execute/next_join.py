@@ -23,8 +23,8 @@ from corollary.program.compile import Atom, Grouping
 def next_join(steps: Plan, batch: Batch, facts: Mapping[Age, TripleIndex]) -> int:
     """The position of the step to run next, among the joins that ``steps`` begins with; else 0.
 
-    The first one stays first unless another returns at most 1/``MIN_ROWS_SAVED`` of its rows. Only joins
-    with an index in memory are considered. Cost: O(``ROWS_SAMPLED`` log |facts|) for each join.
+    The first one stays first unless another returns at most 1/``MIN_ROWS_SAVED`` of its rows. Only joins by
+    an order of a relation that exists already are considered. Cost: O(``ROWS_SAMPLED`` log |facts|) a join.
     """
     if batch.size < MIN_ROWS_TO_ESTIMATE or len(steps) < 2 or not isinstance(steps[1], Join):
         return 0

@@ -1,4 +1,4 @@
-"""The tuning constants of plans at work: what is limited, in which unit, and measurements."""
+"""The tuning constants of the execution of plans: what is limited, in which unit, and measurements."""
 
 MAX_RELATIONS_TRIED = 64
 """Predicates. With more, a free predicate is looked up in the directories of subjects or objects."""

@@ -7,9 +7,10 @@ A parser of our own accepts exactly XPath's syntax, and translates a pattern for
 - The library ``regex`` backtracks. Its compiled patterns are kept, and a match has a timeout.
 
 Up to ``MAX_TEXTS_TRIED_FIRST`` texts are first matched by ``regex``, with a timeout of ``SECONDS_BEFORE_RE2``
-for each. After a timeout, and for more texts, RE2 is used. ``regex`` matches what RE2 cannot, until the time
-of the caller is over (``LimitExceeded``). Invariant: both engines give the same answer. RE2 therefore
-receives character sets as ranges of code points, computed with ``regex``.
+for each. RE2 is used after a timeout, for more texts, and for patterns of more than ``MAX_ATOMS_TRIED_FIRST``
+atoms. ``regex`` matches what RE2 cannot, until the time is over (``LimitExceeded``): the time given, else the
+time left to the caller, else ``SECONDS_PER_MATCH``. Invariant: both engines give the same answer. RE2
+therefore receives character sets as ranges of code points, computed with ``regex``.
 """
 
 from __future__ import annotations
@@ -556,7 +557,7 @@ class Pattern:
             return None
 
     def replaced_bytes(self, replacement: str) -> list[bytes] | None:
-        """What is written for each byte of UTF-8, if the pattern is one set of characters of ASCII."""
+        """What is written for each byte of UTF-8; None unless the pattern is one set of ASCII characters."""
         chars = self.parts[0]
         if (
             len(self.parts) > 1

@@ -26,7 +26,7 @@ Numbers = NDArray[np.uint32]
 def hash_texts(
     data: Bytes, starts: Places, lengths: Places, hashes: Hashes, earlier: Places, recent: Places
 ) -> None:
-    """Fill ``hashes`` with a 32-bit hash of every text, and ``earlier`` with repeated texts.
+    """Fill ``hashes`` with a 32-bit hash of every text, and ``earlier`` with an earlier row of the same text.
 
     ``recent`` is a direct-mapped cache of rows by hash. Precondition: its length is a power of two, all -1.
     ``earlier[row]`` becomes the cached row if that row has the same text, else ``row``. Some repetitions
@@ -188,7 +188,10 @@ def enlarge(slots: Slots, larger: Slots) -> None:
 
 @kernel
 def find_last(arena: Bytes, starts: Places, ends: Places, byte: int, found: Places) -> None:
-    """For every text ``arena[start:end]``, the place of the last occurrence of a byte; ``start`` if none."""
+    """For every text ``arena[start:end]``, the place of the last occurrence of a byte; ``start`` if none.
+
+    Precondition: no text is empty.
+    """
     for row in range(starts.size):
         place = ends[row] - 1
         while place > starts[row] and arena[np.uint64(place)] != byte:

@@ -1,4 +1,4 @@
-"""Lazy compilation of kernels: a kernel is compiled at its first large input.
+"""Lazy compilation of kernels: a kernel is compiled when its total input becomes large.
 
 A kernel is a plain Python function over one-dimensional arrays. Python interprets the kernel until the
 total input over all calls exceeds ``MIN_ELEMENTS_TO_COMPILE``. Numba then compiles the kernel and caches the
@@ -37,9 +37,9 @@ Flag = NDArray[np.bool_]
 
 
 class Kernel(Generic[Parameters, Result]):
-    """A function that is compiled at its first large input. ``plain`` is the uncompiled function.
+    """A function that is compiled when its total input becomes large. ``plain`` is the uncompiled function.
 
-    ``interim`` is the function of NumPy that is called before; if there is none, ``plain`` is.
+    ``interim`` is the NumPy function that is called until then; without one, ``plain`` is called.
 
     Every kernel is compiled with ``nogil``, without ``fastmath``, and for one signature: writable
     C-contiguous arrays, always of the same dtypes. By convention the last argument is the output array. If

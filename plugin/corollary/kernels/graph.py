@@ -85,7 +85,10 @@ def strong_components(offsets: Nodes, targets: Nodes, component: Nodes) -> int:
 
 @part
 def _take_component(node: int, number: int, pending: Nodes, size: int, component: Nodes) -> int:
-    """Take the nodes from ``node`` on from the stack ``pending``, as one component. Returns its new size."""
+    """Pop the nodes down to ``node`` off the stack ``pending``: they are one component.
+
+    Returns the new size of the stack.
+    """
     while True:
         size -= 1
         component[pending[size]] = number
@@ -322,7 +325,7 @@ def words_beyond(
     places: Nodes,
     words: Words,
 ) -> int:
-    """The bits of rows that other rows have not: the words that have any, in order.
+    """The bits of rows that other rows do not have, as words that are not 0, in order.
 
     Bit rows are as in ``reachable_bits``, as ``width`` words each. Number i compares the row ``row_of[i]``
     with the other row ``other_of[i]``. Fills ``places`` with i * ``width`` + the place in the row, and

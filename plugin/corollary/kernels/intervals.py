@@ -153,7 +153,7 @@ def _has_place(place: Node, first: Node, end: Node, starts: Nodes, ends: Nodes) 
 def within_intervals(
     rows: Nodes, places: Nodes, offsets: Nodes, starts: Nodes, ends: Nodes, found: Mask
 ) -> None:
-    """Fills ``found``: whether each place is in an interval of its row. Negative rows have none."""
+    """Fill ``found``: whether each place is in an interval of its row; no negative row or place is."""
     for number in range(rows.size):
         row = rows[number]
         found[number] = (
@@ -167,7 +167,7 @@ def within_intervals(
 def write_intervals(
     stop: Flag, rows: Nodes, offsets: Nodes, starts: Nodes, ends: Nodes, terms: Column, values: Column
 ) -> None:
-    """Fills ``values`` with the terms at the places in the intervals of each row; negative rows have none."""
+    """Fill ``values`` with the terms at the places in the intervals of each row; negative rows have none."""
     at = 0
     for row in rows:
         if stop[0]:
@@ -193,8 +193,8 @@ def write_targets(
 ) -> None:
     """All pairs of nodes as packed pairs (target, source), sorted: a distribution by target.
 
-    Node i has the row ``rows[i]``, and ``members`` has the node at each place. ``room`` has where the pairs
-    of each target begin among ``keys``, and then where they end. Fills ``keys``.
+    Node i has the row ``rows[i]``, and ``members`` has the node at each place. Precondition: ``room`` has,
+    for each target, where its pairs begin in ``keys``. Afterwards it has where they end. Fills ``keys``.
     """
     shift = np.uint64(32)
     for node in range(rows.size):

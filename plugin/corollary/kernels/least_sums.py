@@ -90,8 +90,9 @@ def relax(
 ) -> int:
     """One round of Bellman and Ford: relax the edges from the first ``size`` nodes of the ``frontier``.
 
-    ``following`` (n + 1 entries for each of the two halves: nodes, then marks) receives the nodes whose value
-    was lowered. Returns their number.
+    ``following`` (at least 2n entries) receives the nodes whose value was lowered. Its entries from n on are
+    marks, one for each node. Precondition: all marks are 0; they are 0 again afterwards. Returns the number
+    of nodes lowered.
     """
     n = offsets.size - 1
     count = 0

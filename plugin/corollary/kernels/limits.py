@@ -61,8 +61,9 @@ class Limits:
     ``seconds``: elapsed time. ``facts``: the number of derived facts, and of rows of any operator of a query.
     ``bytes``: memory in addition to what the process has in use when the call begins; without this limit, an
     allocation must leave free 1/10 (at most 1 GB) of what the machine, the control group and ``ulimit``
-    allow. ``terms``: the number of terms that rules compute from computed terms, more than 20 levels deep;
-    ten terms of levels 3 to 20 count as one. This limit ends programs that compute new terms without end.
+    allow, and a call ends when less than 1/50 (at most 100 MB) is left. ``terms``: the number of terms that
+    rules compute from computed terms, more than 20 levels deep; ten terms of levels 3 to 20 count as one.
+    This limit ends programs that compute new terms without end.
     ``threads``: how many work on large arrays; without this limit, as many as the process may use processors.
     Results do not depend on it.
 
@@ -215,12 +216,12 @@ class Work:
         self._computed: list[tuple[float, float, int]] = []  # id ranges [start, stop) and their depth, sorted
 
     def pause(self) -> float:
-        """Let no time run out. Returns the end of the time, for ``go_on``."""
+        """Suspend the time limit. Returns its end (by ``perf_counter``), which ``go_on`` receives."""
         end, self._end = self._end, inf
         return end
 
     def go_on(self, end: float) -> None:
-        """Undo ``pause``, with another end of the time."""
+        """Resume the time limit, with a new end."""
         self._end = end
         self._next_look = min(self._next_look, end)
 
@@ -345,7 +346,7 @@ def limited(
 def limited_by_estimate(
     seconds: float, function: Callable[[*Arguments], Result], *args: *Arguments
 ) -> Result:
-    """As ``limited``, to the seconds of the ``counted_clock`` that the call is estimated to be worth."""
+    """As ``limited``, to ``seconds`` by the ``counted_clock``: an estimate of what the call is worth."""
     outer = _CURRENT.get()
     limits = Limits(seconds=seconds, terms=None)
     enclosing = None if outer is _NO_WORK else outer

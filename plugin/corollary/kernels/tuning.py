@@ -72,7 +72,7 @@ MIN_RATIO_IN_LOCKSTEP = 64
 80 to 120. Closer probes read most of the keys' memory in order, which processors foresee."""
 
 PROBES_SAMPLED = 64
-"""Probes of which it is seen whether each follows the one before. A quarter that does not makes no order."""
+"""Probes that are compared with the probe before. If more than a quarter are less, probes are in no order."""
 
 MAX_INTERVALS_INSERTED = 32
 """Intervals that insertion sort orders faster than ``np.sort``."""
@@ -88,7 +88,7 @@ LEAST_FREE = 50, 10**8
 """Memory below which every work ends: 1/50 of the total, but at most 10**8 bytes. Not measured."""
 
 MAX_TERMS_COMPUTED = 100_000
-"""Computed terms, by default. Not measured."""
+"""Computed terms of one call: the default of the limit ``terms``. Not measured."""
 
 MAX_DEPTH_COUNTED_IN_PART = 20
 """Depth of computed terms: terms of the data have depth 0, a term computed from terms of depth n has depth

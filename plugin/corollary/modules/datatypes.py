@@ -259,7 +259,10 @@ class Datatypes(Module):
         return found
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
-        """The wanted facts about literals in ``facts``: of recent literals only, unless more is shown."""
+        """The wanted facts about literals in ``facts``.
+
+        Of recent literals only, unless recent facts show datatypes.
+        """
         relations = {*self._named.values()} & {*wanted.all_predicates()}
         if not relations:
             return {}

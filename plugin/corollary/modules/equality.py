@@ -290,7 +290,7 @@ class Equality(Module):
     ) -> None:
         """Replace at every place by all members of the cliques; in facts of Q, only the predicate.
 
-        Copies that are too many to list become a relation in ``compressed``, if that is allowed.
+        Copies that are too many to list become a relation in ``relations``, if ``may_compress``.
         """
         at(f"{self.name}, in facts of {self._context.dictionary.decode(predicate)}")
         subjects, objects = self._ends(predicate, cliques)
@@ -312,7 +312,10 @@ class Equality(Module):
             candidates.setdefault(other, []).extend(copies)
 
     def _compressed(self, predicate: int, copies: CopyIndex, facts: TripleIndex) -> Relation | None:
-        """All facts of a predicate, as facts of least members and cliques; None if a list is as small."""
+        """All facts of a predicate, as facts of least members and cliques.
+
+        None if a list is as small, or if the predicate may not be compressed.
+        """
         before = facts.relation(predicate)
         beside = before.overlay if isinstance(before, CompressedRelation) else 0
         is_small = len(copies) + beside < MIN_PAIRS_COMPRESSED

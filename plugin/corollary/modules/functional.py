@@ -10,8 +10,8 @@ instances. To close Q, n of these are enough: those that link the least of the t
 
     [b, p, c], [b, p, d], [b, p, e]: the module derives [c, Q, d] and [c, Q, e], and the closure [d, Q, e]
 
-Of facts that were deleted, all instances count, as semi-naive evaluation finds them: where the least term
-goes, the others are still equal.
+Of facts that were deleted, all instances count, as semi-naive evaluation finds them: where the fact of the
+least term is deleted, the others are still equal.
 
 Invariant: after a turn, the closure of Q has the conclusions of all instances.
 """

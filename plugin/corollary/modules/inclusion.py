@@ -166,7 +166,10 @@ class Inclusion(Module):
     def overdelete_in_order(
         self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex, precedes: Precedes
     ) -> Candidates:
-        """As ``overdelete``. Types by domains and ranges are held back: most have other reasons."""
+        """As ``overdelete``. Types by domains and ranges of properties that precede rdf:type are held back.
+
+        Most of these types follow from other facts, too.
+        """
         candidates: Candidates = {}
         self._refuse_copies(deleted)
         held = [p for p in deleted.all_predicates() if precedes(p, self._rdf_type)]
@@ -181,7 +184,7 @@ class Inclusion(Module):
         return candidates
 
     def refuse_loss(self, facts: TripleIndex, deleted: TripleIndex) -> None:
-        """Refuse edges of a compressed relation with copies, if paths lead over them."""
+        """Raise ``NewModules`` for edges of a compressed relation with copies, if paths lead over them."""
         for source in deleted.all_predicates():
             relation, edges = facts.relation(source), deleted.relation(source)
             if relation.is_compressed and not edges.is_compressed and self._has_copies(source):
@@ -248,13 +251,13 @@ class Inclusion(Module):
         return min(found)
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
-        """Apply the closure to the recent facts. No recent fact is a guard."""
+        """Apply the closure to the recent facts. Precondition: none of them is a guard."""
         candidates: Candidates = {}
         self._apply(self._included, recent, candidates)
         return candidates
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
-        """The candidates that the closure derives from some fact. The guards are as for the closure."""
+        """The candidates that the closure derives. Precondition: ``facts`` have the guards of the closure."""
         derived: Candidates = {}
         for target, source, inverse in self._copies(candidates, _has_facts(facts)):
             wanted, there = candidates.relation(target), facts.relation(source)

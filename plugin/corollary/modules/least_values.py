@@ -2,10 +2,10 @@
 Generalization of the Shortest-Path Problem, 1996).
 
 1. A value V(y) is *affected* if it has no support left: no seed with that value, and no edge from an x that
-   is not affected, with V(x) < V(y) and V(x) + w = V(y). Only y are asked that lost an edge or a seed with
-   their value, or a support that became affected. V(x) < V(y) excludes that values support each other along a
-   cycle of length 0; y that are affected for this reason alone get the same value again. If steps may be
-   negative, no such edge is looked for: all values that depend on a lost one are affected.
+   is not affected, with V(x) < V(y) and V(x) + w = V(y). Only those y are examined that lost an edge or a
+   seed with their value, or a support that became affected. V(x) < V(y) excludes that values support each
+   other along a cycle of length 0; y that are affected for this reason alone get the same value again. If
+   steps may be negative, no such edge is looked for: all values that depend on a lost one are affected.
 2. New values: of affected y by their seeds and the edges from outside, of others by new edges and seeds, and
    from there along edges as far as values get better.
 
@@ -32,11 +32,11 @@ Edge = tuple[int, int, Real]
 
 
 class TooManyEdges(Exception):
-    """Computing all values from nothing takes less time."""
+    """Computing all values from scratch takes less time."""
 
 
 class ValueChange:
-    """One change. ``before`` and ``index`` are I before it, and with the edges and new seeds after it.
+    """One change. ``before`` is I before it; ``index`` is I with the edges and the new seeds after it.
 
     ``are_seeds`` returns those of some facts of the predicate that are seeds after the change.
     """

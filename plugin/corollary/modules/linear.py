@@ -63,7 +63,7 @@ class Linear(Module):
 
     @classmethod
     def make(cls, program: CompiledProgram, context: ExecutionContext) -> Linear:
-        """Without its rule."""
+        """A module without its rule."""
         return cls(program.rdf_type)
 
     def add_rule(self, rule: CompiledRule) -> None:

@@ -6,6 +6,7 @@ From rdf:first and rdf:rest the module derives, for the lists that rules read:
     REPEATED(l, x)   x is an item at two positions
     READING(l, k)    k is a reading of l
     CELL(k, c)       c is a cell of the reading k
+    LONG(l, k)       k is a reading of l with more than ``max_short`` items
     LIST_n(l, k)     k is a reading of l, n items long (n >= 1)
     ITEM_i(k, x)     x is item number i of the reading k
 
@@ -15,8 +16,9 @@ gives an item several names. A cell may also have several rests: then paths whos
 count as one reading. A reading never mixes paths: the readings (x a b) and (x c d) do not make (x a d).
 
 Nearly all lists have one reading, whose id is the list itself. The ids of further readings are made from
-their cells, so that the id of a reading does not change when others are added. ``cells`` has the cells of
-each reading in their order, which CELL does not tell.
+their cells, so that the id of a reading does not change when others are added. ``ExecutionContext.readings``
+has the cells of each reading in their order; CELL has no order. Long readings have LIST_n and ITEM_i only if
+a rule is unrolled for them.
 """
 
 from __future__ import annotations
@@ -142,7 +144,7 @@ class Lists(Module):
         return NO_PAIRS
 
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
-        """All facts of all readings: every call reads all lists anew. Updates ``lengths`` and ``cells``."""
+        """All facts of all readings of the lists in ``facts``. Updates ``lengths`` and the known readings."""
         self.is_waiting = False
         read = self._read(facts)
         self._reported.update(read)
@@ -247,7 +249,7 @@ class Lists(Module):
             yield encode(f"ITEM_{position + 1}"), keys
 
     def _name(self, head: int, cells: tuple[int, ...]) -> int:
-        """The id of a reading, which ``cells`` remembers. The first reading of a list has the list's id."""
+        """The id of a reading; its cells are noted. The first reading of a list has the list's id."""
         name = head
         if self._cells.setdefault(head, cells) != cells:
             digest = blake2b(np.array(cells, np.uint32).tobytes(), digest_size=16).hexdigest()

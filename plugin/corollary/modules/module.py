@@ -1,7 +1,7 @@
 """The protocol of modules: the methods that the fixpoint and the maintenance call.
 
 The methods are the functions of Hu, Motik, Horrocks, Modular Materialisation of Datalog Programs, 2019,
-section 4, and two more for Backward/Forward. A method that differs from the paper says so.
+section 4, and those that Backward/Forward needs. A method that differs from the paper says so.
 ``tests/modules/test_obligations.py`` checks every module against this protocol.
 
 Words, for a module M:
@@ -31,7 +31,7 @@ from corollary.program.compiled_program import CompiledProgram, ProgramChange
 
 
 class NewModules(Exception):
-    """A changed program needs modules, or state of modules, that can only be made by starting over."""
+    """The modules cannot follow a change of the program or of the facts: the materialisation starts over."""
 
 
 class ModuleRejectsRule(Exception):
@@ -80,7 +80,8 @@ class Module(Protocol):
 
     All answers are packed pairs by predicate, in any order, with duplicates. An answer may contain known
     facts and, except for ``rederive``, facts that the caller did not ask about. No method changes its
-    arguments. ``add``, ``overdelete``, ``commit_deletions`` and the methods about rules change the module.
+    arguments. Apart from caches, only ``add``, ``restore``, ``overdelete``, ``release``, ``spare``,
+    ``settle``, ``lose_track``, ``commit_deletions`` and the methods about rules change the module.
 
     Only ``SemiNaive`` and ``LeastValues`` handle negation and aggregates, one stratum at a time: the paper's
     datasets for negated atoms and its function Diff (definition 5) are ``SemiNaive.deleted_by_negation``,
@@ -101,7 +102,10 @@ class Module(Protocol):
     """The module's position in the fixpoint: modules that are cheap, or that others build on, come first."""
 
     is_optional: ClassVar[bool] = True
-    """Whether semi-naive evaluation could evaluate the module's rules instead."""
+    """Whether semi-naive evaluation could evaluate the module's rules instead.
+
+    A module without rules is optional: without it, its virtual relations are empty.
+    """
 
     has_one_rule: ClassVar[bool] = False
     """Whether every claimed rule gets a module of its own."""
@@ -138,9 +142,9 @@ class Module(Protocol):
     relations: Mapping[int, Relation] = {}
     """The part of the last answer of ``add`` or ``overdelete`` that is relations, until the caller takes it.
 
-    After ``add``, a relation is all facts of its predicate, compressed or listed. After ``overdelete``, it is
-    compressed: the facts that go, unless another module derives facts of the predicate. They are no schema
-    facts, and closed under the own rules: the module does not receive them.
+    After ``add``, a relation has all facts of its predicate, compressed or listed. After ``overdelete``, it
+    has the overdeleted facts of a compressed predicate. The module does not receive these facts: they are
+    closed under the own rules. Only modules with ``derives_schema`` return schema facts in this way.
     """
 
     is_waiting: bool = False
@@ -332,7 +336,8 @@ class Module(Protocol):
         """For a predicate that the module closes: the facts that are external, with certainty.
 
         Some external facts may be missing; without those, the closure of the others is the same. None if the
-        module does not know. Facts of earlier answers of ``overdelete`` in this transaction are left out.
+        module does not know. Facts that ``overdelete`` has received as deleted in this transaction are left
+        out, unless the relation is compressed.
         """
         return None
 
@@ -344,7 +349,7 @@ class Module(Protocol):
         return None
 
     def settle(self, predicate: int, external: Keys, internal: Keys) -> None:
-        """Facts of a predicate that hold: those that are external, and those that are not, or not any more.
+        """Note, of facts of a predicate that hold, which are ``external``, and which are not, or no longer.
 
         Preconditions: ``external`` knows the predicate; the ``internal`` facts follow from the other external
         facts by the own rules.
@@ -352,7 +357,7 @@ class Module(Protocol):
         return
 
     def lose_track(self, predicate: int) -> None:
-        """Facts of a predicate lost derivations and hold; it is not known which of them are external.
+        """Note that facts of a predicate hold that lost derivations: which ones are external is not known.
 
         Afterwards ``external`` returns None.
         """

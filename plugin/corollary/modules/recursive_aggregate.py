@@ -4,7 +4,7 @@ Facts of the predicate are of two kinds. *Seeds* are explicit, or derived by oth
 most one fact is *derived*: (y, V(y)), unless a seed of y has that value. Seeds are complete before the module
 takes its turn, because the strata order it so.
 
-V is computed from nothing on arrays (``execute.sums_along_paths``), and followed through a change by
+V is computed from scratch on arrays (``execute.sums_along_paths``), and followed through a change by
 ``modules.least_values``. The module keeps no values: V(y) is the least value of y's facts.
 """
 
@@ -85,7 +85,7 @@ class LeastValues(Module):
         self.shape: RecursiveAggregate = shape
         self.numbers = CommonNumbers(context.dictionary, is_max=shape.is_max, is_minus=shape.is_minus)
         self.may_fall = False  # whether a step was ever negative
-        self.size = 0  # edges, when V was last computed from nothing
+        self.size = 0  # edges, when V was last computed from scratch
         self._context = context
         self.is_waiting = True
         self._witness: tuple[int, ...] = ()  # an edge or a seed that needs the rank of the numbers
@@ -168,10 +168,10 @@ class LeastValues(Module):
         return max((rank for rank in ranks if rank is not None), default=Rank.INTEGER)
 
     def may_follow(self, lost: Edges, new: Edges, lost_seeds: Keys, new_seeds: Keys) -> bool:
-        """Whether values can be followed through a change; else they are computed from nothing.
+        """Whether values can be followed through a change; else they are computed from scratch.
 
         They cannot if the rank may change, by a higher one or the loss of the witness. They cannot if doubles
-        may fall: rounding may end a descent that is given up when it begins from nothing.
+        may fall: rounding may end a descent that is given up when it begins from scratch.
         """
         if self._may_change_rank(lost, new, lost_seeds, new_seeds):
             return False
@@ -202,7 +202,7 @@ class LeastValues(Module):
                     self._witness = tuple(int(column[row]) for column in ends)
                     return
 
-    # From nothing
+    # From scratch
 
     def evaluate(self, facts: TripleIndex, seeds: Keys) -> Keys:
         """The derived facts, packed and sorted, from all edges over ``facts`` and all seeds."""

@@ -42,7 +42,7 @@ class RuleSet:
         return self.program.rdf_type
 
     def may_compress(self, predicate: int) -> bool:
-        """Whether the facts of a predicate need not be listed. They must where strata follow."""
+        """Whether the facts of a predicate need not be listed. All must be if the program has strata."""
         return predicate not in self._listed and not self.program.has_strata
 
     @cached_property
@@ -60,7 +60,10 @@ class RuleSet:
 
     @cached_property
     def _listed(self) -> frozenset[int]:
-        """rdf:type and all guards; but guards of replacement are equal terms, few of which are predicates."""
+        """The predicates that must be listed: rdf:type, and those of guards.
+
+        Guards of replacement rules do not count: they are equal terms, few of which are predicates.
+        """
         ends = {rule.number: self.recognised(replaced_end, rule) for rule in self.rules}
         replacing = {number for number, end in ends.items() if end is not None and end[0] in self.equalities}
         rules = (rule for rule in self.program.rules if rule.number not in replacing)
@@ -77,7 +80,7 @@ class RuleSet:
         return found
 
     def is_schema(self, rule: CompiledRule) -> bool:
-        """Whether all body predicates of a rule are constant, and all its conclusions are schema facts."""
+        """Whether a monotone rule without guards and variable predicates concludes schema facts only."""
         return (
             not rule.guards
             and rule.is_monotone

@@ -13,7 +13,8 @@ An edge that other rules derived may depend on a fact that it leads to. So ``ove
 unproved edge near a deleted edge. A path over such edges holds if all of them are proved; otherwise it is
 checked again.
 
-    p copies q, q copies p, q is transitive, E = {a q b}; remove it: a q b and a p b, each from the other, go
+    p copies q, q copies p, q is transitive, E = {a q b}; remove a q b: a p b and a q b, which derive each
+    other, are deleted
 
 Under the filter a shortest path is composed from its edges as without it: its nodes are different, and so are
 the ends of all that it is made of. What the rules derive is then the closure but for R[?x, ?x]. This holds as
@@ -103,7 +104,7 @@ class Transitive(Module):
 
     @classmethod
     def make(cls, program: CompiledProgram, context: ExecutionContext) -> Transitive:
-        """Without rules."""
+        """A module without rules."""
         return cls(context, program.rdf_type)
 
     def add_rule(self, rule: CompiledRule) -> None:
@@ -253,7 +254,10 @@ class Transitive(Module):
         self._may_compress = rules.may_compress
 
     def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
-        """The paths over deleted edges, and edges near these that are not proved; all, if a guard went."""
+        """The paths over deleted edges, and edges near these that are not proved.
+
+        All facts of a predicate whose guards were deleted. Losses of compressed ones are in ``relations``.
+        """
         candidates: Candidates = {}
         dropped: set[int] = set()
         if self._guards.are_among(deleted):
@@ -279,7 +283,7 @@ class Transitive(Module):
         return candidates
 
     def spare(self, facts: TripleIndex, proved: TripleIndex) -> None:
-        """Close the proved facts of these relations anew."""
+        """Compute the losses again, from the closures of the facts that are proved now."""
         relations, self.relations = self.relations, {}
         for predicate in relations:
             del self._losing[predicate]
@@ -303,7 +307,7 @@ class Transitive(Module):
         self._certain.discard(predicate)
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
-        """The wanted facts that ``facts`` prove, and not without a recent one.
+        """The wanted facts that ``facts`` prove, of closed predicates with recent facts.
 
         Of many wanted facts only those are looked at whose subject is, or leads to, that of a recent fact.
         """
@@ -319,7 +323,7 @@ class Transitive(Module):
         return self.rederive(TripleIndex(parts), facts)
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
-        """The candidates that paths over ``facts`` lead to; guards hold."""
+        """The candidates that paths over ``facts`` lead to. Precondition: the guards hold."""
         derived: Candidates = {}
         for predicate, wanted in self._closed_among(candidates):
             edges = facts.relation(predicate)
@@ -365,7 +369,7 @@ class Transitive(Module):
         return ((p, candidates.keys(p)) for p in predicates)
 
     def _open(self, predicate: int, facts: TripleIndex, recent: TripleIndex) -> None:
-        """Begin to follow a relation, or begin anew with what is external and recent."""
+        """Begin to follow a relation, or begin again with its external and recent facts."""
         external = facts.relation(predicate)
         if predicate in self._closures:
             new = recent.keys(predicate)
@@ -439,7 +443,7 @@ class Transitive(Module):
         return known[1]
 
     def _note(self, predicate: int) -> None:
-        """Note what is at work."""
+        """Name the predicate in the messages of limits."""
         at(f"{self.name} of {self._context.dictionary.decode(predicate)}")
 
     def _derived(self, predicate: int, paths: Keys) -> Keys:

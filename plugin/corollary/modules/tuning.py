@@ -5,7 +5,8 @@ MAX_READS_KEPT = 4
 I before it, of the proved facts, and of I after it, each several times. Reading takes 2 µs for each cell."""
 
 MAX_EXTENT_COMPARED = 64
-"""Subjects of a guard's class that are compared before each use of a kept column. Beyond, plans are run."""
+"""Subjects of a guard's class that are compared before each use of a kept table; with more, plans are run.
+Also values of a trigger's variable, and of recent facts, that are looked up one by one."""
 
 MAX_PREDICATE_SETS_KEPT = 16
 """Sets of predicates with facts for which the triggers that can match are kept. A removal has some five: I
@@ -15,7 +16,7 @@ MAX_WITNESSES = 8
 """Facts that may show one datatype, and whose proofs are looked for first."""
 
 MAX_TERMS_ONE_BY_ONE = 4
-"""Literals that are looked up one by one. A kernel call for many takes as long as some five look-ups."""
+"""Terms that are looked up one by one. A kernel call for many takes as long as some five look-ups."""
 
 MIN_FACTS_TO_MIRROR = 1 << 12
 """Facts of a predicate from which on it is compared with its inverse. Fewer are copied in less time."""

@@ -95,7 +95,11 @@ class RuleCosts:
         return not (linking and variables and variables.isdisjoint(linking))
 
     def cost(self, known: Set[int], item: Join) -> tuple[int, bool, int]:
-        """A rank (fewer bound ends rank higher), whether no end is bound, and the relation's cardinality."""
+        """A rank, whether no end of a data atom is bound, and the relation's cardinality.
+
+        The rank is higher with fewer bound ends and with an unbound predicate, lower for a guard with a bound
+        end.
+        """
         atom = item.atom
         ends = (atom.s >= 0 or atom.s in known) + (atom.o >= 0 or atom.o in known)
         has_open_predicate = atom.p < 0 and atom.p not in known

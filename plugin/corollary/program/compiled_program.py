@@ -43,9 +43,9 @@ VALUE_BUILTINS = frozenset(("VALUE", "ILL_TYPED", "SAME_VALUE", "DIFFERENT_VALUE
 class ProgramChange:
     """The new compiled program, the rules ``removed`` from the old one, and those ``inserted``.
 
-    The changed rules are *leaves* if they are monotone, all their predicates are constants other than
-    rdf:type, and no rule with a head reads what they derive, in either program. A rule with a variable
-    predicate may read anything: beside one, no rule is a leaf.
+    The changed rules are *leaves* if they are monotone, have heads and body atoms, all their predicates are
+    constants other than rdf:type, and no rule with a head reads what they derive, in either program. A rule
+    with a variable predicate may read anything: beside one, no rule is a leaf.
     """
 
     program: CompiledProgram

@@ -32,6 +32,7 @@ Cells = Mapping[int, tuple[int, ...]]
 """The cells that a reading of a list visits, by the id of the reading."""
 
 OF_READINGS = ("LIST_", "ITEM_", "READING", "CELL")
+"""How the names of the virtual relations over readings of lists begin."""
 
 
 def instances(

@@ -152,7 +152,7 @@ def _sum(expression: Expression, value: Variable) -> tuple[Expression, bool] | N
 
 
 def ordering_edges(edges: Sequence[Edge], *, is_static: bool = False) -> tuple[Edge, ...]:
-    """The edges, with nodes for the seeds of recursive aggregates: seeds have to be complete before.
+    """The edges, with nodes for the seeds of recursive aggregates, which have to be complete before these.
 
     A rule that derives seeds leads to a node of its own (``SEEDS``), which the aggregate reads as it reads
     what it aggregates over. So a seed that depends on the aggregate is a negative cycle. Rules that only

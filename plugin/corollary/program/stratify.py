@@ -48,9 +48,10 @@ class Strata:
     """The rules that are not monotone, by number, grouped into strata in the order of evaluation.
 
     ``levels`` are the levels of the strata, ascending; a rule without negative edges is on level 0.
-    ``heights`` maps nodes of the dependency graph to the level after which their facts are complete; nodes
-    not in it are on level 0. ``derived`` are the nodes that live rules derive: their facts do not affect the
-    order. ``suspended`` maps the numbers of the rules left out to the reason.
+    ``heights`` maps nodes of the dependency graph to the level after which their facts are complete. A node
+    that is not in it has the level of the derived open node of its kind, else level 0. ``derived`` are the
+    nodes that live rules derive: their facts do not affect the order. ``suspended`` maps the numbers of the
+    rules left out to the reason.
     """
 
     rules: tuple[tuple[int, ...], ...]

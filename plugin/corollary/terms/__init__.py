@@ -1,0 +1,1 @@
+"""RDF terms: the dictionary of ids, tables of texts, and the values of literals."""

@@ -78,8 +78,8 @@ class TermDictionary:
     Terms are stored in two places. *Young* terms were encoded one by one, and are Python strings. A bulk load
     (``encode_texts``) moves them into a ``TextTable`` for each kind, and appends its own terms.
 
-    Thread-safe for readers and writers. An encoding may be interrupted at any point; the new term then
-    exists, but no fact uses it. Invariant: ``count`` of a kind is the number that its next term gets, also
+    Thread-safe for readers and writers. An encoding may be interrupted at any point; the new term may then
+    exist, but no fact uses it. Invariant: ``count`` of a kind is the number that its next term gets, also
     after an interruption.
     """
 
@@ -127,7 +127,7 @@ class TermDictionary:
         return alone(self._growing, self._enter, text, looked_through) if term_id is None else term_id
 
     def encode_all(self, texts: Sequence[str]) -> list[int]:
-        """The ids of terms: see ``encode``. Many terms that are not at hand are looked up together."""
+        """The ids of terms: see ``encode``. Many that are neither young nor cached are looked up together."""
         known, recent = self._ids, self._recent
         if self._tables is not None and len(texts) >= MIN_TEXTS_TOGETHER:
             unseen = {text for text in texts if text not in known and text not in recent}
