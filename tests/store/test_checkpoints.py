@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Timer
 from typing import Any
 from unittest.mock import patch
 
@@ -25,6 +26,7 @@ from corollary.language import CorollaryError, parse_program
 from corollary.profiles import load_profile
 from corollary.reasoner import checkpoints, deriving, folder
 from corollary.reasoner.folder import DATABASE, Folder
+from corollary.reasoner.snapshot_file import write_snapshot
 from corollary.store import CorollaryStore, SuspendedRuleWarning
 
 EX = Namespace("http://example.org/")
@@ -61,6 +63,16 @@ def opened(place: Path, rules: Any = "rhodf", **options: Any) -> CorollaryStore:
     store = CorollaryStore(rules=rules)
     store.open(str(place), create=not options, **options)
     return store
+
+
+def settle(store: CorollaryStore) -> None:
+    """Wait for a snapshot in the background."""
+    store.reasoner.versions.persistence().settle()  # type: ignore[union-attr]
+
+
+def facts_of(store: CorollaryStore) -> set[Any]:
+    """All triples, explicit and inferred."""
+    return {triple for triple, _ in store.triples((None, None, None))}
 
 
 def crash(store: CorollaryStore) -> None:
@@ -218,6 +230,7 @@ def test_checkpoints_that_are_not_asked_for(tmp_path: Path) -> None:
             for n in range(number):
                 graph.add((EX[f"s{len(graph)}"], EX.p, EX[f"o{n}"]))
             store.commit()
+            settle(store)
             return sorted(file.name for file in tmp_path.glob("*.snapshot"))
 
         assert commit(10) == []
@@ -231,6 +244,82 @@ def test_checkpoints_that_are_not_asked_for(tmp_path: Path) -> None:
         store = opened(tmp_path, "none")
         store.close()
         assert (tmp_path / DATABASE).read_bytes() == content
+
+
+@contextmanager
+def held_up() -> Iterator[tuple[Event, Event]]:
+    """Snapshots that are written between two events: the first is set when one begins, the second lets it."""
+    begun, go_on = Event(), Event()
+
+    def waiting(*arguments: Any) -> int:
+        begun.set()
+        assert go_on.wait(60)
+        return write_snapshot(*arguments)
+
+    with tuned(), patch.object(folder, "write_snapshot", waiting):
+        try:
+            yield begun, go_on
+        finally:
+            go_on.set()
+
+
+def test_commits_go_on_while_a_snapshot_is_written(tmp_path: Path) -> None:
+    store = opened(tmp_path, "rdfs")
+    graph = Graph(store, EX.g)
+    graph.add((EX.Dog, RDFS.subClassOf, EX.Animal))
+    graph.add((EX.rex, RDF.type, EX.Dog))
+    with held_up() as (begun, go_on):
+        store.commit()
+        assert begun.wait(60)
+        graph.add((EX.tom, RDF.type, EX.Dog))
+        graph.remove((EX.rex, RDF.type, EX.Dog))
+        store.commit()
+        graph.add((EX.max, EX.name, Literal("a new term")))
+        store.commit()
+        assert not list(tmp_path.glob("facts-*.snapshot"))
+        go_on.set()
+        settle(store)
+        assert len(list(tmp_path.glob("facts-*.snapshot"))) == 1
+    expected = facts_of(store)
+    crash(store)
+    with no_reasoning():
+        store = opened(tmp_path, "rdfs")
+    assert facts_of(store) == expected
+    assert store.verify().is_sound
+    store.close()
+
+
+def test_a_snapshot_of_rows_that_were_replaced_meanwhile_is_not_recorded(tmp_path: Path) -> None:
+    store = opened(tmp_path, "rdfs")
+    graph = Graph(store, EX.g)
+    graph.add((EX.rex, RDF.type, EX.Dog))
+    graph.add((EX.other, EX.p, EX.unused))
+    with held_up() as (begun, go_on):
+        store.commit()
+        assert begun.wait(60)
+        graph.remove((EX.other, EX.p, EX.unused))
+        with tuned(NEVER):
+            assert store.compact()
+        go_on.set()
+        settle(store)
+    assert not list(tmp_path.glob("*facts-*"))
+    expected = facts_of(store)
+    crash(store)
+    store = opened(tmp_path, "rdfs")
+    assert facts_of(store) == expected
+    assert store.verify().is_sound
+    store.close()
+
+
+def test_closing_waits_for_the_snapshot(tmp_path: Path) -> None:
+    store = opened(tmp_path, "rdfs")
+    Graph(store, EX.g).add((EX.rex, RDF.type, EX.Dog))
+    with held_up() as (begun, go_on):
+        store.commit()
+        assert begun.wait(60)
+        Timer(0.2, go_on.set).start()
+        store.close()
+    assert len(list(tmp_path.glob("facts-*.snapshot"))) == 1
 
 
 def test_what_was_never_derived_is_not_kept(tmp_path: Path) -> None:
@@ -326,9 +415,11 @@ def test_a_commit_outlives_its_checkpoint(tmp_path: Path) -> None:
     with (
         tuned(),
         patch("corollary.columns.column_file.os.fsync", side_effect=full),
-        pytest.warns(UserWarning, match="which has all commits.*No space left"),
     ):
         store.commit()
+        settle(store)
+        with pytest.warns(UserWarning, match="which has all commits.*No space left"):
+            store.commit()
     crash(store)
     assert [file.name for file in tmp_path.iterdir() if "snapshot" in file.name] == []
     store = opened(tmp_path, "rdfs")

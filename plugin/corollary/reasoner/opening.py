@@ -157,6 +157,7 @@ def save_in_folder(versions: Versions, place: Path) -> None:
     if kept is not None:
         kept.close()
     versions.after_commit()
+    folder.settle()
 
 
 def _saved(version: Version, before: Version, length: int, saved: Version) -> Version:
