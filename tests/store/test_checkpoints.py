@@ -16,16 +16,18 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rdflib import RDF, RDFS, Graph, Literal, Namespace, URIRef
+from rdflib import OWL, RDF, RDFS, Graph, Literal, Namespace, URIRef
 from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 from tests.strategies import examples
-from tests.trust.operations import PROGRAMS, check_closure, seen
+from tests.trust.operations import BEGUN, NAMED, NEW, PROGRAMS, check_closure, seen
 
 from corollary.columns.column_file import ColumnFile
 from corollary.language import CorollaryError, parse_program
 from corollary.profiles import load_profile
 from corollary.reasoner import checkpoints, deriving, folder
+from corollary.reasoner.closed_under import ClosedUnder
 from corollary.reasoner.folder import DATABASE, Folder
+from corollary.reasoner.options import Options
 from corollary.reasoner.snapshot_file import write_snapshot
 from corollary.store import CorollaryStore, SuspendedRuleWarning
 
@@ -216,6 +218,61 @@ def test_who_reads_only_uses_the_snapshot_and_changes_nothing(tmp_path: Path) ->
                 store.checkpoint()
             store.close()
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+# Under other rules
+
+
+def inferred_by(place: Path, rules: Any) -> set[Any]:
+    """What a store infers that has read the explicit triples of a folder, and no snapshot."""
+    with patch.object(folder, "mapped", lambda *_: None):
+        store = opened(place, rules, read_only=True)
+    return facts_of(store)
+
+
+def test_one_more_rule_is_followed(tmp_path: Path) -> None:
+    crash(filled(tmp_path))
+    rules = ["rdfs", parse_program(f"[?x, <{EX.barks}>, true] :- [?x, a, <{EX.Dog}>] .")]
+    with no_reasoning():
+        store = opened(tmp_path, rules)
+        assert (EX.rex, EX.barks, Literal(True)) in facts_of(store)
+        assert (EX.dog0, EX.barks, Literal(True)) not in facts_of(store)
+        store.close()
+    expected = inferred_by(tmp_path, rules)
+    with no_reasoning():
+        store = opened(tmp_path, "rdfs")
+        assert animals(store) == (ANIMALS | {EX.rex}) - {EX.dog0}
+        store.close()
+    with no_reasoning():
+        assert facts_of(opened(tmp_path, rules)) == expected
+
+
+RULES = {**PROGRAMS, "rdfs": "rdfs", "rdfs-plus": "rdfs-plus", "none": "none"}
+
+
+@pytest.mark.parametrize("after", RULES)
+@pytest.mark.parametrize("before", RULES)
+def test_a_folder_is_opened_under_other_rules(tmp_path: Path, before: str, after: str) -> None:
+    store = opened(tmp_path, RULES[before])
+    graph = Graph(store, EX.g)
+    for triple in (*BEGUN, *NAMED, *NEW, (EX.over, RDF.type, OWL.TransitiveProperty)):
+        graph.add(triple)
+    len(store)
+    store.checkpoint()
+    graph.remove((EX.b, EX.over, EX.c))
+    store.commit()
+    crash(store)
+    expected = inferred_by(tmp_path, RULES[after])
+    store = opened(tmp_path, RULES[after])
+    assert facts_of(store) == expected
+    assert store.verify().is_sound
+    store.close()
+
+
+def test_a_stored_program_that_is_not_the_recorded_one_is_not_used(tmp_path: Path) -> None:
+    for text in ("[?x, <urn:p>, ?y] :- [?y, <urn:p>, ?x] .", "no rule at all", "", None):
+        closed = ClosedUnder("0" * 64, "rules", None, text=text)
+        assert closed.program(Options("rdfs")) is None
 
 
 # When

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from corollary.language import Diagnostic, InputError
+from corollary.language import CorollaryError, Diagnostic, InputError, Program, parse_program
 from corollary.program.fingerprint import fingerprint
 from corollary.reasoner.options import Options
 
@@ -15,18 +15,31 @@ class ClosedUnder:
     """The fingerprint and the names of the rules, and the version of Corollary that closed the facts.
 
     The fingerprint is None if there are no rules, or if I cannot be adopted. ``schema_is_alone`` is that of
-    the materialisation, if it is known.
+    the materialisation, if it is known. ``text`` is the program as rule text, where it is stored.
     """
 
     fingerprint: str | None
     rules: str | None
     version: str | None
     schema_is_alone: bool = field(default=False, kw_only=True)
+    text: str | None = field(default=None, kw_only=True)
 
     def is_under(self, options: Options) -> bool:
         """Whether the facts are closed under the rules of the options, of which there are some."""
         program = options.program
         return program is not None and fingerprint(program) == self.fingerprint
+
+    def program(self, options: Options) -> Program | None:
+        """The rules by which the facts are closed: those of the options, or others; None if not known."""
+        if self.is_under(options):
+            return options.program
+        if self.fingerprint is None or self.text is None:
+            return None
+        try:
+            program = parse_program(self.text)
+        except CorollaryError:
+            return None
+        return program if fingerprint(program) == self.fingerprint else None
 
     def refuse_others(self, options: Options, path: str | os.PathLike[str]) -> None:
         """Raise InputError unless the facts in ``path`` are closed under the rules of the options."""

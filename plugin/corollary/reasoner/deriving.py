@@ -22,7 +22,7 @@ from typing import TypeVar, TypeVarTuple
 from corollary.columns import TripleIndex
 from corollary.evaluate import KnownClosure, Materialisation, adopt, materialise
 from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, check, current, limited
-from corollary.language import Rule
+from corollary.language import Program, Rule
 from corollary.maintain import maintain
 from corollary.reasoner.options import Options
 from corollary.reasoner.quads import Quads
@@ -103,15 +103,23 @@ class Deriver:
 
         Precondition: the version is applied; no other thread has it. Without rules, ``closed`` is ignored.
         """
-        self.begin_at(version, version.quads, closed, schema_is_alone)
+        self.begin_at(version, version.quads, closed, version.options.program, schema_is_alone)
         version.derived.state = self.latest
 
-    def begin_at(self, version: Version, facts: Quads, closed: TripleIndex, schema_is_alone: bool) -> None:
-        """Let a version be derived from ``facts`` and their I, ``closed``: by the difference in E.
+    def begin_at(
+        self,
+        version: Version,
+        facts: Quads,
+        closed: TripleIndex,
+        program: Program | None,
+        schema_is_alone: bool,
+    ) -> None:
+        """Let a version be derived from ``facts`` and their I, ``closed``: by the differences in E and rules.
 
-        As for ``take_known``; ``facts`` are E of another version with the same options and dictionary.
+        As for ``take_known``; ``facts`` are E of another version with the same dictionary, and ``closed`` is
+        its I by ``program``.
         """
-        program, result = version.options.program, None
+        result = None
         if program is not None:
             dictionary = version.terms.dictionary
             result = KnownClosure(facts.union, closed, program, dictionary, schema_is_alone=schema_is_alone)

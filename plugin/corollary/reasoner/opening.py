@@ -15,7 +15,7 @@ from pathlib import Path
 from weakref import ref
 
 from corollary.columns import TripleIndex
-from corollary.language import CorollaryError
+from corollary.language import CorollaryError, Program
 from corollary.reasoner.checkpoints import latest
 from corollary.reasoner.contents import with_others
 from corollary.reasoner.folder import DATABASE, Folder, FolderInUse, destroy, findings_in
@@ -34,8 +34,9 @@ Revive = Callable[[Version], Version]
 Adopt = Callable[[Version | Closed, Version], Version]
 """Maps the version before and the version read to the version that is published."""
 
-BeginAt = Callable[[Version, Quads, TripleIndex, bool], None]
-"""Lets the derivation of a version begin at facts E and I, which are known, and ``schema_is_alone`` of I."""
+BeginAt = Callable[[Version, Quads, TripleIndex, Program, bool], None]
+"""Lets the derivation of a version begin at facts E and I, which are known, the program by which I is closed,
+and ``schema_is_alone`` of I."""
 
 
 def open_folder(
@@ -78,9 +79,11 @@ def _publish_at(
     adopt: Adopt,
     begin_at: BeginAt,
 ) -> None:
-    """Publish a version that was read, which follows a snapshot if there is one under the same rules."""
-    if snapshot is not None and snapshot.closed.is_under(options):
-        begin_at(version, snapshot.quads, snapshot.facts, snapshot.closed.schema_is_alone)
+    """Publish a version that was read, which follows a snapshot if there is one under known rules."""
+    if snapshot is not None and options.has_rules:
+        program = snapshot.closed.program(options)
+        if program is not None:
+            begin_at(version, snapshot.quads, snapshot.facts, program, snapshot.closed.schema_is_alone)
     versions.change(_replaced, version, adopt)
 
 

@@ -33,6 +33,7 @@ from corollary.columns.mapped_pairs import (
 from corollary.columns.mapped_texts import MappedTextTable
 from corollary.columns.pairs import Pairs, contains
 from corollary.kernels.sorted import Keys
+from corollary.language import format_program
 from corollary.program.fingerprint import fingerprint
 from corollary.reasoner.closed_under import ClosedUnder
 from corollary.reasoner.contents import NAMES, NONSENSE, others_of, with_others
@@ -109,6 +110,7 @@ def write_snapshot(place: Path, contents: Contents, counts: tuple[int, ...] | No
                 "rules": closed.rules,
                 "fingerprint": closed.fingerprint,
                 "schema_is_alone": closed.schema_is_alone,
+                "program": closed.text,
                 "terms": counts,
             }
         )
@@ -203,7 +205,8 @@ def contents_of(version: Version, home: int | None = None) -> Contents:
     is_whole = result is not None and not result.has_suspended_rules  # else I depends on its history
     is_alone = result is not None and result.schema_is_alone
     digest = fingerprint(result.program) if result and is_whole else None
-    closed = ClosedUnder(digest, title, None, schema_is_alone=is_alone)
+    text = format_program(result.program) if result and is_whole else None
+    closed = ClosedUnder(digest, title, None, schema_is_alone=is_alone, text=text)
     quads = version.quads
     return Contents(version.terms.dictionary, state.index, quads, others_of(version), closed)
 
@@ -219,8 +222,8 @@ class MappedSnapshot:
         self._file = file = ColumnFile(place, *remedy)
         self.place, self.header, self.damage, about = place, file.header, file.damage, file.about
         names = (self._text(about.get(name)) for name in ("fingerprint", "rules", "corollary"))
-        is_alone = about.get("schema_is_alone") is True
-        self.closed = ClosedUnder(*names, schema_is_alone=is_alone)
+        is_alone, text = about.get("schema_is_alone") is True, self._text(about.get("program"))
+        self.closed = ClosedUnder(*names, schema_is_alone=is_alone, text=text)
         counts = about.get("terms")
         if about.get("format") != FORMAT or not isinstance(counts, list) or len(counts) != len(BULK_KINDS):
             raise file.damage("its directory is not that of a snapshot")
