@@ -39,6 +39,7 @@ from benchmarks.workloads import (
     queries,
     real,
     rules,
+    scale,
     soak,
     spark,
     sparql,
@@ -70,6 +71,7 @@ WORKLOADS: dict[str, ModuleType] = {
         explain,
         rules,
         dynamic,
+        scale,
         spark,
         soak,
     )
