@@ -520,7 +520,7 @@ class Pairs:
 class Difference(Pairs):
     """The pairs of ``whole`` that are not in ``part``. Precondition: ``part`` is a subset.
 
-    The keys are told apart at first use; their number is known before.
+    The keys are computed at first use; their number is known before.
     """
 
     __slots__ = ("_part", "_whole")

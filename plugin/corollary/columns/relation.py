@@ -225,7 +225,7 @@ class Relation:
         """The relation with subjects and objects exchanged. All arrays are shared."""
         return Relation(*(part.inverse() for part in self._parts))
 
-    def unmirrored(self) -> Relation | None:
+    def missing_inverses(self) -> Relation | None:
         """The inverses of facts that are no facts of the relation; None if they are not known."""
         return self.inverse().less(self)
 

@@ -218,12 +218,13 @@ class State:
         """The explicit facts of a graph, and the inferred facts, which are explicit in no graph."""
         view = self._homes.get(graph)
         if view is None:
-            view = self._homes[graph] = self._home(self.graph(graph))
+            view = self._homes[graph] = self._with_inferred(self.graph(graph))
         return view
 
-    def _home(self, put: View) -> View:
+    def _with_inferred(self, graph: View) -> View:
+        """The explicit facts of a graph, and the inferred facts, which are explicit in no graph."""
         if self.materialisation is None or self.is_apart:
-            return put
-        own, union = put.index, self.facts.union
+            return graph
+        own, union = graph.index, self.facts.union
         is_all = own.fact_count() == union.fact_count()
         return View(self.index, own, None if is_all else union)
