@@ -189,7 +189,7 @@ def test_a_volatile_condition_is_computed_once_for_a_row_of_a_product(graph: Gra
     """Found: it was also computed before the product, so RAND() < 0.5 kept a quarter of the rows."""
     asked = []
 
-    def remembers(value: Literal) -> Literal:
+    def remembers(value: Any, *_: Any) -> Literal:
         asked.append(value)
         return Literal(len(asked) <= 10)
 
