@@ -104,13 +104,13 @@ class Schema:
         """All facts of the engine, including virtual relations."""
         return self._engine.fixpoint.index
 
-    def take(self, facts: Facts) -> bool:
-        """Add the recent facts of the cluster that are schema. Returns whether there were any."""
+    def take(self, facts: Facts) -> None:
+        """Add the recent facts of the cluster that are schema."""
         if not self._has_any(facts):
-            return False
+            return
         found = self.translation.facts_inward(facts.ages()[Age.RECENT].where(self._condition()))
         if not found:
-            return False
+            return
         self._engine.add(found)
         self._guards.clear()
         for predicate, parts in found.items():
@@ -119,7 +119,6 @@ class Schema:
         if len(self.compiled.rules) != self._rule_count:
             self.rules = Distributed.of(self.compiled, self.on_driver)
             self._rule_count = len(self.compiled.rules)
-        return True
 
     def news(self) -> DataFrame | None:
         """The engine's conclusions that have not been sent to the cluster; None if there are none."""

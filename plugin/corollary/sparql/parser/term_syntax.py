@@ -134,20 +134,14 @@ class TermParser(Cursor):
 
     # Triples
 
-    def triples(self, verb: Callable[[], Any], *, is_needed: bool = False) -> list[Triple]:
-        """Triples with full stops between them: as many as there are, at least one if ``is_needed``.
-
-        ``verb`` reads a predicate.
-        """
+    def triples(self, verb: Callable[[], Any]) -> list[Triple]:
+        """Triples with full stops between them: as many as there are. ``verb`` reads a predicate."""
         found: list[Triple] = []
         while self.at_term() or self.word in ("(", "["):
             check()
             self._same_subject(verb, found)
-            is_needed = False
             if not self.accept("."):
                 break
-        if is_needed:
-            self.fail_expecting("a triple")
         return found
 
     def _same_subject(self, verb: Callable[[], Any], found: list[Triple]) -> None:
