@@ -263,8 +263,9 @@ class Transitive(Module):
         for predicate in dropped:
             if facts.relation(predicate).is_compressed:
                 raise NewModules("a closure too large to list is closed no more")
-            self._closures[predicate].doubtful = facts.keys(predicate)
-            candidates[predicate] = [self._closures[predicate].doubtful]
+            keys = facts.keys(predicate)
+            self._closures[predicate].doubt(keys)
+            candidates[predicate] = [keys]
         for predicate in self._closures.keys() - dropped:
             closure, proved_facts = self._closures[predicate], proved.relation(predicate)
             if facts.relation(predicate).is_compressed:
@@ -351,8 +352,9 @@ class Transitive(Module):
                 staying, after = self._losing[predicate]
                 beside = edges.less(after).pairs().keys  # other rules proved these
                 external = Relation(Pairs(union(staying, beside)))
-                self._closures[predicate] = MaintainedClosure(external, symmetric=closure.symmetric)
-                self._closures[predicate].restored = beside
+                self._closures[predicate] = MaintainedClosure(
+                    external, symmetric=closure.symmetric, restored=beside
+                )
                 if len(after.less(edges)):  # facts went that still follow
                     self._unclosed.add(predicate)
                     self._reads_anew = self.is_waiting = True
