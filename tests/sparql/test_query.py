@@ -189,15 +189,15 @@ def test_a_volatile_condition_is_computed_once_for_a_row_of_a_product(graph: Gra
     """Found: it was also computed before the product, so RAND() < 0.5 kept a quarter of the rows."""
     asked = []
 
-    def remembers(value: Any, *_: Any) -> Literal:
+    def remembers(value: Any) -> Literal:
         asked.append(value)
         return Literal(len(asked) <= 10)
 
-    register_custom_function(EX.remembers, remembers)
+    register_custom_function(EX.remembers, remembers)  # type: ignore[arg-type]
     try:
         found = native(graph, "SELECT * {?x x:p ?y . ?a x:p ?b FILTER(x:remembers(?y))}")
     finally:
-        unregister_custom_function(EX.remembers, remembers)
+        unregister_custom_function(EX.remembers)
     assert (len(found), len(asked)) == (10, 25)
 
 

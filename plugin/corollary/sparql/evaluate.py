@@ -382,7 +382,7 @@ class Evaluator:
     def _conditions(self, part: Filter, scope: Scope) -> tuple[Change, Change]:
         """Two changes of batches: by conjuncts whose variables have columns, and by the whole condition.
 
-        The first evaluates no conjunct that may differ with the whole condition: ``RAND() < ?y``.
+        The first evaluates no conjunct that may differ the second time, such as ``RAND() < ?y``.
         """
         functions = self.dataset.source.functions
 
