@@ -103,7 +103,7 @@ class ColumnWriter:
     def finish(self, about: Mapping[str, Any]) -> int:
         """Write checksums, directory and header. ``about`` is JSON, and part of the directory.
 
-        Returns the checksum of the header, which differs for files with other contents.
+        Returns the checksum of the header, by which files with different contents are distinguished.
         """
         end = self._at
         if (end - FIRST_BYTE) % BLOCK_BYTES:

@@ -259,7 +259,7 @@ class MappedPairs(Pairs):
 
 
 class PartOfPairs(Pairs):
-    """Some of the pairs of a whole. Their keys are computed at first use; their number is known before."""
+    """Some of the pairs of a larger set. Their number is known; the keys are computed at their first use."""
 
     __slots__ = ("_keys_of", "_size")
 

@@ -520,7 +520,7 @@ class Pairs:
 class Difference(Pairs):
     """The pairs of ``whole`` that are not in ``part``. Precondition: ``part`` is a subset.
 
-    The keys are computed at first use; their number is known before.
+    The number of pairs is known; the keys are computed at their first use.
     """
 
     __slots__ = ("_part", "_whole")

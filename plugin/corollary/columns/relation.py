@@ -226,7 +226,7 @@ class Relation:
         return Relation(*(part.inverse() for part in self._parts))
 
     def missing_inverses(self) -> Relation | None:
-        """The inverses of facts that are no facts of the relation; None if they are not known."""
+        """The pairs (y, x) with a fact (x, y) that are no facts themselves; None if they are not known."""
         return self.inverse().less(self)
 
     def starting(self, subjects: Column) -> Keys:
