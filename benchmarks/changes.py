@@ -100,8 +100,8 @@ class Track:
     def note(self) -> str:
         """How often another strategy than the requested one was used; empty if never."""
         others = Counter(used for used in self._used if used != self._strategy)
-        told = ", ".join(f"{used} {count} times" for used, count in others.items())
-        return f"{self.engine} used {told}, in {len(self._used)} turns." if told else ""
+        counted = ", ".join(f"{used} {count} times" for used, count in others.items())
+        return f"{self.engine} used {counted}, in {len(self._used)} turns." if counted else ""
 
     def _before_removal(self) -> tuple[Delta, TripleIndex]:
         """The facts to remove in this turn, and the explicit facts that remain."""

@@ -30,4 +30,4 @@ def compress_all(patch: pytest.MonkeyPatch, index: Kept = "intervals") -> None:
         patch.setattr(bit_index, "MIN_PAIRS_PER_WORD", 1 << 40)
         patch.setattr(interval_index, "MIN_PAIRS_PER_INTERVAL", 1 << 40)
         for reader in (transitive, inclusion):
-            patch.setattr(reader, "MIN_FACTS_TO_MIRROR", 1)
+            patch.setattr(reader, "MIN_FACTS_TO_COMPARE_INVERSES", 1)

@@ -75,9 +75,9 @@ class Copying(Module):
         self.is_waiting = True
 
     def remove_rules(self, numbers: Iterable[int], facts: TripleIndex) -> Candidates:
-        lost = self._copies(facts)
+        overdeleted = self._copies(facts)
         self.rules = [rule for rule in self.rules if rule.number not in set(numbers)]
-        return lost
+        return overdeleted
 
     def reads(self, predicate: int) -> bool:
         return any(rule.atoms[0].p == predicate for rule in self.rules)
@@ -89,8 +89,8 @@ class Copying(Module):
         source, self.is_waiting = facts if self.is_waiting else recent, False
         return self._copies(source)
 
-    def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
-        return self._copies(gone)
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
+        return self._copies(deleted)
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         return self._copies(recent)
@@ -98,11 +98,11 @@ class Copying(Module):
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         return (Delta.gathered(self._copies(facts)) & candidates).candidates()
 
-    def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
+    def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         ends = ((rule.atoms[0].p, candidates.relation(rule.heads[0].p)) for rule in self.rules)
         return {source: [facts.relation(source).common(wanted.pairs().keys)] for source, wanted in ends}
 
-    def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
+    def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         pass
 
     def _copies(self, facts: TripleIndex) -> Candidates:
@@ -189,13 +189,13 @@ def test_a_module_follows_changes(strategy: str, is_adopted: bool) -> None:
     before = materialise(all_facts, PROGRAM, dictionary)
     if is_adopted:
         before = adopt(all_facts, before.index, PROGRAM, dictionary)
-    gone = Delta.of(all_facts) - fewer
-    after, report = maintain(before, fewer, gone, NOTHING, strategy)
+    deleted = Delta.of(all_facts) - fewer
+    after, report = maintain(before, fewer, deleted, NOTHING, strategy)
     assert found(after) == naive.closure(FACTS - {fact("n2", "p", "n3")}, PROGRAM)[0]
     if strategy != "starting over":
         assert "copying" in {stage.module for stage in report.stages}
     without = Program(tuple(rule for rule in PROGRAM if rule.name != "copied"))
-    last, _ = maintain(after, all_facts, NOTHING, gone, strategy, without)
+    last, _ = maintain(after, all_facts, NOTHING, deleted, strategy, without)
     assert found(last) == naive.closure(FACTS, without)[0]
     again, _ = maintain(last, all_facts, NOTHING, NOTHING, strategy, PROGRAM)
     assert found(again) == naive.closure(FACTS, PROGRAM)[0]

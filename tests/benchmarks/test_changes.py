@@ -74,10 +74,10 @@ def test_semi_naive_evaluation_closes_the_same(facts: Facts, program: Program) -
     plain = materialise(facts.index(), program, facts.dictionary, modular=False)
     assert "transitive closure" not in {a.module for a in plain.engine.assignments}
     closed = facts.close(program)
-    assert told(plain.index.columns()) == told(closed.index.columns())
+    assert as_lists(plain.index.columns()) == as_lists(closed.index.columns())
 
 
-def told(columns: Columns) -> list[list[int]]:
+def as_lists(columns: Columns) -> list[list[int]]:
     return [column.tolist() for column in columns]
 
 
@@ -199,5 +199,5 @@ def test_demands_on_shares() -> None:
 
 def test_a_peer_is_compared_with_single_updates() -> None:
     singles = [measured(ENGINE, "add one triple", 0.001), measured(ENGINE, "add one triple", 0.002, "one")]
-    told = maintenance.against(measured("other", REASON, 10), singles)
-    assert told == "ten: other starts over; times as long as Corollary needs to add one triple: 10,000."
+    text = maintenance.against(measured("other", REASON, 10), singles)
+    assert text == "ten: other starts over; times as long as Corollary needs to add one triple: 10,000."

@@ -1,4 +1,4 @@
-"""``corollary query``: what each form of query prints, in each format, and how mistakes are told."""
+"""``corollary query``: what each form of query prints, in each format, and how mistakes are reported."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""``corollary update``: a change of files is followed, told, written; and what can be wrong with it."""
+"""``corollary update``: a change of files is followed, reported, written; and what can be wrong with it."""
 
 import gzip
 import json
@@ -34,7 +34,7 @@ def saved(path: Path, *lines: str) -> Path:
     return path
 
 
-def told(*arguments: str | Path) -> dict[str, Any]:
+def reported(*arguments: str | Path) -> dict[str, Any]:
     data: dict[str, Any] = json.loads(succeeds("update", *arguments, "--report", "json").stdout)
     return data
 
@@ -111,7 +111,7 @@ def test_rules_with_negation_are_followed_too(tmp_path: Path, removal: Path) -> 
 
 def test_counts_as_json(tmp_path: Path, removal: Path) -> None:
     addition = saved(tmp_path / "add.nt", BOB_CID, CLASH.replace(" a ", f" <{PREFIXES['rdf']}type> "))
-    data = told(FAMILY, "--remove", removal, "--add", addition)
+    data = reported(FAMILY, "--remove", removal, "--add", addition)
     assert data["explicit"] == {"before": 6, "gone": 1, "new": 1, "after": 6}
     assert data["total"]["before"] - data["total"]["gone"] + data["total"]["new"] == data["total"]["after"]
     for part in ("explicit", "inferred", "total"):
@@ -124,28 +124,28 @@ def test_counts_as_json(tmp_path: Path, removal: Path) -> None:
 
 def test_inconsistencies_before_and_after(tmp_path: Path) -> None:
     clash = saved(tmp_path / "clash.ttl", CLASH)
-    assert told(FAMILY, "--add", clash)["inconsistencies"] == {"before": 0, "after": 1}
-    assert told(FAMILY, clash, "--remove", clash)["inconsistencies"] == {"before": 1, "after": 0}
+    assert reported(FAMILY, "--add", clash)["inconsistencies"] == {"before": 0, "after": 1}
+    assert reported(FAMILY, clash, "--remove", clash)["inconsistencies"] == {"before": 1, "after": 0}
 
 
 def test_an_explicit_fact_that_still_follows_becomes_an_inferred_one(tmp_path: Path) -> None:
     subproperty = f"<{NAMESPACE}ann> <{NAMESPACE}ancestor> <{NAMESPACE}bob> ."
     both = saved(tmp_path / "both.nt", subproperty)
-    data = told(FAMILY, both, "--remove", both)
+    data = reported(FAMILY, both, "--remove", both)
     assert data["explicit"]["gone"] == data["inferred"]["new"] == 1
     assert data["total"]["gone"] == data["total"]["new"] == 0
 
 
 def test_what_is_removed_and_added_is_there(removal: Path) -> None:
-    data = told(FAMILY, "--remove", removal, "--add", removal)
+    data = reported(FAMILY, "--remove", removal, "--add", removal)
     assert data["explicit"]["gone"] == data["total"]["gone"] == 0
 
 
 def test_options_may_be_repeated(tmp_path: Path, removal: Path) -> None:
     other = saved(tmp_path / "other.nt", BOB_CID)
-    data = told(FAMILY, "--remove", removal, "--remove", other)
+    data = reported(FAMILY, "--remove", removal, "--remove", other)
     assert data["explicit"]["gone"] == 2
-    assert told(FAMILY, "--add", removal, "--add", other)["explicit"]["new"] == 0
+    assert reported(FAMILY, "--add", removal, "--add", other)["explicit"]["new"] == 0
 
 
 def test_summary_and_times_go_to_standard_error(removal: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_fact_that_is_not_there_is_a_warning(tmp_path: Path) -> None:
     assert "1 fact to remove is not in DATA: <http://example.org/a> <http://example.org/b>" in result.stderr
     assert "1 of 1 with a blank node" in result.stderr
     assert "inferred: remove" not in result.stderr
-    assert told(FAMILY, "--remove", unknown)["not_there"] == 1
+    assert reported(FAMILY, "--remove", unknown)["not_there"] == 1
 
 
 def test_an_inferred_fact_cannot_be_removed(tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_a_missing_file_is_noticed_before_others_are_read(tmp_path: Path, option
 def test_a_file_without_a_known_suffix(tmp_path: Path) -> None:
     strange = saved(tmp_path / "changes.txt", ANN_BOB)
     assert "is no suffix of an RDF format" in fails("update", FAMILY, "--add", strange)
-    assert told(FAMILY, "--add", strange, "--input-format", "nt")["explicit"]["new"] == 0
+    assert reported(FAMILY, "--add", strange, "--input-format", "nt")["explicit"]["new"] == 0
 
 
 def test_no_change_at_all() -> None:

@@ -59,7 +59,7 @@ class Checker:
                 assert self.constants(step.fact) in self.explicit
                 assert not premises
             case Meaning():
-                assert self._is_told(step.fact)
+                assert self._is_virtual_fact(step.fact)
                 assert not premises
             case Reading():
                 self._check_reading(step, step.reason, premises)
@@ -142,7 +142,7 @@ class Checker:
 
     def _check_reading(self, step: Step, reason: Reading, premises: list[Ids]) -> None:
         """The premises are a list of the facts' own cells, which says what the fact says."""
-        assert self._is_told(step.fact)
+        assert self._is_virtual_fact(step.fact)
         subject, predicate, value = step.fact
         name, _, number = self._decode(predicate).partition("_")
         triples = {self.constants(fact) for fact in premises}
@@ -166,23 +166,23 @@ class Checker:
             assert items.count(self._constant(value)) >= (2 if name == "REPEATED" else 1)
 
     def _holds(self, fact: Ids) -> bool:
-        return self._is_told(fact) if is_virtual(fact[1]) else self.constants(fact) in self.facts.all
+        return self._is_virtual_fact(fact) if is_virtual(fact[1]) else self.constants(fact) in self.facts.all
 
-    def _is_told(self, fact: Ids) -> bool:
+    def _is_virtual_fact(self, fact: Ids) -> bool:
         """Whether a virtual fact holds; LIST_n and ITEM_i are not derived for long lists."""
         subject, predicate, value = fact
         name, _, number = self._decode(predicate).partition("_")
-        told, encode = self._result.index.relation, self._result.dictionary.encode
+        relation, encode = self._result.index.relation, self._result.dictionary.encode
         if name == "LIST":
-            return told(encode("READING")).has(subject, value) and len(self._result.cells[value]) == int(
+            return relation(encode("READING")).has(subject, value) and len(self._result.cells[value]) == int(
                 number
             )
         if name == "ITEM":
             cell = self._result.cells[subject][int(number) - 1]
-            return told(encode("CELL")).has(subject, cell) and told(encode(constant_text(FIRST))).has(
+            return relation(encode("CELL")).has(subject, cell) and relation(encode(constant_text(FIRST))).has(
                 cell, value
             )
-        return told(predicate).has(subject, value)
+        return relation(predicate).has(subject, value)
 
     def _id(self, term: object, values: dict[Variable, int]) -> int:
         if isinstance(term, Variable):

@@ -34,9 +34,9 @@ def test_other_facts_are_asked_for_with_a_least_value() -> None:
     rules = parsed(
         SHORTEST,
         *LOWER[:2],
-        "[?x, :copy, ?v] :- [?x, :told, ?v] .",
+        "[?x, :copy, ?v] :- [?x, :reported, ?v] .",
         "[?x, :both, ?v] :- [?x, :copy, ?v], [?x, :distance, ?v] .",
-        "[:a, :start, 1] . [:e, :from, :a] . [:e, :to, :b] . [:e, :length, 2] . [:b, :told, 3] .",
+        "[:a, :start, 1] . [:e, :from, :a] . [:e, :to, :b] . [:e, :length, 2] . [:b, :reported, 3] .",
     )
     facts = {(h.subject, h.predicate, h.object) for rule in rules if not rule.body for h in rule.heads}
     result = run(facts, Program(tuple(rule for rule in rules if rule.body)))  # type: ignore[arg-type]

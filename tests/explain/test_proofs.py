@@ -51,7 +51,7 @@ def assert_explained(result: Materialisation) -> None:
 
 
 def assert_different(explanation: Explanation) -> None:
-    told = {
+    distinct = {
         frozenset(
             (step.fact, tuple(sorted(proof.steps[i].fact for i in step.premises)), rule_of(step.reason))
             for step in proof.steps
@@ -63,7 +63,7 @@ def assert_different(explanation: Explanation) -> None:
         for proof in explanation.proofs
         for step in proof.steps
     )
-    assert len(told) == len(explanation.proofs) or paths
+    assert len(distinct) == len(explanation.proofs) or paths
 
 
 def rule_of(reason: object) -> int | None:

@@ -109,9 +109,9 @@ def test_compression(tmp_path: Path) -> None:
 
 
 def test_progress_reaches_all(tmp_path: Path) -> None:
-    told: list[tuple[str, int, float | None]] = []
-    generate(2, tmp_path, progress=lambda *what: told.append(what))
-    assert [share for _, _, share in told] == [0.5, 1.0]
+    reported: list[tuple[str, int, float | None]] = []
+    generate(2, tmp_path, progress=lambda *what: reported.append(what))
+    assert [share for _, _, share in reported] == [0.5, 1.0]
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:

@@ -43,8 +43,8 @@ def related(predicate: str, one: str, other: str) -> str:
 
 
 def builtin(name: str, *arguments: str) -> str:
-    told = " ".join(map(variable, arguments))
-    return f"[ a swrl:BuiltinAtom ; swrl:builtin {name} ; swrl:arguments ( {told} ) ]"
+    listed = " ".join(map(variable, arguments))
+    return f"[ a swrl:BuiltinAtom ; swrl:builtin {name} ; swrl:arguments ( {listed} ) ]"
 
 
 def imp(body: list[str], head: list[str], subject: str = "[]", more: str = "") -> str:

@@ -256,7 +256,7 @@ def run(script: str, *arguments: str) -> list[str]:
 
 
 def test_a_small_graph_does_not_wait_for_a_compiler() -> None:
-    """Times are told in reference loops: ``tests.timing``."""
+    """Times are measured in reference loops: ``tests.timing``."""
     *imported, reasoning, whole = run(
         f"{GRAPH}\nloop = max(reference() for _ in range(3))\n"
         "print(*(name for name in ('numba', 'llvmlite') if name in sys.modules))\n"

@@ -189,7 +189,7 @@ def test_other_rules_are_refused(tmp_path: Path) -> None:
 
 def test_a_data_set_without_fingerprint_is_refused(tmp_path: Path) -> None:
     store_of(small("none")).save_encoded(tmp_path / "set")
-    with pytest.raises(InputError, match="does not tell by which rules"):
+    with pytest.raises(InputError, match="does not name the rules"):
         CorollaryStore().load_encoded(tmp_path / "set", inferred="adopt")
 
 

@@ -165,12 +165,12 @@ def test_a_folder_stands_for_its_files(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("bulk")
 def test_progress_tells_triples_and_the_share_of_all_files(tmp_path: Path) -> None:
     paths = [written(tmp_path, f"{n}.nt", "\n".join(lines(n, 60))) for n in range(2)]
-    told: list[tuple[str, int, float | None]] = []
-    read(paths, TermDictionary(), lambda *what: told.append(what))
-    triples, shares = [n for _, n, _ in told], [share or 0 for _, _, share in told]
+    reported: list[tuple[str, int, float | None]] = []
+    read(paths, TermDictionary(), lambda *what: reported.append(what))
+    triples, shares = [n for _, n, _ in reported], [share or 0 for _, _, share in reported]
     assert triples == sorted(triples)
     assert shares == sorted(shares)
-    assert told[-1] == (f"reading {paths[1]}, 0 of 0 MB", 120, 1.0)
+    assert reported[-1] == (f"reading {paths[1]}, 0 of 0 MB", 120, 1.0)
 
 
 @settings(deadline=None)

@@ -81,14 +81,14 @@ def reported(path: Path, profile: str) -> Iterator[tuple[str, int]]:
     output = path.with_name("inferred.nt")
     arguments = [str(path), "--rules", profile]
     options = ["--json", "--inferred-only", "-o", str(output)]
-    told = json.loads(CliRunner().invoke(main, ["materialise", *arguments, *options]).output)
-    yield "materialise --json", told["inferred"]
+    report = json.loads(CliRunner().invoke(main, ["materialise", *arguments, *options]).output)
+    yield "materialise --json", report["inferred"]
     yield "materialise --inferred-only", len(set(output.read_text().splitlines()))
     nothing = path.with_name("nothing.nt")
     nothing.write_text("<urn:not> <urn:p> <urn:there> .\n")
     changed = [*arguments, "--remove", str(nothing), "--report", "json"]
-    told = json.loads(CliRunner().invoke(main, ["update", *changed]).stdout)
-    yield "update", told["inferred"]["after"]
+    report = json.loads(CliRunner().invoke(main, ["update", *changed]).stdout)
+    yield "update", report["inferred"]["after"]
 
 
 def _number(text: str) -> int:

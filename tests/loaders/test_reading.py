@@ -177,12 +177,12 @@ def test_progress_counts_up_to_all_of_it(tmp_path: Path) -> None:
     path = written(
         tmp_path, "data.nt", "".join(f"<http://a> <http://b> <http://c{n}> .\n" for n in range(70_000))
     )
-    told: list[tuple[str, int, float | None]] = []
-    read([path], TermDictionary(), lambda *what: told.append(what))
-    counts = [0, *(facts for _, facts, _ in told)]
+    reported: list[tuple[str, int, float | None]] = []
+    read([path], TermDictionary(), lambda *what: reported.append(what))
+    counts = [0, *(facts for _, facts, _ in reported)]
     assert all(0 < after - before <= 65_536 for before, after in pairwise(counts))
     assert counts[-1] == 70_000
-    assert told[-1] == (f"reading {path}, 3 of 3 MB", 70_000, 1.0)
+    assert reported[-1] == (f"reading {path}, 3 of 3 MB", 70_000, 1.0)
 
 
 def complaint(*paths: Path | str, format: str | None = None) -> str:

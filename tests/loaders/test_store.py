@@ -92,10 +92,10 @@ def test_a_folder_is_loaded_with_all_its_documents(tmp_path: Path) -> None:
     (tmp_path / "below" / "two.ttl").write_text(f"@prefix ex: <{EX}> . ex:a ex:p ex:c .")
     (tmp_path / "notes.txt").write_text("not RDF")
     graph = Graph(plain())
-    told: list[tuple[str, int, float | None]] = []
-    assert store_of(graph).load(tmp_path, progress=lambda *what: told.append(what)) == 2
+    reported: list[tuple[str, int, float | None]] = []
+    assert store_of(graph).load(tmp_path, progress=lambda *what: reported.append(what)) == 2
     assert set(graph) == {(EX.a, EX.p, EX.b), (EX.a, EX.p, EX.c)}
-    assert told[-1] == (f"reading {tmp_path / 'one.nt'}, 0 of 0 MB", 2, 1.0)
+    assert reported[-1] == (f"reading {tmp_path / 'one.nt'}, 0 of 0 MB", 2, 1.0)
     with pytest.raises(InputError, match="a directory without RDF files"):
         store_of(graph).load(tmp_path / "below" / "..", Path(__file__).parent)
 

@@ -256,7 +256,7 @@ GUARDED = "[?x, ?p, ?z] :- [?p, :is, :transitive], [?x, ?p, ?y], [?y, ?p, ?z] ."
 PATH = "a p b, b p c, c p d"
 ANOTHER = "[?x, :p, ?z] :- [?x, :w, ?y], [?y, :w, ?z] ."
 COPYING = "[?x, :p, ?y] :- [?x, :q, ?y] ."
-MIRRORED = "[?y, ?p, ?x] :- [?p, :is, :symmetric], [?x, ?p, ?y] ."
+GUARDED_SYMMETRIC = "[?y, ?p, ?x] :- [?p, :is, :symmetric], [?x, ?p, ?y] ."
 TWICE = "p is transitive, p is symmetric"
 AROUND = "[?x, :v, ?y] :- [?x, :p, ?y], [?x, :m, ?y] . [?x, :p, ?y] :- [?x, :v, ?y] ."
 """Facts that may be lost derive others, from which they follow."""
@@ -302,9 +302,9 @@ def test_edges_come_and_go(history: History, more: list[str]) -> None:
         (CLOSED + ANOTHER, f"{PATH}, a w e, e w d", "a p b, c p d, a w e, e w d", BACKWARD_FORWARD, ""),
         (CLOSED + ANOTHER, PATH, "a p b, c p d", BACKWARD_FORWARD, ""),
         (CLOSED + COPYING, f"{PATH}, a q d", "a p b, c p d, a q d", BACKWARD_FORWARD, ""),
-        (GUARDED + MIRRORED, f"{TWICE}, {PATH}", f"{TWICE}, a p b, c p d", BACKWARD_FORWARD, ""),
+        (GUARDED + GUARDED_SYMMETRIC, f"{TWICE}, {PATH}", f"{TWICE}, a p b, c p d", BACKWARD_FORWARD, ""),
         (
-            GUARDED + MIRRORED,
+            GUARDED + GUARDED_SYMMETRIC,
             f"{TWICE}, {PATH}, d p a, b p c",
             f"{TWICE}, a p b, c p d, d p a",
             BACKWARD_FORWARD,

@@ -40,8 +40,8 @@ def as_if_large() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(relation, "MIN_BASE_PER_OVERLAY", 1)
         patch.setattr(pairs, "MIN_KEYS_MERGED", 1)
-        patch.setattr(inclusion, "MIN_FACTS_TO_MIRROR", 1)
-        patch.setattr(transitive, "MIN_FACTS_TO_MIRROR", 1)
+        patch.setattr(inclusion, "MIN_FACTS_TO_COMPARE_INVERSES", 1)
+        patch.setattr(transitive, "MIN_FACTS_TO_COMPARE_INVERSES", 1)
         yield
 
 

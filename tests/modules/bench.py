@@ -48,7 +48,7 @@ class Bench:
         while recent or self.module.is_waiting:
             self.given |= recent
             known = self.facts
-            answer = self.terms.told(self.module.add(self.index, self.terms.index(recent)))
+            answer = self.terms.returned(self.module.add(self.index, self.terms.index(recent)))
             if self.module.relations:
                 answer |= self.terms.facts(TripleIndex(dict(self.module.relations)))
                 self.module.relations = {}
@@ -58,58 +58,58 @@ class Bench:
             recent = self.returning(answer - known)
         assert self.facts == self.meaning.closure(self.facts), "more of its answers should have returned"
 
-    def remove(self, lost: set[Fact], stay: set[Fact], certain: set[Fact], *, proves: bool) -> None:
+    def remove(self, lost: set[Fact], stay: set[Fact], proved: set[Fact], *, proves: bool) -> None:
         """Facts lose derivations from outside: still derived there are those that ``stay``.
 
-        Of these some are ``certain``. The maintenance ``proves`` what it can, or it follows DRed.
+        Of these some are ``proved``. The maintenance ``proves`` what it can, or it follows DRed.
         """
-        index = self.terms.index(certain)
+        index = self.terms.index(proved)
         prover = Prover([self.module, Outside(self.terms.index(stay))], index, 1_000_000, ())
         judge: Judge = self.judging(prover) if proves else set.copy
-        gone = self.delete(judge(lost - certain), index, judge)
-        self.module.commit_deletions(self.index, self.terms.index(gone))
+        deleted = self.delete(judge(lost - proved), index, judge)
+        self.module.commit_deletions(self.index, self.terms.index(deleted))
         found: set[Fact] = set()
         if proves:
             assert stay <= self.facts, "something from outside was not proved"
         else:
-            found = self.rederive(gone, self.facts)
+            found = self.rederive(deleted, self.facts)
             self.put(found)
         self.add(stay, self.returning(found))
         assert self.facts == self.meaning.closure(stay), "the change was not followed"
 
-    def delete(self, lost: set[Fact], certain: TripleIndex, judge: Judge) -> set[Fact]:
+    def delete(self, lost: set[Fact], proved: TripleIndex, judge: Judge) -> set[Fact]:
         """Facts go, and what is judged to go with them: all that went."""
         universe, known = self.index.snapshot(), self.facts
-        gone: set[Fact] = set()
+        deleted: set[Fact] = set()
         named: set[Fact] = set()
-        told = lost
+        reported = lost
         while lost:
             self.drop(lost)
-            gone |= lost
-            told = self.read(told)
-            if not told:
+            deleted |= lost
+            reported = self.read(reported)
+            if not reported:
                 break
-            answer = self.terms.told(self.module.overdelete(universe, self.terms.index(told), certain))
+            answer = self.terms.returned(self.module.overdelete(universe, self.terms.index(reported), proved))
             named |= answer
-            lost = judge((answer & self.facts) - self.terms.facts(certain))
-            told = (lost - answer) | self.returning(lost & answer)
-        lost = self.lost(known, gone & self.given, self.terms.facts(certain))
-        assert lost <= gone | named, "delete leaves something out"
-        self.given -= gone
-        return gone
+            lost = judge((answer & self.facts) - self.terms.facts(proved))
+            reported = (lost - answer) | self.returning(lost & answer)
+        lost = self.lost(known, deleted & self.given, self.terms.facts(proved))
+        assert lost <= deleted | named, "delete leaves something out"
+        self.given -= deleted
+        return deleted
 
-    def lost(self, facts: set[Fact], gone: set[Fact], certain: set[Fact]) -> set[Fact]:
-        """What loses an instance in whose place certain facts and its other premises prove nothing."""
-        proved: dict[frozenset[Fact], set[Fact]] = {}  # an oracle takes its time: nothing is closed twice
+    def lost(self, facts: set[Fact], deleted: set[Fact], proved: set[Fact]) -> set[Fact]:
+        """What loses an instance in whose place proved facts and its other premises prove nothing."""
+        decided: dict[frozenset[Fact], set[Fact]] = {}  # an oracle takes its time: nothing is closed twice
 
         def proves(others: set[Fact], head: Fact) -> bool:
             premises = frozenset(others - closed)
-            if premises not in proved:
-                proved[premises] = self.sound.closure(closed | premises)
-            return head in proved[premises]
+            if premises not in decided:
+                decided[premises] = self.sound.closure(closed | premises)
+            return head in decided[premises]
 
-        closed = self.sound.closure(certain)
-        lost = more = gone
+        closed = self.sound.closure(proved)
+        lost = more = deleted
         while more:
             more = {
                 head
@@ -124,7 +124,7 @@ class Bench:
 
         def judge(candidates: set[Fact]) -> set[Fact]:
             unproved = prover.unproved(self.terms.packed(candidates), self.index)
-            return self.terms.told(unproved.candidates())
+            return self.terms.returned(unproved.candidates())
 
         return judge
 
@@ -142,30 +142,30 @@ class Bench:
 
     def rederive(self, candidates: set[Fact], facts: set[Fact]) -> set[Fact]:
         """The candidates that follow from facts without them."""
-        answer = self.terms.told(self.module.rederive(*map(self.terms.index, (candidates, facts))))
+        answer = self.terms.returned(self.module.rederive(*map(self.terms.index, (candidates, facts))))
         assert candidates & self.meaning.step(facts) <= answer, "rederive leaves something out"
         assert answer <= candidates & self.sound.closure(facts), "rederive invents something"
         return answer
 
     def carry(self, wanted: set[Fact], facts: set[Fact], recent: set[Fact]) -> None:
         """What follows from recent facts."""
-        answer = self.terms.told(
+        answer = self.terms.returned(
             self.module.propagate_proved(*map(self.terms.index, (facts, recent, wanted)))
         )
         assert wanted & self.meaning.needing(facts, recent) <= answer, "consequences are left out"
         assert wanted & answer <= self.sound.closure(facts), "consequences are invented"
 
-    def search(self, candidates: set[Fact], known: set[Fact], certain: set[Fact]) -> None:
-        """What proofs of candidates from known facts start from, certain ones among them."""
-        facts, there = self.facts, self.terms.index(certain)
+    def search(self, candidates: set[Fact], known: set[Fact], proved: set[Fact]) -> None:
+        """What proofs of candidates from known facts start from, proved ones among them."""
+        facts, there = self.facts, self.terms.index(proved)
         checked = frontier = candidates
         while frontier:
-            read = self.terms.told(self.module.premises(self.terms.index(frontier), self.index, there))
+            read = self.terms.returned(self.module.premises(self.terms.index(frontier), self.index, there))
             assert read <= facts, "premises that are no facts"
             frontier = read - checked
             checked = checked | frontier
-        proved = self.meaning.closure(known & checked | certain | self.meaning.guards(facts))
-        assert candidates & self.meaning.closure(known) <= proved, "premises are left out"
+        closed = self.meaning.closure(known & checked | proved | self.meaning.guards(facts))
+        assert candidates & self.meaning.closure(known) <= closed, "premises are left out"
 
     def put(self, facts: set[Fact]) -> None:
         for predicate, keys in self.terms.packed(facts).items():
@@ -187,7 +187,7 @@ class Bench:
         """Of its own conclusions, those that come back to it."""
         packed = self.terms.packed(own)
         returning = {p: [self.module.feedback(p, Pairs(keys)).keys] for p, keys in packed.items()}
-        return self.read(self.terms.told(returning))
+        return self.read(self.terms.returned(returning))
 
 
 @dataclass
@@ -216,7 +216,7 @@ class Outside(Module):
     def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
         return {}
 
-    def overdelete(self, facts: TripleIndex, gone: TripleIndex, certain: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
         return {}
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
@@ -228,8 +228,8 @@ class Outside(Module):
             for predicate in candidates.all_predicates()
         }
 
-    def premises(self, candidates: TripleIndex, facts: TripleIndex, certain: TripleIndex) -> Candidates:
+    def premises(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         return {}
 
-    def commit_deletions(self, facts: TripleIndex, gone: TripleIndex) -> None:
+    def commit_deletions(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         pass

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from tests.engine import Fact
 from tests.modules.test_datatypes import SAME_AS
-from tests.modules.test_datatypes import expected as values_told
+from tests.modules.test_datatypes import expected as expected_values
 from tests.oracles import naive
 
 from corollary.columns import TripleIndex
@@ -67,8 +67,8 @@ class Terms:
     def index(self, facts: Iterable[Fact]) -> TripleIndex:
         return self.packed(facts).snapshot()
 
-    def told(self, candidates: Candidates) -> set[Fact]:
-        """What a module answers."""
+    def returned(self, candidates: Candidates) -> set[Fact]:
+        """The facts that a module returned."""
         return {
             (self.decode(key >> 32), self.decode(predicate), self.decode(key & 0xFFFFFFFF))
             for predicate, parts in candidates.items()
@@ -77,7 +77,7 @@ class Terms:
         }
 
     def facts(self, index: TripleIndex) -> set[Fact]:
-        return self.told({p: [index.keys(p)] for p in index.all_predicates()})
+        return self.returned({p: [index.keys(p)] for p in index.all_predicates()})
 
 
 class Meaning:
@@ -125,7 +125,7 @@ class Meaning:
 
 
 class Relations(Meaning):
-    """Virtual relations that are told of other facts: no instances are named, only what no longer follows."""
+    """Virtual relations, which describe other facts: no instances are named, only what no longer follows."""
 
     def losing(self, facts: set[Fact], lost: set[Fact]) -> Iterator[tuple[Fact, set[Fact]]]:
         for fact in self.step(facts) - self.step(facts - lost):
@@ -172,8 +172,8 @@ class ValueRelations(Relations):
         super().__init__(())
 
     def step(self, facts: Iterable[Fact]) -> set[Fact]:
-        told = values_told([fact for fact in facts if not is_virtual(fact[1])], ())
-        return {(first, IRI(name), second) for name, pairs in told.items() for first, second in pairs}
+        relations = expected_values([fact for fact in facts if not is_virtual(fact[1])], ())
+        return {(first, IRI(name), second) for name, pairs in relations.items() for first, second in pairs}
 
 
 def module_and_meaning(program: Program, name: str, terms: Terms) -> tuple[Module, Meaning] | None:

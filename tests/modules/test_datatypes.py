@@ -1,4 +1,4 @@
-"""The datatype module against the plain definition of its relations, told at once or bit by bit."""
+"""The datatype module against the plain definition of its relations; facts come at once or bit by bit."""
 
 from __future__ import annotations
 
@@ -115,10 +115,10 @@ def expected(
     }
 
 
-def told(
+def found_by_module(
     batches: Iterable[Iterable[Fact]], classes: Iterable[IRI], interest: Interest = Interest.IN_NAMED
 ) -> dict[str, Pairs]:
-    """The four relations as the module tells them."""
+    """The four relations as the module derives them."""
     dictionary = TermDictionary()
 
     def ids(terms: Iterable[IRI]) -> list[int]:
@@ -147,13 +147,13 @@ def told(
 )
 def test_all_relations(batches: list[list[Fact]], classes: list[IRI], interest: Interest) -> None:
     wanted = expected([fact for batch in batches for fact in batch], classes, interest)
-    assert told(batches, classes, interest) == wanted
+    assert found_by_module(batches, classes, interest) == wanted
 
 
 def test_one_value_in_many_forms() -> None:
     ones = LITERALS[7:11]
     using: list[Fact] = [(IRI("http://example.org/x"), IRI("http://example.org/p"), one) for one in ones]
-    relations = told([using], ())
+    relations = found_by_module([using], ())
     assert relations["SAME_VALUE"] == {(v, w) for v in ones for w in ones if v != w}
     assert not relations["VALUE"], "nobody asked for datatypes"
     assert not relations["DIFFERENT_VALUE"], "nothing is said to be the same"

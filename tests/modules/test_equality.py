@@ -1,4 +1,4 @@
-"""Equality: recognised beside its clique rules, exact under all changes, and told in one step."""
+"""Equality: recognised beside its clique rules, and exact under all changes."""
 
 from __future__ import annotations
 

@@ -94,8 +94,8 @@ def test_against_naive_closure(rule: str, base: str, batches: list[list[tuple[in
     def name(part: int | str) -> IRI:
         return IRI(f"{some.EXAMPLE}{part}")
 
-    told = {fact for batch in batches for fact in batch}
-    seeds, edges = ({(u, v) for u, p, v in told if p == relation} for relation in "pq")
+    stated = {fact for batch in batches for fact in batch}
+    seeds, edges = ({(u, v) for u, p, v in stated if p == relation} for relation in "pq")
     paths = twins.closure(edges)
     if base:
         seeds |= edges

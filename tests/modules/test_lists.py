@@ -1,4 +1,4 @@
-"""The list module's virtual relations, for lists of every shape, told at once or bit by bit."""
+"""The list module's virtual relations, for lists of every shape, added at once or bit by bit."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_branching_lists(facts: list[Fact], leading: tuple[IRI, ...] | None, ord
 def test_branching_lists_bit_by_bit(
     batches: list[list[Fact]], leading: tuple[IRI, ...] | None, order: list[IRI]
 ) -> None:
-    """A reading, once told, stays what it is when others come."""
+    """A reading, once derived, stays what it is when others come."""
     assert_is(Readings(batches, leading, order), [fact for batch in batches for fact in batch], leading)
 
 

@@ -181,9 +181,9 @@ def test_obligations(kind: Kind, data: st.DataObject) -> None:
         # proofs end at guards: where these change, nothing can be proved
         is_settled = guards == bench.meaning.guards(bench.meaning.closure(stay))
         proves = is_settled and data.draw(st.booleans(), "proves")
-        certain = half(stay, "certain") | (guards if proves else set())
+        proved = half(stay, "proved") | (guards if proves else set())
         others = few({fact for fact in known if not is_virtual(fact[1])}, "derived by others until now")
-        bench.remove(outside - stay | others, stay, certain, proves=proves)
+        bench.remove(outside - stay | others, stay, proved, proves=proves)
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
@@ -224,12 +224,12 @@ def test_what_strata_do_not_only_add(
         extend(lost, module.deleted_by_negation(old, came))
         groups = [*module.touched(new, came), *module.touched(old, went)]
         extend(lost, module.grouped(old, groups))
-        assert by_value({head for _, head in had - has}) <= by_value(terms.told(lost))
+        assert by_value({head for _, head in had - has}) <= by_value(terms.returned(lost))
         gained = module.propagate_proved(new, came, terms.index({head for _, head in has}))
         extend(gained, module.inserted_by_negation(new, went))
         extend(gained, module.grouped(new, groups))
-        assert by_value({head for _, head in has - had}) <= by_value(terms.told(gained))
-        assert by_value(terms.told(gained)) <= by_value({head for _, head in has})
+        assert by_value({head for _, head in has - had}) <= by_value(terms.returned(gained))
+        assert by_value(terms.returned(gained)) <= by_value({head for _, head in has})
 
 
 def instances(rules: Iterable[Rule], facts: Iterable[Fact]) -> Iterator[tuple[object, Fact]]:

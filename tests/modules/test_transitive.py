@@ -115,7 +115,7 @@ BOTH_WAYS = """
 @given(st.lists(st.frozensets(edges, max_size=12), min_size=1, max_size=4))
 def test_the_inverse_of_what_is_closed_is_closed(history: list[frozenset[Fact]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(transitive, "MIN_FACTS_TO_MIRROR", 1)
+        patch.setattr(transitive, "MIN_FACTS_TO_COMPARE_INVERSES", 1)
         assert_exact(history, parse_program(PREFIX + BOTH_WAYS))
 
 
@@ -128,7 +128,7 @@ def test_of_two_inverse_relations_one_is_closed() -> None:
         return reachability.listed(graph)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(transitive, "MIN_FACTS_TO_MIRROR", 1)
+        patch.setattr(transitive, "MIN_FACTS_TO_COMPARE_INVERSES", 1)
         patch.setattr(compressed_relation, "listed", listed)
         found = run(chain, parse_program(PREFIX + BOTH_WAYS))
     assert len(closed) == 1

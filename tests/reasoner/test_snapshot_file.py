@@ -254,7 +254,7 @@ def test_other_rules_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"closed under owl2rl, by .* others .rdfs."):
         Reasoner("rdfs").open(tmp_path / "x.snapshot")
     store_of(small("none")).save_snapshot(tmp_path / "none.snapshot")
-    with pytest.raises(InputError, match="does not tell by which rules"):
+    with pytest.raises(InputError, match="does not name the rules"):
         Reasoner().open(tmp_path / "none.snapshot")
     reasoner = Reasoner("none")
     reasoner.open(tmp_path / "none.snapshot")

@@ -31,9 +31,9 @@ class Mirror:
         snapshot = reasoner.snapshot()
         self.explicit: set[Any] = set(snapshot.explicit)
         self.inferred: set[Any] = set(snapshot.inferred)
-        self.cancel = reasoner.subscribe((None, None, None), self.told)
+        self.cancel = reasoner.subscribe((None, None, None), self.notify)
 
-    def told(self, changes: FactChanges) -> None:
+    def notify(self, changes: FactChanges) -> None:
         assert changes
         for facts, added, removed in (
             (self.explicit, changes.explicit_added, changes.explicit_removed),

@@ -60,9 +60,7 @@ times: st.SearchStrategy[Node] = st.sampled_from(
 def test_ranks_compare_as_terms_do(data: list[Any]) -> None:
     terms = Terms(TermDictionary())
     ids = np.array(terms.ids_of(data), np.uint32)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(term_order, "MIN_USES_OF_RANKS", 1)
-        ranks = text_ranks(ids, QueryTerms(terms), ids.size)
+    ranks = text_ranks(ids, QueryTerms(terms))
     assert ranks is not None
     assert ranks.tolist() == [sum(_val(other) < _val(term) for other in data) for term in data]
 

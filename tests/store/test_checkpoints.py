@@ -519,10 +519,10 @@ def test_a_snapshot_that_cannot_be_used_is_not(how: str, tmp_path: Path) -> None
             shutil.copy(tmp_path / "two" / "facts-2.snapshot", file)
         case "missing":
             file.unlink()
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         store = opened(tmp_path / "one", "rdfs")
-    texts = [str(warning.message) for warning in told if warning.category is UserWarning]
+    texts = [str(warning.message) for warning in caught if warning.category is UserWarning]
     assert len(texts) == (how != "missing") and all("what follows is derived again" in text for text in texts)
     assert animals(store) == ANIMALS
     store.checkpoint()

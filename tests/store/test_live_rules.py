@@ -352,7 +352,7 @@ def test_rules_with_new_names_are_followed() -> None:
     report = twin.store.last_maintenance()
     assert report is not None
     assert report.strategy == "backward/forward"
-    twin.add(NAMING[2:3], as_text=False)  # the integers among the literals are told now
+    twin.add(NAMING[2:3], as_text=False)  # the integers among the literals get VALUE facts now
     twin.assert_exact()
     report = twin.store.last_maintenance()
     assert report is not None

@@ -255,7 +255,7 @@ def test_one_nameless_graph_only_stands_for_the_default_graph(turtle: Path) -> N
 
 
 @pytest.mark.parametrize("name", [EX.g, str(EX.g)])
-def test_the_graph_can_be_told(turtle: Path, name: str) -> None:
+def test_the_graph_can_be_named(turtle: Path, name: str) -> None:
     dataset = Dataset(plain())
     store_of(dataset).load(turtle, graph=name)
     assert len(dataset.graph(EX.g)) == 5
@@ -276,13 +276,13 @@ def test_loading_reasons_when_somebody_looks(tmp_path: Path) -> None:
     assert (EX.x, RDF.type, EX.B) in graph
 
 
-def test_who_listens_is_told(turtle: Path) -> None:
+def test_subscribers_are_notified(turtle: Path) -> None:
     store = plain()
-    told: list[TripleAddedEvent] = []
-    store.dispatcher.subscribe(TripleAddedEvent, told.append)  # type: ignore[no-untyped-call]
+    events: list[TripleAddedEvent] = []
+    store.dispatcher.subscribe(TripleAddedEvent, events.append)  # type: ignore[no-untyped-call]
     store.load(turtle)
     store.load(turtle)
-    assert len(told) == 5 + 3
+    assert len(events) == 5 + 3
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

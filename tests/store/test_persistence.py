@@ -208,14 +208,14 @@ def test_a_kill_leaves_the_last_commit(tmp_path: Path) -> None:
         with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as writer:
             assert writer.stdout is not None
             for _ in range(chance.randint(1, 40)):
-                told = int(writer.stdout.readline())
+                reported = int(writer.stdout.readline())
             writer.send_signal(signal.SIGKILL)
-            told = max([told, *map(int, writer.stdout.read().split())])
+            reported = max([reported, *map(int, writer.stdout.read().split())])
         graph = Graph(plain())
         assert graph.open(str(tmp_path)) == VALID_STORE
         found = set(graph)
         last = max(int(str(value)[4:]) for value in graph.objects())
-        assert last in (told, told + 1)  # the last commit may have been done, and not yet told
+        assert last in (reported, reported + 1)  # the last commit may have been done, and not yet reported
         assert found == {
             (URIRef(f"urn:{number}:{n}"), URIRef(f"urn:p{n % 3}"), URIRef(f"urn:{number}"))
             for number in range(max(last - 2, 0), last + 1)
@@ -358,17 +358,17 @@ def test_formulas_are_kept(tmp_path: Path) -> None:
         data="@prefix : <http://example.org/> . { ?x :b 1.0 } => { :d :e { :f :g :h } } .", format="n3"
     )
 
-    def told(data: Dataset) -> tuple[Any, ...]:
+    def parts(data: Dataset) -> tuple[Any, ...]:
         ((left, verb, right),) = data.triples((None, None, None))
         assert isinstance(left, QuotedGraph) and isinstance(right, QuotedGraph)
         ((_, _, inner),) = right
         assert isinstance(inner, QuotedGraph)
         return left.identifier, verb, right.identifier, set(left), inner.identifier, set(inner)
 
-    before, graphs = told(data), state(data)[1]
+    before, graphs = parts(data), state(data)[1]
     data.close()
     data = opened(tmp_path)
-    assert told(data) == before
+    assert parts(data) == before
     assert state(data)[1] == graphs
     assert Variable("x") in {subject for subject, _, _ in before[3]}
 

@@ -162,7 +162,7 @@ def test_the_text_of_n3_rules(family: Graph) -> None:
     assert (EX.a, EX.uncle, EX.d) in family
 
 
-def test_an_unknown_name_is_told(family: Graph) -> None:
+def test_an_unknown_name_is_reported(family: Graph) -> None:
     store_of(family).add_rules(CLOSED)
     with pytest.raises(CorollaryError, match="did you mean closed"):
         store_of(family).remove_rules("close")

@@ -123,8 +123,8 @@ def test_every_snapshot_is_consistent() -> None:
 
     def look() -> None:
         repr(store)
-        told = store.statistics()  # type: ignore[attr-defined]
-        assert told.total == told.explicit + told.inferred
+        statistics = store.statistics()  # type: ignore[attr-defined]
+        assert statistics.total == statistics.explicit + statistics.inferred
         time.sleep(0.01)  # the cheapest of all would leave the others no time
 
     turns = together(SECONDS, write, iterate, sides, paths, look, iterate)

@@ -280,7 +280,7 @@ def test_others_do_not_wait_for_reasoning_in_a_transaction() -> None:
     graph = graph_of()
     graph.add(TRIPLE)
     started, go_on = threading.Event(), threading.Event()
-    was_told: list[bool] = []
+    was_released: list[bool] = []
     import corollary.reasoner.deriving as module
 
     maintain = vars(module)["maintain"]
@@ -295,7 +295,7 @@ def test_others_do_not_wait_for_reasoning_in_a_transaction() -> None:
             for _, keys in added.items()
         ):
             started.set()
-            was_told.append(go_on.wait(20))
+            was_released.append(go_on.wait(20))
         return maintain(before, explicit, removed, added, **more)
 
     def write() -> None:
@@ -311,7 +311,7 @@ def test_others_do_not_wait_for_reasoning_in_a_transaction() -> None:
         graph.bind("theirs", EX["theirs#"])
         go_on.set()
         writer.join()
-    assert was_told and all(was_told), "whoever reads has waited for the writer"
+    assert was_released and all(was_released), "whoever reads has waited for the writer"
     assert ANIMAL in graph
 
 

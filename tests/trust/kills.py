@@ -463,7 +463,7 @@ class Finding:
     refusal: str = ""
 
 
-def check(story: Story, place: Path, told: int, *, read_only: bool) -> Finding:
+def check(story: Story, place: Path, reported: int, *, read_only: bool) -> Finding:
     """What a folder holds: the state after the last reported commit, or after the next one.
 
     ``read_only``: look at it by ``read_only`` first. That may be refused, and must not change what is there.
@@ -471,10 +471,10 @@ def check(story: Story, place: Path, told: int, *, read_only: bool) -> Finding:
     number, refusal = None, ""
     if read_only:
         try:
-            number = _number_in(story, place, told, read_only=True)
+            number = _number_in(story, place, reported, read_only=True)
         except CorollaryError as error:
             refusal = str(error)
-    later = _number_in(story, place, told, read_only=False)
+    later = _number_in(story, place, reported, read_only=False)
     if number not in (None, later):
         raise Failure(f"read only it holds {number} commits, and after that {later}")
     names = {path.name for path in place.iterdir()} if place.exists() else set()
@@ -484,17 +484,17 @@ def check(story: Story, place: Path, told: int, *, read_only: bool) -> Finding:
     return Finding(later, refusal)
 
 
-def _number_in(story: Story, place: Path, told: int, *, read_only: bool) -> int:
+def _number_in(story: Story, place: Path, reported: int, *, read_only: bool) -> int:
     store = CorollaryStore(rules=story.rules)
     answer = store.open(str(place), read_only=read_only)
     if answer == NO_STORE:
-        if told != NOTHING:
-            raise Failure(f"there is no store any more, after {told} commits")
+        if reported != NOTHING:
+            raise Failure(f"there is no store any more, after {reported} commits")
         return NOTHING
     try:
         number, found = commits_in(store), seen(store)
-        if number not in (told, told + 1):
-            raise Failure(f"it holds {number} commits, and {told} were reported")
+        if number not in (reported, reported + 1):
+            raise Failure(f"it holds {number} commits, and {reported} were reported")
         model = Model(story)
         model.go_to(number)
         if problems := model.differences(found):
@@ -504,7 +504,7 @@ def _number_in(story: Story, place: Path, told: int, *, read_only: bool) -> int:
             raise Failure(f"verify says {verification}")
         return number
     finally:
-        store.close(discard=told % 2 == 0)
+        store.close(discard=reported % 2 == 0)
 
 
 def forked(task: Callable[[], object]) -> int:
@@ -543,12 +543,12 @@ def lines_of(reading: int) -> list[str]:
         return file.read().splitlines()
 
 
-def checked(story: Story, place: Path, told: int, *, read_only: bool) -> Finding:
+def checked(story: Story, place: Path, reported: int, *, read_only: bool) -> Finding:
     """``check``, in a process of its own."""
 
     def task(send: Callable[[object], object]) -> None:
         try:
-            finding = check(story, place, told, read_only=read_only)
+            finding = check(story, place, reported, read_only=read_only)
         except Exception as error:
             send(str(error) if isinstance(error, Failure) else traceback.format_exc())
         else:
@@ -677,12 +677,12 @@ def run(kills: int, seed: int, scratch: Path, *, journal: bool = True) -> Summar
     chance = random.Random(seed)
     board, summary = Board(), Summary()
     evidence = scratch / "evidence"
-    story, place, told, is_chained = Story(seed, 0), scratch / "0", NOTHING, False
+    story, place, last, is_chained = Story(seed, 0), scratch / "0", NOTHING, False
     for number in range(kills):
         aim = Phase.RECOVERY if is_chained else next_aim(number, summary)
-        if aim is Phase.CREATE or not number or (told > LONGEST_STORY and not is_chained):
+        if aim is Phase.CREATE or not number or (last > LONGEST_STORY and not is_chained):
             shutil.rmtree(place, ignore_errors=True)
-            story, place, told = Story(seed, story.number + 1), scratch / str(number), NOTHING
+            story, place, last = Story(seed, story.number + 1), scratch / str(number), NOTHING
         death = None
         try:
             death = kill(story, place, board, aim, chance, journal=journal)
@@ -693,23 +693,23 @@ def run(kills: int, seed: int, scratch: Path, *, journal: bool = True) -> Summar
             phase, reported = death.phase, death.reported
             summary.kills[phase] += 1
             summary.hot[phase] += hot
-            if reported and reported[0] not in (told, told + 1):
-                raise Failure(f"a worker has found {reported[0]} commits, and {told} were reported")
-            told = max([told, *reported])
+            if reported and reported[0] not in (last, last + 1):
+                raise Failure(f"a worker has found {reported[0]} commits, and {last} were reported")
+            last = max([last, *reported])
             is_chained = hot and chance.random() < 0.5 and number + 1 < kills
             if is_chained:
                 continue
             read_only = chance.random() < 0.4
-            finding = checked(story, place, told, read_only=read_only)
+            finding = checked(story, place, last, read_only=read_only)
             if read_only:
                 summary.read_only[hot] += 1
             if finding.refusal:
                 summary.refusals[finding.refusal.replace(str(place), "FOLDER")] += 1
-            is_after = finding.number > told
+            is_after = finding.number > last
             if is_after and phase in BEFORE_COMMIT:
                 raise Failure(f"commit {finding.number} is there, and COMMIT was not reached")
             (summary.after if is_after else summary.before)[phase] += 1
-            told = finding.number
+            last = finding.number
         except Failure as failure:
             died = "" if death is None else f", died in '{TITLES[death.phase]}'"
             left = place if death is None else evidence
@@ -718,7 +718,7 @@ def run(kills: int, seed: int, scratch: Path, *, journal: bool = True) -> Summar
                 f"kill {number} of seed {seed}: aimed at '{TITLES[aim]}'{died}; rules {story.rules}\n"
                 f"the folder as the worker left it is in {left}; to check it again:\n"
                 f"python -m tests.trust.kills --seed {seed} --check {left} --story {story.number} "
-                f"--told {told}"
+                f"--reported {last}"
             ) from failure
     return summary
 
@@ -745,7 +745,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--without-journal", action="store_true", help="see that the harness finds that out")
     parser.add_argument("--check", type=Path, metavar="FOLDER", help="check a copy of a folder once more")
     parser.add_argument("--story", type=int, help="with --check: the number of the story")
-    parser.add_argument("--told", type=int, help="with --check: the last commit that was reported")
+    parser.add_argument("--reported", type=int, help="with --check: the last commit that was reported")
     given = parser.parse_args(arguments)
     warm_up()
     scratch = Path(tempfile.mkdtemp(prefix="corollary-kills-"))
@@ -755,7 +755,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if given.check is not None:
             shutil.copytree(given.check, scratch / "copy")
-            found = checked(Story(given.seed, given.story), scratch / "copy", given.told, read_only=False)
+            found = checked(Story(given.seed, given.story), scratch / "copy", given.reported, read_only=False)
             print(f"it holds the state after {found.number} commits, and is sound")
         else:
             summary = run(given.kills, given.seed, scratch, journal=not given.without_journal)

@@ -36,7 +36,7 @@ class Enough(Exception):
     pass
 
 
-def told(story: Story, place: Path, commits: int) -> None:
+def perform(story: Story, place: Path, commits: int) -> None:
     """Perform the first ``commits`` commits of a story in a folder."""
 
     def report(number: int) -> None:
@@ -52,7 +52,7 @@ def told(story: Story, place: Path, commits: int) -> None:
 def test_the_checker_accepts_the_last_commit_and_the_next(tmp_path: Path, number: int) -> None:
     story, place = Story(7, number), tmp_path / "store"
     assert kills.check(story, place, kills.NOTHING, read_only=True) == Finding(kills.NOTHING)
-    told(story, place, 12)
+    perform(story, place, 12)
     for reported in (12, 11):
         assert kills.check(story, place, reported, read_only=True) == Finding(12)
     for reported in (10, 13):
@@ -71,7 +71,7 @@ def test_the_checker_accepts_the_last_commit_and_the_next(tmp_path: Path, number
 )
 def test_the_checker_notices_what_a_commit_did_not_make(tmp_path: Path, change: Change, message: str) -> None:
     story = Story(7, 0)
-    told(story, tmp_path, 12)
+    perform(story, tmp_path, 12)
     store = CorollaryStore(rules="none")
     store.open(str(tmp_path))
     change(store)

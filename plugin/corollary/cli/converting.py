@@ -61,7 +61,7 @@ def convert(source: Path, target: Path, form: str | None, rules: tuple[str, ...]
 def _form_of(target: Path) -> str:
     """The form by the suffix of a name; without one, a store. Raises UsageError for an unknown suffix."""
     if target.suffix and target.suffix not in _SUFFIXES:
-        raise click.UsageError(f"{target}: tell the form of the target with --to {', '.join(FORMS)}")
+        raise click.UsageError(f"{target}: give the form of the target with --to {', '.join(FORMS)}")
     return _SUFFIXES.get(target.suffix, "store")
 
 

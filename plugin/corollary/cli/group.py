@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from corollary.cli.memory_limit import is_for_memory, spare_addresses
+from corollary.cli.tuning import BYTES_RESERVED_FOR_ERROR
 from corollary.kernels.memory import limit_of_addresses
 
 if TYPE_CHECKING:
@@ -27,10 +28,6 @@ EXIT_BROKEN_PIPE = 141
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Error numbers of a failed write."""
-
-
-RESERVE = 1 << 20
-"""Bytes that are freed before an error is reported: memory may have run out."""
 
 
 class Mistake(click.ClickException):
@@ -49,7 +46,7 @@ class Commands(click.Group):
         """Run the command that the arguments name, and exit."""
         spare_addresses()
         _mend_streams()
-        reserve = bytearray(RESERVE)
+        reserve = bytearray(BYTES_RESERVED_FOR_ERROR)
         try:
             code = super().main(*args, **(settings | {"standalone_mode": False})) or 0
             for stream in filter(None, (sys.stdout, sys.stderr)):

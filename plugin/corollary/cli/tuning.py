@@ -8,3 +8,6 @@ MAX_CHARACTERS_OF_COMPLAINT = 1500
 
 MAX_PREDICATES_LISTED = 10
 """Predicates in the list of the largest."""
+
+BYTES_RESERVED_FOR_ERROR = 1 << 20
+"""Bytes that are freed before an error is reported: memory may have run out."""

@@ -164,9 +164,9 @@ class CompressedRelation(Relation):
         within = part.minus(self._beside.pairs().keys)
         return CompressedRelation(self._closure, within.plus(self._without.pairs().keys), beside)
 
-    def unmirrored(self) -> Relation | None:
-        """As ``Relation.unmirrored``. None if the closure is not symmetric: there may be too many to list."""
-        if self._closure.inverse is not self._closure or self._without.unmirrored() is None:
+    def missing_inverses(self) -> Relation | None:
+        """As ``Relation.missing_inverses``. None if the closure is not symmetric: there may be too many."""
+        if self._closure.inverse is not self._closure or self._without.missing_inverses() is None:
             return None
         return self.inverse().less(self)
 

@@ -45,11 +45,18 @@ from corollary.kernels.sorted import Keys
 class MaintainedClosure:
     """R = S ∘ E*; without ``edges``, E = S. All keys are packed pairs, sorted and unique."""
 
-    def __init__(self, external: Relation, edges: Relation | None = None, *, symmetric: bool = False) -> None:
+    def __init__(
+        self,
+        external: Relation,
+        edges: Relation | None = None,
+        *,
+        symmetric: bool = False,
+        restored: Keys = NO_KEYS,
+    ) -> None:
         self.external = external
         self.symmetric = symmetric
         self.doubtful = NO_KEYS
-        self.restored = NO_KEYS
+        self.restored = restored
         self._edges = edges
         self._deleted = NO_KEYS
         self._deleted_edges = NO_KEYS
@@ -74,6 +81,10 @@ class MaintainedClosure:
         both = sorted_unique(np.concatenate((new, swap(new)))) if self.symmetric else new
         self.restored = union(self.restored, both)
         self.external = self.external.minus(internal).plus(new)
+
+    def doubt(self, facts: Keys) -> None:
+        """Note that no path explains these facts: all of R, because the rule that closes R does not apply."""
+        self.doubtful = facts
 
     @property
     def paths(self) -> Paths:

@@ -225,7 +225,7 @@ class Relation:
         """The relation with subjects and objects exchanged. All arrays are shared."""
         return Relation(*(part.inverse() for part in self._parts))
 
-    def unmirrored(self) -> Relation | None:
+    def missing_inverses(self) -> Relation | None:
         """The pairs (y, x) with a fact (x, y) that are no facts themselves; None if they are not known."""
         return self.inverse().less(self)
 

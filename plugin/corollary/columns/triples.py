@@ -36,6 +36,9 @@ from corollary.terms.dictionary import KIND_SHIFT, Kind
 
 Columns = tuple[Column, Column, Column]
 
+UINT16_VALUES = 1 << 16
+"""The number of values of a 16-bit integer."""
+
 FIRST_VIRTUAL = Kind.RESERVED << KIND_SHIFT
 """The smallest predicate id of a virtual relation. Variables are never bound to virtual relations."""
 
@@ -388,7 +391,7 @@ def grouped(groups: Column, keys: NDArray[Integer]) -> Iterator[tuple[int, NDArr
         codes = table[groups]
     else:
         codes = np.searchsorted(names, groups).astype(np.uint32)
-    if names.size <= 1 << 16:
+    if names.size <= UINT16_VALUES:
         codes = codes.astype(np.uint16)  # numpy sorts 16-bit integers by radix
     order = np.argsort(codes, kind="stable")
     keys = keys[order]

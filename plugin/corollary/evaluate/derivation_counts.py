@@ -263,7 +263,7 @@ class _Settling:
         """Follow the changes of a round. Returns the predicates of facts whose births change."""
         component, facts = self._component, self._facts
         self.losing |= change.lost.keys()
-        gone: dict[int, Keys] = {}
+        leaving: dict[int, Keys] = {}
         arriving: dict[int, Keys] = {}
         absent: dict[int, Keys] = {}
         for predicate in change.predicates():
@@ -275,23 +275,23 @@ class _Settling:
             component.counts[predicate] = counts.plus(keys[changes_any], round_, changes[changes_any])
             births = component.born(predicate, keys, facts)
             leaves, arrives = (births == round_) & (now == 0), (births > round_) & (now > 0)
-            gone[predicate] = keys[leaves | (arrives & (births < NEVER))]
+            leaving[predicate] = keys[leaves | (arrives & (births < NEVER))]
             arriving[predicate] = keys[arrives]
             absent[predicate] = keys[leaves | ((births == NEVER) & (now == 0))]
-        self._remove(Delta(gone))
+        self._remove(Delta(leaving))
         if component.is_recursive:
             self._touch_next(absent, round_)
         self._add(Delta(arriving), round_)
-        return {p for part in (gone, arriving) for p, keys in part.items() if keys.size}
+        return {p for part in (leaving, arriving) for p, keys in part.items() if keys.size}
 
-    def _remove(self, gone: Delta) -> None:
+    def _remove(self, leaving: Delta) -> None:
         """Subtract the instances with these premises, which do not hold any more, or not yet."""
         component = self._component
         if component.is_recursive:
-            for rule, batch in component.instances(self._facts, gone):
+            for rule, batch in component.instances(self._facts, leaving):
                 self._credit(rule, batch, -1)
-        component.bear(gone, NEVER)
-        for predicate, keys in gone.items():
+        component.bear(leaving, NEVER)
+        for predicate, keys in leaving.items():
             self._facts.remove(predicate, keys)
 
     def _add(self, arriving: Delta, round_: int) -> None:

@@ -224,9 +224,7 @@ def _edges(
         for atom in data:
             found = _pairs(_predicates(atom, columns, ANY_READ), targets)
             if (atom.s, atom.o) == (head.s, head.o):  # in a row with one predicate, a fact derives itself
-                found = {
-                    (source, target) for source, target in found if source != target or source == ANY_READ
-                }
+                found = {(source, target) for source, target in found if source != target}
             edges |= found
     return edges, derived
 

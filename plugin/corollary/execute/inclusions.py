@@ -85,18 +85,18 @@ def closed_inclusions(
         kind = (shape.from_class, shape.to_class, shape.is_inverse)
         rows.setdefault(kind, []).append(_rows(rule, shape, facts, context, rdf_type))
 
-    def given(from_class: bool, to_class: bool, flips: bool) -> Keys:
-        return sorted_unique(np.concatenate(rows.get((from_class, to_class, flips), [NO_KEYS])))
+    def given(from_class: bool, to_class: bool, is_inverse: bool) -> Keys:
+        return sorted_unique(np.concatenate(rows.get((from_class, to_class, is_inverse), [NO_KEYS])))
 
     classes = close_keys(given(True, True, False))
     classes = classes[firsts(classes) != seconds(classes)]
-    properties, inverses = _close_turning(given(False, False, False), given(False, False, True))
+    properties, inverses = _close_properties(given(False, False, False), given(False, False, True))
     domains, ranges = given(False, True, False), given(False, True, True)
     # a property has the domains and ranges of the properties that include it, and their superclasses
-    within, turned_within = properties.by_object, inverses.by_object
+    within, inverse_within = properties.by_object, inverses.by_object
     domains, ranges = (
-        np.concatenate((domains, follow(within, domains), follow(turned_within, ranges))),
-        np.concatenate((ranges, follow(within, ranges), follow(turned_within, domains))),
+        np.concatenate((domains, follow(within, domains), follow(inverse_within, ranges))),
+        np.concatenate((ranges, follow(within, ranges), follow(inverse_within, domains))),
     )
     return Inclusions(
         Pairs(classes),
@@ -133,7 +133,7 @@ def _rows(
     return pack(source[kept], target[kept])
 
 
-def _close_turning(straight: Keys, inverse: Keys) -> tuple[Pairs, Pairs]:
+def _close_properties(straight: Keys, inverse: Keys) -> tuple[Pairs, Pairs]:
     """The closure of direct and of inverse inclusions between properties; two inverses make a direct one.
 
     Every property is two nodes of a graph: reached by an even or by an odd number of swaps. Direct inclusions
@@ -141,12 +141,15 @@ def _close_turning(straight: Keys, inverse: Keys) -> tuple[Pairs, Pairs]:
     """
     edges = np.concatenate((straight, inverse))
     nodes = distinct(np.concatenate((firsts(edges), seconds(edges))))
-    flips = np.repeat(np.array([0, 1]), [straight.size, inverse.size])
+    is_inverse = np.repeat(np.array([0, 1]), [straight.size, inverse.size])
     start = 2 * np.searchsorted(nodes, firsts(edges))
     end = 2 * np.searchsorted(nodes, seconds(edges))
-    starts, ends = np.concatenate((start, start + 1)), np.concatenate((end + flips, end + 1 - flips))
+    starts, ends = (
+        np.concatenate((start, start + 1)),
+        np.concatenate((end + is_inverse, end + 1 - is_inverse)),
+    )
     from_state, to_state = close_graph(2 * nodes.size, starts, ends)
     wanted = (from_state % 2 == 0) & (from_state != to_state)
     from_state, to_state = from_state[wanted], to_state[wanted]
-    pairs, is_turned = pack(nodes[from_state // 2], nodes[to_state // 2]), to_state % 2 == 1
-    return Pairs(sort_keys(pairs[~is_turned])), Pairs(sort_keys(pairs[is_turned]))
+    pairs, leads_to_inverse = pack(nodes[from_state // 2], nodes[to_state // 2]), to_state % 2 == 1
+    return Pairs(sort_keys(pairs[~leads_to_inverse])), Pairs(sort_keys(pairs[leads_to_inverse]))

@@ -13,12 +13,20 @@ from corollary.explain.explained import Explained, Status
 from corollary.explain.levels import LevelSearch
 from corollary.explain.proof import FALSE, Application, Fact, Proof
 from corollary.explain.search import Effort, Search
-from corollary.explain.tuning import MAX_FACTS_FOR_LEVELS, MAX_INSTANCES, MAX_INSTANCES_IF_EXPLICIT
+from corollary.explain.tuning import (
+    MAX_COST_LAZILY,
+    MAX_FACTS_FOR_LEVELS,
+    MAX_INSTANCES,
+    MAX_INSTANCES_IF_EXPLICIT,
+    MAX_INSTANCES_LAZILY,
+    MAX_INSTANCES_PER_FACT_EAGERLY,
+    MAX_INSTANCES_PER_FACT_LAZILY,
+)
 from corollary.explain.ways import Way, Ways
 from corollary.program.components import Prefixes
 
-LAZILY = Effort(100, 3_000, 30_000, False)
-EAGERLY = Effort(10, MAX_INSTANCES, MAX_INSTANCES, True)
+LAZILY = Effort(MAX_INSTANCES_PER_FACT_LAZILY, MAX_INSTANCES_LAZILY, MAX_COST_LAZILY, eager=False)
+EAGERLY = Effort(MAX_INSTANCES_PER_FACT_EAGERLY, MAX_INSTANCES, MAX_INSTANCES, eager=True)
 ALL_INSTANCES = replace(EAGERLY, most=None)
 BY_LEVELS = replace(EAGERLY, by_levels=True)
 

@@ -74,3 +74,10 @@ INSTANCES_PER_AGGREGATED_FACT = 100
 
 MAX_LEVELS_OPEN = 2
 """Levels of a proof that a page shows before anything is opened."""
+
+MAX_INSTANCES_PER_FACT_LAZILY, MAX_INSTANCES_PER_FACT_EAGERLY = 100, 10
+"""Instances of one rule for one fact in a search that expands facts as it needs them, and in one that expands
+the whole graph first."""
+
+MAX_INSTANCES_LAZILY, MAX_COST_LAZILY = 3_000, 30_000
+"""The budget of the first search, in instances, and the limit of its cost, in the same unit."""

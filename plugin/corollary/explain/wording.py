@@ -121,7 +121,7 @@ class Wording:
                 worded = " and ".join(format_element(atom, self._prefixes) for atom in atoms)
                 lines.append(f"no fact matches {worded}" if len(atoms) == 1 else f"no facts match {worded}")
         for group in reason.groups:
-            some = f", {len(group.shown):,} of them told below" if len(group.shown) < group.count else ""
+            some = f", {len(group.shown):,} of them shown below" if len(group.shown) < group.count else ""
             local = {v: term for v, term in known.items() if v in group.element.group}
             text = format_element(substitute_element(group.element, local), self._prefixes)
             results = ", ".join(self._id(reason.bindings[b.variable.name]) for b in group.element.bindings)

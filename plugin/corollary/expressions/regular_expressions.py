@@ -32,7 +32,9 @@ from corollary.expressions.tuning import (
     MAX_ATOMS,
     MAX_ATOMS_TRIED_FIRST,
     MAX_DEPTH,
+    MAX_PATTERNS_CACHED,
     MAX_RANGES,
+    MAX_SETS_CACHED,
     MAX_STEPS,
     MAX_STEPS_TRIED_FIRST,
     MAX_TEXTS_TRIED_FIRST,
@@ -134,7 +136,7 @@ def _all_characters() -> str:
     return "".join(map(chr, range(sys.maxunicode + 1)))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=MAX_SETS_CACHED)
 def _named(text: str) -> Chars:
     """The set that a text denotes in ``regex``, computed by matching all code points."""
     import regex  # late, here and below: few processes match by it, and importing it takes 8 ms
@@ -165,7 +167,7 @@ _CATEGORY = re.compile("L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|Z[slp]?|S[mcko]?|C
 _BLOCK = re.compile("Is([a-zA-Z0-9-]+)")
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=MAX_SETS_CACHED)
 def _property(name: str) -> Chars:
     """``\\p{name}``: a general category, or ``Is`` and the name of a Unicode block."""
     import regex
@@ -720,7 +722,7 @@ def _linear_replaced(text: str, pattern: str, replacement: str) -> str | None:
         return None
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=MAX_PATTERNS_CACHED)
 def compiled(pattern: str, flags: str = "") -> Pattern:
     """Parse an XPath pattern with its flags. Raises ExpressionError if either is invalid."""
     if not set(flags) <= _FLAGS:

@@ -31,3 +31,10 @@ MIN_CHARACTERS_TO_COUNT = 1 << 24
 
 MAX_DEPTH = 100
 """Depth of nested groups, and of nested subtractions. ``regex`` parses both recursively."""
+
+MAX_SETS_CACHED = 512
+"""Sets of characters that are cached, by text and by name of a property: each is computed by matching all 1.1
+million code points."""
+
+MAX_PATTERNS_CACHED = 64
+"""Patterns that are cached parsed and compiled."""

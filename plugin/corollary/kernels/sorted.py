@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from corollary.kernels import interim
 from corollary.kernels.compiled import Flag, kernel, kernel_after, part
 from corollary.kernels.tuning import (
+    BLOCKS_SCANNED,
     ENTRIES_SCANNED_PER_SORTED_KEY,
     FIRST_STEP_DIVISOR,
+    KEYS_PER_BLOCK,
     LANES,
     MAX_RATIO_MERGED,
     MIN_RATIO_COPIED,
@@ -29,10 +31,6 @@ Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Places = NDArray[np.uint64]
 Place = int | np.int64
-
-BLOCK, BLOCKS = 8, 8
-"""Keys per block, and blocks that are scanned before galloping if probes are close together. The scan of a
-block has no data-dependent branch, because the processor could not predict one."""
 
 
 @part
@@ -142,7 +140,7 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
     last = np.uint32(0)
     shift = np.uint64(32)
     stride = 1 + size // (FIRST_STEP_DIVISOR * probes.size + 1)
-    is_near = 1 < stride <= BLOCK * BLOCKS // FIRST_STEP_DIVISOR
+    is_near = 1 < stride <= KEYS_PER_BLOCK * BLOCKS_SCANNED // FIRST_STEP_DIVISOR
     is_far = are_far(keys, probes)
     targets = np.empty(LANES, np.uint64)
     places = np.empty(LANES, np.uint64)
@@ -164,11 +162,11 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
             start = np.int64(places[row % LANES])
         else:
             if is_near and probe >= last:
-                most = min(start + BLOCK * BLOCKS, size - BLOCK)
-                while start <= most and keys[start + BLOCK - 1] < target:
-                    start += BLOCK
+                most = min(start + KEYS_PER_BLOCK * BLOCKS_SCANNED, size - KEYS_PER_BLOCK)
+                while start <= most and keys[start + KEYS_PER_BLOCK - 1] < target:
+                    start += KEYS_PER_BLOCK
                 if start <= most:
-                    for place in range(start, start + BLOCK):
+                    for place in range(start, start + KEYS_PER_BLOCK):
                         start += keys[place] < target
             start = gallop(keys, target, start, stride, probe < last)
             position = start
@@ -254,9 +252,9 @@ def compose(
 @part
 def ascends(probes: Keys) -> bool:
     """Whether probes ascend (duplicates are allowed)."""
-    for start in range(1, probes.size, BLOCK * BLOCKS):
+    for start in range(1, probes.size, KEYS_PER_BLOCK * BLOCKS_SCANNED):
         found = True
-        for row in range(start, min(start + BLOCK * BLOCKS, probes.size)):
+        for row in range(start, min(start + KEYS_PER_BLOCK * BLOCKS_SCANNED, probes.size)):
             found &= probes[row - 1] <= probes[row]
         if not found:
             return False

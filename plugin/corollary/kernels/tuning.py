@@ -54,6 +54,10 @@ ENTRIES_SCANNED_PER_SORTED_KEY = 8
 FIRST_STEP_DIVISOR = 4
 """The first step of a galloping search is 1/FIRST_STEP_DIVISOR of the mean distance between probes."""
 
+KEYS_PER_BLOCK, BLOCKS_SCANNED = 8, 8
+"""Keys per block, and blocks that are scanned before galloping if probes are close together. The scan of a
+block has no data-dependent branch, because the processor could not predict one."""
+
 MAX_RATIO_MERGED = 8
 """Ratio of the sizes of two sorted arrays up to which they are merged element by element, without branches
 that depend on the data: 4 ns an element instead of 10. With a higher ratio the processor predicts such

@@ -168,13 +168,13 @@ class Functional(SemiNaive):
         shape, guards_go, equated = self._shapes[rule.number], self._guards.are_among(deleted), 0
         sources = self._sources.get(rule.number)
         for predicate in self._predicates(rule, facts) if sources is None else sources:  # None: not applied
-            relation, gone = facts.relation(predicate), deleted.relation(predicate)
-            gone = relation if guards_go else gone
-            if not len(gone):
+            relation, removed = facts.relation(predicate), deleted.relation(predicate)
+            removed = relation if guards_go else removed
+            if not len(removed):
                 continue
             if relation.is_compressed:
                 raise NewModules("values of equal terms, too many to list, go")
-            values = seconds(gone.keys()) if shape.is_inverse else firsts(gone.keys())
+            values = seconds(removed.keys()) if shape.is_inverse else firsts(removed.keys())
             sizes = relation.object_counts(values) if shape.is_inverse else relation.subject_counts(values)
             equated += int(sizes.sum())
         if equated > MAX_EQUATED_AT_ONCE:

@@ -51,7 +51,11 @@ from corollary.modules.guards import Guards
 from corollary.modules.module import External, Module, NewModules, Precedes
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
-from corollary.modules.tuning import MAX_FACTS_ONE_BY_ONE, MAX_TERMS_ONE_BY_ONE, MIN_FACTS_TO_MIRROR
+from corollary.modules.tuning import (
+    MAX_FACTS_ONE_BY_ONE,
+    MAX_TERMS_ONE_BY_ONE,
+    MIN_FACTS_TO_COMPARE_INVERSES,
+)
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import InclusionShape, inclusion_shape
@@ -261,9 +265,10 @@ class Inclusion(Module):
         derived: Candidates = {}
         for target, source, inverse in self._copies(candidates, _has_facts(facts)):
             wanted, there = candidates.relation(target), facts.relation(source)
-            mirrored = wanted.unmirrored() if wanted.is_compressed and inverse and target == source else None
-            if mirrored is not None:
-                found = swap(there.common(mirrored.pairs().keys))
+            is_own_inverse = inverse and target == source
+            missing = wanted.missing_inverses() if wanted.is_compressed and is_own_inverse else None
+            if missing is not None:
+                found = swap(there.common(missing.pairs().keys))
             elif wanted.is_compressed:
                 if there.is_compressed:
                     raise NewModules(COPIES_LOST)
@@ -399,7 +404,9 @@ class Inclusion(Module):
             relation = deleted.relation(source)
             if relation.is_compressed and (
                 self._has_copies(source)
-                or (self._included.inverses.has(source << 32 | source) and relation.unmirrored() is None)
+                or (
+                    self._included.inverses.has(source << 32 | source) and relation.missing_inverses() is None
+                )
             ):
                 raise NewModules(COPIES_LOST)
 
@@ -423,20 +430,20 @@ class Inclusion(Module):
         """
         if not len(included):
             return
-        mirrors = _mirrors(included, facts) if included.inverses.keys.size else {}
+        inverses = _inverse_predicates(included, facts) if included.inverses.keys.size else {}
         for source in facts.all_predicates():
             relation = facts.relation(source)
-            mirror = mirrors.get(source)
+            other = inverses.get(source)
             for kind, inverse in ((included.properties, False), (included.inverses, True)):
                 for target in kind.seconds_of(source):
-                    if inverse and mirror is not None:
-                        if target != mirror and not included.properties.has(mirror << 32 | target):
-                            candidates.setdefault(target, []).append(facts.relation(mirror).pairs().keys)
+                    if inverse and other is not None:
+                        if target != other and not included.properties.has(other << 32 | target):
+                            candidates.setdefault(target, []).append(facts.relation(other).pairs().keys)
                         continue
                     keys = None
                     if relation.is_compressed and whole is None and inverse and target == source:
-                        mirrored = relation.unmirrored()
-                        keys = None if mirrored is None else swap(mirrored.pairs().keys)
+                        missing = relation.missing_inverses()
+                        keys = None if missing is None else swap(missing.pairs().keys)
                     elif relation.is_compressed and whole is not None:
                         keys = _composed(relation, whole.relation(source), whole.relation(target))
                     if keys is not None:
@@ -484,7 +491,7 @@ def _all_pairs(terms: Column, classes: Sequence[int]) -> Keys:
     return pack(np.repeat(terms, len(classes)), np.tile(np.array(classes, np.uint32), terms.size))
 
 
-def _mirrors(included: Inclusions, facts: TripleIndex) -> dict[int, int]:
+def _inverse_predicates(included: Inclusions, facts: TripleIndex) -> dict[int, int]:
     """Predicates with many facts, each with one whose facts are the same with subject and object exchanged.
 
     To copy the inverses of the first is to copy the second: r and its inverse, closed under transitivity.
@@ -492,7 +499,7 @@ def _mirrors(included: Inclusions, facts: TripleIndex) -> dict[int, int]:
     found: dict[int, int] = {}
     for source in facts.all_predicates():
         relation = facts.relation(source)
-        if len(relation) < MIN_FACTS_TO_MIRROR or relation.is_compressed or source in found:
+        if len(relation) < MIN_FACTS_TO_COMPARE_INVERSES or relation.is_compressed or source in found:
             continue
         for other in included.inverses.seconds_of(source):
             inverse = facts.relation(other)

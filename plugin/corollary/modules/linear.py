@@ -122,10 +122,12 @@ class Linear(Module):
 
         Where edges near them are not proved: all paths there that proved facts and edges do not explain.
         """
-        removed, gone_edges = (relation.pairs().keys for relation in self._both(deleted))
-        if not removed.size and not gone_edges.size:
+        deleted_facts, deleted_edges = (relation.pairs().keys for relation in self._both(deleted))
+        if not deleted_facts.size and not deleted_edges.size:
             return {}
-        paths, near = self._closure.lose(removed, gone_edges, *self._both(proved), is_based=self._is_based)
+        paths, near = self._closure.lose(
+            deleted_facts, deleted_edges, *self._both(proved), is_based=self._is_based
+        )
         return self._answer(union(paths, near))
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:

@@ -45,7 +45,7 @@ from corollary.modules.guards import Guards
 from corollary.modules.module import External, Module, ModuleRejectsRule, NewModules
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
-from corollary.modules.tuning import MIN_FACTS_TO_MIRROR, MIN_FACTS_TO_TRACE
+from corollary.modules.tuning import MIN_FACTS_TO_COMPARE_INVERSES, MIN_FACTS_TO_TRACE
 from corollary.program.compile import Atom, CompiledRule
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import closed_predicate, loopless_predicate, symmetric_predicate
@@ -89,7 +89,7 @@ class Transitive(Module):
 
     @classmethod
     def claim(cls, offered: Sequence[CompiledRule], rules: RuleSet) -> Iterable[CompiledRule]:
-        """Rules that close a relation, and those that mirror one that is closed by another rule."""
+        """Rules that close a relation, and symmetry rules of a relation that is closed by another rule."""
         closing = [rule for rule in offered if _closing(rule, rules) is not None]
         closed = {_closing(rule, rules) for rule in closing}
         return [
@@ -99,7 +99,7 @@ class Transitive(Module):
 
     @classmethod
     def minds(cls, rule: CompiledRule, rules: RuleSet) -> bool:
-        """Whether it closes or mirrors a relation."""
+        """Whether it closes a relation, or makes one symmetric."""
         return _closing(rule, rules) is not None or rules.recognised(symmetric_predicate, rule) is not None
 
     @classmethod
@@ -108,7 +108,7 @@ class Transitive(Module):
         return cls(context, program.rdf_type)
 
     def add_rule(self, rule: CompiledRule) -> None:
-        """Take in a rule that closes, or mirrors, a relation."""
+        """Take in a rule that closes a relation, or makes one symmetric."""
         closed, symmetric = closed_predicate(rule), symmetric_predicate(rule)
         predicate = loopless_predicate(rule) if closed is None else closed
         if predicate is not None:
@@ -267,18 +267,21 @@ class Transitive(Module):
         for predicate in dropped:
             if facts.relation(predicate).is_compressed:
                 raise NewModules("a closure too large to list is closed no more")
-            self._closures[predicate].doubtful = facts.keys(predicate)
-            candidates[predicate] = [self._closures[predicate].doubtful]
+            keys = facts.keys(predicate)
+            self._closures[predicate].doubt(keys)
+            candidates[predicate] = [keys]
         for predicate in self._closures.keys() - dropped:
-            closure, certain = self._closures[predicate], proved.relation(predicate)
+            closure, proved_facts = self._closures[predicate], proved.relation(predicate)
             if facts.relation(predicate).is_compressed:
                 if len(deleted.relation(predicate)):
                     self._lose(predicate, facts, proved)
                 continue
             if len(deleted.relation(predicate)):
                 self._note(predicate)
-                gone = deleted.keys(predicate)
-                paths, near = closure.lose(gone, gone, certain, certain, is_based=False)
+                deleted_keys = deleted.keys(predicate)
+                paths, near = closure.lose(
+                    deleted_keys, deleted_keys, proved_facts, proved_facts, is_based=False
+                )
                 candidates[predicate] = [self._derived(predicate, union(paths, near))]
         return candidates
 
@@ -353,8 +356,9 @@ class Transitive(Module):
                 staying, after = self._losing[predicate]
                 beside = edges.less(after).pairs().keys  # other rules proved these
                 external = Relation(Pairs(union(staying, beside)))
-                self._closures[predicate] = MaintainedClosure(external, symmetric=closure.symmetric)
-                self._closures[predicate].restored = beside
+                self._closures[predicate] = MaintainedClosure(
+                    external, symmetric=closure.symmetric, restored=beside
+                )
                 if len(after.less(edges)):  # facts went that still follow
                     self._unclosed.add(predicate)
                     self._reads_anew = self.is_waiting = True
@@ -405,7 +409,7 @@ class Transitive(Module):
         They share their memory: r and its inverse, both transitive.
         """
         external = self._closures[predicate].external
-        for other in closed if len(external) >= MIN_FACTS_TO_MIRROR else ():
+        for other in closed if len(external) >= MIN_FACTS_TO_COMPARE_INVERSES else ():
             theirs = self._closures[other].external
             if len(theirs) != len(external) or not self._symmetric.isdisjoint((predicate, other)):
                 continue

@@ -18,7 +18,7 @@ MAX_WITNESSES = 8
 MAX_TERMS_ONE_BY_ONE = 4
 """Terms that are looked up one by one. A kernel call for many takes as long as some five look-ups."""
 
-MIN_FACTS_TO_MIRROR = 1 << 12
+MIN_FACTS_TO_COMPARE_INVERSES = 1 << 12
 """Facts of a predicate from which on it is compared with its inverse. Fewer are copied in less time."""
 
 MAX_EQUATED_AT_ONCE = 1 << 20

@@ -158,7 +158,7 @@ class CompiledProgram:
     def unroll(self, lengths: Iterable[int]) -> list[CompiledRule]:
         """Compile the list templates for new lengths. Returns the new rules, which ``rules`` has, too.
 
-        Templates are told apart by identity: of two equal ones, ``changed`` may remove either.
+        Templates are compared by identity: of two equal ones, ``changed`` may remove either.
         """
         new: list[CompiledRule] = []
         known = {(id(rule), self._form(rule, length)) for rule in self._templates for length in self._lengths}

@@ -45,7 +45,7 @@ class ClosedUnder:
         """Raise InputError unless the facts in ``path`` are closed under the rules of the options."""
         if self.fingerprint is None:
             raise _error(
-                f"{path}: it does not tell by which rules it is closed",
+                f"{path}: it does not name the rules under which it is closed",
                 "load it without adopting what it infers: the store reasons then",
             )
         if not self.is_under(options):

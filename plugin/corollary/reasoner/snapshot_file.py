@@ -51,6 +51,9 @@ TABLES = {Kind.IRI: "terms.iri", Kind.BLANK_NODE: "terms.blank_node", Kind.LITER
 SAME, MASK, KEYS = 0, 1, 2
 """How a part of a relation is stored: it is the whole; a bit for each fact of the whole; keys."""
 
+BITS_PER_KEY = 64
+"""The size of a key. A part is stored as bits if they take no more space than its keys."""
+
 UNION, SHARED, FIRST_GRAPH = 0, 1, 2
 """The indexes that are parts: E as a part of I; the shared facts, and the graphs, as parts of E."""
 
@@ -174,7 +177,7 @@ def _write_parts(file: ColumnWriter, relations: list[tuple[int, Relation]], quad
             whole, size, kind, start = wholes[predicate], len(relation), KEYS, place
             if size == len(whole):
                 kind, start = SAME, 0
-            elif 64 * size >= len(whole):
+            elif BITS_PER_KEY * size >= len(whole):
                 kind, start = MASK, at
                 bits = contains(relation.pairs().keys, whole.pairs().keys)
                 masks.append(np.packbits(bits, bitorder="little"))

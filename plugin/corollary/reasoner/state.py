@@ -7,10 +7,11 @@ explicit facts and the inferred facts, I - E. The graph ``urn:x-corollary:explic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, repeat
+from typing import Any
 
 import numpy as np
 
@@ -169,7 +170,8 @@ class State:
     """E (``facts``) and I (``materialisation``; None without rules), and the views of both.
 
     With ``is_apart`` only the view ``inferred`` shows inferred facts. ``seconds`` is the time of the last
-    derivation, ``maintenance`` its report; None if the derivation was no maintenance.
+    derivation, ``maintenance`` its report; None if the derivation was no maintenance. ``known_to_queries`` is
+    a cache: what queries have computed of this state, by keys of their own.
     """
 
     facts: Quads
@@ -179,6 +181,7 @@ class State:
     maintenance: Report | None = None
     _graphs: dict[int, View] = field(default_factory=dict, init=False, compare=False)
     _homes: dict[int, View] = field(default_factory=dict, init=False, compare=False)
+    known_to_queries: dict[Hashable, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property
     def index(self) -> TripleIndex:
@@ -218,12 +221,13 @@ class State:
         """The explicit facts of a graph, and the inferred facts, which are explicit in no graph."""
         view = self._homes.get(graph)
         if view is None:
-            view = self._homes[graph] = self._home(self.graph(graph))
+            view = self._homes[graph] = self._with_inferred(self.graph(graph))
         return view
 
-    def _home(self, put: View) -> View:
+    def _with_inferred(self, graph: View) -> View:
+        """The explicit facts of a graph, and the inferred facts, which are explicit in no graph."""
         if self.materialisation is None or self.is_apart:
-            return put
-        own, union = put.index, self.facts.union
+            return graph
+        own, union = graph.index, self.facts.union
         is_all = own.fact_count() == union.fact_count()
         return View(self.index, own, None if is_all else union)

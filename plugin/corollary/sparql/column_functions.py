@@ -794,7 +794,7 @@ def _cast(own: ColumnEvaluator, call: FunctionCall) -> Part:
         suffixes = per_row(f"^^<{XSD.string}>", texts.size)
         return Part(replace(texts, suffixes=suffixes), over)
     if isinstance(values, Texts):
-        return Part(_read(Code.DOUBLE, call.iri, values), over)
+        return Part(_read(call.iri, values), over)
     if isinstance(values, Booleans):
         numbers = Numbers.whole(values.true, values.failed, values.undecided)
     else:
@@ -873,7 +873,7 @@ def _values_of(own: ColumnEvaluator, found: Any, places: Rows, failed: Mask, und
     return Ids(failed, undecided, np.array(ids, np.uint32)[places])
 
 
-def _read(code: Code, datatype: URIRef, texts: Texts) -> Numbers:
+def _read(datatype: URIRef, texts: Texts) -> Numbers:
     """Strings as doubles. What is no finite number is undecided."""
     if datatype != XSD.double or texts.suffixes is not None:
         raise Unsupported
@@ -883,7 +883,7 @@ def _read(code: Code, datatype: URIRef, texts: Texts) -> Numbers:
     is_read = np.isfinite(doubles)
     undecided = texts.undecided | ~is_read
     zeros = np.zeros(texts.size, np.int16)
-    codes = np.full(texts.size, code, np.uint8)
+    codes = np.full(texts.size, Code.DOUBLE, np.uint8)
     return Numbers(texts.failed, undecided & ~texts.failed, codes, doubles.view(np.int64), zeros)
 
 
@@ -1067,7 +1067,7 @@ _FUNCTIONS: dict[str, Callable[..., Part]] = {
     **{name: partial(_rounded, name) for name in ("CEIL", "FLOOR", "ROUND")},
     **{name: partial(_field, name) for name in ("YEAR", "MONTH", "DAY", "HOURS", "MINUTES", "SECONDS")},
     "TZ": _zone,
-    **{name: partial(_of_kind, Kind.IRI) for name in ("ISIRI", "ISURI")},
+    "ISIRI": partial(_of_kind, Kind.IRI),
     "ISLITERAL": partial(_of_kind, Kind.LITERAL),
     "ISBLANK": partial(_of_kind, Kind.BLANK_NODE),
     "ISNUMERIC": _is_numeric,

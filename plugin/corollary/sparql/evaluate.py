@@ -218,7 +218,7 @@ class Evaluator:
         """
         patterns = self.patterns(part)
         unwanted = self.unwanted(patterns, wanted, start.columns)
-        batch = self.pattern_join(scope, early, unwanted).solve(start, patterns, need, finish)
+        batch = self.pattern_join(part, scope, early, unwanted).solve(start, patterns, need, finish)
         blank = {self.numbers[term] for triple in part.triples for term in triple if type(term) is BNode}
         if not blank:
             return batch
@@ -240,7 +240,9 @@ class Evaluator:
         """The triple patterns of a basic graph pattern."""
         return [Pattern.of(self._term(s), self._predicate(p), self._term(o)) for s, p, o in part.triples]
 
-    def pattern_join(self, scope: Scope, early: Change, unwanted: frozenset[int]) -> PatternJoin:
+    def pattern_join(
+        self, part: Triples, scope: Scope, early: Change, unwanted: frozenset[int]
+    ) -> PatternJoin:
         """The join of a basic graph pattern. ``early`` and ``unwanted``: see ``PatternJoin``."""
         id_of = self.terms.id_of
         paths = PathJoin(scope.index, self.dataset.source.nodes, id_of, self.numbers.fresh)
@@ -518,7 +520,8 @@ class Evaluator:
 
     def _number(self, part: Triples, scope: Scope, early: Change, finish: Change | None) -> int:
         """The number of solutions that ``_basic`` gives."""
-        return self.pattern_join(scope, early, frozenset()).count(scope.seed, self.patterns(part), finish)
+        patterns = self.pattern_join(part, scope, early, frozenset())
+        return patterns.count(scope.seed, self.patterns(part), finish)
 
     # Sequences of solutions
 

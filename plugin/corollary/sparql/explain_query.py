@@ -114,7 +114,6 @@ class CountingEvaluator(Evaluator):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.counted: dict[Any, _Counted] = {}
-        self._pattern = 0
 
     def _solve(self, part: Operator, scope: Scope, need: int | None = None) -> Batch:
         return self._count_in(id(part), partial(super()._solve, part, scope, need))
@@ -124,12 +123,10 @@ class CountingEvaluator(Evaluator):
         return self._count_in(id(part), evaluate) if isinstance(part, Filter) else evaluate()
 
     def _basic(self, part: Triples, *arguments: Any, **named: Any) -> Batch:
-        self._pattern = id(part)
         evaluate = partial(super()._basic, part, *arguments, **named)
         return self._count_in(("pattern", id(part)), evaluate)
 
     def _number(self, part: Triples, *arguments: Any) -> int:
-        self._pattern = id(part)
         counted = super()._number
         return self._count_in(("pattern", id(part)), lambda: Batch(counted(part, *arguments), {})).size
 
@@ -140,10 +137,12 @@ class CountingEvaluator(Evaluator):
         counted.seconds += perf_counter() - started
         return batch
 
-    def pattern_join(self, scope: Scope, early: Change, unwanted: frozenset[int]) -> PatternJoin:
+    def pattern_join(
+        self, part: Triples, scope: Scope, early: Change, unwanted: frozenset[int]
+    ) -> PatternJoin:
         """A join that also counts the rows after each pattern."""
-        join = super().pattern_join(scope, early, unwanted)
-        return _CountingJoin(join.costs, join.paths, early, self.counted, self._pattern)
+        join = super().pattern_join(part, scope, early, unwanted)
+        return _CountingJoin(join.costs, join.paths, early, self.counted, id(part))
 
 
 @dataclass
@@ -273,7 +272,7 @@ class _Planner:
         rows, bound = start
         patterns = evaluator.patterns(part)
         unwanted = evaluator.unwanted(patterns, wanted, bound)
-        costs = evaluator.pattern_join(scope, lambda batch: batch, unwanted).costs
+        costs = evaluator.pattern_join(part, scope, lambda batch: batch, unwanted).costs
         texts = {p: " ".join(map(self._text, t)) for p, t in zip(patterns, part.triples, strict=True)}
         step = Step("pattern", "" if patterns else "of no triples")
         known = set(bound)

@@ -61,17 +61,16 @@ def plan_of(text: str, prefixes: Mapping[Any, Any], base: str = "") -> Query:
 
 def _parsed(text: str, prefixes: Mapping[Any, Any], base: str, shape: Key, places: list[int]) -> list[_Plan]:
     """The plan of a text's shape. Cached, unless the text has no shape."""
-    parser = query_parser(text, prefixes, base)
-    parser.parameters = set() if shape else None
+    parameters: set[int] | None = set() if shape else None
+    parser = query_parser(text, prefixes, base, parameters)
     template = optimised(parser.query())
     used = tuple(parser.names.used.items())
     fill = _filler(template)
-    if not shape or parser.is_split:
+    if parameters is None or parser.is_split:
         query = template if fill is None else fill(parser.words)
         return [_Plan(lambda words: query, used)]
-    assert parser.parameters is not None
     plan = _Plan((lambda words: template) if fill is None else fill, used)
-    decided = tuple(place for place in places if place not in parser.parameters)
+    decided = tuple(place for place in places if place not in parameters)
     _of_shape(shape, base)[:] = [decided]
     found = _of_constants(shape, base, tuple([parser.words[i] for i in decided]))
     found[:] = [plan]

@@ -18,6 +18,7 @@ from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
 from corollary.language.constants import escape, unescape
 from corollary.sparql.term_texts import TextColumns
+from corollary.sparql.tuning import MAX_LANGUAGE_TAGS_CACHED
 from corollary.sparql.value_columns import ValueColumns
 from corollary.terms.dictionary import FIRST_BLANK_NODE, KIND_SHIFT, Kind, TermDictionary
 
@@ -164,7 +165,7 @@ def plain_literal(text: str, language: str | None = None) -> Literal:
     return literal
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=MAX_LANGUAGE_TAGS_CACHED)
 def _is_tag(suffix: str) -> bool:
     """Whether rdflib takes a language tag."""
     return Literal("", lang=suffix[1:]).language == suffix[1:]

@@ -14,7 +14,7 @@ from rdflib.term import Node, Variable
 
 from corollary.kernels.sorted import Column
 from corollary.sparql.query_terms import QueryTerms
-from corollary.sparql.tuning import MAX_ROWS_SHOWN, RESULTS_DECODED_AT_ONCE
+from corollary.sparql.tuning import MAX_ROW_CLASSES_CACHED, MAX_ROWS_SHOWN, RESULTS_DECODED_AT_ONCE
 
 
 class SelectResult(Result):
@@ -101,7 +101,7 @@ def _html(names: list[str], rows: Iterator[Any], size: int, what: str) -> str:
     return f"<table><tr>{head}</tr>{''.join(lines)}</table>{count}"
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=MAX_ROW_CLASSES_CACHED)
 def _row_class(names: tuple[str, ...]) -> type[ResultRow]:
     """rdflib's class of rows, with the variables in the class: a row needs no attributes of its own."""
     return type("ResultRow", (ResultRow,), {"labels": {name: i for i, name in enumerate(names)}})

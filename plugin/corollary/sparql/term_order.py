@@ -36,16 +36,16 @@ def term_ranks(ids: Column, terms: QueryTerms, uses: int) -> Rows | None:
     if first >= Code.DATE and (found.codes == first).all():
         instants = Times(no, no, found.codes, found.values, found.extra).instants()
         return number_keys(instants)[1]
-    return text_ranks(ids, terms, uses)
+    return text_ranks(ids, terms)
 
 
-def text_ranks(ids: Column, terms: QueryTerms, uses: int) -> Rows | None:
-    """For each of the distinct ids, the number of ids whose terms are less.
+def text_ranks(ids: Column, terms: QueryTerms) -> Rows | None:
+    """For each of the distinct ids, the number of ids whose terms are less. Precondition: there are ids.
 
-    None for few ``uses`` of ranks. None for other terms than IRIs and literals without datatypes: literals
-    with datatypes are compared by value. None if a language tag has capitals, which the texts do not show.
+    None for other terms than IRIs and literals without datatypes: literals with datatypes are compared by
+    value. None if a language tag has capitals, which the texts do not show.
     """
-    if uses < MIN_USES_OF_RANKS or not ids.size or int(ids.max()) >= FIRST_LOCAL:
+    if int(ids.max()) >= FIRST_LOCAL:
         return None
     if (kinds(ids) == Kind.BLANK_NODE).any():
         return None

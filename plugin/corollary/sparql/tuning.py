@@ -33,6 +33,12 @@ MAX_CHARACTERS_OF_RE2 = 100
 MAX_PLANS_CACHED = 256
 """Texts, and as many shapes of texts, whose plans are cached: some 5 kB each."""
 
+MAX_ROW_CLASSES_CACHED = 256
+"""Lists of variables whose classes of result rows are cached."""
+
+MAX_LANGUAGE_TAGS_CACHED = 1024
+"""Language tags whose validity is cached."""
+
 MAX_CHARACTERS_SHOWN = 120
 """Characters of a pattern in a message."""
 

@@ -31,9 +31,6 @@ class WrittenLiterals:
         self.table = TextTable()
         self._ids: Column = np.empty(0, np.uint32)
 
-    def __len__(self) -> int:
-        return len(self.table)
-
     def find(self, text: str) -> int | None:
         """The id of a literal; None if it is not in the table."""
         number = self.table.find(text)

@@ -323,7 +323,7 @@ class CorollaryStore(GraphStore):
             view=partial(view_of, version, state),
             find_graphs=find_graphs,
             default=version.terms.default,
-            known=state.__dict__.setdefault("_known_to_queries", {}),
+            known=state.known_to_queries,
             load=partial(_read_from, version.terms),
             functions=self._functions,
         )

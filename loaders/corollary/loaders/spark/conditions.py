@@ -32,18 +32,18 @@ def name_of(variable: int) -> str:
 
 
 def filtered(
-    bindings: DataFrame, condition: Condition, rule: CompiledRule, border: IdTranslation
+    bindings: DataFrame, condition: Condition, rule: CompiledRule, translation: IdTranslation
 ) -> DataFrame:
     """The bindings for which a filter is true."""
     assert isinstance(condition.element, Filter)
-    by_ids = _by_ids(core(condition.element.expression), rule, border)
+    by_ids = _by_ids(core(condition.element.expression), rule, translation)
     if by_ids is not None:
         return bindings.where(by_ids)
     columns = bindings.columns
     read = sorted(condition.needs)
     for variable in read:
         name = name_of(variable)
-        texts = border.terms.selectExpr(f"id as {name}", f"text as {_text(name)}")
+        texts = translation.terms.selectExpr(f"id as {name}", f"text as {_text(name)}")
         bindings = bindings.join(texts, name)
     kept = bindings.mapInArrow(_by_terms(condition.element, read, rule), bindings.schema)
     return kept.select(*columns)
@@ -76,14 +76,14 @@ def _encoded(texts: pa.StringArray, dictionary: TermDictionary) -> Ids:
     return found
 
 
-def _by_ids(expression: Expression, rule: CompiledRule, border: IdTranslation) -> Column | None:
+def _by_ids(expression: Expression, rule: CompiledRule, translation: IdTranslation) -> Column | None:
     """The filter as a condition on ids; None if ids do not decide it."""
     from pyspark.sql import functions as F
 
     if not isinstance(expression, Call):
         return None
     if expression.function in ("!", "&&", "||"):
-        parts = [_by_ids(argument, rule, border) for argument in expression.arguments]
+        parts = [_by_ids(argument, rule, translation) for argument in expression.arguments]
         known = [part for part in parts if part is not None]
         if len(known) < len(parts):
             return None
@@ -94,7 +94,7 @@ def _by_ids(expression: Expression, rule: CompiledRule, border: IdTranslation) -
             return F.col(name_of(rule.slot(argument)))
         if isinstance(argument, Call):
             return None
-        return F.lit(border.id(border.dictionary.encode(constant_text(argument))))
+        return F.lit(translation.id(translation.dictionary.encode(constant_text(argument))))
 
     terms = [found for argument in expression.arguments if (found := term(argument)) is not None]
     if len(terms) < len(expression.arguments):

@@ -64,18 +64,18 @@ class DistributedEvaluation:
         lengths: frozenset[int] = frozenset(),
     ) -> None:
         """``folder`` is for intermediate results. ``lengths`` are the known lengths of lists."""
-        self.border = IdTranslation(data)
-        self.schema = Schema(program, lengths, self.border, data.explicit)
+        self.translation = IdTranslation(data)
+        self.schema = Schema(program, lengths, self.translation, data.explicit)
         compiled = self.schema.compiled
         if any(not rule.is_monotone for rule in compiled.rules):
             refuse_static_cycles(compiled)
         self._notify = notify
         self._folder = folder
-        self._rdf_type = self.border.id(compiled.rdf_type)
+        self._rdf_type = self.translation.id(compiled.rdf_type)
         self.facts = Facts(data, folder, self._rdf_type)
         self._values: Values | None = None
         if compiled.uses(VALUE_BUILTINS):
-            self._values = Values(compiled, self.border, data.explicit, folder)
+            self._values = Values(compiled, self.translation, data.explicit, folder)
         self._included = Inclusions()
         self._applied: dict[CompiledRule, GuardTable | None] = {}
         self._active: list[CompiledRule] = []
@@ -126,7 +126,7 @@ class DistributedEvaluation:
         ages = self.facts.ages()
         yield from self._by_inclusions(ages)
         yield from self._by_closures(ages)
-        joins = Joins(self.facts, self.border, self._rdf_type)
+        joins = Joins(self.facts, self.translation, self._rdf_type)
         for rule in (*self.schema.rules.joins, *self._active):
             yield from self._by_rule(rule, joins)
         if self._values is not None:
@@ -141,7 +141,7 @@ class DistributedEvaluation:
             (ages[Age.RECENT], known, self.facts.recent_summary),
         ):
             if len(part) and len(summary):
-                yield from targets(facts, part, summary, self.border, self._rdf_type)
+                yield from targets(facts, part, summary, self.translation, self._rdf_type)
 
     def _by_closures(self, ages: dict[Age, DataFrame]) -> Iterator[DataFrame]:
         for predicate, symmetric in self.schema.closed().items():
@@ -192,8 +192,8 @@ class DistributedEvaluation:
             if relation not in self.schema.on_driver.passed_on:
                 yield derived
                 continue
-            summary = Summary(Counter({self.border.id(relation): 1}))
-            yield from targets(derived, self._included, summary, self.border, self._rdf_type)
+            summary = Summary(Counter({self.translation.id(relation): 1}))
+            yield from targets(derived, self._included, summary, self.translation, self._rdf_type)
 
     def _restricted(
         self, rule: CompiledRule, guards: GuardTable | None, trigger: int | None
@@ -205,7 +205,7 @@ class DistributedEvaluation:
         for position, atom in enumerate(rule.atoms):
             if guards is not None and position in rule.guards:
                 continue
-            everywhere = self.border.atom(atom)
+            everywhere = self.translation.atom(atom)
             summary = self.facts.recent_summary if position == trigger else self.facts.summary
             if not summary.most(everywhere, self._rdf_type):
                 return False, guards
@@ -217,7 +217,7 @@ class DistributedEvaluation:
         """The planner's cardinality estimate for an atom: the number of facts of its predicate."""
         if atom.p < 0:
             return len(self.facts.summary)
-        return self.facts.summary.predicates[self.border.id(atom.p)]
+        return self.facts.summary.predicates[self.translation.id(atom.p)]
 
     def _outline(self) -> TripleIndex:
         """An index with the schema and one fact of every other predicate and class, for stratification.
@@ -225,16 +225,16 @@ class DistributedEvaluation:
         Equivalences have their facts about predicates and classes.
         """
         index = self.schema.index.snapshot()
-        border, rdf_type = self.border, self.schema.compiled.rdf_type
+        translation, rdf_type = self.translation, self.schema.compiled.rdf_type
         summary = self.facts.summary
-        predicates = border.inward(np.array(sorted(summary.predicates), np.int64))
-        classes = border.inward(np.array(sorted(summary.classes), np.int64))
+        predicates = translation.inward(np.array(sorted(summary.predicates), np.int64))
+        classes = translation.inward(np.array(sorted(summary.classes), np.int64))
         outline = {int(p): [np.zeros(1, np.uint64)] for p in predicates if not len(index.relation(int(p)))}
         outline[rdf_type] = [pack(np.zeros(classes.size, np.uint32), classes)]
         for predicate in self.schema.on_driver.equivalences:
-            name = border.id(predicate)
+            name = translation.id(predicate)
             if summary.predicates[name]:
-                found = border.facts_inward(self._equating(name, summary))
+                found = translation.facts_inward(self._equating(name, summary))
                 outline[predicate] = found.get(predicate, [])
         for predicate, parts in outline.items():
             keys = Pairs.of(np.concatenate([*parts, np.empty(0, np.uint64)])).keys

@@ -24,7 +24,7 @@ class GuardTable:
     columns: dict[int, GlobalIds]
 
     @staticmethod
-    def of(rows: Batch, rule: CompiledRule, border: IdTranslation) -> GuardTable:
+    def of(rows: Batch, rule: CompiledRule, translation: IdTranslation) -> GuardTable:
         """The rows of a family, projected to the variables that the other parts of the rule use."""
         needed: set[int] = {v for i in rule.data for v in rule.atoms[i].variables}
         needed |= {v for head in rule.heads for v in head.variables}
@@ -34,7 +34,7 @@ class GuardTable:
         if not rows.size or not names:
             return GuardTable(min(rows.size, 1), {})
         distinct = distinct_rows(rows, names)
-        return GuardTable(distinct.size, {v: border.outward(distinct.columns[v]) for v in names})
+        return GuardTable(distinct.size, {v: translation.outward(distinct.columns[v]) for v in names})
 
     def take(self, rows: Mask) -> GuardTable:
         """The rows where a mask is true."""

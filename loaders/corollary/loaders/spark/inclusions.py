@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def targets(
-    facts: DataFrame, included: Inclusions, summary: Summary, border: IdTranslation, rdf_type: int
+    facts: DataFrame, included: Inclusions, summary: Summary, translation: IdTranslation, rdf_type: int
 ) -> list[DataFrame]:
     """The conclusions of facts by inclusions; ``summary`` counts the facts, ``rdf_type`` is a global id."""
-    by_class = _rows(included.classes, summary.classes, border)
+    by_class = _rows(included.classes, summary.classes, translation)
     kinds = [
-        _rows(pairs, summary.predicates, border)
+        _rows(pairs, summary.predicates, translation)
         for pairs in (included.properties, included.inverses, included.domains, included.ranges)
     ]
     found = []
@@ -42,11 +42,11 @@ def targets(
 Rows = tuple[GlobalIds, GlobalIds]
 
 
-def _rows(pairs: Pairs, known: Collection[int], border: IdTranslation) -> Rows:
+def _rows(pairs: Pairs, known: Collection[int], translation: IdTranslation) -> Rows:
     """The sources that have facts, and the target of each, as global ids."""
-    sources = border.outward(firsts(pairs.keys))
+    sources = translation.outward(firsts(pairs.keys))
     kept = among_ids(sources, known)
-    return sources[kept], border.outward(seconds(pairs.keys)[kept])
+    return sources[kept], translation.outward(seconds(pairs.keys)[kept])
 
 
 def _of_properties(facts: DataFrame, kinds: list[Rows], rdf_type: int) -> DataFrame:

@@ -47,18 +47,18 @@ class Bindings:
 class Joins:
     """Runs plans over the present facts."""
 
-    def __init__(self, facts: Facts, border: IdTranslation, rdf_type: int) -> None:
+    def __init__(self, facts: Facts, translation: IdTranslation, rdf_type: int) -> None:
         self._ages = facts.ages()
         self._predicates = sorted(p for p in facts.summary.predicates if p < FIRST_VIRTUAL)
         self._facts = facts
-        self._border = border
+        self._translation = translation
         self._rdf_type = rdf_type
         self._spark: SparkSession = self._ages[Age.ALL].sparkSession
 
     def heads(self, rule: CompiledRule, steps: Iterable[Step], guards: GuardTable | None) -> list[DataFrame]:
         """The conclusions of a plan, a table per head. ``guards`` are the matches of the rule's guards."""
         bindings = self._run(rule, steps, guards).table
-        return [bindings.select(*_head(self._border.atom(head))) for head in rule.heads]
+        return [bindings.select(*_head(self._translation.atom(head))) for head in rule.heads]
 
     def _run(self, rule: CompiledRule, steps: Iterable[Step], guards: GuardTable | None) -> Bindings:
         guard_atoms = set() if guards is None else {rule.atoms[i] for i in rule.guards}
@@ -78,7 +78,7 @@ class Joins:
                     rows = None
                 case Select():
                     if not (guard_atoms and step.condition.needs <= rule.guarded):  # else the guards decide
-                        table = filtered(bindings.table, step.condition, rule, self._border)
+                        table = filtered(bindings.table, step.condition, rule, self._translation)
                         bindings = Bindings(table, bindings.variables, bindings.most)
                 case AntiJoin():
                     bindings = self._without(bindings, step.negation, rule)
@@ -105,7 +105,7 @@ class Joins:
         If the bindings are the matches of guards only, ``guards`` gives a better upper bound for the result.
         """
         summary = self._facts.recent_summary if age == Age.RECENT else self._facts.summary
-        everywhere = self._border.atom(atom)
+        everywhere = self._translation.atom(atom)
         matches = Bindings(
             self._matches(atom, age, rule), atom.variables, summary.most(everywhere, self._rdf_type)
         )
@@ -120,7 +120,7 @@ class Joins:
 
         facts = self._ages[age]
         columns: dict[int, Column] = {}
-        named = zip(("subject", "predicate", "object"), self._border.atom(atom).terms, strict=True)
+        named = zip(("subject", "predicate", "object"), self._translation.atom(atom).terms, strict=True)
         for name, term in sorted(named, key=lambda item: item[0] != "predicate"):
             if term >= 0:
                 facts = facts.where(F.col(name) == term)

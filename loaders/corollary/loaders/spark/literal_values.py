@@ -58,23 +58,23 @@ class Values:
     """The literals of the explicit facts, and the state of what has been derived from them."""
 
     def __init__(
-        self, compiled: CompiledProgram, border: IdTranslation, explicit: DataFrame, folder: str
+        self, compiled: CompiledProgram, translation: IdTranslation, explicit: DataFrame, folder: str
     ) -> None:
-        self._border = border
+        self._translation = translation
         self._explicit = explicit
         self._folder = folder
-        find = border.dictionary.find
+        find = translation.dictionary.find
         silent = {find(text) for text in SILENT}
         naming = compiled.predicates() - silent
-        self._telling = sorted(border.id(p) for p in naming if not is_virtual(p))
-        self._same_as = border.known([SAME_AS]).get(SAME_AS, -1)
+        self._telling = sorted(translation.id(p) for p in naming if not is_virtual(p))
+        self._same_as = translation.known([SAME_AS]).get(SAME_AS, -1)
         self._equated: list[str] = []
         self._asks_for_different = find("DIFFERENT_VALUE") in compiled.predicates()
         self._datatypes = {
             term_id: text[1:-1]
-            for text, term_id in border.known(f"<{n}>" for n in SUPPORTED_DATATYPES).items()
+            for text, term_id in translation.known(f"<{n}>" for n in SUPPORTED_DATATYPES).items()
         }
-        in_rules = {border.id(c) for c in compiled.classes()} & self._datatypes.keys()
+        in_rules = {translation.id(c) for c in compiled.classes()} & self._datatypes.keys()
         self._to_show = {self._datatypes[term_id] for term_id in in_rules}
         self._shown: set[str] = set()
         self._has_compared = False
@@ -89,14 +89,14 @@ class Values:
         self._has_compared = True
         if summary.predicates[self._same_as]:
             found += self._derived_of_equated(recent)
-        news = {i: text[1:-1] for i, text in self._border.new}
+        news = {i: text[1:-1] for i, text in self._translation.new}
         self._datatypes |= {i: name for i, name in news.items() if name in SUPPORTED_DATATYPES}
         waiting = [i for i, name in self._datatypes.items() if name not in self._shown | self._to_show]
         if waiting:
             ends = _ends(recent.where(F.col("predicate").isin(self._telling)))
             rows = ends.where(F.col("id").isin(waiting)).distinct().collect()
-            items = schema.relation(self._border.dictionary.encode("MEMBER")).pairs().distinct_seconds()
-            named = {row.id for row in rows} | set(self._border.outward(items).tolist())
+            items = schema.relation(self._translation.dictionary.encode("MEMBER")).pairs().distinct_seconds()
+            named = {row.id for row in rows} | set(self._translation.outward(items).tolist())
             self._to_show |= {self._datatypes[term_id] for term_id in named & set(waiting)}
         if self._to_show:
             found += self._typed(self._to_show)
@@ -109,7 +109,9 @@ class Values:
         """The literals in explicit facts: id, text. Written to scratch at the first use."""
         used = self._explicit.where(f"object >= {FIRST_LITERAL}").selectExpr("object as id").distinct()
         path = f"{self._folder}/literals"
-        self._border.terms.where(f"id >= {FIRST_LITERAL}").join(used, "id", "left_semi").write.parquet(path)
+        self._translation.terms.where(f"id >= {FIRST_LITERAL}").join(used, "id", "left_semi").write.parquet(
+            path
+        )
         return used.sparkSession.read.parquet(path)
 
     def _compared(self) -> list[Derived]:
@@ -134,11 +136,11 @@ class Values:
         if known is not None:
             ends = ends.join(known, "id", "left_anti")
         path = f"{self._folder}/equated-{len(self._equated)}"
-        new = self._read(self._border.terms.where(f"id >= {FIRST_LITERAL}").join(ends, "id"), path)
+        new = self._read(self._translation.terms.where(f"id >= {FIRST_LITERAL}").join(ends, "id"), path)
         self._equated.append(path)
         if new.isEmpty():
             return []
-        ids = self._border.ids([f"<{name}>" for name in sorted(SUPPORTED_DATATYPES)])
+        ids = self._translation.ids([f"<{name}>" for name in sorted(SUPPORTED_DATATYPES)])
         by_name = {text[1:-1]: term_id for text, term_id in ids.items()}
         typed = new.select("id", "text").mapInArrow(_typing(by_name), PAIRS)
         found = [*self._ill_typed(new), self._as_facts("VALUE", typed), *self._paired(new, new)]
@@ -171,7 +173,7 @@ class Values:
         names = [row.ill_typed for row in values.select("ill_typed").dropna().distinct().collect()]
         if not names:
             return []
-        ids = self._border.ids(names)
+        ids = self._translation.ids(names)
         table = pa.table({"ill_typed": names, "object": pa.array([ids[n] for n in names], pa.int64())})
         datatypes = values.sparkSession.createDataFrame(table)
         ill_typed = values.join(F.broadcast(datatypes), "ill_typed").selectExpr("id as subject", "object")
@@ -181,7 +183,7 @@ class Values:
         """VALUE facts of all literals in explicit facts, for the datatypes ``names``."""
         literals = self._literals
         is_plain = """endswith(text, '"')"""
-        ids = self._border.ids([f"<{name}>" for name in sorted(names)])
+        ids = self._translation.ids([f"<{name}>" for name in sorted(names)])
         by_name = {text[1:-1]: term_id for text, term_id in ids.items()}
         strings = [by_name[name] for name in sorted(names & PLAIN_DATATYPES)]
         others = {name: by_name[name] for name in sorted(names - PLAIN_DATATYPES)}
@@ -196,8 +198,8 @@ class Values:
         return [self._as_facts("VALUE", part) for part in found]
 
     def _as_facts(self, name: str, pairs: DataFrame) -> Derived:
-        relation = self._border.dictionary.encode(name)
-        predicate = self._border.id(relation)
+        relation = self._translation.dictionary.encode(name)
+        predicate = self._translation.id(relation)
         return relation, pairs.selectExpr(f"{predicate}L as predicate", "subject", "object")
 
 

@@ -76,9 +76,9 @@ def materialise(
         older = (f"{INFERRED}/", f"{GENERALISED}/")
         copied = {name: about for name, about in data.files.items() if not name.startswith(older)}
         _copy(storage, data.folder, folder, copied)
-        new_files = _write_new_terms(spark, storage, evaluation.border.new, folder, copied)
+        new_files = _write_new_terms(spark, storage, evaluation.translation.new, folder, copied)
         counts = dict(data.counts)
-        for _, text in evaluation.border.new:
+        for _, text in evaluation.translation.new:
             counts[kind_of_text(text)] += 1
         stages.enter("manifest")
         parts = {**copied, **new_files, **described(spark, folder, (INFERRED, GENERALISED))}

@@ -80,16 +80,16 @@ class Schema:
     """The engine on the driver, with the facts of the schema."""
 
     def __init__(
-        self, program: Program, lengths: frozenset[int], border: IdTranslation, explicit: DataFrame
+        self, program: Program, lengths: frozenset[int], translation: IdTranslation, explicit: DataFrame
     ) -> None:
         """``lengths`` are the lengths of lists that rules are unrolled for from the start."""
-        self.border = border
-        self._context = ExecutionContext(border.dictionary)
-        self.compiled = CompiledProgram(program, border.dictionary, unrolls_all=True)
+        self.translation = translation
+        self._context = ExecutionContext(translation.dictionary)
+        self.compiled = CompiledProgram(program, translation.dictionary, unrolls_all=True)
         self.compiled.unroll(lengths)
-        self.on_driver = DriverSchema.of(program, border.dictionary)
-        border.settle_all()
-        given = border.facts_inward(explicit.where(self._condition()))
+        self.on_driver = DriverSchema.of(program, translation.dictionary)
+        translation.settle_all()
+        given = translation.facts_inward(explicit.where(self._condition()))
         index = TripleIndex()
         for predicate, parts in given.items():
             index.add(predicate, Pairs.of(np.concatenate(parts)))
@@ -104,13 +104,13 @@ class Schema:
         """All facts of the engine, including virtual relations."""
         return self._engine.fixpoint.index
 
-    def take(self, facts: Facts) -> bool:
-        """Add the recent facts of the cluster that are schema. Returns whether there were any."""
+    def take(self, facts: Facts) -> None:
+        """Add the recent facts of the cluster that are schema."""
         if not self._has_any(facts):
-            return False
-        found = self.border.facts_inward(facts.ages()[Age.RECENT].where(self._condition()))
+            return
+        found = self.translation.facts_inward(facts.ages()[Age.RECENT].where(self._condition()))
         if not found:
-            return False
+            return
         self._engine.add(found)
         self._guards.clear()
         for predicate, parts in found.items():
@@ -119,7 +119,6 @@ class Schema:
         if len(self.compiled.rules) != self._rule_count:
             self.rules = Distributed.of(self.compiled, self.on_driver)
             self._rule_count = len(self.compiled.rules)
-        return True
 
     def news(self) -> DataFrame | None:
         """The engine's conclusions that have not been sent to the cluster; None if there are none."""
@@ -132,7 +131,7 @@ class Schema:
                 if keys.size:
                     found[predicate] = [keys]
                     self._sent.add(predicate, Pairs(keys))
-        return self.border.facts_outward(found)
+        return self.translation.facts_outward(found)
 
     def guards(self, rule: CompiledRule) -> GuardTable | None:
         """The matches of a rule's guards; None if the rule has no guards, or they are not all schema."""
@@ -140,7 +139,7 @@ class Schema:
             return None
         if rule not in self._guards:
             rows = family_rows(rule, self.index, self._context)
-            self._guards[rule] = GuardTable.of(rows, rule, self.border)
+            self._guards[rule] = GuardTable.of(rows, rule, self.translation)
         return self._guards[rule]
 
     def included(self) -> Inclusions:
@@ -159,12 +158,12 @@ class Schema:
             if rows.size:
                 names = set(rows.columns[predicate].tolist()) - self.on_driver.predicates
                 found |= {name: name in self.rules.symmetric for name in names if name not in found}
-        return {self.border.id(name): is_mirrored for name, is_mirrored in found.items()}
+        return {self.translation.id(name): is_symmetric for name, is_symmetric in found.items()}
 
     def _names(self) -> tuple[list[int], list[int]]:
         """The predicates and classes of the driver's schema as global ids."""
         predicates, classes = (
-            sorted(map(self.border.id, names))
+            sorted(map(self.translation.id, names))
             for names in (self.on_driver.predicates, self.on_driver.classes)
         )
         return predicates, classes
@@ -174,7 +173,7 @@ class Schema:
         from pyspark.sql import functions as F
 
         predicates, classes = self._names()
-        is_type = F.col("predicate") == self.border.id(self.on_driver.rdf_type)
+        is_type = F.col("predicate") == self.translation.id(self.on_driver.rdf_type)
         return F.col("predicate").isin(predicates) | (is_type & F.col("object").isin(classes))
 
     def _has_any(self, facts: Facts) -> bool:

@@ -44,12 +44,12 @@ from corollary.program.compile import CompiledRule, is_virtual
 class Counted:
     """What the counts say about a transaction.
 
-    ``facts`` hold below the strata after it, ``gone`` are those that do not hold any more. ``losing`` are the
-    predicates of facts that lost derivations.
+    ``facts`` hold below the strata after it, ``deleted`` are those that do not hold any more. ``losing`` are
+    the predicates of facts that lost derivations.
     """
 
     facts: TripleIndex
-    gone: Delta
+    deleted: Delta
     losing: Collection[int]
 
 
@@ -121,8 +121,8 @@ class CountedLayer:
 
         Of the facts that lost some, external ones may be internal now (``Module.lose_track``).
         """
-        index, gone = work.index, counted.gone & work.index
-        self._gone = work.layers.split(gone).get(layer, NOTHING)
+        index, deleted = work.index, counted.deleted & work.index
+        self._deleted = work.layers.split(deleted).get(layer, NOTHING)
         self._facts = counted.facts
         for module in work.modules:
             for predicate in counted.losing:
@@ -130,7 +130,7 @@ class CountedLayer:
         staying = counted.facts
         if not work.engine.strata:
             staying = index.snapshot()
-            for predicate, keys in gone.items():
+            for predicate, keys in deleted.items():
                 staying.remove(predicate, keys)
         self.proved: TripleIndex = work.proved_at_first(layer)
         self.proved.share(work.layers.data_among(index.all_predicates()), staying)
@@ -141,8 +141,8 @@ class CountedLayer:
 
     def unproved(self, candidates: Delta) -> Delta:
         """The candidates without derivations; at first all facts of the layer that go, candidates or not."""
-        gone, self._gone = self._gone, NOTHING
-        return gone | (candidates - self._facts)
+        deleted, self._deleted = self._deleted, NOTHING
+        return deleted | (candidates - self._facts)
 
     def spares(self, module: Module) -> bool:
         """False: closures that are not listed are not counted."""

@@ -30,15 +30,19 @@ def parse_query(text: str, prefixes: Mapping[str, str] | None, base: str = "", s
     return QueryParser(text, Names(prefixes, base), source).query()
 
 
-def query_parser(text: str, prefixes: Mapping[str, str], base: str) -> QueryParser:
-    """A parser of a query, whose state ``plan_cache`` reads. Raises SparqlSyntaxError for a wrong escape."""
-    return QueryParser(text, Names(prefixes, base))
+def query_parser(
+    text: str, prefixes: Mapping[str, str], base: str, parameters: set[int] | None = None
+) -> QueryParser:
+    """A parser of a query, whose state ``plan_cache`` reads. Raises SparqlSyntaxError for a wrong escape.
+
+    ``parameters`` receives the places of the constants that are parameters of the query's shape. None: no
+    constant becomes a parameter.
+    """
+    return QueryParser(text, Names(prefixes, base), parameters=parameters)
 
 
 def parse_update(
     text: str, prefixes: Mapping[str, str], base: str = "", given: Collection[Variable] = ()
 ) -> tuple[UpdateOperation, ...]:
     """The operations of an update. ``given`` variables may stand in data. Errors as for ``parse_query``."""
-    parser = UpdateParser(text, Names(prefixes, base), "<update>")
-    parser.given = given
-    return parser.update()
+    return UpdateParser(text, Names(prefixes, base), given).update()

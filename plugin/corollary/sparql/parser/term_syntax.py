@@ -34,11 +34,12 @@ class TermParser(Cursor):
     pattern: int = 0
     """The number of the present basic graph pattern."""
 
-    parameters: set[int] | None = None
-    """The places of the constants that are parameters of the query's shape; None if none shall be."""
-
-    def __init__(self, text: str, names: Names, source: str = SOURCE) -> None:
+    def __init__(
+        self, text: str, names: Names, source: str = SOURCE, parameters: set[int] | None = None
+    ) -> None:
+        """``parameters`` receives the places of constants, which become parameters; None: none do."""
         super().__init__(text, names, source)
+        self._parameters = parameters
         self.blank_nodes: dict[str, int] = {}
         """By label: the number of the basic graph pattern in which a blank node stands."""
 
@@ -81,9 +82,9 @@ class TermParser(Cursor):
         """An IRI or a literal, or a parameter in its place."""
         place, kind, word = self.at, self.kind, self.word
         term = self.iri() if kind in ("iri", "name") else self.literal()
-        if self.parameters is None or kind not in CONSTANTS:
+        if self._parameters is None or kind not in CONSTANTS:
             return term
-        self.parameters.add(place)
+        self._parameters.add(place)
         if kind == "iri":
             return Parameter(place, lambda word: self.names.resolved(word[1:-1]))
         if kind == "name":
@@ -134,20 +135,14 @@ class TermParser(Cursor):
 
     # Triples
 
-    def triples(self, verb: Callable[[], Any], *, is_needed: bool = False) -> list[Triple]:
-        """Triples with full stops between them: as many as there are, at least one if ``is_needed``.
-
-        ``verb`` reads a predicate.
-        """
+    def triples(self, verb: Callable[[], Any]) -> list[Triple]:
+        """Triples with full stops between them: as many as there are. ``verb`` reads a predicate."""
         found: list[Triple] = []
         while self.at_term() or self.word in ("(", "["):
             check()
             self._same_subject(verb, found)
-            is_needed = False
             if not self.accept("."):
                 break
-        if is_needed:
-            self.fail_expecting("a triple")
         return found
 
     def _same_subject(self, verb: Callable[[], Any], found: list[Triple]) -> None:

@@ -20,6 +20,7 @@ from corollary.sparql.algebra import (
     UpdateOperation,
     pattern_of,
 )
+from corollary.sparql.parser.cursor import Names
 from corollary.sparql.parser.query_syntax import QueryParser
 
 Quads = tuple[Quad, ...]
@@ -28,8 +29,10 @@ Quads = tuple[Quad, ...]
 class UpdateParser(QueryParser):
     """Reads update requests."""
 
-    given: Collection[Variable] = ()
-    """The variables that are bound from outside: they may stand where constants are asked for."""
+    def __init__(self, text: str, names: Names, given: Collection[Variable] = ()) -> None:
+        """``given`` variables are bound from outside: they may stand where constants are asked for."""
+        super().__init__(text, names, "<update>")
+        self._given = given
 
     def update(self) -> tuple[UpdateOperation, ...]:
         """The whole text as one request."""
@@ -168,7 +171,7 @@ class UpdateParser(QueryParser):
                 is_after_triples = self.words[self.at - 1] != "."
         if not variables:
             for at in range(start, self.at):
-                if self.kinds[at] == "variable" and Variable(self.words[at][1:]) not in self.given:
+                if self.kinds[at] == "variable" and Variable(self.words[at][1:]) not in self._given:
                     remedy = "bind it in initBindings, or use WHERE"
                     self.fail(f"{complaint}: {self.words[at]}", remedy, self.starts[at])
         return tuple(quads)

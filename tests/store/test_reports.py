@@ -1,4 +1,4 @@
-"""What a store tells of itself: at a glance, in numbers, its rules, its plans, what is inconsistent."""
+"""What a store reports about itself: at a glance, in numbers, its rules, its plans, what is inconsistent."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_looking_does_not_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "<th>changes waiting</th><td>3</td>" in store._repr_html_()
 
 
-def test_a_glance_tells_rules_explicit_and_inferred() -> None:
+def test_the_summary_names_rules_explicit_and_inferred() -> None:
     graph = family()
     store = store_of(graph)
     inferred = len(graph) - 3
@@ -117,44 +117,49 @@ def test_unknown_rules_are_refused() -> None:
 def test_statistics_agree_with_what_is_shown() -> None:
     graph = family()
     graph.add((Literal("odd"), EX.name, EX.x))
-    told = store_of(graph).statistics()
-    assert told.rules == "rdfs"
-    assert told.explicit == len(store_of(graph).explicit()) == 4
-    assert told.inferred == len(store_of(graph).inferred())
-    assert told.total == len(graph)
-    assert told.graphs == {f"<{EX.g}>": 4}
-    assert told.seconds > 0
+    statistics = store_of(graph).statistics()
+    assert statistics.rules == "rdfs"
+    assert statistics.explicit == len(store_of(graph).explicit()) == 4
+    assert statistics.inferred == len(store_of(graph).inferred())
+    assert statistics.total == len(graph)
+    assert statistics.graphs == {f"<{EX.g}>": 4}
+    assert statistics.seconds > 0
     counts = {p.n3(): 0 for p in graph.predicates()}
     for predicate in graph.predicates():
         counts[predicate.n3()] += 1
-    assert {name: count.explicit + count.inferred for name, count in told.predicates.items()} == counts
-    assert next(iter(told.predicates)) == max(counts, key=lambda name: counts[name])
+    assert {name: count.explicit + count.inferred for name, count in statistics.predicates.items()} == counts
+    assert next(iter(statistics.predicates)) == max(counts, key=lambda name: counts[name])
     terms = {term for triple in graph for term in triple}
-    assert sum(told.terms.values()) == len(terms)
-    assert told.terms["literals"] == 2
+    assert sum(statistics.terms.values()) == len(terms)
+    assert statistics.terms["literals"] == 2
 
 
 def test_statistics_are_printed_and_json() -> None:
-    told = store_of(family()).statistics()
-    assert json.loads(json.dumps(told.as_dict()))["predicates"][f"<{EX.name}>"] == {
+    statistics = store_of(family()).statistics()
+    assert json.loads(json.dumps(statistics.as_dict()))["predicates"][f"<{EX.name}>"] == {
         "explicit": 1,
         "inferred": 0,
     }
-    lines = str(told).splitlines()
-    assert f"explicit         {told.explicit:,}" in lines
-    assert f"predicates       {len(told.predicates):,}" in lines
-    assert "  ..." not in lines or len(told.predicates) > 10
+    lines = str(statistics).splitlines()
+    assert f"explicit         {statistics.explicit:,}" in lines
+    assert f"predicates       {len(statistics.predicates):,}" in lines
+    assert "  ..." not in lines or len(statistics.predicates) > 10
 
 
 def test_statistics_of_nothing() -> None:
-    told = CorollaryStore(rules="none").statistics()
-    assert (told.total, told.inconsistencies, told.graphs, told.predicates) == (0, 0, {}, {})
+    statistics = CorollaryStore(rules="none").statistics()
+    assert (statistics.total, statistics.inconsistencies, statistics.graphs, statistics.predicates) == (
+        0,
+        0,
+        {},
+        {},
+    )
 
 
 # Plans
 
 
-def test_the_plan_tells_modules_and_rules() -> None:
+def test_the_plan_names_modules_and_rules() -> None:
     text = store_of(family()).explain_plan()
     assert text.startswith("rdfs: ")
     assert "\nModules\n" in text
