@@ -1,17 +1,19 @@
 """Files in folders, and the bytes of a document in chunks of whole lines, read and parsed ahead.
 
-Invariant: chunks are returned in document order, whichever thread parsed them. At most
-two chunks more than there are threads are in memory.
+Invariant: chunks are returned in document order, whichever thread parsed them. At most ``CHUNKS_AHEAD``
+chunks more than there are threads are in memory.
 """
 
 from __future__ import annotations
 
+import io
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
+from threading import Lock
 from typing import BinaryIO, TypeVar
 
 import numpy as np
@@ -20,7 +22,7 @@ from corollary.kernels.byte_texts import Bytes
 from corollary.kernels.limits import current
 from corollary.loaders.encoded_format import is_encoded
 from corollary.loaders.formats import FORMATS, STANDARD_STREAM, FileKind, input_error
-from corollary.loaders.tuning import BYTES_PER_CHUNK
+from corollary.loaders.tuning import BYTES_PER_CHUNK, CHUNKS_AHEAD, USUAL_BYTES_PER_LINE
 
 Parsed = TypeVar("Parsed")
 
@@ -50,21 +52,36 @@ def files_in(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
 
 
 def chunks_of_lines(head: bytes, stream: BinaryIO, size: int = BYTES_PER_CHUNK) -> Iterator[Bytes]:
-    """Yield the bytes of ``head`` and then of ``stream`` as writable arrays. All but the last end in LF."""
-    pieces = chain(
-        (head[start : start + size] for start in range(0, len(head), size)),
-        iter(lambda: stream.read(size), b""),
-    )
-    rest = bytearray()
-    for piece in pieces:
-        rest += piece
-        end = rest.rfind(b"\n") + 1
-        if end:
-            chunk, rest = rest, rest[end:]
-            del chunk[end:]
-            yield np.frombuffer(chunk, np.uint8)
-    if rest:
-        yield np.frombuffer(rest, np.uint8)
+    """Yield the bytes of ``head`` and then of ``stream`` as writable arrays. All but the last end in LF.
+
+    Cost: each byte is read into its array, and copied only if its line does not end there.
+    """
+    rest: Bytes = np.empty(0, np.uint8)
+    for source in (io.BytesIO(head), stream):
+        while True:
+            chunk = np.empty(rest.size + max(size, rest.size), np.uint8)
+            chunk[: rest.size] = rest
+            count = source.readinto(memoryview(chunk)[rest.size :])  # type: ignore[attr-defined, arg-type]
+            if not count:
+                break
+            chunk = chunk[: rest.size + count]
+            end = _end_of_lines(chunk)
+            if end:
+                yield chunk[:end]
+            rest = chunk[end:].copy() if end else chunk
+    if rest.size:
+        yield rest
+
+
+def _end_of_lines(chunk: Bytes) -> int:
+    """The place behind the last LF; 0 if there is none."""
+    width = USUAL_BYTES_PER_LINE
+    while True:
+        start = max(0, chunk.size - width)
+        found = chunk[start:].tobytes().rfind(b"\n")
+        if found >= 0 or not start:
+            return start + found + 1
+        width *= 4
 
 
 def parsed_ahead(chunks: Iterator[Bytes], parse: Callable[[Bytes], Parsed]) -> Iterator[Parsed]:
@@ -77,15 +94,37 @@ def parsed_ahead(chunks: Iterator[Bytes], parse: Callable[[Bytes], Parsed]) -> I
     if threads == 1:
         yield from map(parse, chunks)
         return
+    lock, numbers = Lock(), count()
+
+    def read_and_parse() -> tuple[int, Parsed | Exception] | None:
+        """The next chunk, parsed, or what was raised; None behind the last one."""
+        with lock:
+            number = next(numbers)
+            try:
+                chunk = next(chunks, None)
+            except Exception as error:
+                return number, error
+        if chunk is None:
+            return None
+        try:
+            return number, parse(chunk)
+        except Exception as error:
+            return number, error
+
     with ThreadPoolExecutor(threads) as pool:
-        reading = pool.submit(next, chunks, None)
-        parsing: deque[Future[Parsed]] = deque()
-        while True:
-            chunk = reading.result()
-            if chunk is not None:
-                reading = pool.submit(next, chunks, None)
-                parsing.append(pool.submit(parse, chunk))
-            while parsing and (chunk is None or len(parsing) > threads):
-                yield parsing.popleft().result()
-            if chunk is None:
-                return
+        tasks = deque(pool.submit(read_and_parse) for _ in range(threads + CHUNKS_AHEAD))
+        parsed: dict[int, Parsed | Exception] = {}
+        expected = count()
+        wanted = next(expected)
+        while tasks:
+            done = tasks.popleft().result()
+            if done is None:
+                continue
+            tasks.append(pool.submit(read_and_parse))
+            parsed[done[0]] = done[1]
+            while wanted in parsed:
+                result = parsed.pop(wanted)
+                if isinstance(result, Exception):
+                    raise result
+                yield result
+                wanted = next(expected)
