@@ -140,9 +140,9 @@ def test_the_number_is_checked() -> None:
 
 
 def test_works_in_turn() -> None:
-    done = with_threads(3, lambda: threads.in_turn([partial(pow, 2, n) for n in range(50)]))
+    done = with_threads(3, lambda: threads.spread_over_threads([partial(pow, 2, n) for n in range(50)]))
     assert done == [2**n for n in range(50)]
-    assert with_threads(3, lambda: threads.in_turn([])) == []
+    assert with_threads(3, lambda: threads.spread_over_threads([])) == []
 
 
 @thorough(50)

@@ -4,12 +4,17 @@ import bz2
 import gzip
 import io
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from corollary.columns import TripleIndex
+from corollary.kernels.limits import Cancellation, Limits, limited
 from corollary.language.errors import InputError
-from corollary.loaders import Columns, read, write
+from corollary.loaders import Columns, gzip_members, line_texts, read, write, writing
 from corollary.loaders.writing import replacing
 from corollary.terms.dictionary import TermDictionary
 
@@ -161,3 +166,77 @@ def test_a_predicate_that_rdf_xml_cannot_write(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="ends in no XML name"):
         write(tmp_path / "out.rdf", *encoded(*triples))
     assert list(tmp_path.iterdir()) == []
+
+
+ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})
+texts = st.text(st.characters(codec="utf-8"), max_size=6)
+terms = st.one_of(
+    texts.map(lambda text: f"<urn:{quote(text)}é>"),
+    texts.map(lambda text: f"_:b{len(text)}"),
+    texts.map(lambda text: f'"{text.translate(ESCAPES)}"'),
+    st.sampled_from(('"1"^^<http://www.w3.org/2001/XMLSchema#integer>', '"x"@en-gb', '""')),
+)
+
+
+@given(st.lists(st.tuples(terms, terms, terms), max_size=12), st.integers(1, 4), st.integers(1, 3))
+def test_bytes_that_are_copied_are_those_that_are_joined(
+    triples: list[tuple[str, str, str]], size: int, threads: int
+) -> None:
+    columns, dictionary = encoded(*triples)
+    expected = "".join(f"{s} {p} {o} .\n" for s, p, o in triples).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(line_texts, "TRIPLES_PER_CHUNK_COPIED", size)
+        s, p, o = columns
+        halves = [(s[:5], p[:5], o[:5]), (s[5:], p[5:], o[5:])]
+        found = limited(
+            Limits(threads=threads), Cancellation(), lambda: list(line_texts.lines_of(halves, dictionary))
+        )
+    assert b"".join(text.tobytes() for text in found) == expected
+
+
+def test_many_facts_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns, dictionary = encoded(*TRIPLES)
+    index = TripleIndex.from_columns(*map(np.ascontiguousarray, columns))
+    write(tmp_path / "joined.nt", index, dictionary)
+    monkeypatch.setattr(writing, "MIN_TRIPLES_COPIED", 0)
+    reports: list[tuple[str, int, float | None]] = []
+    write(tmp_path / "copied.nt", index, dictionary, progress=lambda *report: reports.append(report))
+    assert (tmp_path / "copied.nt").read_bytes() == (tmp_path / "joined.nt").read_bytes()
+    assert [report[1] for report in reports] == sorted(report[1] for report in reports)
+    assert reports[0] == ("write", 0, 0.0) and len(reports) > 1
+
+
+def test_lone_surrogates_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns, dictionary = encoded(("<urn:a>", "<urn:b>", '"\ud800"'))
+    for least in (1 << 60, 0):
+        monkeypatch.setattr(writing, "MIN_TRIPLES_COPIED", least)
+        with pytest.raises(UnicodeError):
+            write(tmp_path / "out.nt", columns, dictionary)
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("length", [0, 1, 9, 10, 11, 20, 35])
+def test_members_of_gzip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int) -> None:
+    monkeypatch.setattr(gzip_members, "BYTES_PER_GZIP_MEMBER", 10)
+    content = bytes(range(length))
+
+    def written(threads: int) -> bytes:
+        path = tmp_path / f"{threads}.gz"
+        with replacing(path) as stream:
+            stream.writelines([content[:7], b"", content[7:]])
+        return path.read_bytes()
+
+    files = [limited(Limits(threads=n), Cancellation(), written, n) for n in (1, 2, 5)]
+    assert gzip.decompress(files[0]) == content
+    assert files[0] == files[1] == files[2]
+
+
+def test_a_full_disk_while_members_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gzip_members, "BYTES_PER_GZIP_MEMBER", 10)
+
+    class Full(io.RawIOBase):
+        def write(self, data: object) -> int:
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"), gzip_members.gzipped(Full()) as stream:  # type: ignore[arg-type]
+        stream.write(bytes(1000))

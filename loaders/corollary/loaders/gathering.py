@@ -16,7 +16,7 @@ import numpy as np
 from corollary.columns import grouped
 from corollary.columns.pairs import Pairs, pack
 from corollary.kernels.sorted import Keys
-from corollary.kernels.threads import in_turn
+from corollary.kernels.threads import spread_over_threads
 from corollary.loaders.tuning import MAX_FACTS_SORTED_HERE, ROWS_PER_BLOCK
 from corollary.terms.dictionary import Ids
 
@@ -51,7 +51,9 @@ class Gathering:
         sizes = {name: sum(keys.size for keys in parts[name]) for name in names}
         large = [name for name in names if sizes[name] > MAX_FACTS_SORTED_HERE]
         large.sort(key=sizes.__getitem__, reverse=True)
-        found = dict(zip(large, in_turn([partial(sorted_part, name) for name in large]), strict=True))
+        found = dict(
+            zip(large, spread_over_threads([partial(sorted_part, name) for name in large]), strict=True)
+        )
         return {name: found[name] if name in found else sorted_part(name) for name in names}
 
     def _part(self) -> None:

@@ -47,6 +47,15 @@ FACTS_PER_BATCH = 1 << 20
 TRIPLES_PER_CHUNK_WRITTEN = 1 << 15
 """Triples whose text is made at a time. Not measured."""
 
+TRIPLES_PER_CHUNK_COPIED = 1 << 17
+"""As ``TRIPLES_PER_CHUNK_WRITTEN``, where bytes are copied: some 20 MB."""
+
+MIN_TRIPLES_COPIED = 1 << 19
+"""Triples from which their bytes are copied by compiled loops: fewer are written before these are loaded."""
+
+BYTES_PER_GZIP_MEMBER = 1 << 22
+"""Bytes that are compressed on their own, by one thread: longer members would hardly be smaller."""
+
 GZIP_LEVEL = 4
 """Level of gzip: more than half of the best compression, in a fifth of its time."""
 

@@ -7,14 +7,13 @@ same folder, which replaces the target at the end.
 from __future__ import annotations
 
 import bz2
-import gzip
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
 import pyoxigraph
@@ -23,8 +22,13 @@ from pyoxigraph import RdfFormat
 from corollary.columns import Columns, TripleIndex
 from corollary.language.errors import Hint
 from corollary.loaders.formats import LINE_FORMATS, STANDARD_STREAM, FileKind, format_of, input_error
-from corollary.loaders.tuning import FACTS_PER_BATCH, GZIP_LEVEL, TRIPLES_PER_CHUNK_WRITTEN
+from corollary.loaders.gzip_members import gzipped
+from corollary.loaders.line_texts import lines_of
+from corollary.loaders.tuning import FACTS_PER_BATCH, MIN_TRIPLES_COPIED, TRIPLES_PER_CHUNK_WRITTEN
 from corollary.terms.dictionary import Ids, TermDictionary
+
+if TYPE_CHECKING:
+    from corollary.loaders.reading import Progress
 
 PREFIXES = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -32,6 +36,8 @@ PREFIXES = {
     "owl": "http://www.w3.org/2002/07/owl#",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
+
+_FIRST_OF_SURROGATES = b"\xed"
 
 _ENDS_IN_XML_NAME = re.compile(r"[^\W\d][\w.-]*>$")
 
@@ -41,23 +47,25 @@ def write(
     facts: TripleIndex | Columns,
     dictionary: TermDictionary,
     format: str | None = None,
+    progress: Progress | None = None,
 ) -> None:
     """Write facts to a file or (``-``) to standard output.
 
     ``facts``: an index, of which the facts that RDF allows are written, or three uint32 columns of equal
     length. The format is ``format`` if given, else that of the suffix. ``.gz``, ``.bz2`` and ``.zst``
     compress. N-Triples and N-Quads keep the order, and list an index in parts; other formats are sorted by
-    subject. A file appears complete or not at all. Raises InputError if the file cannot be written or the
+    subject. A file appears complete or not at all. ``progress`` is called for every part of N-Triples and
+    N-Quads, of at most ``FACTS_PER_BATCH`` facts. Raises InputError if the file cannot be written or the
     format cannot represent the facts.
     """
     name = os.fspath(path)
     rdf_format = check_target(name, format)
     if name == STANDARD_STREAM:
-        _write_to(sys.stdout.buffer, facts, dictionary, rdf_format)
+        _write_to(sys.stdout.buffer, facts, dictionary, rdf_format, progress)
         sys.stdout.buffer.flush()
         return
     with replacing(name) as stream:
-        _write_to(stream, facts, dictionary, rdf_format)
+        _write_to(stream, facts, dictionary, rdf_format, progress)
 
 
 def check_target(name: str, format: str | None = None) -> RdfFormat:
@@ -103,9 +111,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 def _compressing(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
     compression = FileKind.of(name).compression
     if compression == "gz":
-        # without name and time, so that the same facts give the same bytes
-        with gzip.GzipFile("", "wb", GZIP_LEVEL, raw, mtime=0) as stream:
-            yield cast(BinaryIO, stream)
+        with gzipped(raw) as members:
+            yield members
     elif compression == "bz2":
         with bz2.BZ2File(raw, "wb") as stream:
             yield cast(BinaryIO, stream)
@@ -119,17 +126,24 @@ def _compressing(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
 
 
 def _write_to(
-    stream: BinaryIO, facts: TripleIndex | Columns, dictionary: TermDictionary, format: RdfFormat
+    stream: BinaryIO,
+    facts: TripleIndex | Columns,
+    dictionary: TermDictionary,
+    format: RdfFormat,
+    progress: Progress | None,
 ) -> None:
     if format in LINE_FORMATS:
-        for part in facts.batches(FACTS_PER_BATCH) if isinstance(facts, TripleIndex) else (facts,):
-            stream.writelines(_lines(part, dictionary))
+        parts = facts.batches(FACTS_PER_BATCH) if isinstance(facts, TripleIndex) else [facts]
+        size = len(facts) if isinstance(facts, TripleIndex) else len(facts[0])
+        counted = parts if progress is None else _reported(parts, size, progress)
+        copies = size >= MIN_TRIPLES_COPIED
+        stream.writelines(_copied(counted, dictionary) if copies else _lines(counted, dictionary))
         return
     s, p, o = facts.columns() if isinstance(facts, TripleIndex) else facts
     if format == RdfFormat.RDF_XML:
         _check_element_names(p, dictionary)
     by_subject = np.lexsort((o, p, s))
-    lines = _lines((s[by_subject], p[by_subject], o[by_subject]), dictionary)
+    lines = _lines([(s[by_subject], p[by_subject], o[by_subject])], dictionary)
     quads = (quad for chunk in lines for quad in pyoxigraph.parse(chunk, RdfFormat.N_TRIPLES, lenient=True))
     pyoxigraph.serialize(quads, stream, format, prefixes=PREFIXES)
 
@@ -144,10 +158,31 @@ def _check_element_names(predicates: Ids, dictionary: TermDictionary) -> None:
             )
 
 
-def _lines(columns: Columns, dictionary: TermDictionary) -> Iterator[bytes]:
+def _reported(parts: Iterable[Columns], size: int, progress: Progress) -> Iterator[Columns]:
+    """The parts; how many of ``size`` facts were taken is reported when the next part is."""
+    written = 0
+    for part in parts:
+        progress("write", written, written / max(size, 1))
+        yield part
+        written += len(part[0])
+
+
+def _copied(parts: Iterable[Columns], dictionary: TermDictionary) -> Iterator[bytes]:
+    """As ``_lines``, by copies of the terms' bytes.
+
+    Raises UnicodeDecodeError for lone surrogates, which no file can have.
+    """
+    for text in lines_of(parts, dictionary):
+        content = text.tobytes()
+        if _FIRST_OF_SURROGATES in content:
+            content.decode()
+        yield content
+
+
+def _lines(parts: Iterable[Columns], dictionary: TermDictionary) -> Iterator[bytes]:
     """Yield N-Triples text, ``TRIPLES_PER_CHUNK_WRITTEN`` lines at a time."""
-    s, p, o = columns
-    for start in range(0, len(s), TRIPLES_PER_CHUNK_WRITTEN):
-        chunk = slice(start, start + TRIPLES_PER_CHUNK_WRITTEN)
-        texts = (dictionary.decode_all(column[chunk].tolist()) for column in (s, p, o))
-        yield "".join([f"{a} {b} {c} .\n" for a, b, c in zip(*texts, strict=True)]).encode()
+    for s, p, o in parts:
+        for start in range(0, len(s), TRIPLES_PER_CHUNK_WRITTEN):
+            chunk = slice(start, start + TRIPLES_PER_CHUNK_WRITTEN)
+            texts = (dictionary.decode_all(column[chunk].tolist()) for column in (s, p, o))
+            yield "".join([f"{a} {b} {c} .\n" for a, b, c in zip(*texts, strict=True)]).encode()

@@ -40,9 +40,9 @@ def write_facts(
     from corollary.loaders import write
 
     if output is not None:
-        with stage("write", seconds):
+        with stage("write", seconds) as progress:
             index = result.inferred() if inferred_only else result.index
-            write(output, index, result.dictionary, output_format)
+            write(output, index, result.dictionary, output_format, progress.update)
 
 
 def print_json(data: dict[str, Any], to_stderr: bool) -> None:

@@ -30,7 +30,7 @@ from corollary.columns.pairs import (
 from corollary.columns.relation import EMPTY, FIRST_LITERAL_KEY, Relation, merged
 from corollary.columns.tuning import MAX_ARRAYS_MERGED, MAX_IDS_IN_TABLE, MIN_KEYS_MERGED
 from corollary.kernels.sorted import Column, Keys
-from corollary.kernels.threads import in_turn
+from corollary.kernels.threads import spread_over_threads
 from corollary.kernels.tuning import MIN_ELEMENTS_CUT
 from corollary.terms.dictionary import KIND_SHIFT, Kind
 
@@ -62,7 +62,7 @@ class TripleIndex:
         if subjects.size < MIN_ELEMENTS_CUT:
             return TripleIndex({predicate: Relation(Pairs.of(keys)) for predicate, keys in groups})
         longest_first = sorted(groups, key=lambda group: -group[1].size)
-        found = in_turn([partial(Pairs.of, keys) for _, keys in longest_first])
+        found = spread_over_threads([partial(Pairs.of, keys) for _, keys in longest_first])
         relations = {predicate: pairs for (predicate, _), pairs in zip(longest_first, found, strict=True)}
         return TripleIndex({predicate: Relation(relations[predicate]) for predicate, _ in groups})
 

@@ -200,11 +200,11 @@ def find_last(arena: Bytes, starts: Places, ends: Places, byte: int, found: Plac
 
 
 @kernel
-def gather_texts(arena: Bytes, starts: Places, offsets: Places, texts: Bytes) -> None:
-    """Copy texts end to end: text i, from ``starts[i]`` on, to ``texts[offsets[i]:offsets[i + 1]]``."""
+def gather_texts(arena: Bytes, starts: Places, lengths: Places, places: Places, texts: Bytes) -> None:
+    """Copy text i, ``lengths[i]`` bytes from ``starts[i]`` on, to ``texts`` from ``places[i]`` on."""
     for row in range(starts.size):
         at = np.uint64(starts[row])
-        for place in range(offsets[row], offsets[row + 1]):
+        for place in range(places[row], places[row] + lengths[row]):
             texts[np.uint64(place)] = arena[at]
             at += np.uint64(1)
 

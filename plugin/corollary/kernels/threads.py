@@ -41,7 +41,7 @@ def in_pieces(size: int, work: Callable[[slice], Result]) -> list[Result]:
     return in_threads([partial(work, piece) for piece in pieces(size)])
 
 
-def in_turn(works: Sequence[Callable[[], Result]]) -> list[Result]:
+def spread_over_threads(works: Sequence[Callable[[], Result]]) -> list[Result]:
     """Call many works, at any time as many as the current work may use threads. Returns the results.
 
     A thread takes the next work when it has ended one: so the longest should come first.

@@ -241,7 +241,7 @@ def strings(arena: Bytes, starts: Places, ends: Places) -> Any:
     np.cumsum(ends - starts, out=offsets[1:])
     reserve(int(offsets[-1]))
     texts: Bytes = np.empty(int(offsets[-1]), np.uint8)
-    gather_texts(arena, starts, offsets, texts)
+    gather_texts(arena, starts, ends - starts, offsets[:-1], texts)
     buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(texts)]
     return pyarrow.Array.from_buffers(pyarrow.large_string(), starts.size, buffers)
 
