@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corollary.columns import numbering
+from corollary.execute import filters
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
 from corollary.execute.filters import core, evaluator, number_rows, select, true_rows, values
+from corollary.execute.tuning import MIN_ROWS_TO_FIND_STRINGS
 from corollary.expressions.operators import ExpressionError, truth
 from corollary.language import (
     FUNCTIONS,
@@ -501,12 +503,16 @@ def holds(expression: Expression, row: Sequence[str]) -> bool:
 
 
 @settings(max_examples=200, deadline=None)
-@given(rows_of_terms, expressions)
-def test_ids_decide_as_terms_do(rows: list[tuple[str, str, str]], expression: Expression) -> None:
+@given(rows_of_terms, expressions, st.sampled_from((0, MIN_ROWS_TO_FIND_STRINGS)))
+def test_ids_decide_as_terms_do(
+    rows: list[tuple[str, str, str]], expression: Expression, fewest: int
+) -> None:
     dictionary = TermDictionary()
     rule = compiled(dictionary)
     batch = batch_of(rows, [X, Y, Z], rule, dictionary)
-    kept = true_rows(batch, expression, rule, dictionary)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(filters, "MIN_ROWS_TO_FIND_STRINGS", fewest)
+        kept = true_rows(batch, expression, rule, dictionary)
     assert kept.tolist() == [holds(expression, row) for row in rows]
 
 

@@ -15,8 +15,10 @@ from functools import partial
 import numpy as np
 
 from corollary.columns.numbering import number_keys, pack_tightly
+from corollary.columns.pairs import among
 from corollary.execute.batches import Batch
 from corollary.execute.context import Answers, ExecutionContext
+from corollary.execute.tuning import MIN_ROWS_TO_FIND_STRINGS
 from corollary.expressions.operators import FALSE, TRUE, ExpressionError, boolean, equal, truth
 from corollary.expressions.term_functions import STRICT
 from corollary.kernels.limits import current
@@ -47,6 +49,8 @@ NO_VALUE = -1
 
 Decided = tuple[Mask, Mask]
 """The masks of the rows that are true and of those that are false. All other rows are undecided."""
+
+NO_LITERALS: Column = np.empty(0, np.uint32)
 
 NOT_A_NUMBER = tuple(f'"NaN"^^<{XSD}{name}>' for name in ("double", "float"))
 """The terms that are not equal to themselves."""
@@ -343,6 +347,19 @@ class _Ids:
         either_is_no_literal = (left < FIRST_LITERAL) | (right < FIRST_LITERAL)
         return same, (left != right) & either_is_no_literal
 
+    def datatype_clash(self, column: Column, datatypes: Column) -> Decided:
+        """False for what is no literal, and for plain strings and xsd:string.
+
+        Few rows are left undecided: to find the plain strings takes a look at all other literals.
+        """
+        false = column < FIRST_LITERAL
+        string = self.dictionary.find(f"<{XSD}string>")
+        if string is not None and column.size >= MIN_ROWS_TO_FIND_STRINGS:
+            rows = np.flatnonzero(~false & (datatypes == string))
+            marked = np.array(self.dictionary.marked_literals, np.uint32) if rows.size else NO_LITERALS
+            false[rows] = ~among(column[rows], marked)
+        return np.zeros_like(false), false
+
 
 _BY_IDS: dict[str, Callable[..., Decided]] = {
     "=": _Ids.equal,
@@ -351,6 +368,6 @@ _BY_IDS: dict[str, Callable[..., Decided]] = {
     "isiri": lambda ids, column: ids.known(kinds(column) == Kind.IRI),
     "isblank": lambda ids, column: ids.known(kinds(column) == Kind.BLANK_NODE),
     "isliteral": lambda ids, column: ids.known(column >= FIRST_LITERAL),
-    "datatype_clash": lambda ids, column, _: (np.zeros_like(column, np.bool_), column < FIRST_LITERAL),
+    "datatype_clash": _Ids.datatype_clash,
 }
 """The functions that columns of ids decide, at least for some rows."""
