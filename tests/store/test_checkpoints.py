@@ -368,6 +368,20 @@ def test_a_snapshot_of_rows_that_were_replaced_meanwhile_is_not_recorded(tmp_pat
     store.close()
 
 
+def test_a_lack_of_memory_in_the_background_is_a_warning(tmp_path: Path) -> None:
+    store = opened(tmp_path, "rdfs")
+    Graph(store, EX.g).add((EX.rex, RDF.type, EX.Dog))
+    with tuned(), patch.object(folder, "write_snapshot", side_effect=MemoryError("too much")):
+        store.commit()
+        settle(store)
+        with pytest.warns(UserWarning, match="not enough memory .too much."):
+            store.commit()
+    crash(store)
+    store = opened(tmp_path, "rdfs")
+    assert (EX.rex, RDF.type, EX.Dog) in facts_of(store)
+    store.close()
+
+
 def test_closing_waits_for_the_snapshot(tmp_path: Path) -> None:
     store = opened(tmp_path, "rdfs")
     Graph(store, EX.g).add((EX.rex, RDF.type, EX.Dog))

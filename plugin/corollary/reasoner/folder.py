@@ -524,11 +524,13 @@ class Folder:
                 self._in_background.start()
 
     def _checkpoint_or_fail(self) -> None:
-        """As ``checkpoint``. An error is kept, for a later warning."""
+        """As ``checkpoint``. An error is kept, for a later warning; so is a lack of memory."""
         try:
             self.checkpoint()
         except CorollaryError as error:
             self._failure = error
+        except MemoryError as error:
+            self._failure = CorollaryError(f"not enough memory ({error})")
 
     def _warn(self, error: CorollaryError) -> None:
         warnings.warn(
