@@ -120,6 +120,10 @@ def test_an_inner_call_has_no_more_threads_than_the_outer() -> None:
     assert with_threads(2, lambda: with_threads(5, lambda: current().threads)) == 2
     assert with_threads(5, lambda: with_threads(2, lambda: current().threads)) == 2
     assert with_threads(0, lambda: current().threads) == 1
+    assert limited(Limits(threads=2.0), Cancellation(), lambda: threads.pieces(9)) == [  # type: ignore[arg-type]
+        slice(0, 4),
+        slice(4, 9),
+    ]
 
 
 def test_a_failure_in_a_thread_is_raised() -> None:

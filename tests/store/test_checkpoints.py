@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import sqlite3
 import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Timer
+from threading import Event, Thread, Timer
 from typing import Any
 from unittest.mock import patch
 
@@ -379,6 +381,57 @@ def test_a_lack_of_memory_in_the_background_is_a_warning(tmp_path: Path) -> None
     crash(store)
     store = opened(tmp_path, "rdfs")
     assert (EX.rex, RDF.type, EX.Dog) in facts_of(store)
+    store.close()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("can't start new thread")])
+def test_a_thread_that_does_not_start_leaves_the_folder_usable(tmp_path: Path, error: BaseException) -> None:
+    """Found: the store could not be closed, and its thread could open no other folder."""
+    store = opened(tmp_path, "rdfs")
+    Graph(store, EX.g).add((EX.rex, RDF.type, EX.Dog))
+    noticed: Any = pytest.raises(KeyboardInterrupt)
+    if isinstance(error, RuntimeError):
+        noticed = pytest.warns(UserWarning, match="new thread")
+    with tuned(), patch.object(Thread, "start", side_effect=error), noticed:
+        store.commit()
+    store.close()
+    store = opened(tmp_path, "rdfs")
+    assert (EX.rex, RDF.type, EX.Dog) in facts_of(store)
+    store.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs forks")
+def test_a_fork_while_a_snapshot_is_recorded_is_refused(tmp_path: Path) -> None:
+    """Found: the child waited for a lock that a thread of its parent holds."""
+    store = opened(tmp_path, "rdfs")
+    Graph(store, EX.g).add((EX.rex, RDF.type, EX.Dog))
+    store.commit()
+    kept: Any = store.reasoner.versions.persistence()
+    taken, let_go = Event(), Event()
+
+    def hold() -> None:
+        with kept._busy:
+            taken.set()
+            let_go.wait(60)
+
+    holder = Thread(target=hold)
+    holder.start()
+    assert taken.wait(60)
+    child = os.fork()
+    if not child:
+        signal.alarm(20)
+        refused = 0
+        for step in (store.commit, store.checkpoint):
+            try:
+                Graph(store, EX.g).add((EX.tom, RDF.type, EX.Dog))
+                step()
+            except CorollaryError as error:
+                refused += "parent of this process" in str(error)
+        os._exit(0 if refused == 2 else 1)
+    status = os.waitpid(child, 0)[1]
+    let_go.set()
+    holder.join()
+    assert status == 0
     store.close()
 
 

@@ -201,7 +201,7 @@ class Work:
         self.cancellation = cancellation
         self.outer = outer
         self.end_is_estimate = end_is_estimate
-        wanted = PROCESSORS if limits.threads is None else max(1, limits.threads)
+        wanted = PROCESSORS if limits.threads is None else max(1, int(limits.threads))
         self.threads: int = wanted if outer is None else min(wanted, outer.threads)
         self.where: object = ""
         self._cancelled = cancellation.count

@@ -438,7 +438,10 @@ class Folder:
 
     def has_written(self, version: Version) -> bool:
         """Whether ``version`` is the last commit, even if its ``write`` was interrupted."""
-        held(self._busy, self._catch_up)
+        if (
+            os.getpid() == self._process
+        ):  # a fork writes nothing, and a thread of its parent may hold the lock
+            held(self._busy, self._catch_up)
         return self._written.version is version
 
     def write(self, version: Version) -> None:
@@ -447,15 +450,19 @@ class Folder:
         Precondition: ``version`` is applied. If its dictionary is not that of the last commit, all rows are
         rewritten. After any other exception, such as an interruption, ``has_written`` reports the outcome.
         """
+        self._refuse_in_fork()  # where another thread may hold the lock for ever
         held(self._busy, self._write_once, version)
 
     def _refuse_to_write(self) -> None:
         """Raise CorollaryError in a forked process, and if the file at ``place`` is another one."""
-        if os.getpid() != self._process:
-            raise CorollaryError(f"{self.place} is open in a parent of this process: write there")
+        self._refuse_in_fork()
         if not self.read_only:
             with self._complaints():
                 self._refuse_other_file()
+
+    def _refuse_in_fork(self) -> None:
+        if os.getpid() != self._process:
+            raise CorollaryError(f"{self.place} is open in a parent of this process: write there")
 
     def _write_once(self, version: Version) -> None:
         self._refuse_to_write()
@@ -521,7 +528,10 @@ class Folder:
                 self.checkpoint_if_due(closing=True)
             else:
                 self._in_background = Thread(target=self._checkpoint_or_fail, name="checkpoint", daemon=True)
-                self._in_background.start()
+                try:
+                    self._in_background.start()
+                except RuntimeError as error:  # the system has no thread left
+                    self._warn(CorollaryError(str(error)))
 
     def _checkpoint_or_fail(self) -> None:
         """As ``checkpoint``. An error is kept, for a later warning; so is a lack of memory."""
@@ -543,7 +553,8 @@ class Folder:
         """Wait until the snapshot in the background is written."""
         thread = getattr(self, "_in_background", None)  # missing if opening was interrupted
         if thread is not None and thread is not current_thread():
-            thread.join()
+            with suppress(RuntimeError):  # it never started
+                thread.join()
 
     def _is_due(self, closing: bool) -> bool:
         """Whether a checkpoint saves later openings more than it costs now."""
@@ -565,6 +576,7 @@ class Folder:
 
         Other threads may commit while the file is written.
         """
+        self._refuse_in_fork()
         held(self._drafting, self._checkpoint)
 
     def _checkpoint(self) -> None:
