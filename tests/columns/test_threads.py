@@ -60,7 +60,7 @@ def written(result: Any) -> Any:
 
 
 def sorted_unique(drawn: list[int]) -> NDArray[np.uint64]:
-    return np.unique(np.array(drawn, np.uint64))
+    return np.array(sorted(set(drawn)), np.uint64)
 
 
 @thorough(100)
@@ -114,6 +114,10 @@ def test_a_worker_starts_no_threads() -> None:
     assert together([is_worker, is_worker]) == [True, True]
     assert not is_worker()
     assert len(with_threads(4, lambda: together([lambda: threads.pieces(100)]))[0]) == 1
+
+
+def test_a_worker_is_within_the_limits_of_its_caller() -> None:
+    assert with_threads(3, lambda: together([lambda: current().threads] * 2)) == [3, 3]
 
 
 def test_an_inner_call_has_no_more_threads_than_the_outer() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyoxigraph
@@ -221,6 +222,30 @@ def test_chunks_are_whole_lines(content: bytes, head: int, size: int) -> None:
     assert all(chunk.size for chunk in chunks)
     assert all(chunk[-1] == ord("\n") for chunk in chunks[:-1])
     assert all(chunk.flags.writeable for chunk in chunks)
+
+
+class Slow(io.RawIOBase):
+    """A stream that gives few bytes at a time."""
+
+    def __init__(self, content: bytes, size: int) -> None:
+        self._rest, self._size = content, size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        given, self._rest = self._rest[: self._size], self._rest[self._size :]
+        room = memoryview(buffer)[: len(given)]
+        room[:] = given[: len(room)]
+        return len(given)
+
+
+@given(st.lists(st.binary(max_size=9)).map(b"\n".join), st.integers(1, 9))
+def test_chunks_are_filled(content: bytes, size: int) -> None:
+    """Else a long line is copied as often as the stream gives a part of it."""
+    slow: Any = Slow(content, 1)
+    expected = [chunk.tobytes() for chunk in chunks_of_lines(b"", io.BytesIO(content), size)]
+    assert [chunk.tobytes() for chunk in chunks_of_lines(b"", slow, size)] == expected
 
 
 def test_what_is_parsed_ahead_stays_in_order() -> None:

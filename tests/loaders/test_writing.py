@@ -185,7 +185,7 @@ def test_bytes_that_are_copied_are_those_that_are_joined(
     columns, dictionary = encoded(*triples)
     expected = "".join(f"{s} {p} {o} .\n" for s, p, o in triples).encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(line_texts, "TRIPLES_PER_CHUNK_COPIED", size)
+        patch.setattr(line_texts, "TRIPLES_PER_CHUNK_WRITTEN", size)
         s, p, o = columns
         halves = [(s[:5], p[:5], o[:5]), (s[5:], p[5:], o[5:])]
         found = limited(

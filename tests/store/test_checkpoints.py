@@ -8,7 +8,7 @@ import signal
 import sqlite3
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread, Timer
@@ -306,20 +306,37 @@ def test_checkpoints_that_are_not_asked_for(tmp_path: Path) -> None:
 
 
 @contextmanager
-def held_up() -> Iterator[tuple[Event, Event]]:
-    """Snapshots that are written between two events: the first is set when one begins, the second lets it."""
+def held_up(store: CorollaryStore) -> Iterator[Callable[[], None]]:
+    """Commits, and holds the snapshot up that is due. Yields a function that writes it, and waits for it."""
     begun, go_on = Event(), Event()
+    place: Any = store.reasoner.versions.persistence()
 
     def waiting(*arguments: Any) -> int:
         begun.set()
         assert go_on.wait(60)
         return write_snapshot(*arguments)
 
+    def written() -> None:
+        go_on.set()
+        place.settle()
+
     with tuned(), patch.object(folder, "write_snapshot", waiting):
         try:
-            yield begun, go_on
+            store.commit()
+            assert begun.wait(60)
+            yield written
         finally:
             go_on.set()
+
+
+def check_reopened(store: CorollaryStore, place: Path) -> None:
+    """The folder has what the store has, which is killed."""
+    expected = facts_of(store)
+    crash(store)
+    store = opened(place, "rdfs")
+    assert facts_of(store) == expected
+    assert store.verify().is_sound
+    store.close()
 
 
 def test_commits_go_on_while_a_snapshot_is_written(tmp_path: Path) -> None:
@@ -327,25 +344,17 @@ def test_commits_go_on_while_a_snapshot_is_written(tmp_path: Path) -> None:
     graph = Graph(store, EX.g)
     graph.add((EX.Dog, RDFS.subClassOf, EX.Animal))
     graph.add((EX.rex, RDF.type, EX.Dog))
-    with held_up() as (begun, go_on):
-        store.commit()
-        assert begun.wait(60)
+    with held_up(store) as written:
         graph.add((EX.tom, RDF.type, EX.Dog))
         graph.remove((EX.rex, RDF.type, EX.Dog))
         store.commit()
         graph.add((EX.max, EX.name, Literal("a new term")))
         store.commit()
         assert not list(tmp_path.glob("facts-*.snapshot"))
-        go_on.set()
-        settle(store)
+        written()
         assert len(list(tmp_path.glob("facts-*.snapshot"))) == 1
-    expected = facts_of(store)
-    crash(store)
     with no_reasoning():
-        store = opened(tmp_path, "rdfs")
-    assert facts_of(store) == expected
-    assert store.verify().is_sound
-    store.close()
+        check_reopened(store, tmp_path)
 
 
 def test_a_snapshot_of_rows_that_were_replaced_meanwhile_is_not_recorded(tmp_path: Path) -> None:
@@ -353,21 +362,13 @@ def test_a_snapshot_of_rows_that_were_replaced_meanwhile_is_not_recorded(tmp_pat
     graph = Graph(store, EX.g)
     graph.add((EX.rex, RDF.type, EX.Dog))
     graph.add((EX.other, EX.p, EX.unused))
-    with held_up() as (begun, go_on):
-        store.commit()
-        assert begun.wait(60)
+    with held_up(store) as written:
         graph.remove((EX.other, EX.p, EX.unused))
         with tuned(NEVER):
             assert store.compact()
-        go_on.set()
-        settle(store)
+        written()
     assert not list(tmp_path.glob("*facts-*"))
-    expected = facts_of(store)
-    crash(store)
-    store = opened(tmp_path, "rdfs")
-    assert facts_of(store) == expected
-    assert store.verify().is_sound
-    store.close()
+    check_reopened(store, tmp_path)
 
 
 def test_a_lack_of_memory_in_the_background_is_a_warning(tmp_path: Path) -> None:
@@ -378,6 +379,7 @@ def test_a_lack_of_memory_in_the_background_is_a_warning(tmp_path: Path) -> None
         settle(store)
         with pytest.warns(UserWarning, match="not enough memory .too much."):
             store.commit()
+        settle(store)
     crash(store)
     store = opened(tmp_path, "rdfs")
     assert (EX.rex, RDF.type, EX.Dog) in facts_of(store)
@@ -438,10 +440,8 @@ def test_a_fork_while_a_snapshot_is_recorded_is_refused(tmp_path: Path) -> None:
 def test_closing_waits_for_the_snapshot(tmp_path: Path) -> None:
     store = opened(tmp_path, "rdfs")
     Graph(store, EX.g).add((EX.rex, RDF.type, EX.Dog))
-    with held_up() as (begun, go_on):
-        store.commit()
-        assert begun.wait(60)
-        Timer(0.2, go_on.set).start()
+    with held_up(store) as written:
+        Timer(0.2, written).start()
         store.close()
     assert len(list(tmp_path.glob("facts-*.snapshot"))) == 1
 
@@ -544,6 +544,7 @@ def test_a_commit_outlives_its_checkpoint(tmp_path: Path) -> None:
         settle(store)
         with pytest.warns(UserWarning, match="which has all commits.*No space left"):
             store.commit()
+        settle(store)
     crash(store)
     assert [file.name for file in tmp_path.iterdir() if "snapshot" in file.name] == []
     store = opened(tmp_path, "rdfs")

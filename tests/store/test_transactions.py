@@ -311,7 +311,7 @@ def test_others_do_not_wait_for_reasoning_in_a_transaction() -> None:
         graph.bind("theirs", EX["theirs#"])
         go_on.set()
         writer.join()
-    assert was_released and all(was_released), "whoever reads has waited for the writer"
+    assert was_released and all(was_released), "a read has waited for the writer"
     assert ANIMAL in graph
 
 

@@ -58,19 +58,26 @@ def chunks_of_lines(head: bytes, stream: BinaryIO, size: int = BYTES_PER_CHUNK) 
     """
     rest: Bytes = np.empty(0, np.uint8)
     for source in (io.BytesIO(head), stream):
-        while True:
+        is_at_end = False
+        while not is_at_end:
             chunk = np.empty(rest.size + max(size, rest.size), np.uint8)
             chunk[: rest.size] = rest
-            count = source.readinto(memoryview(chunk)[rest.size :])  # type: ignore[attr-defined, arg-type]
-            if not count:
-                break
-            chunk = chunk[: rest.size + count]
-            end = _end_of_lines(chunk)
+            filled = rest.size + _read_into(source, chunk[rest.size :])
+            is_at_end = filled < chunk.size
+            end = _end_of_lines(chunk[:filled])
             if end:
                 yield chunk[:end]
-            rest = chunk[end:].copy() if end else chunk
+            rest = chunk[end:filled].copy() if end else chunk[:filled]
     if rest.size:
         yield rest
+
+
+def _read_into(source: BinaryIO, target: Bytes) -> int:
+    """Fill an array from a stream, which may give few bytes at a time. Returns the number of bytes read."""
+    room, read = memoryview(target), 0  # type: ignore[arg-type]
+    while read < len(room) and (count := source.readinto(room[read:])):  # type: ignore[attr-defined]
+        read += count
+    return read
 
 
 def _end_of_lines(chunk: Bytes) -> int:
@@ -114,8 +121,7 @@ def parsed_ahead(chunks: Iterator[Bytes], parse: Callable[[Bytes], Parsed]) -> I
     with ThreadPoolExecutor(threads) as pool:
         tasks = deque(pool.submit(read_and_parse) for _ in range(threads + CHUNKS_AHEAD))
         parsed: dict[int, Parsed | Exception] = {}
-        expected = count()
-        wanted = next(expected)
+        wanted = 0
         while tasks:
             done = tasks.popleft().result()
             if done is None:
@@ -127,4 +133,4 @@ def parsed_ahead(chunks: Iterator[Bytes], parse: Callable[[Bytes], Parsed]) -> I
                 if isinstance(result, Exception):
                     raise result
                 yield result
-                wanted = next(expected)
+                wanted += 1

@@ -12,7 +12,7 @@ from corollary.columns import Columns
 from corollary.kernels.byte_texts import Bytes, Places, gather_texts
 from corollary.kernels.limits import current, reserve
 from corollary.kernels.threads import spread_over_threads
-from corollary.loaders.tuning import TRIPLES_PER_CHUNK_COPIED
+from corollary.loaders.tuning import TRIPLES_PER_CHUNK_WRITTEN
 from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Ids, TermDictionary
 
 SPACE, FULL_STOP, LINE_FEED = b" .\n"
@@ -23,7 +23,7 @@ _Tables = dict[int, tuple[Bytes, Places]]
 
 
 def lines_of(parts: Iterable[Columns], dictionary: TermDictionary) -> Iterator[Bytes]:
-    """Yield N-Triples text, at most ``TRIPLES_PER_CHUNK_COPIED`` lines at a time.
+    """Yield N-Triples text, at most ``TRIPLES_PER_CHUNK_WRITTEN`` lines at a time.
 
     Young terms of the dictionary move into its tables. Memory: two chunks of text for each thread.
     """
@@ -32,9 +32,9 @@ def lines_of(parts: Iterable[Columns], dictionary: TermDictionary) -> Iterator[B
         for kind, table in zip(BULK_KINDS, dictionary.tables(), strict=True)
     }
     chunks = (
-        tuple(column[start : start + TRIPLES_PER_CHUNK_COPIED] for column in columns)
+        tuple(column[start : start + TRIPLES_PER_CHUNK_WRITTEN] for column in columns)
         for columns in parts
-        for start in range(0, len(columns[0]), TRIPLES_PER_CHUNK_COPIED)
+        for start in range(0, len(columns[0]), TRIPLES_PER_CHUNK_WRITTEN)
     )
     while some := list(islice(chunks, 2 * current().threads)):
         yield from spread_over_threads([partial(_text, chunk, tables) for chunk in some])

@@ -16,7 +16,7 @@ from corollary.kernels.limits import reserve
 from corollary.kernels.sorted import Keys, Rows
 from corollary.kernels.sorting import pick_between, sort_by_digits
 from corollary.kernels.threads import in_pieces, pieces
-from corollary.kernels.tuning import MIN_ELEMENTS_FOR_THREAD
+from corollary.kernels.tuning import MIN_ELEMENTS_FOR_THREAD, MIN_ELEMENTS_TO_COMPILE
 
 MAX_KEY = (1 << 64) - 1
 
@@ -31,7 +31,7 @@ def sort_keys(keys: Keys, *, by_first: bool = False) -> Keys:
     differ in few bits. The radix sort takes 8 to 15 ns per key, half of that with ``by_first``. ``np.sort``
     takes 5 to 65 ns per key, depending on the processor.
     """
-    if keys.size <= MAX_KEYS_FOR_NP_SORT:
+    if keys.size <= (MAX_KEYS_FOR_NP_SORT if sort_by_digits.is_compiled else MIN_ELEMENTS_TO_COMPILE):
         keys.sort()
         return keys
     if not (by_first or _comparing_is_slow()):

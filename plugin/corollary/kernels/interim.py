@@ -22,8 +22,8 @@ HALF, LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
     """As ``sorted.locate``. Cost: O(|probes| log |keys|)."""
     first = probes.astype(np.uint64) << HALF
-    starts[:] = np.searchsorted(keys, first)
-    counts[:] = np.searchsorted(keys, first | LOW, side="right") - starts
+    starts[:] = keys.searchsorted(first)
+    counts[:] = keys.searchsorted(first | LOW, "right") - starts
     return int(counts.sum())
 
 
@@ -78,9 +78,15 @@ def sort_by_digits(keys: Keys, shifts: Keys, counts: Rows, spare: Keys) -> bool:
     return False
 
 
+def pick_between(keys: Keys, least: np.uint64, most: np.uint64, found: Keys) -> int:
+    """As ``sorting.pick_between``."""
+    found[:] = keys[(keys >= least) & (keys <= most)]
+    return found.size
+
+
 def _among(keys: Keys, probes: Keys) -> tuple[Rows, Mask]:
     """The places of the first keys >= probe, and whether they are equal."""
-    places = np.searchsorted(keys, probes)
+    places = keys.searchsorted(probes)
     if not keys.size:
         return places, np.zeros(probes.size, np.bool_)
     return places, keys[np.minimum(places, keys.size - 1)] == probes

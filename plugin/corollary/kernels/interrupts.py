@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from contextvars import copy_context
 from threading import RLock, Thread, current_thread
 from typing import Any, TypeVar, TypeVarTuple
 
@@ -53,17 +54,17 @@ def alone(lock: RLock, function: Callable[[*Arguments], Result], *args: *Argumen
 
 
 class _Worker(Thread):
-    """A thread that runs works for a caller who waits."""
+    """A thread that runs a work for a caller who waits, within the caller's limits."""
 
     def __init__(self, work: Callable[[], Any]) -> None:
         super().__init__(name="corollary")
-        self._work = work
+        self._work, self._context = work, copy_context()
         self.result: Any = None
         self.failure: BaseException | None = None
 
     def run(self) -> None:
         try:
-            self.result = self._work()
+            self.result = self._context.run(self._work)
         except BaseException as failure:
             self.failure = failure
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.kernels import interim
-from corollary.kernels.compiled import kernel, kernel_after
+from corollary.kernels.compiled import kernel_after
 
 Keys = NDArray[np.uint64]
 Rows = NDArray[np.int64]
@@ -47,7 +47,7 @@ def sort_by_digits(keys: Keys, shifts: Keys, counts: Rows, spare: Keys) -> bool:
     return shifts.size & 1 == 1
 
 
-@kernel
+@kernel_after(interim.pick_between)
 def pick_between(keys: Keys, least: np.uint64, most: np.uint64, found: Keys) -> int:
     """Write the keys from ``least`` to ``most``, in their order. Returns their number.
 

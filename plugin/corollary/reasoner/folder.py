@@ -450,17 +450,17 @@ class Folder:
         Precondition: ``version`` is applied. If its dictionary is not that of the last commit, all rows are
         rewritten. After any other exception, such as an interruption, ``has_written`` reports the outcome.
         """
-        self._refuse_in_fork()  # where another thread may hold the lock for ever
+        self._refuse_in_fork()
         held(self._busy, self._write_once, version)
 
     def _refuse_to_write(self) -> None:
-        """Raise CorollaryError in a forked process, and if the file at ``place`` is another one."""
-        self._refuse_in_fork()
+        """Raise CorollaryError if the file at ``place`` is another one."""
         if not self.read_only:
             with self._complaints():
                 self._refuse_other_file()
 
     def _refuse_in_fork(self) -> None:
+        """Raise CorollaryError in a forked process. Comes before locks, which nobody may release there."""
         if os.getpid() != self._process:
             raise CorollaryError(f"{self.place} is open in a parent of this process: write there")
 
@@ -519,19 +519,18 @@ class Folder:
         thread = self._in_background
         if thread is not None and thread.is_alive():
             return
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            self._warn(failure)
-        elif self._is_due(closing):
-            if closing:
-                self._checkpoint_or_fail()
-                self.checkpoint_if_due(closing=True)
-            else:
-                self._in_background = Thread(target=self._checkpoint_or_fail, name="checkpoint", daemon=True)
-                try:
-                    self._in_background.start()
-                except RuntimeError as error:  # the system has no thread left
-                    self._warn(CorollaryError(str(error)))
+        self._warn_of_failure()
+        if not self._is_due(closing):
+            return
+        if closing:
+            self._checkpoint_or_fail()
+        else:
+            self._in_background = Thread(target=self._checkpoint_or_fail, name="checkpoint", daemon=True)
+            try:
+                self._in_background.start()
+            except RuntimeError as error:  # the system has no thread left
+                self._failure = CorollaryError(str(error))
+        self._warn_of_failure()
 
     def _checkpoint_or_fail(self) -> None:
         """As ``checkpoint``. An error is kept, for a later warning; so is a lack of memory."""
@@ -542,12 +541,14 @@ class Folder:
         except MemoryError as error:
             self._failure = CorollaryError(f"not enough memory ({error})")
 
-    def _warn(self, error: CorollaryError) -> None:
-        warnings.warn(
-            f"no snapshot was written beside {self.place / DATABASE}, which has all commits; the next "
-            f"opening takes longer: {error}",
-            stacklevel=3,
-        )
+    def _warn_of_failure(self) -> None:
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            warnings.warn(
+                f"no snapshot was written beside {self.place / DATABASE}, which has all commits; the next "
+                f"opening takes longer: {failure}",
+                stacklevel=3,
+            )
 
     def settle(self) -> None:
         """Wait until the snapshot in the background is written."""
