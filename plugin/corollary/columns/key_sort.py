@@ -31,7 +31,9 @@ def sort_keys(keys: Keys, *, by_first: bool = False) -> Keys:
     differ in few bits. The radix sort takes 8 to 15 ns per key, half of that with ``by_first``. ``np.sort``
     takes 5 to 65 ns per key, depending on the processor.
     """
-    if keys.size <= (MAX_KEYS_FOR_NP_SORT if sort_by_digits.is_compiled else MIN_ELEMENTS_TO_COMPILE):
+    if keys.size <= MAX_KEYS_FOR_NP_SORT or (
+        keys.size <= MIN_ELEMENTS_TO_COMPILE and not sort_by_digits.is_compiled
+    ):
         keys.sort()
         return keys
     if not (by_first or _comparing_is_slow()):
