@@ -524,13 +524,14 @@ class Folder:
             return
         if closing:
             self._checkpoint_or_fail()
-        else:
-            self._in_background = Thread(target=self._checkpoint_or_fail, name="checkpoint", daemon=True)
-            try:
-                self._in_background.start()
-            except RuntimeError as error:  # the system has no thread left
-                self._failure = CorollaryError(str(error))
-        self._warn_of_failure()
+            self._warn_of_failure()
+            return
+        self._in_background = Thread(target=self._checkpoint_or_fail, name="checkpoint", daemon=True)
+        try:
+            self._in_background.start()
+        except RuntimeError as error:  # the system has no thread left
+            self._failure = CorollaryError(str(error))
+            self._warn_of_failure()
 
     def _checkpoint_or_fail(self) -> None:
         """As ``checkpoint``. An error is kept, for a later warning; so is a lack of memory."""
