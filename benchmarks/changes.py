@@ -17,7 +17,7 @@ from corollary.columns import Columns, TripleIndex
 from corollary.columns.delta import NOTHING, Delta
 from corollary.columns.pairs import pack
 from corollary.columns.triples import grouped
-from corollary.evaluate import Materialisation, materialise
+from corollary.evaluate import MaterialisedView, materialise
 from corollary.language import Program
 from corollary.maintain import AUTOMATIC, STRATEGIES, maintain
 
@@ -72,7 +72,7 @@ class Track:
         self._strategy = strategy
         self._modular = modular
         self._turn = 0
-        self._result: Materialisation | None = None
+        self._result: MaterialisedView | None = None
         self._all = facts.index()
         self._gone: Delta | None = None
 

@@ -12,7 +12,7 @@ from benchmarks.measure import Outcome, Task
 
 from corollary.columns import Columns, TripleIndex
 from corollary.columns.pairs import pack
-from corollary.evaluate import Materialisation, materialise
+from corollary.evaluate import MaterialisedView, materialise
 from corollary.generators import generate
 from corollary.kernels.sorted import Keys
 from corollary.language import Program
@@ -50,7 +50,7 @@ class Facts:
         """A new index; its facts are in one order only, because the second order is computed lazily."""
         return TripleIndex.from_columns(*self.columns)
 
-    def close(self, program: Program | None = None) -> Materialisation:
+    def close(self, program: Program | None = None) -> MaterialisedView:
         """The materialisation under ``program``, by default ``owl2rl``."""
         return materialise(self.index(), program or load_profile("owl2rl"), self.dictionary)
 

@@ -14,7 +14,7 @@ from benchmarks.engine import ENGINE, Facts
 from benchmarks.measure import Measurement, Outcome, Task, measure
 
 from corollary.columns.delta import NOTHING
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.language import Program
 from corollary.maintain import maintain
 
@@ -56,7 +56,7 @@ class RuleTrack:
         self._other = {whole: part, part: whole}
         self._programs = (whole, part)
         self._explicit = facts.index()
-        self._result: Materialisation = facts.close(whole)
+        self._result: MaterialisedView = facts.close(whole)
         self._used: list[str] = []
 
     def case(self, workload: str, size: str, rules: str, repeat: int) -> Case:
@@ -82,7 +82,7 @@ class RuleTrack:
         return Outcome(self._result.index.fact_count())
 
     @property
-    def result(self) -> Materialisation:
+    def result(self) -> MaterialisedView:
         """The present materialisation."""
         return self._result
 

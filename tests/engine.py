@@ -8,7 +8,7 @@ import numpy as np
 
 from corollary.columns import TripleIndex
 from corollary.columns.triples import Columns
-from corollary.evaluate import Materialisation, materialise
+from corollary.evaluate import MaterialisedView, materialise
 from corollary.language import Constant, Program, constant_text, parse_constant
 from corollary.terms.dictionary import TermDictionary
 
@@ -22,7 +22,7 @@ def load(facts: Iterable[Fact], dictionary: TermDictionary) -> TripleIndex:
     return TripleIndex.from_columns(*(np.ascontiguousarray(column) for column in columns))
 
 
-def run(facts: Iterable[Fact], program: Program) -> Materialisation:
+def run(facts: Iterable[Fact], program: Program) -> MaterialisedView:
     """The materialisation of facts under rules."""
     dictionary = TermDictionary()
     return materialise(load(facts, dictionary), program, dictionary)

@@ -16,7 +16,7 @@ from corollary.cli.updating import StrategyName
 from corollary.columns import Pairs, TripleIndex
 from corollary.columns.delta import NOTHING, Candidates, Delta
 from corollary.columns.pairs import NO_PAIRS
-from corollary.evaluate import Materialisation, adopt, materialise
+from corollary.evaluate import MaterialisedView, adopt, materialise
 from corollary.execute.context import ExecutionContext
 from corollary.explain import explain
 from corollary.language import IRI, Program, parse_program
@@ -120,7 +120,7 @@ class Toy:
     def seconds(self, request: Request) -> float:
         return -1.0
 
-    def carry_out(self, request: Request, report: Report) -> Materialisation:
+    def carry_out(self, request: Request, report: Report) -> MaterialisedView:
         return follow(request, report, self)
 
     def fitting(self, engine: object) -> LayerwiseStrategy:
@@ -158,7 +158,7 @@ def fact(s: str, p: str, o: str) -> Fact:
 FACTS = frozenset(fact(f"n{i}", "p", f"n{i + 1}") for i in range(5))
 
 
-def found(result: Materialisation) -> set[Fact]:
+def found(result: MaterialisedView) -> set[Fact]:
     return facts_of(result.index.columns(), result.dictionary)
 
 

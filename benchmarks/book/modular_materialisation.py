@@ -29,7 +29,7 @@ from benchmarks.vlog import without_equality
 from benchmarks.workloads import literature, transitive
 from benchmarks.workloads.modular import Case, lubm_le, semi_naive_task
 
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.language import parse_program
 from corollary.profiles import load_profile
 
@@ -146,7 +146,7 @@ def table_1(scope: Scope) -> Entry:
     )
 
 
-def closure_modules(result: Materialisation) -> tuple[int, int]:
+def closure_modules(result: MaterialisedView) -> tuple[int, int]:
     """The numbers of relations that are closed transitively, and symmetrically and transitively (TC, STC)."""
     taken = [a.rule.heads[0].p for a in result.engine.assignments if a.module == "transitive closure"]
     kinds = Counter(Counter(taken).values())

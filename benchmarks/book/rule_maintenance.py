@@ -30,7 +30,7 @@ from benchmarks.workloads import rules
 
 from corollary.columns import TripleIndex
 from corollary.columns.pairs import Pairs
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 
 LENGTHS = ((54, 50, 50, 46), (108, 100, 100, 92), (162, 150, 150, 138), turbines.CHAINS)
 """Lengths of the four chains, up to the 800 turbines of the paper."""
@@ -146,7 +146,7 @@ def figure_6(scope: Scope) -> Entry:
     )
 
 
-def relations(result: Materialisation) -> dict[str, tuple[int, int]]:
+def relations(result: MaterialisedView) -> dict[str, tuple[int, int]]:
     """The number of facts and the bytes of each relation."""
     names = result.dictionary.decode_all([predicate for predicate, _ in result.index.relations()])
     sizes = memory(result.index).values()

@@ -21,7 +21,7 @@ from benchmarks.workloads import lubm, modular, transitive
 from benchmarks.workloads.modular import Case
 
 from corollary.columns.delta import NOTHING
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.evaluate.derivation_counts import DerivationCounts
 from corollary.language import parse_program
 from corollary.maintain import maintain
@@ -123,10 +123,10 @@ def count_task(case: Case, results: Results) -> Task:
     """Counting all derivations of a materialisation. The first run adds a note of their number."""
     noted: list[str] = []
 
-    def prepare() -> Materialisation:
+    def prepare() -> MaterialisedView:
         return case.facts.close(case.program)
 
-    def count(before: Materialisation) -> Outcome:
+    def count(before: MaterialisedView) -> Outcome:
         result, _ = maintain(before, before.explicit, NOTHING, NOTHING, COUNTING)
         counts = result.engine.remembered
         if isinstance(counts, DerivationCounts) and not noted:

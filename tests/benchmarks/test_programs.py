@@ -15,13 +15,13 @@ from tests.evaluate.test_against_naive import by_value
 from tests.oracles import naive
 
 from corollary.columns.pairs import firsts, seconds
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.language import Program
 
 SMALL = Settings(repeat=1, peers=False, slow=False, small=True)
 
 
-def facts_in(result: Materialisation) -> set[Fact]:
+def facts_in(result: MaterialisedView) -> set[Fact]:
     return facts_of(result.index.columns(legal=False), result.dictionary)
 
 

@@ -5,7 +5,7 @@ data, as the regimes ask: no rule makes new ones, and literals as subjects are n
 differently from the regimes' letter, without a case that asks for it:
 
 * An answer may name a term that no triple of the graph names: ``rdf:_1`` and its axioms are there always.
-* An inconsistent graph is no error. It is answered, and ``Materialisation.inconsistencies`` tells.
+* An inconsistent graph is no error. It is answered, and ``MaterialisedView.inconsistencies`` tells.
 """
 
 from __future__ import annotations

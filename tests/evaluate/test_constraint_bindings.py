@@ -14,7 +14,7 @@ from tests.compression import compress_all
 from tests.engine import Fact, run
 from tests.timing import at_most
 
-from corollary.evaluate import Materialisation, constraint_bindings, inconsistency
+from corollary.evaluate import MaterialisedView, constraint_bindings, inconsistency
 from corollary.language import Program, Rule, Triple
 from corollary.language.model import RDF_TYPE
 from corollary.profiles import load_profile
@@ -46,7 +46,7 @@ clashing = st.one_of(
 )
 
 
-def found(result: Materialisation) -> tuple[set[str], int]:
+def found(result: MaterialisedView) -> tuple[set[str], int]:
     return {clash.text(result.dictionary) for clash in result.inconsistencies}, result.inconsistency_count
 
 

@@ -9,7 +9,7 @@ from tests.engine import Fact, facts_of
 from tests.oracles.expressions import evaluate, is_true
 from tests.oracles.naive import Binding, Facts, groups, solutions, solve, substitute
 
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.explain import FALSE, Application, Given, Meaning, Proof, Reading, Step
 from corollary.language import (
     IRI,
@@ -36,7 +36,7 @@ Ids = tuple[int, int, int]
 class Checker:
     """Checks proofs over one materialisation."""
 
-    def __init__(self, result: Materialisation) -> None:
+    def __init__(self, result: MaterialisedView) -> None:
         self._result = result
         self.facts = Facts(facts_of(result.index.columns(legal=False), result.dictionary), {})
         self.explicit = facts_of(result.explicit.columns(legal=False), result.dictionary)

@@ -9,7 +9,7 @@ from tests import strategies as some
 from tests.engine import Fact, run
 from tests.explain.checker import Checker
 
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.explain import Status, explain
 from corollary.language import Rule, Triple, parse_program
 from corollary.language.model import IRI, OWL, RDF_TYPE, Constant, Variable
@@ -82,7 +82,7 @@ closures: st.SearchStrategy[Rule] = st.one_of(
 )
 
 
-def assert_all_explained(result: Materialisation, most: int = MOST_FACTS) -> None:
+def assert_all_explained(result: MaterialisedView, most: int = MOST_FACTS) -> None:
     """Every inferred fact has a proof that holds, and every explicit one has none or such a proof."""
     checker = Checker(result)
     rows = list(zip(*(column.tolist() for column in result.index.columns(legal=False)), strict=True))

@@ -15,7 +15,7 @@ from tests.engine import Fact, run
 from tests.explain.test_all_facts import assert_all_explained, axioms, closures, names
 from tests.timing import at_most
 
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.explain import Application, Explanation, Status, explain, explain_inconsistency
 from corollary.language import Rule
 from corollary.language.model import IRI, RDF_TYPE, XSD, Constant, Literal
@@ -51,7 +51,7 @@ def node(number: int) -> str:
     return f"<{PREFIX}node{number}>"
 
 
-def clique(size: int, *more: tuple[str, str, str]) -> Materialisation:
+def clique(size: int, *more: tuple[str, str, str]) -> MaterialisedView:
     """The materialisation of equal nodes, and of more facts."""
     facts = equal(size)
     rows = [[facts.dictionary.encode(text) for text in fact] for fact in more]
@@ -60,7 +60,7 @@ def clique(size: int, *more: tuple[str, str, str]) -> Materialisation:
     return Facts(facts.dictionary, columns).close()  # type: ignore[arg-type]
 
 
-def explained(result: Materialisation, *fact: str) -> Explanation:
+def explained(result: MaterialisedView, *fact: str) -> Explanation:
     return explain(result, *map(result.dictionary.encode, fact))
 
 

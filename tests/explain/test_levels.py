@@ -12,7 +12,7 @@ from tests.explain.checker import Checker
 from tests.explain.test_all_facts import axioms, closures, data
 from tests.explain.test_proofs import all_ids, ontologies
 
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.explain import FALSE, explain, explain_inconsistency, explanation
 from corollary.language import Rule, UnstratifiableError, parse_program
 from corollary.profiles import load_profile
@@ -26,7 +26,7 @@ MOST_CLASHES = 5
 """Of more inconsistencies only the first ones are explained."""
 
 
-def assert_explained_by_levels(result: Materialisation) -> None:
+def assert_explained_by_levels(result: MaterialisedView) -> None:
     """No other search is tried: every inferred fact has right proofs."""
     checker = Checker(result)
     facts = all_ids(result)

@@ -12,7 +12,7 @@ import pytest
 from tests.engine import run
 from tests.explain.checker import is_rule_of
 
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.explain import Application, Explanation, Given, Proof, explain
 from corollary.language import parse_program
 from corollary.profiles import load_profile
@@ -43,7 +43,7 @@ CHAINS = {
 }
 
 
-def chain(kind: str, length: int, rules: str = "") -> Materialisation:
+def chain(kind: str, length: int, rules: str = "") -> MaterialisedView:
     predicate, axioms = CHAINS[kind]
     edges = "".join(f"[:n{i}, {predicate}, :n{i + 1}] .\n" for i in range(length))
     parsed = parse_program(f"PREFIX : <{EXAMPLE}>\n{axioms}\n{edges}\n{rules}")
@@ -52,7 +52,7 @@ def chain(kind: str, length: int, rules: str = "") -> Materialisation:
     return run(facts, load_profile("owl2rl") + program)  # type: ignore[arg-type]
 
 
-def explained(result: Materialisation, kind: str, start: int, end: int, limit: int = 1) -> Explanation:
+def explained(result: MaterialisedView, kind: str, start: int, end: int, limit: int = 1) -> Explanation:
     predicate = {"of classes": "rdfs:subClassOf", "of equal terms": "owl:sameAs"}.get(kind)
     names = {
         None: f"<{EXAMPLE}p>",
@@ -63,7 +63,7 @@ def explained(result: Materialisation, kind: str, start: int, end: int, limit: i
     return explain(result, *map(result.dictionary.encode, texts), limit=limit)
 
 
-def check(result: Materialisation, proof: Proof) -> None:
+def check(result: MaterialisedView, proof: Proof) -> None:
     """Every step is explicit, or an instance of a rule over earlier steps; the last one goes along a path."""
     assert len({step.fact for step in proof.steps}) == len(proof.steps)
     rules: set[int] = set()
@@ -110,7 +110,7 @@ def test_a_chain_backwards(kind: str) -> None:
     check_any(result, proof)
 
 
-def check_any(result: Materialisation, proof: Proof) -> None:
+def check_any(result: MaterialisedView, proof: Proof) -> None:
     """As ``check``, for proofs whose last step turns a path round."""
     if not proof.conclusion.reason.is_path:  # type: ignore[union-attr]
         (premise,) = (i for i in proof.conclusion.premises if proof.steps[i].premises)

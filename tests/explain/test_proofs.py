@@ -11,7 +11,7 @@ from tests.engine import Fact, close, facts_of, run
 from tests.explain.checker import Checker, cost, least_costs
 
 from corollary.columns.delta import NOTHING, Delta
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.explain import FALSE, Explanation, Status, explain, explain_inconsistency
 from corollary.explain.proof import Application
 from corollary.language import Program, UnstratifiableError, parse_program
@@ -26,11 +26,11 @@ MOST_FACTS = 50
 """Of more facts only some are explained, evenly spread."""
 
 
-def all_ids(result: Materialisation) -> list[tuple[int, int, int]]:
+def all_ids(result: MaterialisedView) -> list[tuple[int, int, int]]:
     return list(zip(*(column.tolist() for column in result.index.columns(legal=False)), strict=True))
 
 
-def assert_explained(result: Materialisation) -> None:
+def assert_explained(result: MaterialisedView) -> None:
     """Facts have right and different proofs, explicit ones if they follow, and so have inconsistencies."""
     checker = Checker(result)
     facts = all_ids(result)
@@ -138,7 +138,7 @@ def test_an_explicit_fact_follows_if_it_holds_without_being_stated(
             assert explanation.is_complete
 
 
-def chain(length: int, rules: str, data: str) -> Materialisation:
+def chain(length: int, rules: str, data: str) -> MaterialisedView:
     facts = "".join(f"[:n{i}, {data}, :n{i + 1}] .\n" for i in range(length))
     program = parse_program(f"PREFIX : <http://example.org/>\n{rules}")
     given_facts = [
@@ -149,7 +149,7 @@ def chain(length: int, rules: str, data: str) -> Materialisation:
     return run(given_facts, program)  # type: ignore[arg-type]
 
 
-def explained(result: Materialisation, s: str, p: str, o: str, limit: int = 1) -> Explanation:
+def explained(result: MaterialisedView, s: str, p: str, o: str, limit: int = 1) -> Explanation:
     encode = result.dictionary.encode
     ids = [encode(f"<http://example.org/{name}>") for name in (s, p, o)]
     return explain(result, *ids, limit=limit)

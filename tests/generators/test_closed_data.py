@@ -11,7 +11,7 @@ from benchmarks.vlog import without_equality
 from benchmarks.workloads.literature import claros_le
 from tests.generators.shapes_of_graphs import cycles, groups, pairs, reachable, size
 
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.generators import GENERATORS, categories, generate, museum, random_graphs
 from corollary.language import Program
 from corollary.profiles import load_profile
@@ -41,13 +41,13 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def close(
     kind: str, folder: Path, program: Program, parts: int = 1, ontology: bool = True
-) -> Materialisation:
+) -> MaterialisedView:
     """The materialisation of parts of a kind, with or without their ontology."""
     paths = generate(parts, folder, kind)
     return Facts.of_files(paths if ontology else paths[1:]).close(program)
 
 
-def count(result: Materialisation, predicate: str) -> int:
+def count(result: MaterialisedView, predicate: str) -> int:
     """The number of facts of a predicate."""
     number = result.dictionary.find(f"<{predicate}>")
     return 0 if number is None else len(result.index.relation(number))
@@ -79,7 +79,7 @@ def test_no_fact_is_about_two_parts(kind: str, tmp_path: Path) -> None:
     assert first <= one <= two
 
 
-def decoded(result: Materialisation) -> list[tuple[str, ...]]:
+def decoded(result: MaterialisedView) -> list[tuple[str, ...]]:
     columns = (result.dictionary.decode_all(column.tolist()) for column in result.index.columns())
     return list(zip(*columns, strict=True))
 

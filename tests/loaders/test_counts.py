@@ -14,7 +14,7 @@ from tests.engine import facts_of
 from tests.oracles.naive import visible
 
 from corollary.cli import main
-from corollary.evaluate import Materialisation, materialise
+from corollary.evaluate import MaterialisedView, materialise
 from corollary.loaders import read_index
 from corollary.loaders.encoded import load_encoded, save_encoded
 from corollary.loaders.encoded_format import EncodedDataSet
@@ -39,7 +39,7 @@ xsd:byte :of :size . :a :number 1 , "01"^^xsd:integer . :a owl:sameAs :b .
 PROFILES = ["rdfs", "owl2rl", "owl2rl-full"]
 
 
-def closed(path: Path, profile: str) -> Materialisation:
+def closed(path: Path, profile: str) -> MaterialisedView:
     dictionary = TermDictionary()
     return materialise(read_index([path], dictionary), load_profile(profile), dictionary)
 

@@ -22,7 +22,7 @@ from tests.oracles.integers import INTEGERS
 from corollary.columns import TripleIndex
 from corollary.columns.delta import Delta
 from corollary.columns.pairs import Pairs, firsts, pack, seconds
-from corollary.evaluate import Materialisation, materialise
+from corollary.evaluate import MaterialisedView, materialise
 from corollary.language import Not, Program, Rule
 from corollary.maintain import AUTOMATIC, Report, deletion, maintain
 from corollary.terms.dictionary import TermDictionary
@@ -95,8 +95,8 @@ def assert_exact(
     agree: Agreement = same,
     wanted: Sequence[set[Fact]] | None = None,
     suspended: Sequence[set[Rule]] | None = None,
-    also: Callable[[Materialisation], bool] = lambda result: True,
-    between: Callable[[Materialisation], Materialisation] = lambda result: result,
+    also: Callable[[MaterialisedView], bool] = lambda result: True,
+    between: Callable[[MaterialisedView], MaterialisedView] = lambda result: result,
 ) -> None:
     """Under every strategy the state after each step is the naive evaluator's, unless another is wanted.
 
@@ -120,8 +120,8 @@ def follow(
     history: History,
     programs: Sequence[Program],
     strategy: str,
-    between: Callable[[Materialisation], Materialisation] = lambda result: result,
-) -> Iterator[tuple[Materialisation, Report]]:
+    between: Callable[[MaterialisedView], MaterialisedView] = lambda result: result,
+) -> Iterator[tuple[MaterialisedView, Report]]:
     """The state at first, and after each step."""
     dictionary = TermDictionary()
     result = between(materialise(load(history[0], dictionary), programs[0], dictionary))
@@ -146,7 +146,7 @@ def keys(facts: frozenset[Fact], dictionary: TermDictionary) -> Delta:
     return Delta.of(load(facts, dictionary))
 
 
-def facts_by_id(result: Materialisation) -> list[list[int]]:
+def facts_by_id(result: MaterialisedView) -> list[list[int]]:
     return [column.tolist() for column in apart(result.index).columns(legal=False)]
 
 
@@ -156,7 +156,7 @@ def apart(index: TripleIndex) -> TripleIndex:
 
 
 def assert_state(
-    result: Materialisation, report: Report, explicit: frozenset[Fact], wanted: set[Fact], agree: Agreement
+    result: MaterialisedView, report: Report, explicit: frozenset[Fact], wanted: set[Fact], agree: Agreement
 ) -> None:
     """Facts, which of them are explicit, both orders of every relation, and both directories."""
     index = apart(result.index)

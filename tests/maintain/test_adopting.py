@@ -29,12 +29,12 @@ from tests.modules import test_recursive_aggregate as recursive
 from tests.strategies import thorough
 
 from corollary.columns import Pairs, Relation, TripleIndex, pairs, relation
-from corollary.evaluate import Materialisation, adopt
+from corollary.evaluate import MaterialisedView, adopt
 from corollary.language import Constant, Program
 from corollary.modules import inclusion, transitive
 from corollary.profiles import load_profile
 
-Replace = Callable[[Materialisation], Materialisation]
+Replace = Callable[[MaterialisedView], MaterialisedView]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -48,18 +48,18 @@ def as_if_large() -> Iterator[None]:
         yield
 
 
-def adopted(before: Materialisation) -> Materialisation:
+def adopted(before: MaterialisedView) -> MaterialisedView:
     """The same, restored from its facts as lists; itself if rules are suspended."""
     closed = TripleIndex({p: Relation(Pairs(r.pairs().keys)) for p, r in before.index.relations()})
     return _adopted(before, closed)
 
 
-def adopted_compressed(before: Materialisation) -> Materialisation:
+def adopted_compressed(before: MaterialisedView) -> MaterialisedView:
     """The same, restored from its relations, compressed ones among them."""
     return _adopted(before, TripleIndex(dict(before.index.relations())))
 
 
-def _adopted(before: Materialisation, closed: TripleIndex) -> Materialisation:
+def _adopted(before: MaterialisedView, closed: TripleIndex) -> MaterialisedView:
     if before.strata.suspended:
         return before
     alone = before.schema_is_alone

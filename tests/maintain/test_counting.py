@@ -21,7 +21,7 @@ from tests.oracles.integers import INTEGERS
 from tests.strategies import NUMBERS, thorough
 
 from corollary.columns.delta import NOTHING, Delta
-from corollary.evaluate import Materialisation, derivation_counts, materialise
+from corollary.evaluate import MaterialisedView, derivation_counts, materialise
 from corollary.evaluate.derivation_counts import DerivationCounts
 from corollary.language import Program, parse_program
 from corollary.maintain import AUTOMATIC, Report, maintain
@@ -45,7 +45,7 @@ ontologies = ontology.ontologies(
 )
 
 
-def assert_kept(result: Materialisation, report: Report) -> None:
+def assert_kept(result: MaterialisedView, report: Report) -> None:
     """The counts are those of the engine's rules and facts from scratch.
 
     None are kept where virtual facts came beside strata.
@@ -82,13 +82,13 @@ def test_counts_are_kept(both: tuple[History, list[Program]]) -> None:
             assert_kept(result, report)
 
 
-def start() -> tuple[TermDictionary, Materialisation]:
+def start() -> tuple[TermDictionary, MaterialisedView]:
     dictionary = TermDictionary()
     result = materialise(load(HISTORY[0], dictionary), PROGRAM, dictionary)
     return dictionary, maintain(result, result.explicit, NOTHING, NOTHING, NAME)[0]
 
 
-def step(result: Materialisation, number: int, strategy: str = NAME) -> tuple[Materialisation, Report]:
+def step(result: MaterialisedView, number: int, strategy: str = NAME) -> tuple[MaterialisedView, Report]:
     """Follow the history to one of its states."""
     explicit = load(HISTORY[number], result.dictionary)
     removed, added = Delta.of(result.explicit) - explicit, Delta.of(explicit) - result.explicit

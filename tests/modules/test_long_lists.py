@@ -30,7 +30,7 @@ from tests.modules import kinds
 from tests.oracles import naive
 from tests.program.test_instances import assert_instances_do_the_same
 
-from corollary.evaluate import Materialisation, materialise
+from corollary.evaluate import MaterialisedView, materialise
 from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, limited
 from corollary.language import IRI, BlankNode, Program, Rule, UnstratifiableError
 from corollary.profiles import load_profile
@@ -203,7 +203,7 @@ def outcome(facts: frozenset[Fact], program: Program) -> tuple[set[Fact], set[Ru
     return found, {suspended.rule for suspended in result.suspended}
 
 
-def run(facts: frozenset[Fact], program: Program) -> Materialisation:
+def run(facts: frozenset[Fact], program: Program) -> MaterialisedView:
     dictionary = TermDictionary()
     return materialise(load(facts, dictionary), program, dictionary)
 

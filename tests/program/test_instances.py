@@ -11,7 +11,7 @@ from tests import ontology_strategies as ontology
 from tests.engine import Fact, facts_of, run
 from tests.strategies import EXAMPLE, INDIVIDUALS, classes, examples, properties
 
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.language import IRI, RDF_TYPE, BlankNode, Constant, Program, format_program, parse_program
 from corollary.profiles import load_profile
 
@@ -51,7 +51,7 @@ def instances(rules: str, data: str) -> list[str]:
     return format_program(program).removeprefix(PREFIX).strip().splitlines()
 
 
-def everything(result: Materialisation) -> tuple[set[Fact], set[str]]:
+def everything(result: MaterialisedView) -> tuple[set[Fact], set[str]]:
     names = {inconsistency.rule for inconsistency in result.inconsistencies}
     return facts_of(result.index.columns(), result.dictionary), names
 

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.engine import Facts
 from benchmarks.vlog import PREFIX, program_of
 
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 
 pytestmark = pytest.mark.corpus
 
@@ -18,16 +18,16 @@ COLLEAGUES, CONNECTED_COURSES, SUB_ORGANIZATION = (f"<{PREFIX}RP{number}>" for n
 
 
 @pytest.fixture(scope="module")
-def closed(corpus: Path) -> Materialisation:
+def closed(corpus: Path) -> MaterialisedView:
     program = program_of((corpus / "programs" / "LUBM_LE.dlog").read_text())
     return Facts.of_files([corpus / "lubm" / "lubm-1.nt.gz"]).close(program)
 
 
-def test_the_published_number_of_facts_is_derived(closed: Materialisation) -> None:
+def test_the_published_number_of_facts_is_derived(closed: MaterialisedView) -> None:
     assert len(closed.index) - len(closed.explicit) == PUBLISHED
 
 
-def test_one_closure_is_transitive_and_two_are_symmetric_too(closed: Materialisation) -> None:
+def test_one_closure_is_transitive_and_two_are_symmetric_too(closed: MaterialisedView) -> None:
     """As in table 1 of Hu, Motik, Horrocks (2019)."""
     rules: defaultdict[str, int] = defaultdict(int)
     for assignment in closed.engine.assignments:
@@ -36,7 +36,7 @@ def test_one_closure_is_transitive_and_two_are_symmetric_too(closed: Materialisa
     assert rules == {COLLEAGUES: 2, CONNECTED_COURSES: 2, SUB_ORGANIZATION: 1}
 
 
-def test_rules_with_one_atom_are_inclusions(closed: Materialisation) -> None:
+def test_rules_with_one_atom_are_inclusions(closed: MaterialisedView) -> None:
     modules = {assignment.module for assignment in closed.engine.assignments}
     assert modules == {"transitive closure", "inclusion", "functional", "rules"}
     for assignment in closed.engine.assignments:

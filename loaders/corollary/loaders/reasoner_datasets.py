@@ -17,7 +17,7 @@ from pathlib import Path
 
 from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import NO_PAIRS, Pairs, union
-from corollary.evaluate import CannotAdopt, Materialisation
+from corollary.evaluate import CannotAdopt, MaterialisedView
 from corollary.language import CorollaryError
 from corollary.language.errors import InputError
 from corollary.loaders.decoding import bad_data_set
@@ -64,7 +64,7 @@ def save(version: Version, path: str | os.PathLike[str], home: int) -> None:
     save_encoded(path, data)
 
 
-def _fingerprint(result: Materialisation) -> str | None:
+def _fingerprint(result: MaterialisedView) -> str | None:
     """The fingerprint of the rules; None if some are suspended, because I depends on when they were."""
     return None if result.strata.suspended else fingerprint(result.program)
 

@@ -16,7 +16,7 @@ from corollary.cli.progress import stage
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from corollary.evaluate import Materialisation
+    from corollary.evaluate import MaterialisedView
 
 
 def check_target(output: str | None, output_format: str | None, inferred_only: bool) -> None:
@@ -30,7 +30,7 @@ def check_target(output: str | None, output_format: str | None, inferred_only: b
 
 
 def write_facts(
-    result: Materialisation,
+    result: MaterialisedView,
     output: str | None,
     output_format: str | None,
     inferred_only: bool,

@@ -12,7 +12,7 @@ from corollary.cli.progress import stage
 
 if TYPE_CHECKING:
     from corollary.cli.input_options import Reading
-    from corollary.evaluate import Materialisation
+    from corollary.evaluate import MaterialisedView
     from corollary.language.model import Program
     from corollary.store import CorollaryStore
 
@@ -25,7 +25,7 @@ class Run:
 
     files: tuple[str, ...]
     rules: tuple[str, ...]
-    materialisation: Materialisation
+    materialisation: MaterialisedView
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -64,7 +64,7 @@ def run(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading) -> Run
 
 def _adopted(
     files: tuple[str, ...], program: Program, reading: Reading, seconds: dict[str, float]
-) -> Materialisation:
+) -> MaterialisedView:
     """The materialisation that a data set or snapshot holds."""
     from corollary.store import CorollaryStore
 
@@ -102,7 +102,7 @@ def warn_of_unending(program: Program) -> None:
         click.echo(f"corollary: {complaint(rule, program)}", err=True)
 
 
-def warn_of_suspended(materialisation: Materialisation) -> None:
+def warn_of_suspended(materialisation: MaterialisedView) -> None:
     """Print to standard error which rules are suspended, and why."""
     import click
 

@@ -18,7 +18,7 @@ from corollary.cli.progress import stage
 if TYPE_CHECKING:
     from corollary.cli.input_options import Reading
     from corollary.columns import TripleIndex
-    from corollary.evaluate import Materialisation
+    from corollary.evaluate import MaterialisedView
     from corollary.maintain import Report
 
 
@@ -64,8 +64,8 @@ class Update:
     """
 
     sources: Sources
-    before: Materialisation
-    after: Materialisation
+    before: MaterialisedView
+    after: MaterialisedView
     report: Report
     absent: TripleIndex
     seconds: dict[str, float]

@@ -12,13 +12,13 @@ from typing import Any
 
 from corollary.columns import TripleIndex
 from corollary.evaluate.engine import CannotAdopt
-from corollary.evaluate.materialise import Materialisation, adopt, materialise
+from corollary.evaluate.materialise import MaterialisedView, adopt, materialise
 from corollary.kernels.interrupts import held
 from corollary.language import Program
 from corollary.terms.dictionary import TermDictionary
 
 
-class KnownClosure(Materialisation):
+class KnownClosure(MaterialisedView):
     """The materialisation of ``explicit`` whose I is ``closed``, without virtual relations.
 
     Preconditions: those of ``adopt``, which are not checked. If the facts turn out not to be closed, the
@@ -48,17 +48,17 @@ class KnownClosure(Materialisation):
 
     @property
     def facts(self) -> TripleIndex:
-        """As ``Materialisation.facts``."""
+        """As ``MaterialisedView.facts``."""
         return self._facts  # type: ignore[no-any-return]
 
     @property
     def has_suspended_rules(self) -> bool:
-        """As ``Materialisation.has_suspended_rules``: such facts are not adopted."""
+        """As ``MaterialisedView.has_suspended_rules``: such facts are not adopted."""
         return "strata" in self.__dict__ and bool(self.strata.suspended)
 
     @property
     def schema_is_alone(self) -> bool:
-        """As ``Materialisation.schema_is_alone``."""
+        """As ``MaterialisedView.schema_is_alone``."""
         return super().schema_is_alone if "engine" in self.__dict__ else bool(self._schema_is_alone)
 
     def _restore(self) -> None:
@@ -73,4 +73,4 @@ class KnownClosure(Materialisation):
         self.__dict__.update(restored, _facts=result.index)
 
 
-_FIELDS = {field.name for field in fields(Materialisation)} - {"explicit", "program", "dictionary"}
+_FIELDS = {field.name for field in fields(MaterialisedView)} - {"explicit", "program", "dictionary"}

@@ -34,7 +34,7 @@ from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
 
 
 @dataclass(frozen=True)
-class Materialisation:
+class MaterialisedView:
     """The explicit facts E (``explicit``), all facts I (``index``), and how I was computed.
 
     A value, but for its ``engine``: a transaction makes a new materialisation, and changes the engine in
@@ -56,7 +56,7 @@ class Materialisation:
     seconds: dict[str, float]
     version: int
 
-    def followed_by(self, explicit: TripleIndex, strata: Strata) -> Materialisation:
+    def followed_by(self, explicit: TripleIndex, strata: Strata) -> MaterialisedView:
         """The materialisation at which the engine is now, with other explicit facts and strata."""
         len(self.engine.fixpoint.index)  # counted here once, then followed by every change
         return _result(explicit, self.engine, strata)
@@ -181,7 +181,7 @@ def materialise(
     *,
     progress: Progress | None = None,
     modular: bool = True,
-) -> Materialisation:
+) -> MaterialisedView:
     """The materialisation of explicit facts under a program. ``explicit`` is not changed.
 
     ``progress`` is called after each turn of a module, with the module's name and the number of facts. Unless
@@ -201,7 +201,7 @@ def _fitted(
     dictionary: TermDictionary,
     progress: Progress | None,
     modular: bool,
-) -> Materialisation:
+) -> MaterialisedView:
     """As ``materialise``, within the limits in force. Rules that modules reject are assigned to others."""
     started = counted_clock()
     rejected: frozenset[Rule] = frozenset()
@@ -221,7 +221,7 @@ def _materialise(
     progress: Progress | None,
     modular: bool,
     rejected: frozenset[Rule],
-) -> Materialisation:
+) -> MaterialisedView:
     """As ``materialise``, without ``rejected`` rules in optional modules. Raises ``ModuleRejectsRule``."""
     compiled = _compiled(program, dictionary)
     engine = Engine(explicit, compiled, progress, modular=modular, rejected=rejected)
@@ -252,7 +252,7 @@ def adopt(
     dictionary: TermDictionary,
     *,
     schema_is_alone: bool = False,
-) -> Materialisation:
+) -> MaterialisedView:
     """The materialisation of ``explicit`` under a program, from I as it is known: nothing is derived.
 
     ``closed`` is I without virtual relations, including the facts that RDF does not allow.
@@ -270,7 +270,7 @@ def _adopted(
     program: Program,
     dictionary: TermDictionary,
     schema_is_alone: bool,
-) -> Materialisation:
+) -> MaterialisedView:
     rejected: frozenset[Rule] = frozenset()
     while True:
         try:
@@ -291,9 +291,9 @@ def _compiled(program: Program, dictionary: TermDictionary) -> CompiledProgram:
     return compiled
 
 
-def _result(explicit: TripleIndex, engine: Engine, strata: Strata) -> Materialisation:
+def _result(explicit: TripleIndex, engine: Engine, strata: Strata) -> MaterialisedView:
     fixpoint, compiled = engine.fixpoint, engine.compiled
-    return Materialisation(
+    return MaterialisedView(
         compiled.source, compiled.dictionary, explicit, fixpoint.index.snapshot(),
         engine, compiled, tuple(engine.assignments), engine.cells, strata,
         fixpoint.rounds, dict(fixpoint.seconds), engine.version,

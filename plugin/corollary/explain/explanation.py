@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from corollary.columns import TripleIndex
-from corollary.evaluate import Inconsistency, Materialisation
+from corollary.evaluate import Inconsistency, MaterialisedView
 from corollary.explain import dot, html, json_format, text
 from corollary.explain.explained import Explained, Status
 from corollary.explain.levels import LevelSearch
@@ -55,7 +55,7 @@ class Explanation(Explained):
 
 
 def explain(
-    result: Materialisation, s: int, p: int, o: int, *, limit: int = 1, prefixes: Prefixes | None = None
+    result: MaterialisedView, s: int, p: int, o: int, *, limit: int = 1, prefixes: Prefixes | None = None
 ) -> Explanation:
     """Up to ``limit`` proofs of the fact (s, p, o), given as term ids; none if the fact does not hold.
 
@@ -77,7 +77,7 @@ def explain(
 
 
 def explain_inconsistency(
-    result: Materialisation, found: Inconsistency, *, limit: int = 1, prefixes: Prefixes | None = None
+    result: MaterialisedView, found: Inconsistency, *, limit: int = 1, prefixes: Prefixes | None = None
 ) -> Explanation:
     """Up to ``limit`` proofs that the facts of an inconsistency hold and violate its constraint.
 
@@ -94,7 +94,7 @@ def explain_inconsistency(
     return _explanation(result, Status.INCONSISTENCY, None, found.rule, proofs, is_complete, (), prefixes)
 
 
-def efforts(result: Materialisation, fact: Fact) -> tuple[Effort, ...]:
+def efforts(result: MaterialisedView, fact: Fact) -> tuple[Effort, ...]:
     """The searches for proofs of a fact: tried in this order until one finds a proof.
 
     An explicit fact needs no proof, and so no levels.
@@ -106,12 +106,12 @@ def efforts(result: Materialisation, fact: Fact) -> tuple[Effort, ...]:
     return LAZILY, EAGERLY, BY_LEVELS, ALL_INSTANCES
 
 
-def _is_small(result: Materialisation) -> bool:
+def _is_small(result: MaterialisedView) -> bool:
     return result.index.fact_count() <= MAX_FACTS_FOR_LEVELS
 
 
 def _proofs(
-    result: Materialisation,
+    result: MaterialisedView,
     fact: Fact,
     limit: int,
     ways_to_false: list[Way] | None = None,
@@ -162,7 +162,7 @@ def _key(proof: Proof) -> object:
 
 
 def _explanation(
-    result: Materialisation,
+    result: MaterialisedView,
     status: Status,
     fact: tuple[str, str, str] | None,
     rule: str,

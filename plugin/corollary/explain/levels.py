@@ -19,7 +19,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from corollary.columns import TripleIndex
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.explain.list_proofs import ListReader
 from corollary.explain.proof import FALSE, Fact
 from corollary.explain.search import Effort, Search, Solution, needed
@@ -40,7 +40,7 @@ class LevelSearch(Search):
     def __init__(
         self,
         goal: Fact,
-        result: Materialisation,
+        result: MaterialisedView,
         effort: Effort,
         ways_to_false: list[Way] | None = None,
         further: bool = False,
@@ -124,7 +124,7 @@ class LevelSearch(Search):
             self._add(self._ways.to(chosen))
 
 
-def _explicit_but_for(goal: Fact, result: Materialisation) -> TripleIndex:
+def _explicit_but_for(goal: Fact, result: MaterialisedView) -> TripleIndex:
     """The explicit facts without the goal."""
     subject, predicate, value = goal
     found = result.explicit.snapshot()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corollary.columns import TripleIndex
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.explain.proof import Fact, Reading
 from corollary.language import RDF
 
@@ -19,7 +19,7 @@ class ListReader:
     The premises are among ``facts`` if possible: those are the materialisation's facts, or some of them.
     """
 
-    def __init__(self, result: Materialisation, facts: TripleIndex) -> None:
+    def __init__(self, result: MaterialisedView, facts: TripleIndex) -> None:
         self._result = result
         self._facts = facts
         encode = result.dictionary.encode

@@ -28,7 +28,7 @@ from itertools import count, islice
 
 import numpy as np
 
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.explain.proof import FALSE, Application, Fact, Given, Proof, Step
 from corollary.explain.tuning import (
     BUDGET_PER_PREMISE,
@@ -84,7 +84,7 @@ class Search:
     def __init__(
         self,
         goal: Fact,
-        result: Materialisation,
+        result: MaterialisedView,
         effort: Effort,
         ways_to_false: list[Way] | None = None,
         further: bool = False,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from corollary.columns import Relation, TripleIndex
 from corollary.columns.pairs import Pairs, among, distinct, firsts, pack, seconds
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
 from corollary.execute.long_lists import LongListRule
@@ -69,7 +69,7 @@ class Ways:
     """
 
     def __init__(
-        self, result: Materialisation, most: int | None, goal: Fact, detours: int = 0, further: bool = False
+        self, result: MaterialisedView, most: int | None, goal: Fact, detours: int = 0, further: bool = False
     ) -> None:
         self._index = result.index
         self._explicit = result.explicit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 
 from corollary.columns import Delta, TripleIndex
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.kernels.limits import counted_clock
 from corollary.language import Program
 from corollary.maintain.cost_model import AUTOMATIC, choose, learn, learn_from_recomputing, undisturbed
@@ -16,13 +16,13 @@ from corollary.modules.module import ModuleRejectsRule, NewModules
 
 
 def maintain(
-    before: Materialisation,
+    before: MaterialisedView,
     explicit: TripleIndex,
     removed: Delta,
     added: Delta,
     strategy: str = AUTOMATIC,
     program: Program | None = None,
-) -> tuple[Materialisation, Report]:
+) -> tuple[MaterialisedView, Report]:
     """The materialisation after a transaction, and a report of how it was computed.
 
     Preconditions: ``explicit`` is E after the transaction, ``removed`` is Δ⁻ (no fact of it is in the new E),

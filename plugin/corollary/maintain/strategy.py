@@ -13,7 +13,7 @@ from math import inf
 from typing import Protocol, TypeVar, TypeVarTuple
 
 from corollary.columns import Delta, TripleIndex
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.evaluate.engine import Engine
 from corollary.kernels.limits import LimitExceeded, counted_clock, limited_by_estimate
 from corollary.language import Program
@@ -28,7 +28,7 @@ class Request:
     a budget of deletions.
     """
 
-    before: Materialisation
+    before: MaterialisedView
     explicit: TripleIndex
     removed: Delta
     added: Delta
@@ -112,7 +112,7 @@ class DeletionStrategy(Protocol):
     def seconds(self, request: Request) -> float:
         """The estimate for ``carry_out``, in seconds."""
 
-    def carry_out(self, request: Request, report: Report) -> Materialisation:
+    def carry_out(self, request: Request, report: Report) -> MaterialisedView:
         """Returns I after the transaction. Fills ``report.stages``, and may change ``report.strategy``.
 
         ``request.before`` is not changed. After ``CannotFollow``, ``NewModules`` or ``ModuleRejectsRule`` the

@@ -21,7 +21,7 @@ import numpy as np
 
 from corollary.columns import NOTHING, Delta, TripleIndex
 from corollary.columns.pairs import distinct, firsts
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.precedence import Precedence
 from corollary.kernels.sorted import Keys
@@ -97,7 +97,7 @@ class LayerwiseStrategy(Protocol):
         """The strategy for one layer."""
 
 
-def follow(request: Request, report: Report, strategy: LayerwiseStrategy) -> Materialisation:
+def follow(request: Request, report: Report, strategy: LayerwiseStrategy) -> MaterialisedView:
     """I after a transaction, by a strategy that is called layer by layer.
 
     Raises UnsafeRuleError or UnstratifiableError if the new program is invalid; then nothing has changed.
@@ -162,7 +162,7 @@ class Transaction:
         self._pending: dict[int, Delta] = {}  # by the number of the module
         self._rules_are_applied = work.request.program is work.request.before.program
 
-    def run(self) -> Materialisation:
+    def run(self) -> MaterialisedView:
         """Follow all layers, then check that the strata are still a valid order."""
         if self._work.start.removed:
             self._work.enqueue_candidates(self._work.start.removed - self._engine.axioms, None)

@@ -5,7 +5,7 @@
 
 The engine's modules have one state, that of the facts of ``latest``. Any other version (after a change,
 inside a transaction, after a rollback) is derived from there, by the Δ⁻ and Δ⁺ between the two. After an
-interruption the modules are unusable; ``Materialisation.version`` shows this, and the next read starts over.
+interruption the modules are unusable; ``MaterialisedView.version`` shows this, and the next read starts over.
 
 One thread derives at a time. An open transaction derives the shared version before its own. So the other
 threads find their version derived, and never wait for the derivations of the transaction.
@@ -20,7 +20,7 @@ from time import perf_counter, sleep
 from typing import TypeVar, TypeVarTuple
 
 from corollary.columns import TripleIndex
-from corollary.evaluate import KnownClosure, Materialisation, adopt, materialise
+from corollary.evaluate import KnownClosure, MaterialisedView, adopt, materialise
 from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, check, current, limited
 from corollary.language import Program, Rule
 from corollary.maintain import maintain
@@ -205,7 +205,7 @@ class Deriver:
 
         self.limited(None, follow)
 
-    def _refuse_suspended(self, result: Materialisation, before: Version) -> None:
+    def _refuse_suspended(self, result: MaterialisedView, before: Version) -> None:
         """Raise UnstratifiableError if ``result`` suspends rules that the options before did not."""
         program, facts = before.options.program, self.versions.current().quads.union
         known = () if program is None else materialise(facts, program, result.dictionary).suspended

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from corollary.evaluate import Materialisation, materialise
+from corollary.evaluate import MaterialisedView, materialise
 from corollary.explain import Explanation, explain, explain_inconsistency
 from corollary.language import CorollaryError, Program
 from corollary.program.compile import is_virtual
@@ -35,7 +35,7 @@ class Inconsistency:
 
 
 def inconsistencies(
-    result: Materialisation, terms: TermView, text: Callable[[Any], str]
+    result: MaterialisedView, terms: TermView, text: Callable[[Any], str]
 ) -> Iterator[Inconsistency]:
     """Yields the inconsistencies of a materialisation. ``text`` formats a term for display."""
     for found in result.inconsistencies:

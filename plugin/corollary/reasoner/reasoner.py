@@ -46,7 +46,7 @@ from corollary.reasoner.versions import Closed, Versions
 from corollary.terms.dictionary import TermDictionary
 
 if TYPE_CHECKING:
-    from corollary.evaluate import Materialisation
+    from corollary.evaluate import MaterialisedView
     from corollary.explain import Explanation
     from corollary.loaders.into_reasoner import Source
     from corollary.loaders.ntriples import BadLine
@@ -264,7 +264,7 @@ class Reasoner:
     def __iter__(self) -> Iterator[Triple]:
         return self.match()
 
-    def materialise(self) -> Materialisation | None:
+    def materialise(self) -> MaterialisedView | None:
         """Apply the pending changes now, and return the materialisation; None without rules."""
         return self.settled().state.materialisation
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.evaluate.suspension import Suspended
 from corollary.kernels.announcing import callers_level
 from corollary.language import Diagnostic, Program, Rule, UnstratifiableError
@@ -50,7 +50,7 @@ class SuspendedRule:
 
 
 def suspended_rules(
-    result: Materialisation, terms: TermView, text: Callable[[Any], str]
+    result: MaterialisedView, terms: TermView, text: Callable[[Any], str]
 ) -> Iterator[SuspendedRule]:
     """Yields the suspended rules of a materialisation. ``text`` formats a term for display."""
     for found in result.suspended:
@@ -61,7 +61,7 @@ def suspended_rules(
 
 
 def warn_of_suspended(
-    result: Materialisation, terms: TermView, text: Callable[[Any], str], known: set[Rule]
+    result: MaterialisedView, terms: TermView, text: Callable[[Any], str], known: set[Rule]
 ) -> None:
     """Warn of the suspended rules that are not in ``known``. Updates ``known`` to the suspended rules."""
     known &= {found.rule for found in result.suspended}
@@ -83,7 +83,7 @@ def warn_of_unending(program: Program, known: set[Rule]) -> None:
         warnings.warn(complaint(rule, program), UnendingRuleWarning, stacklevel=callers_level())
 
 
-def refuse(result: Materialisation, known: Sequence[Suspended]) -> None:
+def refuse(result: MaterialisedView, known: Sequence[Suspended]) -> None:
     """Raise UnstratifiableError if ``result`` suspends rules that are not in ``known``."""
     rules = {found.rule for found in known}
     complaints = [

@@ -18,7 +18,7 @@ import numpy as np
 from corollary.columns import TripleIndex
 from corollary.columns.pairs import Pairs, difference, firsts, seconds
 from corollary.columns.relation import FIRST_LITERAL_KEY, Relation
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Keys
 from corollary.maintain import Report
@@ -175,7 +175,7 @@ class State:
     """
 
     facts: Quads
-    materialisation: Materialisation | None
+    materialisation: MaterialisedView | None
     is_apart: bool = False
     seconds: float = 0.0
     maintenance: Report | None = None

@@ -11,7 +11,7 @@ import numpy as np
 from corollary.columns import Relation, TripleIndex
 from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import Pairs, difference, intersection, swap
-from corollary.evaluate import Materialisation, materialise
+from corollary.evaluate import MaterialisedView, materialise
 from corollary.kernels.sorted import Keys
 from corollary.reasoner.quads import Quads, differences
 from corollary.reasoner.version import Version
@@ -78,7 +78,7 @@ def verification(version: Version) -> Verification:
     )
 
 
-def _of_inferred(result: Materialisation) -> Iterator[str]:
+def _of_inferred(result: MaterialisedView) -> Iterator[str]:
     """How I differs from what follows from E by the rules."""
     scratch = materialise(result.explicit, result.program, result.dictionary)
     for index, other, text in (

@@ -92,11 +92,11 @@ class Facts:
         }
 
     def inferred(self) -> DataFrame:
-        """The inferred facts that are not explicit, as ``Materialisation.inferred``."""
+        """The inferred facts that are not explicit, as ``MaterialisedView.inferred``."""
         return read_facts(self._spark, self._rounds).where(_LEGAL)
 
     def generalised(self) -> DataFrame:
-        """The inferred facts that RDF does not allow, as ``Materialisation.generalised``."""
+        """The inferred facts that RDF does not allow, as ``MaterialisedView.generalised``."""
         return read_facts(self._spark, self._rounds).where(f"predicate < {FIRST_VIRTUAL} AND NOT ({_LEGAL})")
 
     def add(self, candidates: DataFrame, *, may_be_many: bool = False) -> int:

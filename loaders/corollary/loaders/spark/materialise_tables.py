@@ -52,10 +52,10 @@ def materialise(
 ) -> Materialised:
     """Close the explicit facts of a data set under a program, and write the result to ``output``.
 
-    The inferred facts are those of ``Materialisation.inferred`` on one machine. Precondition: the schema (the
-    facts that guards match) and a table of all predicates and classes fit into the driver's memory. ``files``
-    is the number of files for the inferred facts. ``output`` appears when it is complete. An older data set
-    at ``output`` is replaced.
+    The inferred facts are those of ``MaterialisedView.inferred`` on one machine. Precondition: the schema
+    (the facts that guards match) and a table of all predicates and classes fit into the driver's memory.
+    ``files`` is the number of files for the inferred facts. ``output`` appears when it is complete. An older
+    data set at ``output`` is replaced.
 
     Raises InputError if ``source`` is no data set, or something else is at ``output``. Raises RuleError for a
     program that is unsafe, cannot be stratified, or creates new terms (BIND, AGGREGATE).

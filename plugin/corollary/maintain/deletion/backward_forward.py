@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from corollary.columns import NOTHING, Candidates, Delta, Relation, TripleIndex
 from corollary.columns.pairs import NO_KEYS
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.precedence import VALUES, Precedence
 from corollary.execute.run_plan import extend
@@ -49,7 +49,7 @@ class BackwardForward:
         """The learnt estimate, which grows with the square root of |Δ⁻|: see ``cost_model``."""
         return learnt_seconds(request, self.name)
 
-    def carry_out(self, request: Request, report: Report) -> Materialisation:
+    def carry_out(self, request: Request, report: Report) -> MaterialisedView:
         """Follow the transaction layer by layer."""
         is_proved = request.engine.schema_depends_on_data and schema_is_final(request)
         strategy = BackwardForward(schema_is_proved=is_proved, otherwise=DRed.of(request))

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from math import inf
 
 from corollary.columns import NOTHING, Delta, TripleIndex
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.evaluate.derivation_counts import DerivationCounts, TooManyDerivations, difference
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.precedence import Precedence
@@ -70,14 +70,14 @@ class Counting:
         """The learnt estimate, which grows with the square root of |Δ⁻|: see ``cost_model``."""
         return learnt_seconds(request, self.name)
 
-    def carry_out(self, request: Request, report: Report) -> Materialisation:
+    def carry_out(self, request: Request, report: Report) -> MaterialisedView:
         """Count, delete what has no derivations left, and count what was added."""
         try:
             return self._carry_out(request, report)
         except TooManyDerivations as error:
             raise TooMuch("too many derivations would be counted") from error
 
-    def _carry_out(self, request: Request, report: Report) -> Materialisation:
+    def _carry_out(self, request: Request, report: Report) -> MaterialisedView:
         engine, known = request.engine, request.engine.remembered
         most = affordable(request, SECONDS_PER_DERIVATION) if request.is_automatic else MAX_DERIVATIONS
         counts = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import inf
 
 from corollary.columns import NOTHING, Delta
-from corollary.evaluate import Materialisation
+from corollary.evaluate import MaterialisedView
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.precedence import Precedence
 from corollary.maintain.cost_model import TOO_MANY_DELETIONS, affordable, learnt_seconds
@@ -46,7 +46,7 @@ class DRed:
         """The learnt estimate, which grows with the square root of |Δ⁻|: see ``cost_model``."""
         return learnt_seconds(request, self.name)
 
-    def carry_out(self, request: Request, report: Report) -> Materialisation:
+    def carry_out(self, request: Request, report: Report) -> MaterialisedView:
         """Follow the transaction layer by layer."""
         return follow(request, report, DRed.of(request))
 

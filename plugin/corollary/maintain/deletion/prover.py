@@ -1,7 +1,7 @@
 """The search for proofs: which candidates follow from proved facts.
 
 This is the Backward/Forward algorithm (Motik, Nenov, Piro, Horrocks, Incremental Update of Datalog
-Materialisation, AAAI 2015), for sets of facts at a time, and by modules instead of rules. A candidate is
+MaterialisedView, AAAI 2015), for sets of facts at a time, and by modules instead of rules. A candidate is
 proved if a module derives it from proved facts. For the other candidates, the premises of all their instances
 are checked next, and so on backward. Proved facts are propagated forward to the checked facts that depend on
 them. When no facts are left to check, the candidates that are not proved have no proof.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corollary.evaluate import Materialisation, materialise
+from corollary.evaluate import MaterialisedView, materialise
 from corollary.maintain.report import Report
 from corollary.maintain.strategy import Request
 
@@ -20,7 +20,7 @@ class Recompute:
         """The time of the last materialisation from scratch."""
         return request.engine.seconds
 
-    def carry_out(self, request: Request, report: Report) -> Materialisation:
+    def carry_out(self, request: Request, report: Report) -> MaterialisedView:
         """Materialise on a new engine."""
         result = materialise(request.explicit, request.program, request.before.dictionary)
         result.engine.schema_depends_on_data |= request.engine.schema_depends_on_data
