@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyoxigraph
@@ -14,7 +16,9 @@ from hypothesis import strategies as st
 from pyoxigraph import RdfFormat
 from tests.strategies import examples
 
+from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, limited
 from corollary.loaders import ntriples
+from corollary.loaders.documents import counted
 from corollary.loaders.files import chunks_of_lines, parsed_ahead
 from corollary.loaders.line_kernel import find_terms
 from corollary.loaders.ntriples import parse_chunk, unsupported
@@ -259,3 +263,23 @@ def test_an_error_in_a_thread_comes_when_it_is_its_turn() -> None:
     with pytest.raises(ZeroDivisionError):
         list(results)
     assert next(parsed_ahead(iter(()), len), "nothing") == "nothing"
+
+
+@pytest.fixture
+def idle_pipe() -> Iterator[BinaryIO]:
+    """A pipe that nothing is written to, and that does not end."""
+    read_end, write_end = os.pipe()
+    with open(read_end, "rb") as stream, open(write_end, "wb"):
+        yield counted(stream)
+
+
+def test_a_caller_leaves_threads_that_wait_for_input(idle_pipe: BinaryIO) -> None:
+    """Found: after Ctrl-C, or a bad line, a pipe had to be closed before the command ended."""
+    results = parsed_ahead(chunks_of_lines(b"1\n", idle_pipe), np.ndarray.tobytes)
+    assert next(results) == b"1\n"
+    results.close()  # type: ignore[attr-defined]
+
+
+def test_a_time_limit_ends_the_wait_for_input(idle_pipe: BinaryIO) -> None:
+    with pytest.raises(LimitExceeded, match=r"more than 0\.2 s"):
+        limited(Limits(seconds=0.2), Cancellation(), list, parsed_ahead(chunks_of_lines(b"", idle_pipe), len))

@@ -3,8 +3,10 @@
 import bz2
 import gzip
 import io
+import os
 from itertools import pairwise
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -161,6 +163,18 @@ def test_a_label_that_looks_made_up_clashes_with_none(tmp_path: Path) -> None:
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(LINES.encode())))
     assert set(triples("-")) == EXPECTED
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+@pytest.mark.parametrize(("name", "content"), [("data.nt", LINES), ("data.ttl", TURTLE)])
+def test_a_named_pipe(name: str, content: str, tmp_path: Path) -> None:
+    """Found: a pipe has no position, so ``corollary query <(zcat data.nt.gz)`` was refused."""
+    path = tmp_path / name
+    os.mkfifo(path)
+    writer = Thread(target=path.write_text, args=(content,))
+    writer.start()
+    assert set(triples(path)) == EXPECTED
+    writer.join()
 
 
 def test_standard_input_in_another_format(monkeypatch: pytest.MonkeyPatch) -> None:

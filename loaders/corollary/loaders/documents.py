@@ -7,6 +7,7 @@ a document raises ``InputError``, and a truncated document is never accepted as 
 from __future__ import annotations
 
 import io
+import os
 import re
 import sys
 import zlib
@@ -16,12 +17,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from select import select
 from typing import TYPE_CHECKING, BinaryIO, cast
 from xml.parsers import expat
 
 import pyoxigraph
 from pyoxigraph import RdfFormat
 
+from corollary.kernels.limits import check
+from corollary.kernels.tuning import SECONDS_BETWEEN_CHECKS
 from corollary.language.errors import Hint, InputError, Span
 from corollary.loaders.formats import (
     AMBIGUOUS,
@@ -107,10 +111,10 @@ class Document:
         elif self.name == STANDARD_STREAM:
             if sys.stdin is None:
                 raise input_error(f"{self.name}: standard input is closed")
-            yield io.BufferedReader(_Counted(sys.stdin.buffer), 1 << 18)
+            yield counted(sys.stdin.buffer)
         else:
             with open(self.name, "rb") as raw:
-                yield raw
+                yield raw if raw.seekable() else counted(raw)
 
     @contextmanager
     def streamed(self) -> Iterator[tuple[BinaryIO, BinaryIO]]:
@@ -232,6 +236,11 @@ def _peek(stream: BinaryIO) -> bytes:
     return first
 
 
+def counted(pipe: BinaryIO) -> BinaryIO:
+    """A pipe as a stream with a position."""
+    return io.BufferedReader(_Counted(pipe), 1 << 18)
+
+
 class _Counted(io.RawIOBase):
     """A pipe that counts the bytes read, because a pipe itself has no position."""
 
@@ -243,6 +252,7 @@ class _Counted(io.RawIOBase):
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
+        _wait_for_input(self._stream)
         with memoryview(buffer) as view:
             read = self._stream.read1(len(view))  # type: ignore[attr-defined]  # of all buffered streams
             view[: len(read)] = read
@@ -251,3 +261,19 @@ class _Counted(io.RawIOBase):
 
     def tell(self) -> int:
         return self._count
+
+
+def _wait_for_input(stream: BinaryIO) -> None:
+    """Wait until a stream has input, or has ended. Raises Cancelled or LimitExceeded.
+
+    A thread that is blocked in ``read`` could not be cancelled. A stream without a file descriptor never
+    blocks.
+    """
+    if os.name != "posix":  # elsewhere, ``select`` takes sockets only
+        return
+    try:
+        descriptor = stream.fileno()
+    except (OSError, ValueError):
+        return
+    while not select([descriptor], [], [], SECONDS_BETWEEN_CHECKS)[0]:
+        check()

@@ -11,15 +11,16 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from itertools import count
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import BinaryIO, TypeVar
 
 import numpy as np
 
 from corollary.kernels.byte_texts import Bytes
-from corollary.kernels.limits import current
+from corollary.kernels.limits import Cancellation, Limits, current, limited
 from corollary.loaders.encoded_format import is_encoded
 from corollary.loaders.formats import FORMATS, STANDARD_STREAM, FileKind, input_error
 from corollary.loaders.tuning import BYTES_PER_CHUNK, CHUNKS_AHEAD, USUAL_BYTES_PER_LINE
@@ -95,20 +96,22 @@ def parsed_ahead(chunks: Iterator[Bytes], parse: Callable[[Bytes], Parsed]) -> I
     """Yield the result of ``parse`` for each chunk, in order. Threads read and parse ahead of the caller.
 
     An exception in a thread is raised here, at the position of its chunk. If the current work may use one
-    thread only, this is the caller's.
+    thread only, this is the caller's. The threads are within the caller's limits, and are cancelled when the
+    caller leaves: one of them may wait for input that never comes.
     """
     threads = current().threads
     if threads == 1:
         yield from map(parse, chunks)
         return
     lock, numbers = Lock(), count()
+    reading, left = Cancellation(), Event()
 
     def read_and_parse() -> tuple[int, Parsed | Exception] | None:
         """The next chunk, parsed, or what was raised; None behind the last one."""
         with lock:
             number = next(numbers)
             try:
-                chunk = next(chunks, None)
+                chunk = None if left.is_set() else next(chunks, None)
             except Exception as error:
                 return number, error
         if chunk is None:
@@ -118,19 +121,29 @@ def parsed_ahead(chunks: Iterator[Bytes], parse: Callable[[Bytes], Parsed]) -> I
         except Exception as error:
             return number, error
 
+    def begin() -> tuple[int, Parsed | Exception] | None:
+        return limited(Limits(terms=None), reading, read_and_parse)
+
     with ThreadPoolExecutor(threads) as pool:
-        tasks = deque(pool.submit(read_and_parse) for _ in range(threads + CHUNKS_AHEAD))
-        parsed: dict[int, Parsed | Exception] = {}
-        wanted = 0
-        while tasks:
-            done = tasks.popleft().result()
-            if done is None:
-                continue
-            tasks.append(pool.submit(read_and_parse))
-            parsed[done[0]] = done[1]
-            while wanted in parsed:
-                result = parsed.pop(wanted)
-                if isinstance(result, Exception):
-                    raise result
-                yield result
-                wanted += 1
+        tasks = deque(pool.submit(copy_context().run, begin) for _ in range(threads + CHUNKS_AHEAD))
+        try:
+            parsed: dict[int, Parsed | Exception] = {}
+            wanted = 0
+            while tasks:
+                if (done := tasks.popleft().result()) is None:
+                    continue
+                tasks.append(pool.submit(copy_context().run, begin))
+                parsed[done[0]] = done[1]
+                while wanted in parsed:
+                    yield _result(parsed.pop(wanted))
+                    wanted += 1
+        finally:
+            left.set()  # for tasks that begin later
+            reading.cancel()
+
+
+def _result(found: Parsed | Exception) -> Parsed:
+    """What was found, or raises it if it is an exception."""
+    if isinstance(found, Exception):
+        raise found
+    return found
