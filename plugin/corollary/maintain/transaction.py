@@ -306,7 +306,7 @@ class Transaction:
         named: dict[int, Delta],
     ) -> None:
         """Enqueue overdeleted facts that are not known to be deleted or to stay; note which module did it."""
-        for facts in known:
+        for facts in known if found else ():
             found -= facts
         if not found:
             return

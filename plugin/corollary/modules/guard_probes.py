@@ -104,9 +104,18 @@ class GuardProbes:
                     self.epoch += 1
 
     def few(self, probe: GuardProbe, facts: TripleIndex) -> frozenset[int] | None:
-        """The values of a probe's variable, if they are few. Precondition as for ``rows_for``."""
+        """The values of a probe's variable, if they are few; none if a guard has no match.
+
+        Precondition as for ``rows_for``. The answer holds until ``epoch`` changes.
+        """
         known = self._of(probe, facts) if probe.variable else None
-        return None if known is None else known.few
+        if known is not None:
+            return known.few
+        for guard in probe.matched:
+            if guard not in self._versions:
+                self._note(guard, facts)
+        have_matches = all(facts.has_match(guard.s, guard.p, guard.o) for guard in probe.guards)
+        return None if have_matches else frozenset()
 
     def rows_for(self, probe: GuardProbe, facts: TripleIndex, recent: Recent) -> ProbedRows | None:
         """The rows by which recent facts may match the probe's atom.

@@ -140,9 +140,9 @@ class LiveTriggers:
         self._epoch, self._by_value, self._others = probes.epoch, {}, []
         for number, trigger in enumerate(self._triggers):
             atom = trigger.atom
-            few: Collection[int] | None = (atom.o,)
-            if atom.p < 0 or atom.o < 0:
-                few = probes.few(trigger.probe, facts)
+            few: Collection[int] | None = probes.few(trigger.probe, facts)
+            if few is None and atom.p >= 0 and atom.o >= 0:
+                few = (atom.o,)
             if few is None:
                 self._others.append(number)
             else:
