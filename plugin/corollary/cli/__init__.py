@@ -11,6 +11,7 @@ and exit code 2, and leaves no output file. Exit code 1 means that ``check`` fou
 from corollary.cli.commands import main
 from corollary.cli.compacting import compact  # importing a command adds it to ``main``
 from corollary.cli.converting import convert
+from corollary.cli.doctoring import doctor
 from corollary.cli.explaining import explain
 from corollary.cli.generating import generate
 from corollary.cli.rules import rules
@@ -21,6 +22,7 @@ from corollary.cli.warming_up import warm_up
 __all__ = [
     "compact",
     "convert",
+    "doctor",
     "explain",
     "generate",
     "main",

@@ -11,3 +11,6 @@ MAX_PREDICATES_LISTED = 10
 
 BYTES_RESERVED_FOR_ERROR = 1 << 20
 """Bytes that are freed before an error is reported: memory may have run out."""
+
+SECONDS_FOR_JAVA = 10.0
+"""Seconds that ``java -version`` may take. Measured: 0.05 to 0.3."""
