@@ -356,7 +356,7 @@ class _Ids:
         string = self.dictionary.find(f"<{XSD}string>")
         if string is not None and column.size >= MIN_ROWS_TO_FIND_STRINGS:
             rows = np.flatnonzero(~false & (datatypes == string))
-            marked = np.array(self.dictionary.marked_literals, np.uint32) if rows.size else NO_LITERALS
+            marked = self.dictionary.marked_literals if rows.size else NO_LITERALS
             false[rows] = ~among(column[rows], marked)
         return np.zeros_like(false), false
 

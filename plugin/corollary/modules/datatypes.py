@@ -33,18 +33,17 @@ from corollary.columns.pairs import (
     NO_PAIRS,
     Pairs,
     among,
-    contains,
     difference,
     distinct,
     firsts,
     intersection,
     pack,
     seconds,
-    union,
 )
 from corollary.execute.context import ExecutionContext
 from corollary.kernels.sorted import Column, Keys, Mask
-from corollary.language import IRI, OWL, RDF_TYPE, RDFS, Literal, constant_text, parse_constant
+from corollary.language import IRI, OWL, RDF_TYPE, RDFS, constant_text
+from corollary.modules.literals_in_use import LiteralsInUse
 from corollary.modules.module import Module, NewModules
 from corollary.modules.tuning import MAX_FACTS_ONE_BY_ONE, MAX_TERMS_ONE_BY_ONE, MAX_WITNESSES
 from corollary.program.compile import CompiledRule
@@ -55,9 +54,7 @@ from corollary.terms.values import (
     PLAIN_DATATYPES,
     STRING_DATATYPES,
     SUPPORTED_DATATYPES,
-    Value,
     datatype_of,
-    value_of,
 )
 from corollary.terms.values import contains as has_value
 
@@ -116,11 +113,7 @@ class Datatypes(Module):
         self._silent = {dictionary.encode(f"<{RDFS}range>"), dictionary.encode(f"<{OWL}allValuesFrom>")}
         self._member = dictionary.encode("MEMBER")
         self._in_rules = frozenset(classes)
-        self._used: Keys = np.empty(0, np.uint64)
-        self._values: dict[int, Value | None] = {}
-        self._by_value: dict[Value, list[int]] = {}
-        self._listed: set[int] = set()  # the literals in ``_by_value``
-        self._marked: Keys = np.empty(0, np.uint64)
+        self._used = LiteralsInUse(dictionary)
         self._datatypes: dict[int, str] = {}
         self._looked_up = 0
         self._shown: set[str] = set()
@@ -188,15 +181,15 @@ class Datatypes(Module):
         elif self._is_wide:
             shown |= self._own_datatypes(news)
         # without marked literals and shown datatypes, plain literals denote themselves and have no VALUE
-        if self._dictionary.marked_literals or shown:
-            literals = difference(_literals(recent if self._scanned else facts), self._used)
+        if len(self._dictionary.literal_forms.markers) > 1 or shown:
+            literals = _literals(recent if self._scanned else facts)
+            literals = literals[~self._used.among(literals)]
             self._scanned = True
             if literals.size:
-                self._used = union(self._used, literals)
                 self._compare(literals, found)
                 self._derive_datatypes(literals, self._shown, found)
             if shown - self._shown:
-                self._derive_datatypes(self._used, shown - self._shown, found)
+                self._derive_datatypes(self._used.all(), shown - self._shown, found)
                 self._shown |= shown
         self._derive_equated(facts, found)
         return {self._named[name]: keys for name, keys in found.items()}
@@ -342,16 +335,10 @@ class Datatypes(Module):
                 self._shown = {datatype for datatype in self._shown if self._id(datatype) not in hidden}
         if len(deleted.relation(self._same_as)):
             self._equated = intersection(self._equated, self._ends_of_same_as(facts).astype(np.uint64))
-        literals = intersection(_literals(deleted), self._used) if self._used.size else self._used
-        if not literals.size:
-            return
-        lost = literals[~_occur(literals.astype(np.uint32), facts)]
-        self._used = difference(self._used, lost)
-        for literal in self._listed.intersection(lost.tolist()):
-            value = self.value(literal)
-            assert value is not None
-            self._by_value[value].remove(literal)
-        self._listed.difference_update(lost.tolist())
+        literals = _literals(deleted)
+        literals = literals[self._used.among(literals)]
+        if literals.size:
+            self._used.drop(literals[~_occur(literals.astype(np.uint32), facts)])
 
     def _ends_of_same_as(self, facts: TripleIndex) -> Column:
         """The literals in owl:sameAs facts, ascending, as uint32."""
@@ -359,66 +346,18 @@ class Datatypes(Module):
         ends = distinct(np.concatenate((same_as.subject_terms(), same_as.object_terms())))
         return ends[ends >= FIRST_LITERAL]
 
-    def value(self, literal: int) -> Value | None:
-        """The value of a literal; None if the literal is ill-typed or its datatype unsupported."""
-        if literal not in self._values:
-            constant = self._constant(literal)
-            known = datatype_of(constant.datatype, constant.language) in SUPPORTED_DATATYPES
-            self._values[literal] = (
-                value_of(constant.lexical, constant.datatype, constant.language) if known else None
-            )
-        return self._values[literal]
-
-    def _constant(self, literal: int) -> Literal:
-        constant = parse_constant(self._dictionary.decode(literal))
-        assert isinstance(constant, Literal)
-        return constant
-
     def _compare(self, literals: Keys, found: dict[str, list[Keys]]) -> None:
-        """Add ILL_TYPED and SAME_VALUE facts of new literals. Plain literals differ from each other."""
-        same: list[int] = []
-        ill_typed: list[int] = []
-        for literal in literals[contains(self._marked_literals(), literals)].tolist():
-            value = self.value(literal)
-            if value is None:
-                datatype = self._constant(literal).datatype
-                if datatype in SUPPORTED_DATATYPES:
-                    ill_typed.append(literal << 32 | self._id(datatype))
-                continue
-            others = self._by_value.setdefault(value, [])
-            same += [pair for other in others for pair in (literal << 32 | other, other << 32 | literal)]
-            others.append(literal)
-            self._listed.add(literal)
-        # a plain literal may have the value of a literal with a datatype or language
-        for value, members in self._by_value.items():
-            plain = self._plain_literal(value)
-            if plain is None or plain in members or not contains(self._used, np.array([plain], np.uint64))[0]:
-                continue
-            same += [pair for m in members for pair in (plain << 32 | m, m << 32 | plain)]
-            members.append(plain)
-            self._listed.add(plain)
+        """Add ILL_TYPED and SAME_VALUE facts of new literals."""
+        same, ill_typed = self._used.take(literals)
         if same:
             found.setdefault("SAME_VALUE", []).append(np.array(same, np.uint64))
         if ill_typed:
-            found.setdefault("ILL_TYPED", []).append(np.array(ill_typed, np.uint64))
-
-    def _plain_literal(self, value: Value) -> int | None:
-        if not isinstance(value.key, str):
-            return None
-        if value != value_of(value.key):
-            return None
-        return self._dictionary.find(constant_text(Literal(value.key)))
-
-    def _marked_literals(self) -> Keys:
-        """The dictionary's literals with a datatype or language, ascending. New ones are merged in."""
-        marked = self._dictionary.marked_literals
-        if len(marked) > self._marked.size:
-            self._marked = union(self._marked, np.sort(np.array(marked[self._marked.size :], np.uint64)))
-        return self._marked
+            keys = [literal << 32 | self._id(datatype) for literal, datatype in ill_typed]
+            found.setdefault("ILL_TYPED", []).append(np.array(keys, np.uint64))
 
     def _derive_datatypes(self, literals: Keys, datatypes: Set[str], found: dict[str, list[Keys]]) -> None:
         """Add the VALUE facts of some literals (sorted) for some datatypes."""
-        is_marked = contains(self._marked_literals(), literals)
+        is_marked = ~self._used.is_plain(literals)
         for datatype in sorted(datatypes):
             name = self._id(datatype)
             is_for_some = datatype in STRING_DATATYPES - PLAIN_DATATYPES
@@ -426,7 +365,7 @@ class Datatypes(Module):
             members = [
                 literal
                 for literal in candidates.tolist()
-                if (value := self.value(literal)) is not None and has_value(datatype, value)
+                if (value := self._used.value(literal)) is not None and has_value(datatype, value)
             ]
             column: Column = np.array(members, np.uint32)
             if datatype in PLAIN_DATATYPES:
@@ -500,7 +439,7 @@ class Datatypes(Module):
 
     def _own_datatypes(self, facts: TripleIndex) -> set[str]:
         """The supported datatypes of the literals in ``facts``."""
-        constants = map(self._constant, _literals(facts).tolist())
+        constants = map(self._used.constant, _literals(facts).tolist())
         return {datatype_of(c.datatype, c.language) for c in constants} & SUPPORTED_DATATYPES
 
     def _derive_equated(self, facts: TripleIndex, found: dict[str, list[Keys]]) -> None:
@@ -518,9 +457,9 @@ class Datatypes(Module):
         self._equated = equated
         self._derive_datatypes(new, SUPPORTED_DATATYPES, found)
         different: list[int] = []
-        values = [(literal, self.value(literal)) for literal in equated.tolist()]
+        values = [(literal, self._used.value(literal)) for literal in equated.tolist()]
         for literal in new.tolist():
-            value = self.value(literal)
+            value = self._used.value(literal)
             if value is not None:
                 for other, other_value in values:
                     if other_value is not None and other_value != value:

@@ -10,7 +10,6 @@ needs no conversion, and two terms are equal iff their texts are equal.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Collection, Iterable, Sequence
 from enum import IntEnum
 from threading import RLock
@@ -21,8 +20,9 @@ from numpy.typing import NDArray
 
 from corollary.kernels.byte_texts import Bytes, Places
 from corollary.kernels.interrupts import alone
+from corollary.terms.literal_forms import LiteralForms
 from corollary.terms.texts import Texts, TextTable
-from corollary.terms.tuning import MAX_RECENT_IDS, MIN_TEXTS_TOGETHER
+from corollary.terms.tuning import LITERALS_PER_CHUNK, MAX_RECENT_IDS, MIN_TEXTS_TOGETHER
 
 Ids = NDArray[np.uint32]
 
@@ -88,7 +88,7 @@ class TermDictionary:
         self._young: list[tuple[int, list[str]]] = [(0, []) for _ in Kind]  # number of the first, texts
         self._tables: list[TextTable] | None = None
         self._recent: dict[str, int] = {}  # cache of ids found in the tables
-        self._marked: tuple[int, int, array[int]] = (0, 0, array("I"))  # literals scanned, ids found, the ids
+        self._forms = LiteralForms()
         self._growing = RLock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -178,29 +178,30 @@ class TermDictionary:
         return first, texts
 
     @property
-    def marked_literals(self) -> array[int]:
+    def literal_forms(self) -> LiteralForms:
+        """The markers of all literals. Cost: amortised O(1) per literal; each literal is looked at once."""
+        return alone(self._growing, self._with_forms)
+
+    def _with_forms(self) -> LiteralForms:
+        forms = self._forms
+        if forms.size < self.count(Kind.LITERAL):
+            first, texts = self._youngest(Kind.LITERAL)
+            while forms.size < first:
+                end = min(forms.size + LITERALS_PER_CHUNK, first)
+                forms.extend_by_columns(*self._tabled_texts(Kind.LITERAL, forms.size, end))
+            while forms.size < first + len(texts):
+                start = forms.size - first
+                forms.extend(texts[start : start + LITERALS_PER_CHUNK])
+        return forms
+
+    @property
+    def marked_literals(self) -> Ids:
         """The ids of the literals with a datatype or a language, ascending. Other literals are plain strings.
 
-        Cost: amortised O(1) per literal; each literal is scanned once.
+        Cost: O(literals).
         """
-        return alone(self._growing, self._with_marks)
-
-    def _with_marks(self) -> array[int]:
-        looked_at, found, marked = self._marked
-        count = self.count(Kind.LITERAL)
-        if looked_at < count:
-            del marked[found:]
-            first, texts = self._youngest(Kind.LITERAL)
-            if looked_at < first:
-                assert self._tables is not None
-                in_table = np.flatnonzero(~self._tables[Kind.LITERAL].ends_in(looked_at, ord('"')))
-                in_table += looked_at + FIRST_LITERAL
-                marked.frombytes(in_table.astype(np.uint32).tobytes())
-                looked_at = first
-            young = enumerate(texts[looked_at - first :], looked_at + FIRST_LITERAL)
-            marked.extend([term_id for term_id, text in young if text[-1] != '"'])
-            self._marked = count, len(marked), marked
-        return marked
+        numbers = np.flatnonzero(self.literal_forms.all_codes() > 1)
+        return (numbers + FIRST_LITERAL).astype(np.uint32)
 
     def find(self, text: str) -> int | None:
         """The id of a term; None if the dictionary does not have it."""
@@ -310,11 +311,15 @@ class TermDictionary:
         lengths: Places = np.fromiter(map(len, encoded), np.int64, len(encoded))
         if start >= first:
             return content, lengths
+        old, old_lengths = self._tabled_texts(kind, start, min(end, first))
+        return np.concatenate((old, content)), np.concatenate((old_lengths, lengths))
+
+    def _tabled_texts(self, kind: Kind, start: int, end: int) -> tuple[Bytes, Places]:
+        """As ``texts_between``. Precondition: all are in the tables."""
         assert self._tables is not None
         table = self._tables[kind]
-        offsets = table.offsets()[start : min(end, first) + 1]
-        old = table.content()[offsets[0] : offsets[-1]]
-        return np.concatenate((old, content)), np.concatenate((np.diff(offsets), lengths))
+        offsets = table.offsets()[start : end + 1]
+        return table.content()[offsets[0] : offsets[-1]], np.diff(offsets)
 
     def memory(self) -> int:
         """The bytes of the tables; young terms are not counted."""

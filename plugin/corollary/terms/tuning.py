@@ -14,3 +14,12 @@ MAX_RECENT_ROWS = 1 << 12
 
 MAX_NUMBERS_CACHED = 4096
 """Entries of the cache of parsed numbers."""
+
+MIN_TEXTS_ON_COLUMNS = 256
+"""Literals whose forms are looked at together. PLACEHOLDER"""
+
+MAX_BYTES_OF_MARKER = 128
+"""Bytes of a datatype, or language, that are looked for by columns: of a longer one, one by one."""
+
+LITERALS_PER_CHUNK = 1 << 18
+"""Literals whose forms are looked at together: some 50 MB of intermediate results."""
