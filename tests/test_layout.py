@@ -38,6 +38,7 @@ LATE_IMPORTS = {
     "plugin/corollary/reasoner/reasoner.py": "a reasoner loads documents and encoded data sets",
     "plugin/corollary/reasoner/snapshot.py": "a snapshot is written to a file",
     "plugin/corollary/reasoner/version.py": "the type of skipped lines",
+    "plugin/corollary/store/rdflib_formats.py": "parses documents into rdflib's graphs",
     "plugin/corollary/store/store.py": "a store loads documents and encoded data sets",
     "plugin/corollary/store/loading.py": "LOAD and FROM read documents",
     "plugin/corollary/sparql/external.py": "SERVICE follows the redirects that loaders follow",
