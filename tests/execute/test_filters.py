@@ -16,7 +16,7 @@ from corollary.execute import filters
 from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
 from corollary.execute.filters import core, evaluator, number_rows, select, true_rows, values
-from corollary.execute.tuning import MIN_ROWS_TO_FIND_STRINGS
+from corollary.execute.tuning import MIN_ROWS_BY_FORM
 from corollary.expressions.operators import ExpressionError, truth
 from corollary.language import (
     FUNCTIONS,
@@ -503,7 +503,7 @@ def holds(expression: Expression, row: Sequence[str]) -> bool:
 
 
 @settings(max_examples=200, deadline=None)
-@given(rows_of_terms, expressions, st.sampled_from((0, MIN_ROWS_TO_FIND_STRINGS)))
+@given(rows_of_terms, expressions, st.sampled_from((0, MIN_ROWS_BY_FORM)))
 def test_ids_decide_as_terms_do(
     rows: list[tuple[str, str, str]], expression: Expression, fewest: int
 ) -> None:
@@ -511,7 +511,7 @@ def test_ids_decide_as_terms_do(
     rule = compiled(dictionary)
     batch = batch_of(rows, [X, Y, Z], rule, dictionary)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(filters, "MIN_ROWS_TO_FIND_STRINGS", fewest)
+        patch.setattr(filters, "MIN_ROWS_BY_FORM", fewest)
         kept = true_rows(batch, expression, rule, dictionary)
     assert kept.tolist() == [holds(expression, row) for row in rows]
 

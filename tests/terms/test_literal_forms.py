@@ -14,8 +14,8 @@ from corollary.language import Literal, constant_text, parse_constant
 from corollary.language.model import RDF, XSD
 from corollary.terms import literal_forms
 from corollary.terms.dictionary import TermDictionary
-from corollary.terms.literal_forms import LiteralForms, canonical, datatypes_of
-from corollary.terms.values import SUPPORTED_DATATYPES, value_of
+from corollary.terms.literal_forms import LiteralForms, canonical, clashes, datatypes_of, values_within
+from corollary.terms.values import SUPPORTED_DATATYPES, contains, datatype_clash, datatype_of, value_of
 
 DATATYPES = [*sorted(SUPPORTED_DATATYPES), XSD + "date", "ex:" + "d" * 200]
 
@@ -33,8 +33,8 @@ texts = st.builds(
     lambda lexical, datatype: constant_text(Literal(lexical, datatype)), lexicals, st.sampled_from(DATATYPES)
 ) | st.builds(
     lambda text, language: constant_text(Literal(text, None, language)),
-    st.text(max_size=5),
-    st.sampled_from(["en", "en-gb", None]),
+    st.text(max_size=5) | st.sampled_from(["\x00", "\ufffe", "\ud800", "a\nb", 'q"q', "한", "\uf000"]),
+    st.sampled_from(["en", "en-gb", "toolongtag", None]),
 )
 
 
@@ -70,10 +70,26 @@ def test_columns_and_single_texts_agree(texts: list[str]) -> None:
         if code & 1:
             literal = parse_constant(text)
             assert isinstance(literal, Literal)
-            value = value_of(literal.lexical, literal.datatype)
+            value = value_of(literal.lexical, literal.datatype, literal.language)
             assert value is not None
-            assert canonical(value) == literal.lexical
-            assert marker in datatypes_of(value.space)
+            if literal.datatype is not None:
+                assert canonical(value) == literal.lexical
+                assert marker in datatypes_of(value.space)
+        assert_decided(text, marker, bool(code & 1))
+
+
+def assert_decided(text: str, marker: str, is_sound: bool) -> None:
+    """What is decided by the form is what the value decides."""
+    literal = parse_constant(text)
+    assert isinstance(literal, Literal)
+    parts = literal.lexical, literal.datatype, literal.language
+    is_supported = datatype_of(*parts[1:]) in SUPPORTED_DATATYPES
+    value = value_of(*parts) if is_supported else None
+    for datatype in (*SUPPORTED_DATATYPES, XSD + "date"):
+        has = value is not None and datatype in SUPPORTED_DATATYPES and contains(datatype, value)
+        assert values_within(marker, is_sound, datatype) in (None, has)
+        is_clash = datatype_clash(*parts, datatype)
+        assert clashes(marker, is_sound, datatype) in (None, is_clash)
 
 
 @thorough(100)
@@ -106,15 +122,15 @@ def test_more_markers_than_have_numbers(monkeypatch: pytest.MonkeyPatch) -> None
     forms.extend(['"a"', '"a"@en', f'"1"^^<{XSD}integer>', f'"2"^^<{XSD}integer>', f'"a"^^<{RDF}HTML>'])
     codes = forms.codes(np.arange(5)).tolist()
     assert [forms.markers[code >> 1] for code in codes] == ["", "@en", "^^", "^^", "^^"]
-    assert not any(code & 1 for code in codes)
+    assert [code & 1 for code in codes] == [1, 1, 0, 0, 0]
 
 
 def test_a_dictionary_looks_at_each_literal_once() -> None:
     dictionary = TermDictionary()
     for text in ('"a"', "<ex:a>", '"b"@en'):
         dictionary.encode(text)
-    assert dictionary.literal_forms.all_codes().tolist() == [0, 2]
+    assert dictionary.literal_forms.all_codes().tolist() == [1, 3]
     dictionary.tables()
     dictionary.encode(f'"7"^^<{XSD}int>')
-    assert dictionary.literal_forms.all_codes().tolist() == [0, 2, 5]
-    assert dictionary.copied().literal_forms.all_codes().tolist() == [0, 2, 5]
+    assert dictionary.literal_forms.all_codes().tolist() == [1, 3, 5]
+    assert dictionary.copied().literal_forms.all_codes().tolist() == [1, 3, 5]

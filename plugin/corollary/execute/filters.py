@@ -15,10 +15,10 @@ from functools import partial
 import numpy as np
 
 from corollary.columns.numbering import number_keys, pack_tightly
-from corollary.columns.pairs import among
+from corollary.columns.pairs import distinct
 from corollary.execute.batches import Batch
 from corollary.execute.context import Answers, ExecutionContext
-from corollary.execute.tuning import MIN_ROWS_TO_FIND_STRINGS
+from corollary.execute.tuning import MIN_ROWS_BY_FORM
 from corollary.expressions.operators import FALSE, TRUE, ExpressionError, boolean, equal, truth
 from corollary.expressions.term_functions import STRICT
 from corollary.kernels.limits import current
@@ -37,6 +37,7 @@ from corollary.language import (
 from corollary.language.variables import occurrences
 from corollary.program.compile import CompiledRule, Condition
 from corollary.terms.dictionary import FIRST_LITERAL, Kind, TermDictionary, kinds
+from corollary.terms.literal_forms import clashes
 
 Row = Sequence[Constant]
 """The values of the variables that an expression reads, in a fixed order."""
@@ -50,7 +51,6 @@ NO_VALUE = -1
 Decided = tuple[Mask, Mask]
 """The masks of the rows that are true and of those that are false. All other rows are undecided."""
 
-NO_LITERALS: Column = np.empty(0, np.uint32)
 
 NOT_A_NUMBER = tuple(f'"NaN"^^<{XSD}{name}>' for name in ("double", "float"))
 """The terms that are not equal to themselves."""
@@ -348,17 +348,22 @@ class _Ids:
         return same, (left != right) & either_is_no_literal
 
     def datatype_clash(self, column: Column, datatypes: Column) -> Decided:
-        """False for what is no literal, and for plain strings and xsd:string.
-
-        Few rows are left undecided: to find the plain strings takes a look at all other literals.
-        """
-        false = column < FIRST_LITERAL
-        string = self.dictionary.find(f"<{XSD}string>")
-        if string is not None and column.size >= MIN_ROWS_TO_FIND_STRINGS:
-            rows = np.flatnonzero(~false & (datatypes == string))
-            marked = self.dictionary.marked_literals if rows.size else NO_LITERALS
-            false[rows] = ~among(column[rows], marked)
-        return np.zeros_like(false), false
+        """As ``values.datatype_clash``. Undecided are literals whose values have to be computed for it."""
+        true, false = np.zeros(column.size, np.bool_), column < FIRST_LITERAL
+        if column.size < MIN_ROWS_BY_FORM:
+            return true, false
+        rows = np.flatnonzero((kinds(column) == Kind.LITERAL) & (kinds(datatypes) == Kind.IRI))
+        forms = self.dictionary.literal_forms
+        codes = forms.codes(column[rows].astype(np.int64) - FIRST_LITERAL)
+        for datatype in distinct(datatypes[rows]).tolist():
+            name = self.dictionary.decode(datatype)[1:-1]
+            for code in np.unique(codes[datatypes[rows] == datatype]).tolist():
+                is_clash = clashes(forms.markers[code >> 1], bool(code & 1), name)
+                if is_clash is not None:
+                    (true if is_clash else false)[rows[(codes == code) & (datatypes[rows] == datatype)]] = (
+                        True
+                    )
+        return true, false
 
 
 _BY_IDS: dict[str, Callable[..., Decided]] = {

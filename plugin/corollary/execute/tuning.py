@@ -20,9 +20,9 @@ MIN_ROWS_SAVED = 4
 """Factor. A join comes before an earlier one of the plan if it returns at most one row for this many of its.
 Measured: proofs of 350,000 facts of CSPA-100k had 34 million rows by the plan, and 3 million by estimates."""
 
-MIN_ROWS_TO_FIND_STRINGS = 1000
-"""Rows of a condition on datatypes. Evaluating them on terms takes some 8 ms: as long as looking at ten
-million literals with a datatype or a language."""
+MIN_ROWS_BY_FORM = 1000
+"""Rows of a condition on datatypes that are decided by the forms of their literals, which may all have to be
+looked at first. Deciding 1,000 rows by values takes some 8 ms."""
 
 MAX_ANSWERS_CACHED = 1 << 16
 """Cache entries per condition, about 200 bytes each. A larger cache is emptied."""

@@ -54,7 +54,6 @@ from corollary.terms.values import (
     PLAIN_DATATYPES,
     STRING_DATATYPES,
     SUPPORTED_DATATYPES,
-    datatype_of,
 )
 from corollary.terms.values import contains as has_value
 
@@ -357,21 +356,22 @@ class Datatypes(Module):
 
     def _derive_datatypes(self, literals: Keys, datatypes: Set[str], found: dict[str, list[Keys]]) -> None:
         """Add the VALUE facts of some literals (sorted) for some datatypes."""
-        is_marked = ~self._used.is_plain(literals)
+        is_plain = self._used.is_plain(literals)
         for datatype in sorted(datatypes):
             name = self._id(datatype)
-            is_for_some = datatype in STRING_DATATYPES - PLAIN_DATATYPES
-            candidates = literals if is_for_some else literals[is_marked]
-            members = [
-                literal
-                for literal in candidates.tolist()
-                if (value := self._used.value(literal)) is not None and has_value(datatype, value)
-            ]
-            column: Column = np.array(members, np.uint32)
+            members = self._used.of_datatype(literals, datatype)
             if datatype in PLAIN_DATATYPES:
-                column = np.concatenate((column, literals[~is_marked].astype(np.uint32)))
-            if column.size:
+                members = np.concatenate((members, literals[is_plain]))
+            elif datatype in STRING_DATATYPES:
+                plain = [i for i in literals[is_plain].tolist() if self._is_of(i, datatype)]
+                members = np.concatenate((members, np.array(plain, np.uint64)))
+            if members.size:
+                column = members.astype(np.uint32)
                 found.setdefault("VALUE", []).append(pack(column, np.full(column.size, name, np.uint32)))
+
+    def _is_of(self, literal: int, datatype: str) -> bool:
+        value = self._used.value(literal)
+        return value is not None and has_value(datatype, value)
 
     def _shown_datatypes(self, facts: TripleIndex) -> set[str]:
         """The supported datatypes in facts of the program's predicates, and those that its rules name."""
@@ -439,8 +439,7 @@ class Datatypes(Module):
 
     def _own_datatypes(self, facts: TripleIndex) -> set[str]:
         """The supported datatypes of the literals in ``facts``."""
-        constants = map(self._used.constant, _literals(facts).tolist())
-        return {datatype_of(c.datatype, c.language) for c in constants} & SUPPORTED_DATATYPES
+        return self._used.own_datatypes(_literals(facts))
 
     def _derive_equated(self, facts: TripleIndex, found: dict[str, list[Keys]]) -> None:
         """Add VALUE for all datatypes, and DIFFERENT_VALUE, of literals that are new in owl:sameAs facts.

@@ -23,8 +23,16 @@ from corollary.kernels.sorted import Keys, Mask
 from corollary.language import Literal, constant_text, parse_constant
 from corollary.modules.tuning import LITERALS_BETWEEN_CHECKS
 from corollary.terms.dictionary import FIRST_LITERAL, Kind, TermDictionary
-from corollary.terms.literal_forms import PLAIN, UNNUMBERED, canonical, datatypes_of
+from corollary.terms.literal_forms import (
+    PLAIN,
+    UNNUMBERED,
+    canonical,
+    datatype_of_marker,
+    datatypes_of,
+    values_within,
+)
 from corollary.terms.values import SUPPORTED_DATATYPES, Value, datatype_of, value_of
+from corollary.terms.values import contains as has_value
 
 
 class Compared(NamedTuple):
@@ -56,8 +64,40 @@ class LiteralsInUse:
 
     def is_plain(self, literals: Keys) -> Mask:
         """Which of the literals have neither a datatype nor a language."""
-        found: Mask = self._dictionary.literal_forms.codes(_numbers(literals)) == 0
+        found: Mask = self._dictionary.literal_forms.codes(_numbers(literals)) < 2
         return found
+
+    def of_datatype(self, literals: Keys, datatype: str) -> Keys:
+        """Those of the literals, plain ones excepted, that denote a value of a supported datatype.
+
+        Cost: values are computed where neither the marker nor the form decides.
+        """
+        forms = self._dictionary.literal_forms
+        codes = forms.codes(_numbers(literals))
+        parts: list[Keys] = []
+        for code in np.unique(codes[codes > 1]).tolist():
+            of_code = literals[codes == code]
+            is_within = values_within(forms.markers[code >> 1], bool(code & 1), datatype)
+            if is_within is None:
+                members = [literal for literal in of_code.tolist() if self._has(datatype, literal)]
+                parts.append(np.array(members, np.uint64))
+            elif is_within:
+                parts.append(of_code)
+        return np.sort(np.concatenate([*parts, np.empty(0, np.uint64)]))
+
+    def own_datatypes(self, literals: Keys) -> set[str]:
+        """The datatypes of the literals that are supported."""
+        forms = self._dictionary.literal_forms
+        markers = {forms.markers[code >> 1] for code in np.unique(forms.codes(_numbers(literals))).tolist()}
+        found = {datatype_of_marker(marker) for marker in markers - {UNNUMBERED}}
+        if UNNUMBERED in markers:
+            constants = map(self.constant, literals.tolist())
+            found |= {datatype_of(constant.datatype, constant.language) for constant in constants}
+        return found & SUPPORTED_DATATYPES
+
+    def _has(self, datatype: str, literal: int) -> bool:
+        value = self.value(literal)
+        return value is not None and has_value(datatype, value)
 
     def take(self, literals: Keys) -> Compared:
         """Use further literals, and compare them with each other and with those in use."""
@@ -129,7 +169,7 @@ class LiteralsInUse:
             marker, ids = forms.markers[code >> 1], literals[codes == code]
             if marker == PLAIN or marker.startswith("@") or code & 1:
                 regular[marker] = ids
-            elif marker[3:-1] in SUPPORTED_DATATYPES or marker == UNNUMBERED:
+            elif datatype_of_marker(marker) in SUPPORTED_DATATYPES or marker == UNNUMBERED:
                 irregular += ids.tolist()
         return regular, irregular
 

@@ -16,7 +16,8 @@ MAX_NUMBERS_CACHED = 4096
 """Entries of the cache of parsed numbers."""
 
 MIN_TEXTS_ON_COLUMNS = 256
-"""Literals whose forms are looked at together. PLACEHOLDER"""
+"""Literals whose forms are found on columns. Measured: alone 0.7 to 1.7 µs each; 64 together 0.5 µs
+(plain) to 7.6 (numbers), 1,024 together 0.05 to 1.1."""
 
 MAX_BYTES_OF_MARKER = 128
 """Bytes of a datatype, or language, that are looked for by columns: of a longer one, one by one."""

@@ -327,6 +327,57 @@ def contains(datatype: str, value: Value) -> bool:
     return _DATATYPES[datatype].has(value)
 
 
+def is_language(tag: str) -> bool:
+    """Whether literals with a language tag have values."""
+    return _LANGUAGE.fullmatch(tag) is not None
+
+
+def is_within(datatype: str, other: str) -> bool | None:
+    """Whether the values of a datatype are values of another: all (True), none (False), or not known.
+
+    Precondition: both are supported, and the first is neither rdf:PlainLiteral nor rdfs:Literal.
+    """
+    if other in (datatype, LITERAL):
+        return True
+    space = _space(datatype)
+    if other == PLAIN_LITERAL:
+        return space in ("string", "langString")
+    if space != _space(other):
+        return False
+    if space == "decimal":
+        return _are_within(_INTEGERS.get(datatype), _INTEGERS.get(other))
+    return True if other == STRING or datatype == XSD + "dateTimeStamp" else None
+
+
+def _space(datatype: str) -> str:
+    """The primitive value space of a datatype."""
+    if datatype in _STRINGS:
+        return "string"
+    if datatype in _INTEGERS:
+        return "decimal"
+    return "dateTime" if datatype == XSD + "dateTimeStamp" else datatype.rpartition("#")[2]
+
+
+Bounds = tuple[int | None, int | None]
+"""The least and the greatest value; None is unbounded."""
+
+
+def _are_within(bounds: Bounds | None, others: Bounds | None) -> bool | None:
+    """Whether integers with bounds are within others; None are the bounds of all decimals."""
+    if others is None:
+        return True
+    if bounds is None:
+        return None
+    (least, greatest), (other_least, other_greatest) = bounds, others
+    if (least is not None and other_greatest is not None and least > other_greatest) or (
+        greatest is not None and other_least is not None and greatest < other_least
+    ):
+        return False
+    is_high = other_least is None or (least is not None and least >= other_least)
+    is_low = other_greatest is None or (greatest is not None and greatest <= other_greatest)
+    return True if is_high and is_low else None
+
+
 def datatype_clash(lexical: str, datatype: str | None, language: str | None, other: str) -> bool:
     """Whether a literal denotes a value outside the value space of the datatype ``other``.
 
