@@ -34,7 +34,9 @@ WORDS_UNPACKED_AT_ONCE = 1 << 12
 """Words whose bits become pairs at a time: up to 262,144, with some 10 MB of intermediate results."""
 
 MAX_IDS_PER_TERM = 8
-"""Ids between the least and the greatest term, per term. With more, binary search replaces a table."""
+"""Ids between the least and the greatest term, per term. With more, binary search replaces a table.
+Measured: among 100,000 nodes with 8 ids each, 0.7 ms by table and 9.8 by search; with 32 ids each, 2.6 and
+11 ms; among 1,000 nodes with 32 ids each, 22 and 19 µs."""
 
 MIN_PAIRS_COMPRESSED = 1 << 20
 """Pairs from which on a closure is compressed. With fewer, a list of pairs takes less than 8 MB."""

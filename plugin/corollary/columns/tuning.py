@@ -1,17 +1,22 @@
 """The tuning constants of columns: what is limited, in which unit, and measurements."""
 
 MAX_KEYS_FOR_NP_SORT = 2000
-"""Keys up to which ``np.sort`` is at least as fast as the radix sort."""
+"""Keys up to which ``np.sort`` is at least as fast as the radix sort. Measured, ids below
+1,000 and below 100,000: 1,000 keys take 13 and 14 µs, by radix sort 26 and 30; 2,000 keys 35 and 37, by radix
+sort 35 and 47; 4,000 keys 91 and 86, by radix sort 50 and 76."""
 
 KEYS_SAMPLED = 1 << 10
-"""Keys from which the parts are estimated that several threads sort: they differ by a few per cent."""
+"""Keys from which the parts are estimated that several threads sort. Measured on 2 million keys:
+the middle key of the sample is off by at most 3.5 % of all keys (with 256 keys 6.5 %, with 4,096 keys 1.6 %);
+taking the sample costs 0.1 ms (0.08, 0.2 ms)."""
 
 MAX_KEYS_NOT_MERGED = 400
 """Keys of several sorted arrays up to which they are sorted together faster than they are merged. Measured:
 two arrays of 128 keys take 3 µs to sort and 6 to merge, two of 400 take 14 and 8, four of 400 82 and 40."""
 
 SLOW_SECONDS_PER_KEY = 10e-9
-"""Seconds per key of ``np.sort`` on a small array. On slower processors the radix sort is preferred."""
+"""Seconds per key of ``np.sort`` on a small array. On slower processors the radix sort is preferred.
+Measured on 8,000 keys where ``np.sort`` is slow: it takes 26 to 28 ns a key, the radix sort 12 to 18."""
 
 MIN_BASE_PER_OVERLAY = 8
 """The overlay is folded into the base when MIN_BASE_PER_OVERLAY * |overlay| > |base|."""

@@ -12,7 +12,8 @@ ELEMENTS_PER_CALL_OF_NUMPY = 1 << 10
 microseconds."""
 
 MIN_ELEMENTS_FOR_THREAD = 1 << 22
-"""Elements of the output array above which a kernel runs in a worker thread. Starting a thread costs 0.1 ms.
+"""Elements of the output array above which a kernel runs in a worker thread. Starting a thread costs 0.1 ms
+(measured: 0.05 ms to start and join one that does nothing).
 Filling this number of elements takes 5 to 50 ms."""
 
 MIN_ELEMENTS_CUT = 1 << 18
@@ -30,7 +31,8 @@ SECONDS_BETWEEN_CHECKS = 0.05
 """Seconds that ``undisturbed`` waits for its worker thread between two checks of the limits."""
 
 SECONDS_BETWEEN_LOOKS = 0.1
-"""Seconds between two readings of the memory in use."""
+"""Seconds between two readings of the memory in use. Measured: a reading takes 17 µs with a limit on
+memory, 86 µs without."""
 
 MAX_ROWS_UNRESERVED = 1 << 12
 """Rows. Arrays of at most this length are not reserved: reserving would cost as much as filling them."""
@@ -39,8 +41,8 @@ MAX_ROWS_UNANNOUNCED = 10_000_000
 """Rows of a compressed relation that are listed without a warning. To list as many takes about a second."""
 
 BYTES_BETWEEN_LOOKS = 1 << 26
-"""Bytes that may be reserved between two readings of the memory in use. A reading costs as much as filling
-1 MB."""
+"""Bytes that may be reserved between two readings of the memory in use. Measured: a reading takes 17 µs with
+a limit on memory, 86 µs without; filling 1 MB takes 20 µs."""
 
 BYTES_TO_IMPORT_NUMBA = 240 << 20
 """Bytes of address space to import Numba and compile the first kernels (measured: glibc, two threads)."""
