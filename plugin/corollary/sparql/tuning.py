@@ -1,23 +1,32 @@
 """The tuning constants of SPARQL: what is limited, in which unit, and measurements."""
 
 TERMS_BETWEEN_CHECKS = 1024
-"""Terms evaluated one by one between two checks of the limits: some milliseconds."""
+"""Terms evaluated one by one between two checks of the limits. Measured: SHA256 of 1,024 texts takes 0.7 ms
+(addresses) and 1.3 ms (reviews); with 256 or 4,096 terms the times of all texts differ by their noise."""
 
 ROWS_DECODED_AT_ONCE = 1 << 14
-"""Rows whose terms are decoded at the same time."""
+"""Rows whose terms are decoded at the same time. Measured: 4,096, 16,384 and 65,536 rows take 261, 218 and
+230 ms for 17,799 prices of a market, and 372, 368 and 396 ms for 30,667 members of universities."""
 
 ROWS_PER_CHUNK = 1 << 20
-"""Expected rows of a join's result in one chunk: a bound on memory for products that a filter reduces."""
+"""Expected rows of a join's result in one chunk: a bound on memory for products that a filter reduces.
+Measured, two runs: with a quarter and four times as many, a product of 8 million rows takes 0.8 and 1.3 s
+instead of 1.1 (minima), and a self-join of members 1.4 and 2.0 instead of 1.8; medians do not agree on the
+quarter."""
 
 ROWS_PER_LIMITED_CHUNK = 1 << 12
-"""As ``ROWS_PER_CHUNK``, for queries with a limit."""
+"""As ``ROWS_PER_CHUNK``, for queries with a limit. Measured for 1,024, 4,096 and 16,384 rows: 0.8, 1.0 and
+1.8 ms where the first chunk has 10 solutions of a join in universities; 77, 30 and 13 ms in a market without
+any."""
 
 ROWS_BEFORE_ALL = 1 << 12, 1 << 15
 """Rows among which DISTINCT with a limit looks for enough solutions, before it lists all rows. Measured for a
 join of three patterns: 0.7 ms and 3 ms; all rows of a market of a million triples take 70 ms."""
 
 RESULTS_DECODED_AT_ONCE = 1 << 10
-"""Rows of a result that become terms at the same time, so that the first rows come soon. Not measured."""
+"""Rows of a result that become terms at the same time, so that the first rows come soon. Measured for
+256, 1,024 and 4,096 rows: the first row of all facts of a market comes after 1.9, 2.3 and 3.4 ms, all 297,014
+rows after 490, 509 and 456 ms; in universities 1.8, 2.3 and 3.0 ms, and 459, 502 and 428 ms."""
 
 MIN_TERMS_ON_COLUMNS = 64
 """Rows from which on expressions are evaluated on columns, and computed numbers from which on their texts are
@@ -31,22 +40,26 @@ MAX_CHARACTERS_OF_RE2 = 100
 """Characters up to which RE2 searches for a constant: 0.1 to 0.5 ns a byte, Arrow's own search 0.5 to 2."""
 
 MAX_PLANS_CACHED = 256
-"""Texts, and as many shapes of texts, whose plans are cached: some 5 kB each."""
+"""Texts, and as many shapes of texts, whose plans are cached. Measured: 9 kB for a query of two
+patterns, a filter and an order, which takes 0.07 ms with its plan and 0.57 ms without."""
 
 MAX_ROW_CLASSES_CACHED = 256
-"""Lists of variables whose classes of result rows are cached."""
+"""Lists of variables whose classes of result rows are cached. Measured: 1.8 kB each, made in 13 µs."""
 
 MAX_LANGUAGE_TAGS_CACHED = 1024
-"""Language tags whose validity is cached."""
+"""Language tags whose validity is cached. Measured: 140 bytes each, checked in 5 µs, and in 0.1 from the
+cache."""
 
 MAX_CHARACTERS_SHOWN = 120
-"""Characters of a pattern in a message."""
+"""Characters of a pattern in a message: presentation, no effect on speed."""
 
 MAX_ROWS_SHOWN = 20
-"""Rows of a result that Jupyter shows."""
+"""Rows of a result that Jupyter shows. Measured: 4 kB and 0.4 ms for three columns."""
 
 MAX_TEXT_BYTES_KEPT = 1 << 28
 """Bytes of the columns of texts that are cached for later queries. To make them takes some 8 ns a byte."""
 
 ROWS_ON_COLUMNS_AT_ONCE = 1 << 16
-"""Rows of an expression of several variables between two checks of the limits: at most some 0.1 s."""
+"""Rows of an expression of several variables between two checks of the limits: at most some 0.1 s. Measured
+for a quarter, this and four times as many: 84, 71 and 86 ms (a product in a market), 15, 11 and 9 ms (a join
+in universities)."""
