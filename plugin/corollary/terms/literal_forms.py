@@ -57,8 +57,8 @@ UNNUMBERED = "^^"
 
 _QUOTE, _MINUS, _POINT, _ZERO, _BACKSLASH = b'"-.0\\'
 
-_USUAL = LazyPattern(r"[^\x00\\\ud000-\udfff\uf000-\uffff]*")
-"""Texts without escapes, and without characters near those that XML forbids."""
+_USUAL = LazyPattern(r"[^\x00\\\ud000-\U0010ffff]*")
+"""Texts without escapes, and without the characters from U+D000 on: XML forbids some of these."""
 
 
 class LiteralForms:
@@ -94,9 +94,9 @@ class LiteralForms:
         if lengths.size < MIN_TEXTS_ON_COLUMNS:
             self.extend(_texts(content, starts, ends))
             return
-        is_unusual = (content == 0) | (content == _BACKSLASH) | (content == 0xED) | (content == 0xEF)
-        is_usual = np.add.reduceat(is_unusual.astype(np.int32), starts) == 0
-        codes: Codes = is_usual.astype(np.uint16)  # plain literals
+        codes: Codes = np.ones(lengths.size, np.uint16)  # plain literals
+        unusual = np.flatnonzero((content == 0) | (content == _BACKSLASH) | (content >= 0xED))
+        codes[ends.searchsorted(unusual, side="right")] = 0
         marked = np.flatnonzero(content[ends - 1] != _QUOTE)
         widths, hashes = _marker_widths(content, ends[marked])
         for rows in _groups(widths, hashes):
@@ -111,15 +111,13 @@ class LiteralForms:
                 continue
             name = marker.tobytes().decode("utf-8", "surrogatepass")
             number = self._number(name)
-            codes[of_group] = number << 1
             form = _FORMS.get(name)
-            if number == MOST_MARKERS:
-                continue
             if form is not None:
                 first = starts[of_group] + 1
-                codes[of_group] |= form.on_columns(content, first, ends[of_group] - width - 1 - first)
-            elif is_language(name[1:]):
-                codes[of_group] |= is_usual[of_group]
+                codes[of_group] = form.on_columns(content, first, ends[of_group] - width - 1 - first)
+            elif not is_language(name[1:]):
+                codes[of_group] = 0
+            codes[of_group] = number << 1 | (codes[of_group] if number < MOST_MARKERS else 0)
         self._append(codes)
 
     def _append(self, codes: Codes) -> None:
