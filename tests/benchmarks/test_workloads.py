@@ -69,7 +69,16 @@ def test_one_command_runs_workloads_and_writes_json(tmp_path: Path) -> None:
         *("transitive", "hierarchy", "real", "queries"),
         *(
             pytest.param(name, marks=pytest.mark.slow)
-            for name in ("lists", "first-use", "store", "explain", "bulk", "literature", "dbpedia")
+            for name in (
+                "lists",
+                "literals",
+                "first-use",
+                "store",
+                "explain",
+                "bulk",
+                "literature",
+                "dbpedia",
+            )
         ),
     ],
 )

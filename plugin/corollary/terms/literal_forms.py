@@ -27,7 +27,7 @@ from corollary.kernels.byte_texts import Bytes, Places
 from corollary.kernels.sorted import Mask, Rows
 from corollary.language.model import XSD
 from corollary.terms.lazy_pattern import LazyPattern
-from corollary.terms.tuning import MAX_BYTES_OF_MARKER, MIN_TEXTS_ON_COLUMNS
+from corollary.terms.tuning import MAX_MARKERS_ON_COLUMNS, MIN_TEXTS_ON_COLUMNS
 from corollary.terms.values import (
     LANG_STRING,
     LITERAL,
@@ -97,27 +97,24 @@ class LiteralForms:
         codes: Codes = np.ones(lengths.size, np.uint16)  # plain literals
         unusual = np.flatnonzero((content == 0) | (content == _BACKSLASH) | (content >= 0xED))
         codes[ends.searchsorted(unusual, side="right")] = 0
-        marked = np.flatnonzero(content[ends - 1] != _QUOTE)
-        widths, hashes = _marker_widths(content, ends[marked])
-        for rows in _groups(widths, hashes):
-            width, of_group = int(widths[rows[0]]), marked[rows]
-            marker = content[ends[of_group[0]] - width : ends[of_group[0]]]
-            is_same = np.ones(of_group.size, np.bool_)
-            for place in range(width):  # equal hashes do not prove equal markers
-                is_same &= content[ends[of_group] - width + place] == marker[place]
-            if not width or not is_same.all():
-                texts = _texts(content, starts[of_group], ends[of_group])
-                codes[of_group] = [self._code(text) for text in texts]
-                continue
-            name = marker.tobytes().decode("utf-8", "surrogatepass")
-            number = self._number(name)
-            form = _FORMS.get(name)
+        left = np.flatnonzero(content[ends - 1] != _QUOTE)
+        for _ in range(MAX_MARKERS_ON_COLUMNS):
+            if not left.size:
+                break
+            (text,) = _texts(content, starts[left[:1]], ends[left[:1]])
+            marker = text[text.rindex('"') + 1 :]
+            quoted = f'"{marker}'.encode("utf-8", "surrogatepass")
+            have = _ending_in(content, ends[left], quoted)
+            have[0] = True  # the one that was looked at
+            rows, left = left[have], left[~have]
+            number, form = self._number(marker), _FORMS.get(marker)
             if form is not None:
-                first = starts[of_group] + 1
-                codes[of_group] = form.on_columns(content, first, ends[of_group] - width - 1 - first)
-            elif not is_language(name[1:]):
-                codes[of_group] = 0
-            codes[of_group] = number << 1 | (codes[of_group] if number < MOST_MARKERS else 0)
+                first = starts[rows] + 1
+                codes[rows] = form.on_columns(content, first, ends[rows] - len(quoted) - first)
+            elif not is_language(marker[1:]):
+                codes[rows] = 0
+            codes[rows] = number << 1 | (codes[rows] if number < MOST_MARKERS else 0)
+        codes[left] = [self._code(text) for text in _texts(content, starts[left], ends[left])]
         self._append(codes)
 
     def _append(self, codes: Codes) -> None:
@@ -157,27 +154,18 @@ def _texts(content: Bytes, starts: Places, ends: Places) -> list[str]:
     return [whole[start:end].decode("utf-8", "surrogatepass") for start, end in places]
 
 
-def _marker_widths(content: Bytes, ends: Places) -> tuple[Rows, NDArray[np.uint64]]:
-    """The bytes behind the closing quote, and a hash of them; width 0 if there are too many to look at."""
-    widths = np.zeros(ends.size, np.int64)
-    hashes = np.zeros(ends.size, np.uint64)
-    rows = np.arange(ends.size)
-    for width in range(MAX_BYTES_OF_MARKER + 1):
-        byte = content[ends[rows] - 1 - width]
-        is_end = byte == _QUOTE
-        widths[rows[is_end]] = width
-        rows = rows[~is_end]
-        if not rows.size:
-            break
-        hashes[rows] = hashes[rows] * np.uint64(0x9E3779B97F4A7C15) + byte[~is_end]
-    return widths, hashes
-
-
-def _groups(widths: Rows, hashes: NDArray[np.uint64]) -> list[Rows]:
-    """The rows with equal widths and hashes, together."""
-    order = np.lexsort((hashes, widths))
-    changes = (np.diff(widths[order]) != 0) | (np.diff(hashes[order]) != 0)
-    return [rows for rows in np.split(order, np.flatnonzero(changes) + 1) if rows.size]
+def _ending_in(content: Bytes, ends: Places, suffix: bytes) -> Mask:
+    """Which texts end in a suffix; eight bytes are compared at a time. Texts near the start are left out."""
+    room = -len(suffix) % 8 + len(suffix)
+    kept: Mask = ends >= room
+    words: NDArray[np.uint64] = np.ndarray((max(content.size - 7, 0),), "<u8", content, strides=(1,))
+    for end in range(len(suffix), 0, -8):
+        part = suffix[max(end - 8, 0) : end]
+        shift = 8 * (8 - len(part))
+        rows = np.flatnonzero(kept)
+        found = words[ends[rows] - (len(suffix) - end) - 8] >> np.uint64(shift)
+        kept[rows] = found == np.uint64(int.from_bytes(part, "little"))
+    return kept
 
 
 @dataclass(frozen=True)
@@ -199,22 +187,24 @@ class _Numbers:
         self.is_number: Mask = (lengths > 0) & (lengths <= most)
         safe = np.where(self.is_number, starts, 0)
         sizes = np.where(self.is_number, lengths, 1)
+        end = safe + sizes - 1
+        self.last = content[end]
+        self.is_number &= self.last - _ZERO <= 9  # so a last byte that is looked at again is a digit
         self.is_negative: Mask = content[safe] == _MINUS
+        others = -self.is_negative.astype(np.int64)  # bytes that are no digits, without the sign
         point = np.full(starts.size, -1, np.int64)
         for place in range(int(sizes.max(initial=0))):
-            within = place < sizes
-            byte = content[safe + np.minimum(place, sizes - 1)]
-            is_point = within & (byte == _POINT) & (point < 0)
+            byte = content[np.minimum(safe + place, end)]
+            others += byte - _ZERO > 9
+            is_point = byte == _POINT
             point[is_point] = place
-            is_digit = (byte >= _ZERO) & (byte <= _ZERO + 9)
-            self.is_number &= ~within | is_digit | is_point | (self.is_negative if place == 0 else False)
+        self.is_number &= others == (point >= 0)
         self.has_point: Mask = point >= 0
         self.whole = np.where(self.has_point, point, sizes) - self.is_negative
         self.fraction = np.where(self.has_point, sizes - point - 1, 0)
         first = content[safe + np.minimum(self.is_negative, sizes - 1)]
         self.is_zero: Mask = (self.whole == 1) & (first == _ZERO)  # the whole part
         self.is_number &= (self.whole >= 1) & ((first != _ZERO) | self.is_zero)
-        self.last = content[safe + sizes - 1]
         behind = [np.minimum(point + 1 + i, sizes - 1) for i in range(4)]
         self.is_small: Mask = self.is_zero & np.all([content[safe + at] == _ZERO for at in behind], axis=0)
 
