@@ -164,6 +164,10 @@ class Relation:
             union(difference(added.keys, old_added.keys), difference(old_removed.keys, removed.keys)),
         )
 
+    def shares_base(self, before: Relation) -> bool:
+        """Whether ``since`` costs no more than the overlays."""
+        return self is before or self._parts[0] is before._parts[0]
+
     def contains(self, keys: Keys) -> Mask:
         """A mask of the packed facts that are present."""
         base, added, removed = self._parts

@@ -168,6 +168,8 @@ class Deriver:
         """Set ``version.derived.state``, unless another thread has set it."""
         if version.derived.state is None:
             state = self._follow(version)
+            if self.latest is not None:
+                state.go_on_from(self.latest)
             if state.materialisation is not None or self.versions.own() is None:
                 self.latest = state
             version.derived.state = state

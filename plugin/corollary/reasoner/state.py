@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from corollary.columns import TripleIndex
-from corollary.columns.pairs import Pairs, difference, firsts, seconds
+from corollary.columns.pairs import NO_KEYS, Pairs, difference, firsts, seconds, union
 from corollary.columns.relation import FIRST_LITERAL_KEY, Relation
 from corollary.evaluate import MaterialisedView
 from corollary.kernels.limits import check
@@ -24,7 +24,7 @@ from corollary.kernels.sorted import Keys
 from corollary.maintain import Report
 from corollary.reasoner.quads import Quads
 from corollary.reasoner.subjects import BySubject
-from corollary.reasoner.tuning import FACTS_PER_CHUNK, FACTS_SORTED_PER_LOOK_UP
+from corollary.reasoner.tuning import FACTS_PER_CHUNK, FACTS_SORTED_PER_LOOK_UP, MAX_FACTS_COMPARED
 from corollary.terms.dictionary import FIRST_LITERAL, KIND_SHIFT, Kind
 
 _NOTHING = TripleIndex()
@@ -40,14 +40,24 @@ class View:
     allow (a literal subject, a predicate that is no IRI) unless they are in ``explicit``. Reads filter hidden
     facts out; no facts are copied.
 
+    What is shown as an index (``shown``) is cached, and follows from an ``earlier`` view of another state.
+
     A look-up by subject alone probes one relation after the other. After many such look-ups the view sorts
     its facts by subject, once (``BySubject``).
     """
 
-    def __init__(self, index: TripleIndex, explicit: TripleIndex, union: TripleIndex | None = None) -> None:
+    def __init__(
+        self,
+        index: TripleIndex,
+        explicit: TripleIndex,
+        union: TripleIndex | None = None,
+        earlier: View | None = None,
+    ) -> None:
+        """``earlier`` is a view over the same dictionary that has computed ``shown``."""
         self.index = index
         self.explicit = explicit
         self.union = explicit if union is None else union
+        self._earlier = earlier
         self._looked_up = 0
         self._by_subject: BySubject | None = None
 
@@ -62,15 +72,24 @@ class View:
 
     @cached_property
     def shown(self) -> TripleIndex:
-        """An index of the shown facts. It shares the relations that have no hidden facts."""
+        """An index of the shown facts. It shares the relations that have no hidden facts.
+
+        Cost: the differences to the earlier view, as far as relations share their base with its; else the
+        relations that have hidden facts.
+        """
+        earlier, self._earlier = self._earlier, None
         if self.index is self.explicit:
             return self.index
         if self.union is self.explicit and len(self.index) == self.index.fact_count():
             return self.index  # RDF allows all facts, and none is explicit elsewhere
-        relations = {predicate: self._shown(predicate, r) for predicate, r in self.index.relations()}
+        relations = {p: self._shown_since(p, relation, earlier) for p, relation in self.index.relations()}
         if all(relation is self.index.relation(p) for p, relation in relations.items()):
             return self.index
         return TripleIndex(relations)
+
+    def last_shown(self) -> View | None:
+        """The last view that has computed ``shown``: this one or an earlier one."""
+        return self if "shown" in self.__dict__ else self._earlier
 
     def match(self, s: int | None, p: int | None, o: int | None) -> Iterator[Fact]:
         """The shown facts that match a pattern; None matches any term. Lazy; each fact once."""
@@ -144,6 +163,25 @@ class View:
         elsewhere = self.union.relation(predicate).contains(keys)
         return keys[own | ~elsewhere & (keys < FIRST_LITERAL_KEY)]
 
+    def _shown_since(self, predicate: int, relation: Relation, earlier: View | None) -> Relation:
+        """As ``_shown``, from what an earlier view has shown and the facts that are different since."""
+        if earlier is None or (not self._may_hide(FIRST_LITERAL - 1, predicate) and _all_legal(relation)):
+            return self._shown(predicate, relation)
+        now = relation, self.explicit.relation(predicate), self.union.relation(predicate)
+        then = [index.relation(predicate) for index in (earlier.index, earlier.explicit, earlier.union)]
+        changed = NO_KEYS
+        for one, other in zip(now, then, strict=True):
+            if one.is_compressed or other.is_compressed:
+                return self._shown(predicate, relation)
+            if not one.shares_base(other) and one.size + other.size > MAX_FACTS_COMPARED:
+                return self._shown(predicate, relation)
+            for keys in one.since(other):
+                changed = union(changed, keys)
+        if not changed.size:
+            return earlier.shown.relation(predicate)
+        shown = self._shown_of(predicate, changed[relation.contains(changed)])
+        return earlier.shown.relation(predicate).minus(changed).plus(shown)
+
     def _shown(self, predicate: int, relation: Relation) -> Relation:
         """The shown facts of a relation; the relation itself if none is hidden."""
         if self.index is self.explicit:
@@ -158,6 +196,11 @@ class View:
         doubtful = keys[legal:]
         doubtful = doubtful[self.explicit.relation(predicate).contains(doubtful)]
         return Relation(Pairs(np.concatenate((keys[:legal], doubtful))))
+
+
+def _all_legal(relation: Relation) -> bool:
+    """Whether RDF allows all facts of a relation of an IRI."""
+    return relation.legal_count() == len(relation)
 
 
 def _is_legal(subject: int, predicate: int) -> bool:
@@ -180,7 +223,8 @@ class State:
     seconds: float = 0.0
     maintenance: Report | None = None
     _graphs: dict[int, View] = field(default_factory=dict, init=False, compare=False)
-    _homes: dict[int, View] = field(default_factory=dict, init=False, compare=False)
+    _homes: dict[int | None, View] = field(default_factory=dict, init=False, compare=False)
+    _earlier: dict[int | None, View] = field(default_factory=dict, init=False, compare=False, repr=False)
     known_to_queries: dict[Hashable, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property
@@ -191,7 +235,23 @@ class State:
     @cached_property
     def everything(self) -> View:
         """The union of all graphs and the inferred facts; without these if ``is_apart``."""
-        return self.explicit if self.is_apart else View(self.index, self.facts.union)
+        if self.is_apart:
+            return self.explicit
+        return View(self.index, self.facts.union, earlier=self._earlier.get(None))
+
+    def go_on_from(self, before: State) -> None:
+        """Let the views follow from those of an earlier state. Precondition: no view yet.
+
+        One view is kept for each graph that was read: a reference to the relations of its state.
+        """
+        mine, others = self.materialisation, before.materialisation
+        if mine is None or others is None or mine.dictionary is not others.dictionary:
+            return
+        views = {**before._earlier, **before._homes}
+        if "everything" in before.__dict__:
+            views[None] = before.everything
+        shown = {graph: view.last_shown() for graph, view in views.items()}
+        self._earlier.update({graph: view for graph, view in shown.items() if view is not None})
 
     @cached_property
     def explicit(self) -> View:
@@ -221,13 +281,14 @@ class State:
         """The explicit facts of a graph, and the inferred facts, which are explicit in no graph."""
         view = self._homes.get(graph)
         if view is None:
-            view = self._homes[graph] = self._with_inferred(self.graph(graph))
+            earlier = self._earlier.pop(graph, None)
+            view = self._homes[graph] = self._with_inferred(self.graph(graph), earlier)
         return view
 
-    def _with_inferred(self, graph: View) -> View:
+    def _with_inferred(self, graph: View, earlier: View | None) -> View:
         """The explicit facts of a graph, and the inferred facts, which are explicit in no graph."""
         if self.materialisation is None or self.is_apart:
             return graph
         own, union = graph.index, self.facts.union
         is_all = own.fact_count() == union.fact_count()
-        return View(self.index, own, None if is_all else union)
+        return View(self.index, own, None if is_all else union, earlier)

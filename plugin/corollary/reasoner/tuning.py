@@ -9,6 +9,10 @@ FACTS_PER_CHUNK = 1 << 14
 FACTS_SORTED_PER_LOOK_UP = 256
 """Facts that can be sorted by subject in the time of one look-up in the index."""
 
+MAX_FACTS_COMPARED = 1 << 13
+"""Facts of a predicate in two states that are compared one with the other, to find what a view shows now. Of
+more, only what changed on a common base is looked at; else the view is computed anew, 10 to 20 ns a fact."""
+
 SECONDS_TO_LOOK_AGAIN = 0.1
 """Seconds that a change waits for another thread's transaction before it checks whether that still runs."""
 
