@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from corollary.language import CorollaryError
@@ -109,18 +110,39 @@ class Version:
             raise StaleTerms
         self.to_be_written()
         length = self.length
-        everywhere: set[int] | None = None
+        mentioned: set[int] | None = None
         for graph, s, p, o in wanted:
-            if graph is None and everywhere is None:
-                everywhere = self.graph_ids()
-            before = length
-            for name in (everywhere or ()) if graph is None else (graph,):
-                if self._holds(length, (name, s, p, o, 0)):
-                    length = self.pending.append(length, (name, s, p, o, 0))
-            if length == before:
+            if graph is not None:
+                names = [graph] if self._holds(length, (graph, s, p, o, 0)) else []
+            else:
+                if mentioned is None:
+                    mentioned = self.pending.graphs(length)
+                names = self._graphs_with(length, mentioned, (s, p, o))
+            for name in names:
+                length = self.pending.append(length, (name, s, p, o, 0))
+            if mentioned is not None:
+                mentioned.update(names)
+            if not names:
                 missed.append((s, p, o))
         self.length = length
         return self
+
+    def _graphs_with(self, length: int, mentioned: set[int], fact: Fact) -> list[int]:
+        """The graphs and formulas that have a fact. ``mentioned``: those that pending changes mention.
+
+        Cost: one probe in each graph, up to the only one if the fact is in one graph.
+        """
+        s, p, o = fact
+        found = [graph for graph in mentioned if self._holds(length, (graph, s, p, o, 0))]
+        quads = self.quads
+        is_shared = quads.shared.relation(p).has(s, o)
+        graphs = quads.graphs.items() if quads.union.relation(p).has(s, o) else ()
+        for graph, index in chain(graphs, quads.formulas.items()):
+            if graph not in mentioned and index.relation(p).has(s, o):
+                found.append(graph)
+                if not is_shared and not quads.formulas:
+                    break
+        return found
 
     def _holds(self, length: int, row: Row) -> bool:
         graph, subject, predicate, value, _ = row
