@@ -14,6 +14,7 @@ from corollary.cli.converting import convert
 from corollary.cli.explaining import explain
 from corollary.cli.generating import generate
 from corollary.cli.rules import rules
+from corollary.cli.serving import serve
 from corollary.cli.spark import spark_generate, spark_load, spark_materialise
 from corollary.cli.verifying import verify
 from corollary.cli.warming_up import warm_up
@@ -25,6 +26,7 @@ __all__ = [
     "generate",
     "main",
     "rules",
+    "serve",
     "spark_generate",
     "spark_load",
     "spark_materialise",

@@ -1,0 +1,112 @@
+"""uvicorn, with limits that it does not have: the time of a request's head. And its beginning and end."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from corollary.language import CorollaryError
+from corollary.serve.app import application
+from corollary.serve.service import Service
+from corollary.serve.tuning import (
+    MAX_BYTES_OF_HEAD,
+    MAX_REQUESTS_AT_ONCE,
+    SECONDS_FOR_ENDING,
+    SECONDS_FOR_HEAD,
+    SECONDS_OF_KEEP_ALIVE,
+)
+
+
+class PatientProtocol(H11Protocol):
+    """Closes a connection that takes too long to send the line and the headers of a request."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._patience = self.loop.call_later(SECONDS_FOR_HEAD, transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        is_between = self.cycle is None or self.cycle.response_complete
+        if not is_between:
+            self._stop()
+        elif self._patience is None and not self.transport.is_closing():
+            self._patience = self.loop.call_later(SECONDS_FOR_HEAD, self.transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop()
+        super().connection_lost(exc)
+
+    def _stop(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+
+class Server(uvicorn.Server):
+    """Calls ``on_ready`` when it accepts requests."""
+
+    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], object]) -> None:
+        super().__init__(config)
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_ready()
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that accepts connections; port 0 is any free one. Raises CorollaryError if it is taken."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host.strip("[]"), port), family=family, backlog=MAX_REQUESTS_AT_ONCE)
+    except OSError as error:
+        raise CorollaryError(
+            f"cannot listen on {host}, port {port}: {error.strerror}; choose another --port"
+        ) from None
+
+
+def serve(
+    service: Service,
+    listener: socket.socket,
+    on_ready: Callable[[], object],
+    certificate: str | None = None,
+    key: str | None = None,
+) -> None:
+    """Serve until SIGINT or SIGTERM; running requests are then answered. Closes the store.
+
+    ``certificate`` and ``key`` are files for TLS. Precondition: called in the main thread.
+    """
+    config = uvicorn.Config(
+        application(service),
+        http=PatientProtocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        h11_max_incomplete_event_size=MAX_BYTES_OF_HEAD,
+        limit_concurrency=MAX_REQUESTS_AT_ONCE,
+        timeout_keep_alive=SECONDS_OF_KEEP_ALIVE,
+        timeout_graceful_shutdown=SECONDS_FOR_ENDING,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+    )
+    ended = signal.SIGINT, signal.SIGTERM
+    former = {number: signal.signal(number, signal.SIG_IGN) for number in ended}  # uvicorn raises them again
+    try:
+        Server(config, on_ready).run(sockets=[listener])
+    finally:
+        service.close()
+        for number, handler in former.items():
+            signal.signal(number, handler)

@@ -1,0 +1,186 @@
+"""What the endpoints share: the store, its limits, and the threads in which requests read and write it.
+
+A request runs in a thread of ``readers``, or in the one of the ``writer``: so changes that wait keep no
+reader waiting. A request that takes too long, or whose client goes away, is cancelled: it then has
+changed nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any, TypeVar
+
+from rdflib.graph import Dataset
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from corollary.kernels.limits import Cancellation, Limits, limited
+from corollary.serve.access import Token
+from corollary.serve.access_log import Log
+from corollary.serve.metrics import Metrics
+from corollary.serve.negotiation import with_charset
+from corollary.serve.problems import Problem, private_paths, problem_of
+from corollary.serve.tuning import (
+    BYTES_BEFORE_STREAMING,
+    DEFAULT_BYTES_OF_BODY,
+    DEFAULT_BYTES_OF_RESULT,
+    DEFAULT_SECONDS,
+    THREADS_OF_READERS,
+)
+from corollary.store import CorollaryStore
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line says. ``token`` is needed to write; without ``is_writable`` nothing is written.
+
+    ``hosts`` are the names of this server beside those of loopback, ``origins`` the origins whose pages may
+    read. ``seconds``, ``bytes_of_body`` and ``bytes_of_result`` bound one request.
+    """
+
+    is_writable: bool = False
+    token: Token | None = None
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    seconds: float = DEFAULT_SECONDS
+    bytes_of_body: int = DEFAULT_BYTES_OF_BODY
+    bytes_of_result: int = DEFAULT_BYTES_OF_RESULT
+    folder: Path | None = None
+
+
+class Service:
+    """A store that is served."""
+
+    def __init__(self, store: CorollaryStore, settings: Settings, log: Log | None = None) -> None:
+        self.store, self.settings, self.log = store, settings, log
+        self.dataset = Dataset(store, default_union=True)
+        self.started = monotonic()
+        self.is_ending = False
+        self.metrics = Metrics()
+        self.secrets = private_paths(settings.folder)
+        self._readers = ThreadPoolExecutor(THREADS_OF_READERS, "reader")
+        self._writer = ThreadPoolExecutor(1, "writer")
+
+    def prefixes(self) -> Mapping[str, str]:
+        """The prefixes of the store, which queries need not declare."""
+        return self.store.reasoner.versions.current().namespaces.by_prefix
+
+    def authorise(self, request: Request) -> None:
+        """Raise Problem unless the request may change the store: by a header, never by the URL."""
+        if not self.settings.is_writable or self.settings.token is None:
+            raise Problem(403, "This server is read-only", "corollary serve --writable allows changes")
+        if not self.settings.token.fits(request.headers.get("authorization")):
+            detail = "send the token of the server in the header Authorization: Bearer TOKEN"
+            raise Problem(401, "No or wrong token", detail, {"WWW-Authenticate": "Bearer"})
+
+    async def read(self, request: Request, function: Callable[[], Result]) -> Result:
+        """The result of a function that reads. Raises LimitExceeded or Cancelled."""
+        return await self._run(request, self._readers, function)
+
+    async def write(self, request: Request, function: Callable[[], Result]) -> Result:
+        """The result of a function that changes the store, in a transaction of its own.
+
+        Precondition: ``authorise``. When it returns, the change is committed. Raises LimitExceeded, also if
+        another transaction is open too long, or Cancelled; then nothing has changed.
+        """
+
+        def changing() -> Result:
+            with self.store.transaction():
+                return function()
+
+        return await self._run(request, self._writer, changing)
+
+    async def _run(self, request: Request, pool: Executor, function: Callable[[], Result]) -> Result:
+        end = monotonic() + self.settings.seconds
+        cancellation = Cancellation()
+
+        def run() -> Result:
+            left = Limits(seconds=max(0.0, end - monotonic()), terms=None)
+            return limited(left, cancellation, function)
+
+        work = asyncio.get_running_loop().run_in_executor(pool, run)
+        return await unless_disconnected(request, work, cancellation)
+
+    async def respond(self, chunks: Iterator[bytes], media_type: str) -> Response:
+        """A response with a body that is written in a reader's thread: a large one while it is sent."""
+        loop = asyncio.get_running_loop()
+        bounded = _bounded(chunks, self.settings.bytes_of_result)
+        first, is_all = await loop.run_in_executor(self._readers, _beginning, bounded)
+        headers = {"Content-Type": with_charset(media_type), "Vary": "Accept"}
+        if is_all:
+            return Response(first, headers=headers)
+
+        async def rest() -> AsyncIterator[bytes]:
+            yield first
+            try:
+                while (chunk := await loop.run_in_executor(self._readers, next, bounded, None)) is not None:
+                    yield chunk
+            except Exception as error:
+                problem_of(error, self.secrets)  # prints what is no mistake of the client
+                raise  # the response has begun: it is cut off
+
+        return StreamingResponse(rest(), headers=headers)
+
+    def close(self) -> None:
+        """End the threads, and close the store: what is committed stays. Idempotent."""
+        self.is_ending = True
+        self._readers.shutdown(cancel_futures=True)
+        self._writer.shutdown(cancel_futures=True)
+        self.store.close()
+
+
+async def unless_disconnected(
+    request: Request, work: asyncio.Future[Result], cancellation: Cancellation
+) -> Result:
+    """The result of a running function, which is cancelled when the client goes away, or the server ends."""
+    gone = asyncio.ensure_future(_disconnected(request))
+    try:
+        both: set[asyncio.Future[Any]] = {work, gone}
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            cancellation.cancel()
+            work.cancel()  # if it has not begun
+        return await work
+    except asyncio.CancelledError:
+        cancellation.cancel()
+        raise Problem(503, "The request was cancelled", "the client or the server went away") from None
+    finally:
+        gone.cancel()
+        with suppress(asyncio.CancelledError):
+            await gone
+
+
+async def _disconnected(request: Request) -> None:
+    """Returns when the client has gone away. Precondition: the body was read."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _bounded(chunks: Iterator[bytes], most: int) -> Iterator[bytes]:
+    """The chunks; raises Problem when they are more than ``most`` bytes."""
+    size = 0
+    for chunk in chunks:
+        size += len(chunk)
+        if size > most:
+            detail = f"--max-result of the server allows {most:,} bytes: ask for less, with LIMIT"
+            raise Problem(413, "The result is too large", detail)
+        yield chunk
+
+
+def _beginning(chunks: Iterator[bytes]) -> tuple[bytes, bool]:
+    """The first bytes, and whether these are all."""
+    parts, size = [], 0
+    for chunk in chunks:
+        parts.append(chunk)
+        size += len(chunk)
+        if size > BYTES_BEFORE_STREAMING:
+            return b"".join(parts), False
+    return b"".join(parts), True
