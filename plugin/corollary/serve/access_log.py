@@ -1,4 +1,4 @@
-"""Observes all requests: counts them, and writes a line of JSON for each, without query, headers and token."""
+"""Observes all requests: counts them, and writes a line of JSON for each, with no query and no header."""
 
 from __future__ import annotations
 

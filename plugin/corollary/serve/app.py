@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from corollary.serve import protocol
+from corollary.serve import facts_served, graph_protocol, protocol, rules_served, transactions_served
 from corollary.serve.access import Guard
 from corollary.serve.access_log import ROUTE, Observer
 from corollary.serve.negotiation import with_charset
@@ -47,6 +47,26 @@ ROUTES: list[tuple[str, str, Endpoint]] = [
     ("GET", "/page/{name:path}", page),
     ("GET POST", "/sparql", protocol.query),
     ("POST", "/update", protocol.update),
+    ("GET PUT POST DELETE", "/graphs", graph_protocol.graphs),
+    ("GET PUT POST DELETE", "/graphs/{name:path}", graph_protocol.graphs),
+    ("GET", "/explain", facts_served.explain),
+    ("GET", "/why-not", facts_served.why_not),
+    ("GET", "/inconsistencies", facts_served.inconsistencies),
+    ("GET POST", "/rules", rules_served.rules),
+    ("DELETE", "/rules/{id}", rules_served.rule),
+    ("POST", "/rules/{id}/{to}", rules_served.switch),
+    ("GET", "/changes/last", facts_served.last_change),
+    ("GET", "/statistics", facts_served.show_statistics),
+    ("GET", "/terms", facts_served.terms),
+    ("GET", "/prefixes", facts_served.prefixes),
+    ("POST", "/transactions", transactions_served.begin),
+    ("POST", "/transactions/{id}/query", transactions_served.query),
+    ("POST", "/transactions/{id}/update", transactions_served.update),
+    ("POST", "/transactions/{id}/commit", transactions_served.commit),
+    ("DELETE", "/transactions/{id}", transactions_served.roll_back),
+    ("GET", "/status", facts_served.status),
+    ("GET", "/health", facts_served.health),
+    ("GET", "/metrics", facts_served.show_metrics),
 ]
 """Methods, path and endpoint. GET implies HEAD."""
 

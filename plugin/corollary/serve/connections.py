@@ -6,6 +6,7 @@ import asyncio
 import signal
 import socket
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -53,11 +54,15 @@ class PatientProtocol(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """Calls ``on_ready`` when it accepts requests."""
+    """Calls ``on_ready`` when it accepts requests, and says so to the service when it ends."""
 
-    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], object]) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service, on_ready: Callable[[], object]) -> None:
         super().__init__(config)
-        self._on_ready = on_ready
+        self._service, self._on_ready = service, on_ready
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._service.is_ending = True
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -105,7 +110,7 @@ def serve(
     ended = signal.SIGINT, signal.SIGTERM
     former = {number: signal.signal(number, signal.SIG_IGN) for number in ended}  # uvicorn raises them again
     try:
-        Server(config, on_ready).run(sockets=[listener])
+        Server(config, service, on_ready).run(sockets=[listener])
     finally:
         service.close()
         for number, handler in former.items():

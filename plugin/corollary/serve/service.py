@@ -25,7 +25,9 @@ from corollary.serve.access import Token
 from corollary.serve.access_log import Log
 from corollary.serve.metrics import Metrics
 from corollary.serve.negotiation import with_charset
+from corollary.serve.open_transactions import OpenTransactions
 from corollary.serve.problems import Problem, private_paths, problem_of
+from corollary.serve.rule_book import RuleBook
 from corollary.serve.tuning import (
     BYTES_BEFORE_STREAMING,
     DEFAULT_BYTES_OF_BODY,
@@ -66,6 +68,8 @@ class Service:
         self.is_ending = False
         self.metrics = Metrics()
         self.secrets = private_paths(settings.folder)
+        self.rules = RuleBook(store)
+        self.transactions = OpenTransactions(store)
         self._readers = ThreadPoolExecutor(THREADS_OF_READERS, "reader")
         self._writer = ThreadPoolExecutor(1, "writer")
 
@@ -99,15 +103,22 @@ class Service:
         return await self._run(request, self._writer, changing)
 
     async def _run(self, request: Request, pool: Executor, function: Callable[[], Result]) -> Result:
-        end = monotonic() + self.settings.seconds
         cancellation = Cancellation()
-
-        def run() -> Result:
-            left = Limits(seconds=max(0.0, end - monotonic()), terms=None)
-            return limited(left, cancellation, function)
-
-        work = asyncio.get_running_loop().run_in_executor(pool, run)
+        work = asyncio.get_running_loop().run_in_executor(pool, self._limited(cancellation, function))
         return await unless_disconnected(request, work, cancellation)
+
+    async def call(self, request: Request, name: str, function: Callable[[], Result]) -> Result:
+        """The result of a function that is called inside an open transaction. Precondition: ``authorise``."""
+        cancellation = Cancellation()
+        work = self.transactions.find(name).call(self._limited(cancellation, function))
+        return await unless_disconnected(request, asyncio.wrap_future(work), cancellation)
+
+    def _limited(self, cancellation: Cancellation, function: Callable[[], Result]) -> Callable[[], Result]:
+        """The function, within the time that is left of a request's when it is called."""
+        end = monotonic() + self.settings.seconds
+        return lambda: limited(
+            Limits(seconds=max(0.0, end - monotonic()), terms=None), cancellation, function
+        )
 
     async def respond(self, chunks: Iterator[bytes], media_type: str) -> Response:
         """A response with a body that is written in a reader's thread: a large one while it is sent."""
@@ -132,6 +143,7 @@ class Service:
     def close(self) -> None:
         """End the threads, and close the store: what is committed stays. Idempotent."""
         self.is_ending = True
+        self.transactions.close()
         self._readers.shutdown(cancel_futures=True)
         self._writer.shutdown(cancel_futures=True)
         self.store.close()
