@@ -62,7 +62,7 @@ def serve(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, **op
         raise click.UsageError("name FILE..., or a folder with --store")
     _need_extra()
     from corollary.kernels.limits import Limits, size_of
-    from corollary.serve.connections import listening
+    from corollary.serve.connections import listening, server_of
     from corollary.serve.connections import serve as run
     from corollary.serve.service import Service, Settings
 
@@ -84,10 +84,9 @@ def serve(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, **op
         name = f"[{host}]" if ":" in host else host
         address = f"{scheme}://{name}:{listener.getsockname()[1]}/"
         ready = f"corollary: serving {address} - Ctrl-C ends it"
-        run(
-            Service(store, settings, log), listener, lambda: click.echo(ready, err=True),
-            options["tls_cert"], options["tls_key"],
-        )  # fmt: skip
+        service = Service(store, settings, log)
+        files_of_tls = options["tls_cert"], options["tls_key"]
+        run(server_of(service, lambda: click.echo(ready, err=True), *files_of_tls), listener, service)
 
 
 def _need_extra() -> None:

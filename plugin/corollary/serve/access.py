@@ -1,4 +1,4 @@
-"""Who may do what: the token of writers, the Host header, headers for browsers, slow clients.
+"""Who may do what: the token of writers, the Host header, headers for browsers.
 
 A browser that shows a hostile page may send requests to a loopback address. Three checks make them harmless:
 the Host header must name this server (DNS rebinding), no response may be read by other origins (CORS is off),
@@ -7,7 +7,6 @@ and a change needs a header that no form can send.
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import ipaddress
 import re
@@ -21,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from corollary.language import CorollaryError
 from corollary.serve.problems import Problem, response_of
-from corollary.serve.tuning import MIN_CHARACTERS_OF_TOKEN, SECONDS_FOR_SENDING
+from corollary.serve.tuning import MIN_CHARACTERS_OF_TOKEN
 
 POLICY = (
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; "
@@ -93,7 +92,7 @@ def host_in(header: str | None) -> str | None:
 
 
 class Guard:
-    """ASGI middleware: refuses other hosts, adds ``HEADERS``, and ends responses that nobody receives."""
+    """ASGI middleware: refuses other hosts, and adds ``HEADERS``."""
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str], is_cors: bool) -> None:
         """``hosts`` are the names of this server beside those of loopback. ``is_cors``: others may read."""
@@ -111,7 +110,7 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in self.headers.items():
                     headers.setdefault(name, value)
-            await asyncio.wait_for(send(message), SECONDS_FOR_SENDING)
+            await send(message)
 
         host = host_in(Headers(scope=scope).get("host"))
         if host is None or not (host in self.hosts or is_loopback(host)):

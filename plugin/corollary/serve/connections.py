@@ -1,4 +1,4 @@
-"""uvicorn, with limits that it does not have: the time of a request's head. And its beginning and end."""
+"""uvicorn: its settings, limits of time that it does not have, and how it begins and ends."""
 
 from __future__ import annotations
 
@@ -20,37 +20,46 @@ from corollary.serve.tuning import (
     MAX_REQUESTS_AT_ONCE,
     SECONDS_FOR_ENDING,
     SECONDS_FOR_HEAD,
+    SECONDS_FOR_SENDING,
     SECONDS_OF_KEEP_ALIVE,
 )
 
 
 class PatientProtocol(H11Protocol):
-    """Closes a connection that takes too long to send the line and the headers of a request."""
+    """Drops connections that take too long to send the head of a request, or to receive a response."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
-        self._patience: asyncio.TimerHandle | None = None
+        self._head: asyncio.TimerHandle | None = None
+        self._sending: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._patience = self.loop.call_later(SECONDS_FOR_HEAD, transport.close)
+        self._head = self.loop.call_later(SECONDS_FOR_HEAD, transport.abort)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        is_between = self.cycle is None or self.cycle.response_complete
-        if not is_between:
-            self._stop()
-        elif self._patience is None and not self.transport.is_closing():
-            self._patience = self.loop.call_later(SECONDS_FOR_HEAD, self.transport.close)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._head = _stopped(self._head)
+        elif self._head is None and not self.transport.is_closing():
+            self._head = self.loop.call_later(SECONDS_FOR_HEAD, self.transport.abort)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._sending = self.loop.call_later(SECONDS_FOR_SENDING, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._sending = _stopped(self._sending)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop()
+        self._head, self._sending = _stopped(self._head), _stopped(self._sending)
         super().connection_lost(exc)
 
-    def _stop(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
-            self._patience = None
+
+def _stopped(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()
 
 
 class Server(uvicorn.Server):
@@ -80,23 +89,17 @@ def listening(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def serve(
-    service: Service,
-    listener: socket.socket,
-    on_ready: Callable[[], object],
-    certificate: str | None = None,
-    key: str | None = None,
-) -> None:
-    """Serve until SIGINT or SIGTERM; running requests are then answered. Closes the store.
-
-    ``certificate`` and ``key`` are files for TLS. Precondition: called in the main thread.
-    """
+def server_of(
+    service: Service, on_ready: Callable[[], object], certificate: str | None = None, key: str | None = None
+) -> Server:
+    """A server for ``serve``. ``certificate`` and ``key`` are files for TLS."""
     config = uvicorn.Config(
         application(service),
         http=PatientProtocol,
         ws="none",
         lifespan="off",
         log_config=None,
+        log_level="critical",
         access_log=False,
         server_header=False,
         proxy_headers=False,
@@ -107,10 +110,18 @@ def serve(
         ssl_certfile=certificate,
         ssl_keyfile=key,
     )
+    return Server(config, service, on_ready)
+
+
+def serve(server: Server, listener: socket.socket, service: Service) -> None:
+    """Serve until SIGINT or SIGTERM; running requests are then answered. Closes the store.
+
+    Precondition: called in the main thread.
+    """
     ended = signal.SIGINT, signal.SIGTERM
     former = {number: signal.signal(number, signal.SIG_IGN) for number in ended}  # uvicorn raises them again
     try:
-        Server(config, service, on_ready).run(sockets=[listener])
+        server.run(sockets=[listener])
     finally:
         service.close()
         for number, handler in former.items():

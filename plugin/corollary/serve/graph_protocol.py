@@ -104,10 +104,14 @@ async def _get(service: Service, request: Request, name: URIRef) -> Response:
 def _lines(facts: Snapshot) -> Iterator[bytes]:
     """N-Triples, some lines at a time. Triples that RDF forbids are left out."""
     decode = facts.dictionary.decode_all
-    for columns in facts.index.batches(ROWS_PER_CHUNK):
+    lines: list[str] = []
+    for columns in facts.index.batches(ROWS_PER_CHUNK):  # at least one for each predicate
         triples = zip(*(decode(column.tolist()) for column in columns), strict=True)
-        legal = [f"{s} {p} {o} .\n" for s, p, o in triples if s[0] != '"' and p[0] == "<"]
-        yield "".join(legal).encode("utf-8", "replace")
+        lines += [f"{s} {p} {o} .\n" for s, p, o in triples if s[0] != '"' and p[0] == "<"]
+        if len(lines) >= ROWS_PER_CHUNK:
+            yield "".join(lines).encode("utf-8", "replace")
+            lines.clear()
+    yield "".join(lines).encode("utf-8", "replace")
 
 
 async def _delete(service: Service, request: Request, name: URIRef) -> Response:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -32,16 +32,17 @@ class RuleBook:
     def listed(self) -> list[dict[str, Any]]:
         """All rules, as JSON."""
         program = self.store.rules()
-        return [self._entry(rule, program, is_on=True) for rule in program] + [
-            self._entry(rule, program, is_on=False) for rule in list(self._off.values())
+        prefixes = (*program.prefixes, *((prefix, str(name)) for prefix, name in self.store.namespaces()))
+        return [self._entry(rule, prefixes, is_on=True) for rule in program] + [
+            self._entry(rule, prefixes, is_on=False) for rule in list(self._off.values())
         ]
 
-    def _entry(self, rule: Rule, program: Program, *, is_on: bool) -> dict[str, Any]:
+    def _entry(self, rule: Rule, prefixes: Sequence[tuple[str, str]], *, is_on: bool) -> dict[str, Any]:
         name = id_of(rule)
         return {
             "id": name,
             "name": rule.name,
-            "text": format_rule(rule, program.prefixes),
+            "text": format_rule(rule, prefixes),
             "derived": None,
             "origin": "profile" if name in self._first else "added",
             "enabled": is_on,
