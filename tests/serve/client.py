@@ -12,9 +12,9 @@ import httpx
 from rdflib import Dataset
 
 from corollary.language import Program
-from corollary.serve.access import Token
 from corollary.serve.app import application
 from corollary.serve.connections import listening, server_of
+from corollary.serve.guard import Token
 from corollary.serve.service import Service, Settings
 from corollary.store import CorollaryStore
 
@@ -39,14 +39,14 @@ def service_of(
     rules: str | Program = "rdfs", log: Any = None, store: CorollaryStore | None = None, **settings: Any
 ) -> Service:
     """A service of a store with ``DATA``, or of the given one, that may be written with ``TOKEN``."""
-    known = {"is_writable": True, "token": Token.of(TOKEN), "hosts": ("server.test",)} | settings
+    known: dict[str, Any] = {"is_writable": True, "token": Token.of(TOKEN), "hosts": ("server.test",)}
     if store is None:
         store = CorollaryStore(rules=rules, external="none")
         dataset = Dataset(store, default_union=True)
         dataset.update(DATA)
         dataset.bind("ex", EX)
         store.commit()
-    return Service(store, Settings(**known), log)
+    return Service(store, Settings(**known | settings), log)
 
 
 class Client:

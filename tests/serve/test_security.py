@@ -13,7 +13,7 @@ import pytest
 from tests.serve.client import EX, TOKEN, UPDATE, WRITER, Client, client_of, service_of
 
 from corollary.language import CorollaryError
-from corollary.serve.access import Token, host_in, is_loopback
+from corollary.serve.guard import Token, host_in, is_loopback
 from corollary.serve.problems import problem_of
 from corollary.store import CorollaryStore
 
@@ -101,7 +101,7 @@ def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
         compared.append((one, other))
         return one == other
 
-    monkeypatch.setattr("corollary.serve.access.hmac.compare_digest", compare)
+    monkeypatch.setattr("corollary.serve.guard.hmac.compare_digest", compare)
     token = Token.of(TOKEN)
     for header in (f"Bearer {TOKEN}", "Bearer x", "Basic x", None):
         token.fits(header)

@@ -17,8 +17,8 @@ from corollary.cli.pipeline import DEFAULT_RULES, load_program, reason
 from corollary.cli.progress import stage
 
 if TYPE_CHECKING:
-    from corollary.serve.access import Token
     from corollary.serve.access_log import Log
+    from corollary.serve.guard import Token
     from corollary.store import CorollaryStore
 
 TOKEN = "COROLLARY_TOKEN"
@@ -102,7 +102,7 @@ def _need_extra() -> None:
 def _token(file: str | None) -> Token:
     """The token of a file or of the environment; without both, a new one, which is printed."""
     from corollary.language import CorollaryError
-    from corollary.serve.access import Token
+    from corollary.serve.guard import Token
 
     if file is not None:
         try:
@@ -118,7 +118,7 @@ def _token(file: str | None) -> Token:
 
 
 def _warn_of_exposure(host: str, certificate: str | None) -> None:
-    from corollary.serve.access import is_loopback
+    from corollary.serve.guard import is_loopback
 
     if not is_loopback(host) and certificate is None:
         click.echo(

@@ -17,8 +17,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from corollary.serve import facts_served, graph_protocol, protocol, rules_served, transactions_served
-from corollary.serve.access import Guard
 from corollary.serve.access_log import ROUTE, Observer
+from corollary.serve.guard import Guard
 from corollary.serve.negotiation import with_charset
 from corollary.serve.problems import Problem, problem_of, response_of
 from corollary.serve.service import Service

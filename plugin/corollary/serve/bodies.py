@@ -76,6 +76,11 @@ class Parameters:
         return int(text)
 
 
+def address_of(request: Request) -> str:
+    """The URL of a request without its query: the base of relative IRIs."""
+    return f"{request.scope['scheme']}://{request.headers['host']}{request.scope['path']}"
+
+
 def in_url(request: Request) -> Parameters:
     """The parameters in the URL."""
     return Parameters.parsed(request.scope["query_string"])

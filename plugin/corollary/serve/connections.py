@@ -40,7 +40,8 @@ class PatientProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
-            self._head = _stopped(self._head)
+            _stop(self._head)
+            self._head = None
         elif self._head is None and not self.transport.is_closing():
             self._head = self.loop.call_later(SECONDS_FOR_HEAD, self.transport.abort)
 
@@ -50,14 +51,15 @@ class PatientProtocol(H11Protocol):
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._sending = _stopped(self._sending)
+        _stop(self._sending)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._head, self._sending = _stopped(self._head), _stopped(self._sending)
+        _stop(self._head)
+        _stop(self._sending)
         super().connection_lost(exc)
 
 
-def _stopped(timer: asyncio.TimerHandle | None) -> None:
+def _stop(timer: asyncio.TimerHandle | None) -> None:
     if timer is not None:
         timer.cancel()
 

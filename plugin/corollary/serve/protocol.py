@@ -10,7 +10,7 @@ from rdflib.term import URIRef
 from starlette.requests import Request
 from starlette.responses import Response
 
-from corollary.serve.bodies import FORM, Parameters, body_of, in_url, media_type_of, text_of_body
+from corollary.serve.bodies import FORM, Parameters, address_of, body_of, in_url, media_type_of, text_of_body
 from corollary.serve.negotiation import chosen, offered
 from corollary.serve.problems import Problem
 from corollary.serve.result_streams import written
@@ -65,19 +65,20 @@ async def query(service: Service, request: Request) -> Response:
         raise Problem(400, "No update here", "updates are sent to /update, by POST")
     clauses = clauses_of(parameters, "default-graph-uri", "named-graph-uri")
     accept = request.headers.get("accept")
-    chunks, media_type = await service.read(request, lambda: answered(service, text, clauses, accept))
-    return await service.respond(chunks, media_type)
+    base = address_of(request)
+    answer = await service.read(request, lambda: answered(service, text, base, clauses, accept))
+    return await service.respond(*answer)
 
 
 @refuses_deep_nesting
 def answered(
-    service: Service, text: str, clauses: Sequence[GraphClause], accept: str | None
+    service: Service, text: str, base: str, clauses: Sequence[GraphClause], accept: str | None
 ) -> tuple[Iterator[bytes], str]:
-    """The answer of a query, and its media type. ``clauses`` replace those of the query.
+    """The answer of a query, and its media type. ``clauses`` replace those of the query, if there are any.
 
     Raises Problem before the query is evaluated if there is no format that the client accepts.
     """
-    plan = plan_of(text, service.prefixes())
+    plan = plan_of(text, service.prefixes(), base)
     if clauses:
         plan = replace(plan, clauses=tuple(clauses))
     formats = offered(plan.form)
@@ -98,15 +99,16 @@ async def update(service: Service, request: Request) -> Response:
     service.authorise(request)
     text, parameters = await parameters_of(request, "update", UPDATE, service.settings.bytes_of_body)
     clauses = clauses_of(parameters, "using-graph-uri", "using-named-graph-uri")
-    await service.write(request, lambda: carry_out(service, text, clauses))
+    base = address_of(request)
+    await service.write(request, lambda: carry_out(service, text, base, clauses))
     return Response(status_code=204)
 
 
 @refuses_deep_nesting
-def carry_out(service: Service, text: str, clauses: Sequence[GraphClause]) -> None:
+def carry_out(service: Service, text: str, base: str, clauses: Sequence[GraphClause]) -> None:
     """Carry out an update. ``clauses`` are its USING clauses; Problem if it has clauses of its own, too."""
     names = {prefix or "": str(namespace) for prefix, namespace in service.prefixes().items()}
-    operations = parse_update(text, names, "", [])
+    operations = parse_update(text, names, base)
     if clauses:
         operations = tuple([_with_using(operation, clauses) for operation in operations])
     run_update(service.store, operations, {}, {}, UNION, None)

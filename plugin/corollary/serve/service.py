@@ -21,8 +21,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from corollary.kernels.limits import Cancellation, Limits, limited
-from corollary.serve.access import Token
 from corollary.serve.access_log import Log
+from corollary.serve.guard import Token
 from corollary.serve.metrics import Metrics
 from corollary.serve.negotiation import with_charset
 from corollary.serve.open_transactions import OpenTransactions

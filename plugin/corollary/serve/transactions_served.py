@@ -9,6 +9,7 @@ from time import monotonic
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from corollary.serve.bodies import address_of
 from corollary.serve.open_transactions import gone
 from corollary.serve.problems import Problem
 from corollary.serve.protocol import QUERY, UPDATE, answered, carry_out, clauses_of, parameters_of
@@ -42,7 +43,8 @@ async def query(service: Service, request: Request) -> Response:
     clauses = clauses_of(parameters, "default-graph-uri", "named-graph-uri")
     accept = request.headers.get("accept")
     name = request.path_params["id"]
-    answer = await service.call(request, name, lambda: answered(service, text, clauses, accept))
+    base = address_of(request)
+    answer = await service.call(request, name, lambda: answered(service, text, base, clauses, accept))
     return await service.respond(*answer)
 
 
@@ -51,7 +53,8 @@ async def update(service: Service, request: Request) -> Response:
     service.authorise(request)
     text, parameters = await parameters_of(request, "update", UPDATE, service.settings.bytes_of_body)
     clauses = clauses_of(parameters, "using-graph-uri", "using-named-graph-uri")
-    await service.call(request, request.path_params["id"], lambda: carry_out(service, text, clauses))
+    name, base = request.path_params["id"], address_of(request)
+    await service.call(request, name, lambda: carry_out(service, text, base, clauses))
     return Response(status_code=204)
 
 
