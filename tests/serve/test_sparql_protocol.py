@@ -155,6 +155,8 @@ def test_head_and_options(client: Client) -> None:
         ("GET", {"params": [("query", "ASK {}"), ("query", "ASK {}")]}, 400),
         ("GET", {"params": {"query": "INSERT DATA { <urn:a> <urn:b> 1 }"}}, 400),
         ("GET", {"params": b"query=%ff%fe"}, 400),
+        ("GET", {"params": {"query": "ASK {}", "default-graph-uri": "a b"}}, 400),
+        ("GET", {"params": {"query": "ASK {}", "named-graph-uri": "http://x/{y}"}}, 400),
         ("GET", {"params": {"query": "ASK { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }"}}, 400),
         ("GET", {"params": {"query": "ASK " + "{" * 5000 + "}" * 5000}}, 400),
         ("POST", {"content": "ASK {}", "headers": {"Content-Type": "text/plain"}}, 415),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -150,6 +151,7 @@ def _loaded(
         from corollary.store import CorollaryStore
 
         named = [rule for rule in rules or (DEFAULT_RULES,) if rule != "none"]
+        logging.getLogger("rdflib.term").setLevel(logging.ERROR)  # not of ill-typed literals
         store = CorollaryStore(rules=load_program(named) if named else "none", external="none")
         dataset = Dataset(store, default_union=True)
     facts = 0

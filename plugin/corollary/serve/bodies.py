@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from email import message_from_bytes, policy
 from urllib.parse import parse_qsl
 
+from rdflib.term import URIRef
 from starlette.requests import ClientDisconnect, Request
 
 from corollary.serve.problems import Problem
 from corollary.serve.tuning import MAX_FIELDS_OF_FORM, SECONDS_FOR_BODY
+
+_ABSOLUTE = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|\\^`]*')
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -65,6 +69,13 @@ class Parameters:
         if found is None:
             raise Problem(400, "Missing parameter", f"{name}= is needed")
         return found
+
+    def iris(self, name: str) -> list[URIRef]:
+        """The values of a parameter, which are absolute IRIs."""
+        for value in self.all(name):
+            if not _ABSOLUTE.fullmatch(value):
+                raise Problem(400, "Bad parameter", f"{name}= is an absolute IRI")
+        return [URIRef(value) for value in self.all(name)]
 
     def number(self, name: str, default: int, most: int) -> int:
         """The value of a parameter as a number from 1 to ``most``."""

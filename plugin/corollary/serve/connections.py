@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
 from collections.abc import Callable
@@ -82,13 +83,19 @@ class Server(uvicorn.Server):
 
 def listening(host: str, port: int) -> socket.socket:
     """A socket that accepts connections; port 0 is any free one. Raises CorollaryError if it is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sends small parts at once (TCP_NODELAY) only if the protocol is named
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host.strip("[]"), port), family=family, backlog=MAX_REQUESTS_AT_ONCE)
+        if os.name == "posix":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host.strip("[]"), port))
+        listener.listen(MAX_REQUESTS_AT_ONCE)
     except OSError as error:
-        raise CorollaryError(
-            f"cannot listen on {host}, port {port}: {error.strerror}; choose another --port"
-        ) from None
+        listener.close()
+        reason = f"cannot listen on {host}, port {port}: {error.strerror}"
+        raise CorollaryError(f"{reason}; choose another --port") from None
+    return listener
 
 
 def server_of(

@@ -6,7 +6,6 @@ graph ``urn:x-corollary:inferred``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
@@ -24,12 +23,10 @@ from corollary.serve.bodies import Part, body_of, in_url, media_type_of, parts_o
 from corollary.serve.negotiation import TRIPLES, chosen, upload_format
 from corollary.serve.problems import Problem
 from corollary.serve.result_streams import graph_chunks
-from corollary.serve.service import Service
+from corollary.serve.service import Body, Service
 from corollary.serve.tuning import ROWS_PER_CHUNK
 from corollary.store import EXPLICIT, INFERRED
 from corollary.store.loading import StoreReceiver
-
-_ABSOLUTE = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|\\^`]*')
 
 
 @dataclass(frozen=True)
@@ -64,14 +61,10 @@ def _name(request: Request) -> URIRef:
     if "name" in request.path_params:
         return URIRef(_base(request) + request.scope["raw_path"].decode("ascii"))
     parameters = in_url(request)
-    graph, default = parameters.one("graph"), parameters.one("default")
-    if (graph is None) == (default is None):
+    named, default = parameters.iris("graph"), parameters.all("default")
+    if len(named) + len(default) != 1:
         raise Problem(400, "Which graph?", "name one by graph=IRI, or the default graph by default")
-    if graph is None:
-        return DATASET_DEFAULT_GRAPH_ID
-    if not _ABSOLUTE.fullmatch(graph):
-        raise Problem(400, "Bad parameter", "graph= is an absolute IRI")
-    return URIRef(graph)
+    return named[0] if named else DATASET_DEFAULT_GRAPH_ID
 
 
 def _has(service: Service, name: URIRef) -> bool:
@@ -91,14 +84,15 @@ def _refuse_missing(service: Service, name: URIRef) -> None:
 async def _get(service: Service, request: Request, name: URIRef) -> Response:
     media_type = chosen(request.headers.get("accept"), TRIPLES)
 
-    def read() -> Iterator[bytes]:
+    def read() -> Body:
         _refuse_missing(service, name)
         now = service.store.reasoner.snapshot()
         sides = {EXPLICIT: now.explicit, INFERRED: now.inferred}
         facts = sides[name] if name in sides else now.graph(name)
-        return graph_chunks(_lines(facts), TRIPLES[media_type], service.prefixes())
+        chunks = graph_chunks(_lines(facts), TRIPLES[media_type], service.prefixes())
+        return service.begun(chunks, media_type)
 
-    return await service.respond(await service.read(request, read), media_type)
+    return await service.respond(await service.read(request, read))
 
 
 def _lines(facts: Snapshot) -> Iterator[bytes]:

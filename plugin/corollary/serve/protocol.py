@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from rdflib.query import Result
-from rdflib.term import URIRef
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,7 +13,7 @@ from corollary.serve.bodies import FORM, Parameters, address_of, body_of, in_url
 from corollary.serve.negotiation import chosen, offered
 from corollary.serve.problems import Problem
 from corollary.serve.result_streams import written
-from corollary.serve.service import Service
+from corollary.serve.service import Body, Service
 from corollary.sparql.algebra import GraphClause, Modify, Query, UpdateOperation
 from corollary.sparql.parser import parse_update
 from corollary.sparql.plan_cache import plan_of
@@ -50,8 +49,8 @@ async def parameters_of(request: Request, name: str, direct: str, most: int) -> 
 def clauses_of(parameters: Parameters, default: str, named: str) -> tuple[GraphClause, ...]:
     """The dataset that the parameters of a request describe; empty if they describe none."""
     return (
-        *(GraphClause(URIRef(graph), False) for graph in parameters.all(default)),
-        *(GraphClause(URIRef(graph), True) for graph in parameters.all(named)),
+        *(GraphClause(graph, False) for graph in parameters.iris(default)),
+        *(GraphClause(graph, True) for graph in parameters.iris(named)),
     )
 
 
@@ -66,15 +65,16 @@ async def query(service: Service, request: Request) -> Response:
     clauses = clauses_of(parameters, "default-graph-uri", "named-graph-uri")
     accept = request.headers.get("accept")
     base = address_of(request)
-    answer = await service.read(request, lambda: answered(service, text, base, clauses, accept))
-    return await service.respond(*answer)
+    return await service.respond(
+        await service.read(request, lambda: answered(service, text, base, clauses, accept))
+    )
 
 
 @refuses_deep_nesting
 def answered(
     service: Service, text: str, base: str, clauses: Sequence[GraphClause], accept: str | None
-) -> tuple[Iterator[bytes], str]:
-    """The answer of a query, and its media type. ``clauses`` replace those of the query, if there are any.
+) -> Body:
+    """The answer of a query. ``clauses`` replace those of the query, if there are any.
 
     Raises Problem before the query is evaluated if there is no format that the client accepts.
     """
@@ -83,7 +83,8 @@ def answered(
         plan = replace(plan, clauses=tuple(clauses))
     formats = offered(plan.form)
     media_type = chosen(accept, formats)
-    return written(_result(service, plan), formats[media_type], service.prefixes()), media_type
+    chunks = written(_result(service, plan), formats[media_type], service.prefixes())
+    return service.begun(chunks, media_type)
 
 
 def _result(service: Service, plan: Query) -> Result:

@@ -33,6 +33,7 @@ from corollary.serve.tuning import (
     DEFAULT_BYTES_OF_BODY,
     DEFAULT_BYTES_OF_RESULT,
     DEFAULT_SECONDS,
+    SECONDS_BEFORE_WATCHING,
     THREADS_OF_READERS,
 )
 from corollary.store import CorollaryStore
@@ -56,6 +57,16 @@ class Settings:
     bytes_of_body: int = DEFAULT_BYTES_OF_BODY
     bytes_of_result: int = DEFAULT_BYTES_OF_RESULT
     folder: Path | None = None
+
+
+@dataclass(frozen=True)
+class Body:
+    """A response's body: its beginning, and an iterator that writes the rest."""
+
+    media_type: str
+    beginning: bytes
+    rest: Iterator[bytes]
+    is_whole: bool
 
 
 class Service:
@@ -120,25 +131,34 @@ class Service:
             Limits(seconds=max(0.0, end - monotonic()), terms=None), cancellation, function
         )
 
-    async def respond(self, chunks: Iterator[bytes], media_type: str) -> Response:
-        """A response with a body that is written in a reader's thread: a large one while it is sent."""
+    async def respond(self, body: Body) -> Response:
+        """A response with a body whose beginning is written. The rest is written while it is sent."""
+        headers = {"Content-Type": with_charset(body.media_type), "Vary": "Accept"}
+        if body.is_whole:
+            return Response(body.beginning, headers=headers)
         loop = asyncio.get_running_loop()
-        bounded = _bounded(chunks, self.settings.bytes_of_result)
-        first, is_all = await loop.run_in_executor(self._readers, _beginning, bounded)
-        headers = {"Content-Type": with_charset(media_type), "Vary": "Accept"}
-        if is_all:
-            return Response(first, headers=headers)
 
-        async def rest() -> AsyncIterator[bytes]:
-            yield first
+        async def parts() -> AsyncIterator[bytes]:
+            yield body.beginning
             try:
-                while (chunk := await loop.run_in_executor(self._readers, next, bounded, None)) is not None:
+                while (chunk := await loop.run_in_executor(self._readers, next, body.rest, None)) is not None:
                     yield chunk
             except Exception as error:
                 problem_of(error, self.secrets)  # prints what is no mistake of the client
                 raise  # the response has begun: it is cut off
 
-        return StreamingResponse(rest(), headers=headers)
+        return StreamingResponse(parts(), headers=headers)
+
+    def begun(self, chunks: Iterator[bytes], media_type: str) -> Body:
+        """A body, of which the beginning is written now. Raises Problem if it is too large."""
+        rest = _bounded(chunks, self.settings.bytes_of_result)
+        parts, size = [], 0
+        for chunk in rest:
+            parts.append(chunk)
+            size += len(chunk)
+            if size > BYTES_BEFORE_STREAMING:
+                return Body(media_type, b"".join(parts), rest, is_whole=False)
+        return Body(media_type, b"".join(parts), rest, is_whole=True)
 
     def close(self) -> None:
         """End the threads, and close the store: what is committed stays. Idempotent."""
@@ -153,6 +173,9 @@ async def unless_disconnected(
     request: Request, work: asyncio.Future[Result], cancellation: Cancellation
 ) -> Result:
     """The result of a running function, which is cancelled when the client goes away, or the server ends."""
+    await asyncio.wait([work], timeout=SECONDS_BEFORE_WATCHING)
+    if work.done():
+        return await work
     gone = asyncio.ensure_future(_disconnected(request))
     try:
         both: set[asyncio.Future[Any]] = {work, gone}
@@ -185,14 +208,3 @@ def _bounded(chunks: Iterator[bytes], most: int) -> Iterator[bytes]:
             detail = f"--max-result of the server allows {most:,} bytes: ask for less, with LIMIT"
             raise Problem(413, "The result is too large", detail)
         yield chunk
-
-
-def _beginning(chunks: Iterator[bytes]) -> tuple[bytes, bool]:
-    """The first bytes, and whether these are all."""
-    parts, size = [], 0
-    for chunk in chunks:
-        parts.append(chunk)
-        size += len(chunk)
-        if size > BYTES_BEFORE_STREAMING:
-            return b"".join(parts), False
-    return b"".join(parts), True

@@ -45,7 +45,7 @@ async def query(service: Service, request: Request) -> Response:
     name = request.path_params["id"]
     base = address_of(request)
     answer = await service.call(request, name, lambda: answered(service, text, base, clauses, accept))
-    return await service.respond(*answer)
+    return await service.respond(answer)
 
 
 async def update(service: Service, request: Request) -> Response:
