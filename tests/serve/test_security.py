@@ -264,6 +264,8 @@ def test_a_large_result_is_refused() -> None:
     assert (refused.status_code, refused.json()["title"]) == (413, "The result is too large")
     assert client.get("/sparql", params={"query": "SELECT * { ?s ?p ?o } LIMIT 5"}).status_code == 200
     assert client.get("/graphs?default").status_code == 413
+    for media_type in ("application/rdf+xml", "application/ld+json", "application/n-triples"):
+        assert client.get("/graphs?default", headers={"Accept": media_type}).status_code == 413
 
 
 def test_a_large_result_that_has_begun_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:

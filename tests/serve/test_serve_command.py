@@ -85,7 +85,7 @@ def test_what_is_acknowledged_survives_a_kill(file: Path, tmp_path: Path) -> Non
         assert httpx.post(f"{address}/update", headers=WRITER).status_code == 403
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_running_requests_are_answered_before_the_end(
     number: signal.Signals, file: Path, tmp_path: Path
 ) -> None:
@@ -125,6 +125,8 @@ def test_mistakes_are_told_in_one_message(file: Path, monkeypatch: pytest.Monkey
 
     assert "--store" in said()
     assert "no/such" in said("no/such.ttl", "--port", "0")
+    assert "--tls-cert" in said(file, "--tls-cert", file)
+    assert "cannot be written" in said(file, "--access-log", file.parent / "none" / "log", "--port", "0")
     assert "the token cannot be read" in said(file, "--writable", "--token-file", file.parent / "none")
     monkeypatch.setenv("COROLLARY_TOKEN", "short")
     assert "fewer than 16 characters" in said(file, "--writable")
@@ -150,6 +152,11 @@ def test_a_token_is_made_and_exposure_is_warned_of(
     assert "nothing is encrypted" in exposed.output
     token = re.search(r"the token for changes is (\S+)", exposed.output)
     assert token is not None and found[0].settings.token.fits(f"Bearer {token[1]}")
+    secret = file.with_name("token.txt")
+    secret.write_text(f"{TOKEN}\n")
+    options = ["--writable", "--token-file", str(secret), "--port", "0"]
+    read = CliRunner().invoke(main, ["serve", str(file), *options])
+    assert read.output == "" and found.pop().settings.token.fits(f"Bearer {TOKEN}")
     closed = CliRunner().invoke(main, ["serve", str(file), "--port", "0"])
     assert closed.output == "" and not found[1].settings.is_writable
 

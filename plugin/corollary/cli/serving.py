@@ -78,6 +78,8 @@ def serve(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, **op
         bytes_of_result=size_of(options["max_result"]),
         folder=None if folder is None else Path(folder),
     )
+    files_of_tls = options["tls_cert"], options["tls_key"]
+    _check_certificate(*files_of_tls)
     _warn_of_exposure(host, options["tls_cert"])
     with listening(host, options["port"]) as listener, _log_to(options["access_log"]) as log:
         store = _loaded(files, rules, reading, folder)
@@ -86,7 +88,6 @@ def serve(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, **op
         address = f"{scheme}://{name}:{listener.getsockname()[1]}/"
         ready = f"corollary: serving {address} - Ctrl-C ends it"
         service = Service(store, settings, log)
-        files_of_tls = options["tls_cert"], options["tls_key"]
         run(server_of(service, lambda: click.echo(ready, err=True), *files_of_tls), listener, service)
 
 
@@ -118,6 +119,20 @@ def _token(file: str | None) -> Token:
     return token
 
 
+def _check_certificate(certificate: str | None, key: str | None) -> None:
+    """Raise CorollaryError for files of TLS that cannot be used."""
+    import ssl
+
+    from corollary.language import CorollaryError
+
+    if certificate is None and key is None:
+        return
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate or "", key)
+    except OSError as error:  # SSLError is one
+        raise CorollaryError(f"--tls-cert, --tls-key: {error.strerror or error}") from None
+
+
 def _warn_of_exposure(host: str, certificate: str | None) -> None:
     from corollary.serve.guard import is_loopback
 
@@ -137,7 +152,13 @@ def _log_to(file: str | None) -> Iterator[Log | None]:
     elif file == "-":
         yield lambda line: click.echo(line, nl=False)
     else:
-        with open(file, "a", encoding="utf-8", buffering=1) as stream:
+        from corollary.language import CorollaryError
+
+        try:
+            stream = open(file, "a", encoding="utf-8", buffering=1)  # noqa: SIM115 (closed below)
+        except OSError as error:
+            raise CorollaryError(f"{file}: cannot be written: {error.strerror}") from None
+        with stream:
             yield stream.write
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from time import perf_counter
 
@@ -47,7 +48,8 @@ class Observer:
             method = scope["method"] if scope["method"] in _METHODS else "other"
             self.metrics.count(scope.get(ROUTE, "other"), method, status, seconds, size)
             if self.log is not None:
-                self.log(_line(scope, status, size, seconds))
+                with suppress(OSError):  # a full device ends no request
+                    self.log(_line(scope, status, size, seconds))
 
 
 def _line(scope: Scope, status: int, size: int, seconds: float) -> str:

@@ -89,7 +89,8 @@ async def _get(service: Service, request: Request, name: URIRef) -> Response:
         now = service.store.reasoner.snapshot()
         sides = {EXPLICIT: now.explicit, INFERRED: now.inferred}
         facts = sides[name] if name in sides else now.graph(name)
-        chunks = graph_chunks(_lines(facts), TRIPLES[media_type], service.prefixes())
+        most = service.settings.bytes_of_result
+        chunks = graph_chunks(_lines(facts), TRIPLES[media_type], service.prefixes(), most)
         return service.begun(chunks, media_type)
 
     return await service.respond(await service.read(request, read))

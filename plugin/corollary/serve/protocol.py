@@ -83,7 +83,8 @@ def answered(
         plan = replace(plan, clauses=tuple(clauses))
     formats = offered(plan.form)
     media_type = chosen(accept, formats)
-    chunks = written(_result(service, plan), formats[media_type], service.prefixes())
+    most = service.settings.bytes_of_result
+    chunks = written(_result(service, plan), formats[media_type], service.prefixes(), most)
     return service.begun(chunks, media_type)
 
 

@@ -32,12 +32,26 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MARKUP = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord('"'): "&quot;", ord("\r"): "&#13;"}
 
 
-def written(result: Result, format: str, prefixes: Mapping[str, str]) -> Chunks:
-    """A result in a format of ``negotiation``. What fails while a SELECT is evaluated is raised here."""
+def bounded(chunks: Iterable[bytes], most: int) -> Chunks:
+    """The chunks; raises Problem when they are more than ``most`` bytes."""
+    size = 0
+    for chunk in chunks:
+        size += len(chunk)
+        if size > most:
+            detail = f"--max-result of the server allows {most:,} bytes: ask for less, with LIMIT"
+            raise Problem(413, "The result is too large", detail)
+        yield chunk
+
+
+def written(result: Result, format: str, prefixes: Mapping[str, str], most: int) -> Chunks:
+    """A result in a format of ``negotiation``. What fails while a SELECT is evaluated is raised here.
+
+    ``most``: see ``graph_chunks``.
+    """
     if result.type == "ASK":
         return iter([_answer(bool(result.askAnswer), format)])
     if isinstance(result, GraphResult):
-        return graph_chunks(_triple_lines(result), format, prefixes)
+        return graph_chunks(_triple_lines(result), format, prefixes, most)
     if not isinstance(result, SelectResult):
         len(result)  # raises the error of a ``FailedResult``
         raise NotImplementedError("a result of rdflib")
@@ -184,14 +198,17 @@ def lines_of(triples: Iterable[tuple[Any, ...]]) -> bytes:
     ).encode("utf-8", "replace")
 
 
-def graph_chunks(lines: Iterable[bytes], format: str, prefixes: Mapping[str, str]) -> Chunks:
-    """N-Triples in another format. Turtle repeats its prefixes in each chunk."""
+def graph_chunks(lines: Iterable[bytes], format: str, prefixes: Mapping[str, str], most: int) -> Chunks:
+    """N-Triples in another format. Turtle repeats its prefixes in each chunk.
+
+    Raises Problem for more than ``most`` bytes that would have to be written as a whole.
+    """
     if format == "nt":
         yield from lines
         return
     syntax = _SYNTAXES[format]
     known = {prefix: str(name) for prefix, name in prefixes.items()}
-    parts = lines if format == "ttl" else [b"".join(lines)]
+    parts = lines if format == "ttl" else [b"".join(bounded(lines, most))]
     is_empty = True
     for part in parts:
         is_empty = False

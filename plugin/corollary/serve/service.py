@@ -27,6 +27,7 @@ from corollary.serve.metrics import Metrics
 from corollary.serve.negotiation import with_charset
 from corollary.serve.open_transactions import OpenTransactions
 from corollary.serve.problems import Problem, private_paths, problem_of
+from corollary.serve.result_streams import bounded
 from corollary.serve.rule_book import RuleBook
 from corollary.serve.tuning import (
     BYTES_BEFORE_STREAMING,
@@ -151,7 +152,7 @@ class Service:
 
     def begun(self, chunks: Iterator[bytes], media_type: str) -> Body:
         """A body, of which the beginning is written now. Raises Problem if it is too large."""
-        rest = _bounded(chunks, self.settings.bytes_of_result)
+        rest = bounded(chunks, self.settings.bytes_of_result)
         parts, size = [], 0
         for chunk in rest:
             parts.append(chunk)
@@ -197,14 +198,3 @@ async def _disconnected(request: Request) -> None:
     """Returns when the client has gone away. Precondition: the body was read."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
-
-
-def _bounded(chunks: Iterator[bytes], most: int) -> Iterator[bytes]:
-    """The chunks; raises Problem when they are more than ``most`` bytes."""
-    size = 0
-    for chunk in chunks:
-        size += len(chunk)
-        if size > most:
-            detail = f"--max-result of the server allows {most:,} bytes: ask for less, with LIMIT"
-            raise Problem(413, "The result is too large", detail)
-        yield chunk
