@@ -228,6 +228,9 @@ def test_a_large_body_is_refused() -> None:
     headers = {**WRITER, "Content-Type": UPDATE}
     assert client.post("/update", content=chunks(), headers=headers).status_code == 413
     assert client.post("/sparql", data={"query": "#" * 2000}).status_code == 413
+    headers = {"Content-Type": "application/sparql-query"}
+    long = client_of("none").post("/sparql", content="ASK {}" + "#" * 1_000_000, headers=headers)
+    assert long.status_code == 413
     assert facts(client) == before
 
 

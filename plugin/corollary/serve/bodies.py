@@ -142,7 +142,7 @@ async def _collected(request: Request, most: int, is_compressed: bool) -> bytes:
 
 
 def _too_large(most: int) -> Problem:
-    return Problem(413, "The body is too large", f"--max-body of the server allows {most:,} bytes")
+    return Problem(413, "The body is too large", f"the server allows {most:,} bytes")
 
 
 def text_of_body(body: bytes) -> str:

@@ -31,15 +31,17 @@ class _RolledBack(Exception):
 class ServedTransaction:
     """A transaction of the store, in a thread of its own.
 
-    ``begun`` is done when it has begun, ``ended`` when it is committed (True) or rolled back (False).
+    ``begun`` is done when it has begun, ``ended`` when it is committed (True) or rolled back (False). ``end``
+    is when it expires, by ``monotonic``.
     """
 
-    def __init__(self, store: CorollaryStore, on_end: Callable[[str], object]) -> None:
+    def __init__(self, store: CorollaryStore, seconds: float, on_end: Callable[[str], object]) -> None:
+        """``seconds`` bound the derivation of a commit."""
         self.id = token_urlsafe(12)
         self.begun: Future[None] = Future()
         self.ended: Future[bool] = Future()
         self.end = monotonic() + SECONDS_OF_TRANSACTION
-        self._store, self._on_end = store, on_end
+        self._store, self._seconds, self._on_end = store, seconds, on_end
         self._cancellation = Cancellation()
         self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | bool] = SimpleQueue()
         self._thread = Thread(target=self._run, name="transaction", daemon=True)
@@ -82,6 +84,7 @@ class ServedTransaction:
 
     def _transact(self) -> None:
         with self._store.transaction():
+            self.end = monotonic() + SECONDS_OF_TRANSACTION
             self.begun.set_result(None)
             while True:
                 try:
@@ -89,6 +92,11 @@ class ServedTransaction:
                 except Empty:
                     raise _RolledBack from None
                 if call is True:
+                    limited(
+                        Limits(seconds=self._seconds, terms=None),
+                        self._cancellation,
+                        self._store.reasoner.derive,
+                    )
                     return
                 if call is False:
                     raise _RolledBack
@@ -123,8 +131,8 @@ def gone() -> Problem:
 class OpenTransactions:
     """The transactions that are open or wait to begin, by id. Bounded in number."""
 
-    def __init__(self, store: CorollaryStore) -> None:
-        self._store = store
+    def __init__(self, store: CorollaryStore, seconds: float) -> None:
+        self._store, self._seconds = store, seconds
         self._by_id: dict[str, ServedTransaction] = {}
 
     def __len__(self) -> int:
@@ -136,7 +144,7 @@ class OpenTransactions:
             raise Problem(
                 503, "Too many transactions", "commit others, or roll them back", {"Retry-After": "1"}
             )
-        transaction = ServedTransaction(self._store, lambda name: self._by_id.pop(name, None))
+        transaction = ServedTransaction(self._store, self._seconds, lambda name: self._by_id.pop(name, None))
         self._by_id[transaction.id] = transaction
         transaction.start()
         return transaction

@@ -14,6 +14,7 @@ from corollary.serve.negotiation import chosen, offered
 from corollary.serve.problems import Problem
 from corollary.serve.result_streams import written
 from corollary.serve.service import Body, Service
+from corollary.serve.tuning import MAX_BYTES_OF_QUERY
 from corollary.sparql.algebra import GraphClause, Modify, Query, UpdateOperation
 from corollary.sparql.parser import parse_update
 from corollary.sparql.plan_cache import plan_of
@@ -59,7 +60,8 @@ def clauses_of(parameters: Parameters, default: str, named: str) -> tuple[GraphC
 
 async def query(service: Service, request: Request) -> Response:
     """``GET`` or ``POST /sparql``."""
-    text, parameters = await parameters_of(request, "query", QUERY, service.settings.bytes_of_body)
+    most = min(MAX_BYTES_OF_QUERY, service.settings.bytes_of_body)
+    text, parameters = await parameters_of(request, "query", QUERY, most)
     if parameters.all("update"):
         raise Problem(400, "No update here", "updates are sent to /update, by POST")
     clauses = clauses_of(parameters, "default-graph-uri", "named-graph-uri")

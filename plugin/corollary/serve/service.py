@@ -81,7 +81,7 @@ class Service:
         self.metrics = Metrics()
         self.secrets = private_paths(settings.folder)
         self.rules = RuleBook(store)
-        self.transactions = OpenTransactions(store)
+        self.transactions = OpenTransactions(store, settings.seconds)
         self._readers = ThreadPoolExecutor(THREADS_OF_READERS, "reader")
         self._writer = ThreadPoolExecutor(1, "writer")
 

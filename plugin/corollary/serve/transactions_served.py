@@ -20,16 +20,13 @@ async def begin(service: Service, request: Request) -> Response:
     """``POST /transactions``: waits for other transactions, as long as a request may take."""
     service.authorise(request)
     transaction = service.transactions.begin()
-    try:
-        async with asyncio.timeout(service.settings.seconds):
-            await asyncio.wrap_future(transaction.begun)
-    except TimeoutError:
+    begun = asyncio.wrap_future(transaction.begun)
+    await asyncio.wait([begun], timeout=service.settings.seconds)
+    if not begun.done() or await request.is_disconnected():
         transaction.give_up()
         detail = "another transaction is open; try again when it has ended"
-        raise Problem(503, "The transaction cannot begin", detail, {"Retry-After": "1"}) from None
-    except asyncio.CancelledError:
-        transaction.give_up()
-        raise
+        raise Problem(503, "The transaction cannot begin", detail, {"Retry-After": "1"})
+    await begun
     left = timedelta(seconds=transaction.end - monotonic())
     expires = (datetime.now(UTC) + left).isoformat(timespec="seconds")
     headers = {"Location": f"/transactions/{transaction.id}"}
