@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -239,12 +240,12 @@ def test_a_transaction_expires(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_open_transactions_are_bounded_and_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_transactions, "MAX_OPEN_TRANSACTIONS", 2)
-    client = client_of(seconds=0.5)
+    client = client_of(seconds=0.3)
     place = begun(client)
     waiting = threading.Thread(target=client.post, args=("/transactions",), kwargs={"headers": WRITER})
     waiting.start()
     while len(client.service.transactions) < 2:
-        pass
+        time.sleep(0.01)
     assert client.post("/transactions", headers=WRITER).status_code == 503
     waiting.join()
     blocked = client.update("INSERT DATA { ex:bo a ex:Dog }")

@@ -10,8 +10,9 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -90,7 +91,7 @@ def test_running_requests_are_answered_before_the_end(
     number: signal.Signals, file: Path, tmp_path: Path
 ) -> None:
     folder, log = tmp_path / "kept", tmp_path / "log"
-    values = " ".join(f"<urn:{i}>" for i in range(300))
+    values = " ".join(f"<urn:{i}>" for i in range(200))
     update = f"INSERT {{ <{EX}late> a <{EX}Dog> ; <urn:n> ?n }} WHERE {{ {{ SELECT (COUNT(*) AS ?n) {{ "
     update += (
         f"VALUES ?x {{ {values} }} VALUES ?y {{ {values} }} FILTER(CONCAT(STR(?x), STR(?y)) != '') }} }} }}"
@@ -107,7 +108,7 @@ def test_running_requests_are_answered_before_the_end(
         thread = threading.Thread(target=send)
         thread.start()
         while "running_requests 2" not in httpx.get(f"{address}/metrics").text and not statuses:
-            pass
+            time.sleep(0.05)
         process.send_signal(number)
         thread.join(60)
         assert process.wait(60) == 0
@@ -115,6 +116,39 @@ def test_running_requests_are_answered_before_the_end(
     assert '"path": "/update", "status": 204' in log.read_text()
     with served("--store", folder) as (_, address):
         assert is_animal(address, "late")
+
+
+@pytest.mark.slow
+def test_what_is_acknowledged_under_load_survives_a_kill(file: Path, tmp_path: Path) -> None:
+    """Each update adds two triples: after the kill, those acknowledged are there, and no half of one."""
+    folder = tmp_path / "kept"
+    done: list[str] = []
+    headers = {**WRITER, "Content-Type": UPDATE}
+
+    def write(number: int) -> None:
+        with httpx.Client(base_url=address, timeout=30) as client, suppress(httpx.TransportError):
+            for i in range(1000):
+                name = f"<urn:{number}-{i}>"
+                update = f"INSERT DATA {{ {name} <urn:p> 1 }} ; INSERT DATA {{ {name} <urn:q> 1 }}"
+                if client.post("/update", content=update, headers=headers).status_code == 204:
+                    done.append(name[1:-1])
+
+    with served(file, "--store", folder, "--writable") as (process, address):
+        threads = [threading.Thread(target=write, args=(number,)) for number in range(16)]
+        for thread in threads:
+            thread.start()
+        while len(done) < 200:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        for thread in threads:
+            thread.join()
+    with served("--store", folder) as (_, address):
+        query = "SELECT ?x ?p { ?x ?p 1 VALUES ?p { <urn:p> <urn:q> } }"
+        rows = httpx.get(f"{address}/sparql", params={"query": query}).json()["results"]["bindings"]
+        kept: dict[str, set[str]] = {}
+        for row in rows:
+            kept.setdefault(row["x"]["value"], set()).add(row["p"]["value"])
+    assert kept.keys() >= set(done) and all(len(both) == 2 for both in kept.values())
 
 
 def test_mistakes_are_told_in_one_message(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ SECONDS_BEFORE_WATCHING = 0.05
 """Seconds of a request before the server watches whether its client goes away, which costs some 60 µs."""
 
 MAX_BYTES_OF_QUERY = 1_000_000
-"""Bytes of a query's text, which anyone may send. The parser cannot be cancelled, and reads 0.6 MB a second."""
+"""Bytes of a query's text, which anyone may send. The parser, which cannot be cancelled, reads 0.6 MB/s."""
 
 ROWS_PER_CHUNK = 2048
 """Rows, or triples, of a result that are written at once."""
