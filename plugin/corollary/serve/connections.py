@@ -73,7 +73,7 @@ class Server(uvicorn.Server):
         self._service, self._on_ready = service, on_ready
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._service.is_ending = True
+        self._service.end()
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -156,6 +156,11 @@ class OpenTransactions:
             raise gone()
         return found
 
+    def end(self) -> None:
+        """Roll back, after their running calls, all transactions that no running request commits."""
+        for transaction in list(self._by_id.values()):
+            transaction.finish(commits=False)
+
     def close(self) -> None:
         """Roll all transactions back, and wait for this."""
         for transaction in list(self._by_id.values()):

@@ -161,6 +161,11 @@ class Service:
                 return Body(media_type, b"".join(parts), rest, is_whole=False)
         return Body(media_type, b"".join(parts), rest, is_whole=True)
 
+    def end(self) -> None:
+        """Let the running requests end: open transactions, for which no request can come, are rolled back."""
+        self.is_ending = True
+        self.transactions.end()
+
     def close(self) -> None:
         """End the threads, and close the store: what is committed stays. Idempotent."""
         self.is_ending = True
@@ -174,13 +179,13 @@ async def unless_disconnected(
     request: Request, work: asyncio.Future[Result], cancellation: Cancellation
 ) -> Result:
     """The result of a running function, which is cancelled when the client goes away, or the server ends."""
-    await asyncio.wait([work], timeout=SECONDS_BEFORE_WATCHING)
-    if work.done():
-        return await work
-    gone = asyncio.ensure_future(_disconnected(request))
+    gone: asyncio.Future[None] | None = None
     try:
-        both: set[asyncio.Future[Any]] = {work, gone}
-        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([work], timeout=SECONDS_BEFORE_WATCHING)
+        if not work.done():
+            gone = asyncio.ensure_future(_disconnected(request))
+            both: set[asyncio.Future[Any]] = {work, gone}
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
             cancellation.cancel()
             work.cancel()  # if it has not begun
@@ -189,9 +194,10 @@ async def unless_disconnected(
         cancellation.cancel()
         raise Problem(503, "The request was cancelled", "the client or the server went away") from None
     finally:
-        gone.cancel()
-        with suppress(asyncio.CancelledError):
-            await gone
+        if gone is not None:
+            gone.cancel()
+            with suppress(asyncio.CancelledError):
+                await gone
 
 
 async def _disconnected(request: Request) -> None:
