@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from math import inf
 from typing import Any
 
 import pytest
 from tests.serve.client import EX, WRITER, Client, client_of
 
 from corollary.serve import open_transactions
+from corollary.serve.problems import Problem
 
 RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 REPORT = {"strategy", "seconds", "removed", "added", "lines"}
@@ -253,6 +255,25 @@ def test_open_transactions_are_bounded_and_wait_for_each_other(monkeypatch: pyte
     assert client.ask("ex:rex a ex:Animal")  # reads do not wait
     client.request("DELETE", place, headers=WRITER)
     assert client.update("INSERT DATA { ex:bo a ex:Dog }").status_code == 204
+
+
+def test_a_late_call_is_refused() -> None:
+    client = client_of()
+    transaction = client.service.transactions.find(begun(client).rpartition("/")[2])
+    transaction.finish(commits=True)
+    assert transaction.ended.result(20) is True
+    late, given_up = transaction.call(lambda: 1), transaction.call(lambda: 2)
+    given_up.cancel()
+    assert isinstance(late.exception(20), Problem)
+    assert not transaction.ended.cancel()
+
+
+def test_no_limit_of_time_is_no_limit() -> None:
+    client = client_of(seconds=inf)
+    assert client.ask("ex:rex a ex:Animal")
+    place = begun(client)
+    assert client.update("INSERT DATA { ex:bo a ex:Dog }", f"{place}/update").status_code == 204
+    assert client.post(f"{place}/commit", headers=WRITER).json()["committed"]
 
 
 def test_closing_rolls_back_what_is_open() -> None:

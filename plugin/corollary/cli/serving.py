@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,12 +69,13 @@ def serve(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, **op
     from corollary.serve.service import Service, Settings
 
     host, folder = options["host"], options["folder"]
+    seconds = Limits.parse(f"seconds={options['timeout']}").seconds  # None: "none"
     settings = Settings(
         is_writable=options["writable"],
         token=_token(options["token_file"]) if options["writable"] else None,
         hosts=(host, *options["host_name"]),
         origins=options["cors"],
-        seconds=Limits.parse(f"seconds={options['timeout']}").seconds or 0.0,
+        seconds=inf if seconds is None else seconds,
         bytes_of_body=size_of(options["max_body"]),
         bytes_of_result=size_of(options["max_result"]),
         folder=None if folder is None else Path(folder),

@@ -83,12 +83,13 @@ def application(service: Service) -> Starlette:
         Middleware(Guard, hosts=settings.hosts, is_cors=bool(settings.origins)),
     ]
     if settings.origins:
-        methods = ["GET", "HEAD", "POST", "PUT", "DELETE"]
-        headers = ["Authorization", "Content-Type", "Accept"]
-        origins = list(settings.origins)
-        middleware.append(
-            Middleware(CORSMiddleware, allow_origins=origins, allow_methods=methods, allow_headers=headers)
-        )
+        shared = {
+            "allow_origins": list(settings.origins),
+            "allow_methods": ["GET", "HEAD", "POST", "PUT", "DELETE"],
+            "allow_headers": ["Authorization", "Content-Type", "Accept"],
+            "expose_headers": ["Location"],
+        }
+        middleware.append(Middleware(CORSMiddleware, **shared))
     middleware.append(Middleware(GZipMiddleware, compresslevel=LEVEL_OF_COMPRESSION))
     return Starlette(
         routes=[_route(service, *each) for each in ROUTES],

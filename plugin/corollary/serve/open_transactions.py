@@ -40,6 +40,8 @@ class ServedTransaction:
         self.id = token_urlsafe(12)
         self.begun: Future[None] = Future()
         self.ended: Future[bool] = Future()
+        for future in (self.begun, self.ended):
+            future.set_running_or_notify_cancel()  # no waiting request cancels them
         self.end = monotonic() + SECONDS_OF_TRANSACTION
         self._store, self._seconds, self._on_end = store, seconds, on_end
         self._cancellation = Cancellation()
@@ -110,7 +112,7 @@ class ServedTransaction:
                 call = self._calls.get_nowait()
             except Empty:
                 return
-            if not isinstance(call, bool):
+            if not isinstance(call, bool) and call[1].set_running_or_notify_cancel():
                 call[1].set_exception(gone())
 
 
