@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from mimetypes import guess_type
 from pathlib import PurePosixPath
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -83,7 +84,7 @@ def application(service: Service) -> Starlette:
         Middleware(Guard, hosts=settings.hosts, is_cors=bool(settings.origins)),
     ]
     if settings.origins:
-        shared = {
+        shared: dict[str, Any] = {
             "allow_origins": list(settings.origins),
             "allow_methods": ["GET", "HEAD", "POST", "PUT", "DELETE"],
             "allow_headers": ["Authorization", "Content-Type", "Accept"],

@@ -13,14 +13,15 @@ import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from corollary.language import CorollaryError
 from corollary.serve.problems import Problem, response_of
-from corollary.serve.tuning import MIN_CHARACTERS_OF_TOKEN
+from corollary.serve.tuning import MAX_HOSTS_CACHED, MIN_CHARACTERS_OF_TOKEN
 
 POLICY = (
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; "
@@ -76,6 +77,7 @@ class Token:
         return hmac.compare_digest(digest, self.digest) and scheme.lower() == "bearer"
 
 
+@lru_cache(maxsize=MAX_HOSTS_CACHED)
 def is_loopback(host: str) -> bool:
     """Whether a host is reached from this machine only."""
     name = host.strip("[]").lower()
@@ -98,7 +100,8 @@ class Guard:
         """``hosts`` are the names of this server beside those of loopback. ``is_cors``: others may read."""
         self.app = app
         self.hosts = {host.strip("[]").lower() for host in hosts}
-        self.headers = {k: v for k, v in HEADERS.items() if not (is_cors and k.startswith("Cross-Origin"))}
+        given = {k: v for k, v in HEADERS.items() if not (is_cors and k.startswith("Cross-Origin"))}
+        self.headers = [(name.lower().encode(), value.encode()) for name, value in given.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -107,9 +110,7 @@ class Guard:
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in self.headers.items():
-                    headers.setdefault(name, value)
+                message["headers"] = [*message.get("headers", ()), *self.headers]
             await send(message)
 
         host = host_in(Headers(scope=scope).get("host"))
