@@ -15,6 +15,7 @@ from corollary.cli.doctoring import doctor
 from corollary.cli.explaining import explain
 from corollary.cli.generating import generate
 from corollary.cli.rules import rules
+from corollary.cli.serving import serve
 from corollary.cli.spark import spark_generate, spark_load, spark_materialise
 from corollary.cli.verifying import verify
 from corollary.cli.warming_up import warm_up
@@ -27,6 +28,7 @@ __all__ = [
     "generate",
     "main",
     "rules",
+    "serve",
     "spark_generate",
     "spark_load",
     "spark_materialise",

@@ -59,7 +59,7 @@ class UpdateError(CorollaryError):
 @refuses_deep_nesting
 def run_update(
     store: GraphStore,
-    request: str | Update,
+    request: str | Update | tuple[UpdateOperation, ...],
     prefixes: Mapping[str, Any],
     bindings: Mapping[str, Identifier],
     query_graph: str | None,
@@ -102,7 +102,9 @@ def _parsed(
     bindings: Mapping[str, Identifier],
     base: str | None,
 ) -> tuple[tuple[UpdateOperation, ...], Callable[[int], Any]]:
-    """The operations of a request: prepared, text, bytes, or an open file. Also rdflib's form of each."""
+    """The operations of a request: parsed, prepared, text, bytes, or a file. Also rdflib's form of each."""
+    if isinstance(request, tuple):
+        return request, _no_form_of_rdflib
     if is_prepared(request, "Update"):
         return update_of(request), lambda number: request.algebra[number]
     if hasattr(request, "read"):
@@ -121,6 +123,10 @@ def _parsed(
         return prepareUpdate(request, names, base).algebra[number]
 
     return found, original
+
+
+def _no_form_of_rdflib(number: int) -> Any:
+    raise CorollaryError("the WHERE clause needs rdflib: a graph of USING is missing, or there is a SERVICE")
 
 
 def _name(text: str) -> IdentifiedNode:

@@ -1,0 +1,277 @@
+"""What is beyond SPARQL: proofs, inconsistencies, statistics, terms for completion, prefixes, reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from importlib.metadata import version as version_of
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from rdflib.namespace import RDF, RDFS
+from rdflib.term import BNode, Node, URIRef
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from corollary.columns import TripleIndex
+from corollary.columns.pairs import seconds
+from corollary.maintain import Report
+from corollary.reasoner.statistics import Statistics, statistics
+from corollary.reasoner.version import Version
+from corollary.serve import metrics
+from corollary.serve.bodies import in_url
+from corollary.serve.problems import Problem
+from corollary.serve.service import Service
+from corollary.serve.tuning import MAX_LISTED, MAX_PROOFS
+from corollary.sparql.algebra import Project, Triples
+from corollary.sparql.parser import SparqlSyntaxError, parse_query
+from corollary.sparql.rdf_terms import text_of
+
+PLACES = {"subject": "{} a 0", "predicate": "<urn:s> {} 0", "object": "<urn:s> a {}"}
+"""For each place of a term, a triple pattern that has the term there."""
+
+
+# Proofs
+
+
+def parsed(text: str, place: str, prefixes: Any) -> Node:
+    """A term of a triple, written as in Turtle. Raises Problem for what is malformed or not allowed there."""
+    if text.startswith("_:") and place != "predicate":
+        return BNode(text[2:])
+    try:
+        plan = parse_query(f"SELECT * {{ {PLACES[place].format(text)} }}", prefixes)
+    except (SparqlSyntaxError, RecursionError):
+        plan = None
+    pattern = plan.pattern if plan is not None else None
+    inner = pattern.inner if isinstance(pattern, Project) else None
+    if isinstance(inner, Triples) and len(inner.triples) == 1:
+        term = inner.triples[0][list(PLACES).index(place)]
+        is_fitting = isinstance(term, URIRef) or (place == "object" and type(term).__name__ == "Literal")
+        if is_fitting and isinstance(term, Node):
+            return term
+    raise Problem(
+        400, "Bad parameter", f'{place}= is a term as in Turtle: <http://...>, ex:name, 5, "text"@en'
+    )
+
+
+async def explain(service: Service, request: Request) -> Response:
+    """``GET /explain``: proofs of a triple, as JSON or HTML."""
+    parameters = in_url(request)
+    limit = parameters.number("limit", 1, MAX_PROOFS)
+    format = parameters.one("format") or "json"
+    if format not in ("json", "html"):
+        raise Problem(400, "Bad parameter", "format= is json or html")
+    texts = {place: parameters.needed(place) for place in PLACES}
+
+    def explained() -> Any:
+        triple = [parsed(text, place, service.prefixes()) for place, text in texts.items()]
+        find = service.store.reasoner.settled().terms.find
+        if any(find(term) is None for term in triple):
+            return _absent(triple, format)  # a read adds no terms
+        explanation = service.store.explain((triple[0], triple[1], triple[2]), limit=limit)
+        return explanation.as_dict() if format == "json" else explanation.html()
+
+    found = await service.read(request, explained)
+    if format == "json":
+        return JSONResponse(found)
+    title = "<!doctype html><html lang=en><meta charset=utf-8><title>Explanation</title>"
+    return HTMLResponse(f"{title}{found}</html>")
+
+
+def _absent(triple: list[Node], format: str) -> Any:
+    """The explanation of a triple with a term that no fact has."""
+    fact = [text_of(term) for term in triple]
+    verdict = f"{' '.join(fact)} does not hold: no fact has one of its terms."
+    if format == "html":
+        return f"<p>{escape(verdict)}</p>"
+    return {"status": "absent", "fact": fact, "verdict": verdict, "complete": True, "proofs": []}
+
+
+async def why_not(service: Service, request: Request) -> Response:
+    """``GET /why-not``: not there yet."""
+    raise Problem(501, "Not implemented", "what is missing for a triple cannot be said yet")
+
+
+async def inconsistencies(service: Service, request: Request) -> Response:
+    """``GET /inconsistencies``: of each constraint at most a thousand."""
+    limit = in_url(request).number("limit", 100, MAX_LISTED)
+
+    def listed() -> dict[str, Any]:
+        result = service.store.materialise()
+        found = service.store.inconsistencies()[:limit]
+        return {
+            "count": 0 if result is None else result.inconsistency_count,
+            "inconsistencies": [
+                {
+                    "rule": clash.rule,
+                    "text": str(clash),
+                    "facts": [[text_of(term) for term in triple] for triple in clash.triples],
+                }
+                for clash in found
+            ],
+        }
+
+    return JSONResponse(await service.read(request, listed))
+
+
+# Counts
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Counts of a state: of all facts, and of the members of each class, explicit and inferred."""
+
+    counts: Statistics
+    classes: dict[str, tuple[int, int]]
+
+
+def overview(version: Version) -> Overview:
+    """The counts of a version, computed once for its state."""
+    state = version.state
+    if Overview not in state.known_to_queries:
+        counts = statistics(state, version.terms, version.options.title(), ())
+        state.known_to_queries[Overview] = Overview(counts, _classes(version))
+    found: Overview = state.known_to_queries[Overview]
+    return found
+
+
+def _classes(version: Version) -> dict[str, tuple[int, int]]:
+    kind, state = version.terms.find(RDF.type), version.state
+    if kind is None:
+        return {}
+    explicit, every = (_members(index, kind) for index in (state.facts.union.legal(), state.index.legal()))
+    text = version.terms.dictionary.decode
+    counted = {
+        text(name): (explicit.get(name, 0), count - explicit.get(name, 0)) for name, count in every.items()
+    }
+    return dict(sorted(counted.items(), key=lambda item: -sum(item[1])))
+
+
+def _members(index: TripleIndex, kind: int) -> dict[int, int]:
+    names, counts = np.unique(seconds(index.relation(kind).pairs().keys), return_counts=True)
+    return dict(zip(names.tolist(), counts.tolist(), strict=True))
+
+
+async def show_statistics(service: Service, request: Request) -> Response:
+    """``GET /statistics``."""
+
+    def counted() -> dict[str, Any]:
+        found = overview(service.store.reasoner.settled())
+        counts = found.counts
+        return {
+            "explicit": counts.explicit,
+            "inferred": counts.inferred,
+            "graphs": len(counts.graphs),
+            "rules": counts.rules,
+            "predicates": [
+                {"term": name, "explicit": count.explicit, "inferred": count.inferred}
+                for name, count in counts.predicates.items()
+            ],
+            "classes": [
+                {"term": name, "explicit": explicit, "inferred": inferred}
+                for name, (explicit, inferred) in found.classes.items()
+            ],
+            "inconsistencies": counts.inconsistencies,
+        }
+
+    return JSONResponse(await service.read(request, counted))
+
+
+async def terms(service: Service, request: Request) -> Response:
+    """``GET /terms``: predicates and classes whose IRI, short form, local name or label begins so."""
+    parameters = in_url(request)
+    prefix = (parameters.one("prefix") or "").lower()
+    limit = parameters.number("limit", 20, MAX_LISTED)
+
+    def listed() -> list[dict[str, Any]]:
+        version = service.store.reasoner.settled()
+        known = version.state.known_to_queries
+        if "terms" not in known:
+            known["terms"] = list(_names(version))
+        found = [term for term, words in known["terms"] if any(word.startswith(prefix) for word in words)]
+        return sorted(found, key=lambda term: (-term["count"], term["iri"]))[:limit]
+
+    return JSONResponse({"terms": await service.read(request, listed)})
+
+
+def _names(version: Version) -> Iterator[tuple[dict[str, Any], list[str]]]:
+    """The predicates and classes, each with the texts by which it is found, in lower case."""
+    found = overview(version)
+    counts = {name: count.explicit + count.inferred for name, count in found.counts.predicates.items()}
+    for name, both in found.classes.items():
+        counts[name] = counts.get(name, 0) + sum(both)
+    short = version.terms.printer(version.namespaces)
+    label = version.terms.find(RDFS.label)
+    view = version.state.everything
+    for name, count in counts.items():
+        if name[0] != "<":
+            continue
+        iri = URIRef(name[1:-1])
+        written = short(iri)
+        local = iri.rpartition("#" if "#" in iri else "/")[2]
+        labels = [] if label is None else view.match(version.terms.find(iri), label, None)
+        words = [iri, name, written, local, *(str(version.terms[value]) for _, _, value in labels)]
+        yield {"iri": iri, "short": written, "count": count}, [word.lower() for word in words]
+
+
+async def prefixes(service: Service, request: Request) -> Response:
+    """``GET /prefixes``."""
+    return JSONResponse({"prefixes": {prefix: str(name) for prefix, name in service.prefixes().items()}})
+
+
+# The server
+
+
+def report_as_json(report: Report | None) -> dict[str, Any] | None:
+    """The report of a change; None if nothing was maintained."""
+    if report is None:
+        return None
+    counts = ("stage", "module", "candidates", "proved", "deleted", "rederived", "inserted")
+    return {
+        "strategy": report.strategy,
+        "seconds": report.seconds,
+        "removed": report.removed,
+        "added": report.added,
+        "lines": [
+            {**{name: getattr(line, name) for name in counts}, "ms": 1000 * line.seconds}
+            for line in report.stages
+        ],
+    }
+
+
+async def last_change(service: Service, request: Request) -> Response:
+    """``GET /changes/last``."""
+    return JSONResponse(report_as_json(await service.read(request, service.store.last_maintenance)))
+
+
+async def status(service: Service, request: Request) -> Response:
+    """``GET /status``."""
+    return JSONResponse(
+        {
+            "version": version_of("corollary"),
+            "writable": service.settings.is_writable,
+            "rules": service.store.options.title(),
+            "uptime": round(monotonic() - service.started, 3),
+            "reading": "ready",
+        }
+    )
+
+
+async def health(service: Service, request: Request) -> Response:
+    """``GET /health``: 503 once the server ends."""
+    return JSONResponse({"healthy": not service.is_ending}, 503 if service.is_ending else 200)
+
+
+async def show_metrics(service: Service, request: Request) -> Response:
+    """``GET /metrics``."""
+    summary = service.store.reasoner.summary()
+    gauges = {
+        "running_requests": service.metrics.running,
+        "open_transactions": len(service.transactions),
+        "uptime_seconds": monotonic() - service.started,
+        "explicit_facts": getattr(summary, "explicit", 0),
+        "inferred_facts": getattr(summary, "inferred", None) or 0,
+    }
+    return Response(service.metrics.text(gauges), media_type=metrics.MEDIA_TYPE)

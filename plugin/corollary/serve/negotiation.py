@@ -1,0 +1,94 @@
+"""Content negotiation: which format a client gets, and which format it has sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from corollary.serve.problems import Problem
+from corollary.serve.tuning import MAX_ACCEPTS_CACHED
+
+ROWS = {
+    "application/sparql-results+json": "json",
+    "application/sparql-results+xml": "xml",
+    "text/csv": "csv",
+    "text/tab-separated-values": "tsv",
+    "application/json": "json",
+    "application/xml": "xml",
+    "text/xml": "xml",
+}
+"""Media types of SELECT; the first is the default."""
+
+ANSWERS = {name: format for name, format in ROWS.items() if format in ("json", "xml")}
+"""Media types of ASK."""
+
+TRIPLES = {
+    "text/turtle": "ttl",
+    "application/n-triples": "nt",
+    "application/rdf+xml": "rdf",
+    "application/ld+json": "jsonld",
+    "application/x-turtle": "ttl",
+    "text/plain": "nt",
+    "application/xml": "rdf",
+    "application/json": "jsonld",
+}
+"""Media types of triples; the first is the default."""
+
+UPLOADS = {
+    "text/turtle": "ttl",
+    "application/x-turtle": "ttl",
+    "application/n-triples": "nt",
+    "text/plain": "nt",
+    "application/rdf+xml": "rdf",
+    "application/ld+json": "jsonld",
+}
+"""Media types of documents that are put into a graph."""
+
+
+def offered(form: str) -> Mapping[str, str]:
+    """The media types for a form of query."""
+    return {"SELECT": ROWS, "ASK": ANSWERS}.get(form, TRIPLES)
+
+
+def chosen(accept: str | None, media_types: Mapping[str, str]) -> str:
+    """The media type that an Accept header prefers; of several, the first one. Raises Problem for none."""
+    return _best(accept or "*/*", tuple(media_types))
+
+
+@lru_cache(maxsize=MAX_ACCEPTS_CACHED)
+def _best(accept: str, media_types: tuple[str, ...]) -> str:
+    wanted = _preferences(accept)
+    best = max(media_types, key=lambda name: _quality(name, wanted))
+    if _quality(best, wanted) <= 0:
+        raise Problem(406, "Not acceptable", f"there are {', '.join(media_types)}")
+    return best
+
+
+def _preferences(accept: str) -> dict[str, float]:
+    """The quality of each media range. What is malformed is left out."""
+    found = {}
+    for part in accept.lower().split(","):
+        name, *parameters = (text.strip() for text in part.split(";"))
+        quality = next((text[2:] for text in parameters if text.startswith("q=")), "1")
+        try:
+            found[name] = float(quality)
+        except ValueError:
+            continue
+    return found
+
+
+def _quality(name: str, wanted: Mapping[str, float]) -> float:
+    ranges = (name, f"{name.partition('/')[0]}/*", "*/*")
+    return next((wanted[each] for each in ranges if each in wanted), 0.0)
+
+
+def with_charset(media_type: str) -> str:
+    """A media type as a Content-Type header."""
+    return f"{media_type}; charset=utf-8" if media_type.startswith("text/") else media_type
+
+
+def upload_format(media_type: str) -> str:
+    """The format of a document that is put into a graph. Raises Problem for one that is unknown."""
+    if media_type not in UPLOADS:
+        raise Problem(415, "Unsupported media type", f"name one of {', '.join(UPLOADS)} by Content-Type")
+    return UPLOADS[media_type]

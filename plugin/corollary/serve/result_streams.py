@@ -1,0 +1,233 @@
+"""Results of queries as chunks of bytes in the formats of SPARQL and RDF, written while they are sent.
+
+Terms are decoded a chunk of rows at a time, each distinct term of a column once. RDF/XML and JSON-LD are
+written as a whole.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyoxigraph
+from pyoxigraph import RdfFormat
+from rdflib.query import Result
+from rdflib.term import BNode, Literal, Node, URIRef
+
+from corollary.kernels.sorted import Column
+from corollary.serve.problems import Problem
+from corollary.serve.tuning import MIN_ROWS_SHARED, ROWS_PER_CHUNK
+from corollary.sparql.rdf_terms import text_of
+from corollary.sparql.result import GraphResult, SelectResult
+
+Chunks = Iterator[bytes]
+
+_SYNTAXES = {"ttl": RdfFormat.TURTLE, "rdf": RdfFormat.RDF_XML, "jsonld": RdfFormat.JSON_LD}
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_MARKUP = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord('"'): "&quot;", ord("\r"): "&#13;"}
+
+
+def bounded(chunks: Iterable[bytes], most: int) -> Chunks:
+    """The chunks; raises Problem when they are more than ``most`` bytes."""
+    size = 0
+    for chunk in chunks:
+        size += len(chunk)
+        if size > most:
+            detail = f"--max-result of the server allows {most:,} bytes: ask for less, with LIMIT"
+            raise Problem(413, "The result is too large", detail)
+        yield chunk
+
+
+def written(result: Result, format: str, prefixes: Mapping[str, str], most: int) -> Chunks:
+    """A result in a format of ``negotiation``. What fails while a SELECT is evaluated is raised here.
+
+    ``most``: see ``graph_chunks``.
+    """
+    if result.type == "ASK":
+        return iter([_answer(bool(result.askAnswer), format)])
+    if isinstance(result, GraphResult):
+        return graph_chunks(_triple_lines(result), format, prefixes, most)
+    if not isinstance(result, SelectResult):
+        len(result)  # raises the error of a ``FailedResult``
+        raise NotImplementedError("a result of rdflib")
+    return _ROW_FORMATS[format](result)
+
+
+def _answer(answer: bool, format: str) -> bytes:
+    if format == "json":
+        return json.dumps({"head": {}, "boolean": answer}).encode()
+    text = "true" if answer else "false"
+    return f"{_XML_HEAD}<head/><boolean>{text}</boolean></sparql>".encode()
+
+
+# Rows
+
+
+def _names(result: SelectResult) -> list[str]:
+    return [str(variable) for variable in result.vars or ()]
+
+
+def _columns(result: SelectResult, text: Callable[[Any], str]) -> Iterator[list[tuple[str, ...]]]:
+    """The rows as texts, some at a time; an unbound term is an empty text."""
+    for start in range(0, len(result), ROWS_PER_CHUNK):
+        stop = min(start + ROWS_PER_CHUNK, len(result))
+        columns = [_texts(column[start:stop], result.terms.decode, text) for column in result.ids]
+        yield list(zip(*columns, strict=True)) if columns else [()] * (stop - start)
+
+
+def _texts(
+    ids: Column, decode: Callable[[Column], list[Node | None]], text: Callable[[Any], str]
+) -> list[str]:
+    """The texts of a column. Each distinct term is decoded once, unless there are few rows."""
+    if ids.size < MIN_ROWS_SHARED:
+        return ["" if term is None else text(term) for term in decode(ids)]
+    distinct, places = np.unique(ids, return_inverse=True)
+    texts = ["" if term is None else text(term) for term in decode(distinct)]
+    return [texts[place] for place in places.tolist()]
+
+
+def _json(result: SelectResult) -> Chunks:
+    names = [json.dumps(name) for name in _names(result)]
+    yield f'{{"head":{{"vars":[{",".join(names)}]}},"results":{{"bindings":['.encode()
+    separator = "\n"
+    for rows in _columns(result, _json_term):
+        lines = [
+            ",".join([f"{name}:{term}" for name, term in zip(names, row, strict=True) if term])
+            for row in rows
+        ]
+        yield (separator + ",\n".join([f"{{{line}}}" for line in lines])).encode()
+        separator = ",\n"
+    yield b"\n]}}\n"
+
+
+def _json_term(term: Node) -> str:
+    found = {"type": "bnode" if isinstance(term, BNode) else "uri", "value": str(term)}
+    if isinstance(term, Literal):
+        found["type"] = "literal"
+        if term.language:
+            found["xml:lang"] = term.language
+        elif term.datatype is not None:
+            found["datatype"] = str(term.datatype)
+    return json.dumps(found, separators=(",", ":"))
+
+
+_XML_HEAD = '<?xml version="1.0"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#">'
+
+
+def _xml(result: SelectResult) -> Chunks:
+    names = [_in_xml(name) for name in _names(result)]
+    head = "".join([f'<variable name="{name}"/>' for name in names])
+    yield f"{_XML_HEAD}<head>{head}</head><results>\n".encode()
+    for rows in _columns(result, _xml_term):
+        lines = [
+            "".join(
+                [f'<binding name="{n}">{term}</binding>' for n, term in zip(names, row, strict=True) if term]
+            )
+            for row in rows
+        ]
+        yield "".join([f"<result>{line}</result>\n" for line in lines]).encode()
+    yield b"</results></sparql>\n"
+
+
+def _xml_term(term: Node) -> str:
+    text = _in_xml(str(term))
+    if isinstance(term, Literal):
+        kind = ""
+        if term.language:
+            kind = f' xml:lang="{_in_xml(term.language)}"'
+        elif term.datatype is not None:
+            kind = f' datatype="{_in_xml(str(term.datatype))}"'
+        return f"<literal{kind}>{text}</literal>"
+    name = "bnode" if isinstance(term, BNode) else "uri"
+    return f"<{name}>{text}</{name}>"
+
+
+def _in_xml(text: str) -> str:
+    """A text in XML, which has no control characters: they become U+FFFD."""
+    return _NO_XML.sub("\ufffd", text).translate(_MARKUP)
+
+
+def _csv(result: SelectResult) -> Chunks:
+    yield _csv_lines([_names(result)])
+    for rows in _columns(result, lambda term: f"_:{term}" if isinstance(term, BNode) else str(term)):
+        yield _csv_lines(rows)
+
+
+def _csv_lines(rows: Iterable[Iterable[str]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\r\n").writerows(rows)
+    return text.getvalue().encode("utf-8", "replace")
+
+
+def _tsv(result: SelectResult) -> Chunks:
+    yield ("\t".join([f"?{name}" for name in _names(result)]) + "\n").encode()
+    for rows in _columns(result, lambda term: text_of(term).replace("\t", "\\t")):
+        yield "".join(["\t".join(row) + "\n" for row in rows]).encode("utf-8", "replace")
+
+
+_ROW_FORMATS: dict[str, Callable[[SelectResult], Chunks]] = {
+    "json": _json,
+    "xml": _xml,
+    "csv": _csv,
+    "tsv": _tsv,
+}
+
+
+# Triples
+
+
+def _triple_lines(result: GraphResult) -> Chunks:
+    """N-Triples, some lines at a time. Triples that RDF forbids are left out."""
+    decode = result.terms.decode
+    for start in range(0, len(result), ROWS_PER_CHUNK):
+        columns = [decode(column[start : start + ROWS_PER_CHUNK]) for column in result.ids]
+        yield lines_of(zip(*columns, strict=True))
+
+
+def lines_of(triples: Iterable[tuple[Any, ...]]) -> bytes:
+    """Triples as N-Triples. Triples that RDF forbids are left out."""
+    return "".join(
+        [
+            f"{text_of(s)} {text_of(p)} {text_of(o)} .\n"
+            for s, p, o in triples
+            if isinstance(p, URIRef) and not isinstance(s, Literal)
+        ]
+    ).encode("utf-8", "replace")
+
+
+def graph_chunks(lines: Iterable[bytes], format: str, prefixes: Mapping[str, str], most: int) -> Chunks:
+    """N-Triples in another format. Turtle repeats its prefixes in each chunk.
+
+    Raises Problem for more than ``most`` bytes that would have to be written as a whole.
+    """
+    if format == "nt":
+        yield from lines
+        return
+    syntax = _SYNTAXES[format]
+    known = {prefix: str(name) for prefix, name in prefixes.items()}
+    parts = lines if format == "ttl" else [b"".join(bounded(lines, most))]
+    is_empty = True
+    for part in parts:
+        is_empty = False
+        yield _serialised(part, syntax, known)
+    if is_empty:
+        yield _serialised(b"", syntax, known)
+
+
+def _serialised(lines: bytes, syntax: RdfFormat, prefixes: dict[str, str]) -> bytes:
+    try:
+        triples = [
+            pyoxigraph.Triple(quad.subject, quad.predicate, quad.object)
+            for quad in pyoxigraph.parse(lines, RdfFormat.N_TRIPLES, lenient=True)
+        ]
+        text = pyoxigraph.serialize(triples, format=syntax, prefixes=prefixes)
+    except (ValueError, SyntaxError, OSError):
+        detail = "a term, or a prefix, cannot be written in this format: accept application/n-triples"
+        raise Problem(406, "Not acceptable", detail) from None
+    assert text is not None
+    return text

@@ -1,0 +1,54 @@
+"""``/rules``: listed, added, switched off and on. Each change is a transaction, and has its report."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from corollary.serve.bodies import body_of, media_type_of, text_of_body
+from corollary.serve.facts_served import report_as_json
+from corollary.serve.problems import Problem
+from corollary.serve.service import Service
+
+
+async def rules(service: Service, request: Request) -> Response:
+    """``GET /rules``, and ``POST /rules`` with rules as text."""
+    if request.method != "POST":
+        return JSONResponse({"rules": await service.read(request, service.rules.listed)})
+    service.authorise(request)
+    if media_type_of(request) != "text/plain":
+        raise Problem(415, "Unsupported media type", "send rules as text/plain")
+    text = text_of_body(await body_of(request, service.settings.bytes_of_body))
+    added, report = await service.write(request, lambda: service.rules.add(text))
+    service.rules.forget(*added)
+    return JSONResponse({"added": added, "report": report_as_json(report)})
+
+
+async def rule(service: Service, request: Request) -> Response:
+    """``DELETE /rules/ID``: switches a rule off; forgets one that is off."""
+    service.authorise(request)
+    name = request.path_params["id"]
+    if service.rules.is_off(name):
+        service.rules.forget(name)
+        return JSONResponse({"removed": name, "report": None})
+    return JSONResponse({"removed": name, "report": await _switched_off(service, request, name)})
+
+
+async def switch(service: Service, request: Request) -> Response:
+    """``POST /rules/ID/off`` and ``POST /rules/ID/on``."""
+    service.authorise(request)
+    name, to = request.path_params["id"], request.path_params["to"]
+    if to == "off":
+        report = await _switched_off(service, request, name)
+    elif to == "on":
+        report = report_as_json(await service.write(request, lambda: service.rules.switch_on(name)))
+        service.rules.forget(name)
+    else:
+        raise Problem(404, "Not found")
+    return JSONResponse({"id": name, "enabled": to == "on", "report": report})
+
+
+async def _switched_off(service: Service, request: Request, name: str) -> dict[str, object] | None:
+    removed, report = await service.write(request, lambda: service.rules.switch_off(name))
+    service.rules.record_off(removed)
+    return report_as_json(report)
