@@ -30,7 +30,7 @@ FLOORS = (
     *("kernels", "terms", "columns", "closure", "expressions", "program", "plan", "execute"),
     *("modules", "evaluate", "maintain", "explain"),
     *("reasoner", "sparql", "store"),
-    *("loaders", "generators", "loaders.spark", "cli"),
+    *("loaders", "generators", "loaders.spark", "serve", "cli"),
 )
 """All packages: each may import itself and those before it, for annotations and inside functions too."""
 
