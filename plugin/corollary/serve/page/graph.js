@@ -33,7 +33,9 @@ export function drawing(triples) {
     };
     set();
     drag(picture, view, set);
-    const tools = h("div", { class: "pager" }, button("Zoom in", () => zoom(0.75)), button("Zoom out", () => zoom(1 / 0.75)), button("Fit", () => (Object.assign(view, box), set())), h("span", { class: "muted" }, counted(nodes.length, "node") + ", " + counted(edges.length, "edge") + (left ? `; ${counted(left, "triple")} not drawn` : "")));
+    const predicates = predicatesOf(edges);
+    const only = predicates.length === 1 ? `, all ${short(predicates[0])}` : "";
+    const tools = h("div", { class: "pager" }, button("Zoom in", () => zoom(0.75)), button("Zoom out", () => zoom(1 / 0.75)), button("Fit", () => (Object.assign(view, box), set())), h("span", { class: "muted" }, counted(nodes.length, "node") + ", " + counted(edges.length, "edge") + only + (left ? `; ${counted(left, "triple")} not drawn` : "")));
     return h("div", { class: "drawing" }, picture, tools);
 }
 
@@ -66,9 +68,10 @@ function place(nodes, edges) {
         node.x = 28 * Math.sqrt(at + 1) * Math.cos(at * 2.4);
         node.y = 28 * Math.sqrt(at + 1) * Math.sin(at * 2.4);
     });
+    const flat = innerWidth > 800 ? 2.6 : 1; // a drawing is as wide as the screen allows
     for (let step = 0; step < STEPS; step += 1) {
         const most = 30 * (1 - step / STEPS) + 0.5;
-        for (const node of nodes) [node.dx, node.dy] = [-0.03 * node.x, -0.08 * node.y];
+        for (const node of nodes) [node.dx, node.dy] = [-0.03 * node.x, -0.03 * flat * node.y];
         for (let i = 0; i < nodes.length; i += 1) for (let j = i + 1; j < nodes.length; j += 1) push(nodes[i], nodes[j]);
         for (const { from, to } of edges) if (from !== to) pull(from, to);
         for (const node of nodes) {
@@ -104,7 +107,7 @@ function boxOf(nodes) {
     const xs = nodes.map((node) => node.x);
     const ys = nodes.map((node) => node.y);
     const [x, y] = [Math.min(...xs) - 90, Math.min(...ys) - 40];
-    const width = Math.max(Math.max(...xs) + 90 - x, 480);
+    const width = Math.max(Math.max(...xs) + 90 - x, 340);
     const height = Math.max(Math.max(...ys) + 40 - y, 240);
     return { x: x - (width - (Math.max(...xs) + 90 - x)) / 2, y: y - (height - (Math.max(...ys) + 40 - y)) / 2, width, height };
 }
@@ -128,9 +131,13 @@ function pressed(label, act) {
     return { tabindex: "0", role: "button", "aria-label": label, onclick: act, onkeydown };
 }
 
+function predicatesOf(edges) {
+    return [...new Set(edges.flatMap(({ triples }) => triples.map(([, predicate]) => predicate.value)))];
+}
+
 function pictureOf(nodes, edges) {
     const arrow = svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: "8", refY: "4", markerWidth: "7", markerHeight: "7", orient: "auto-start-reverse" }, svg("path", { d: "M0 0L8 4L0 8z", class: "head" }));
-    const hasLabels = edges.length <= 60;
+    const hasLabels = edges.length <= 60 && predicatesOf(edges).length > 1;
     return svg("svg", { role: "group", "aria-label": "Graph of the triples" }, svg("defs", {}, arrow), edges.map((edge) => edgeOf(edge, hasLabels)), nodes.map(nodeOf));
 }
 

@@ -67,7 +67,7 @@ async function triplesOf(term, isOutgoing) {
 async function termView(term) {
     const [outgoing, incoming] = await Promise.all([triplesOf(term, true), triplesOf(term, false)]);
     const address = followable(term.value);
-    const query = `SELECT ?s ?p ?o {\n  VALUES ?term { ${ntriples(term)} }\n  { BIND(?term AS ?s) ?s ?p ?o } UNION { BIND(?term AS ?o) ?s ?p ?o }\n}`;
+    const query = `SELECT ?s ?p ?o {\n  { VALUES ?s { ${ntriples(term)} } ?s ?p ?o }\n  UNION\n  { VALUES ?o { ${ntriples(term)} } ?s ?p ?o }\n}`;
     return h(
         "div",
         {},

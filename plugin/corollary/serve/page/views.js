@@ -29,7 +29,7 @@ export async function browseView(runQuery) {
         const unnamed = all.length - entries.length;
         const scale = most(entries);
         const rows = entries.map((entry) => termRow(entry, scale, () => runQuery(query(ntriples(parseTerm(entry.term))))));
-        const head = h("tr", {}, ["name", "explicit", "inferred", "", ""].map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "share"))));
+        const head = h("tr", {}, ["name", "explicit", "inferred", "", "triples"].map((name) => h("th", { scope: "col", class: name ? null : "share" }, name)));
         return h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, title, h("span", { class: "muted" }, ` ${count(entries.length)}`)), filter(`Filter ${title.toLowerCase()}`, () => rows)), h("div", { class: "scroll" }, h("table", { class: "counts" }, h("thead", {}, head), h("tbody", {}, rows))), unnamed > 0 && h("p", { class: "muted unnamed" }, `${counted(unnamed, "class expression")} without a name: not listed.`));
     };
     const legend = h("p", { class: "legend" }, h("span", { class: "key explicit" }, "explicit"), h("span", { class: "key inferred" }, "inferred"), h("span", { class: "muted" }, `${counted(found.graphs, "graph")}, rules: ${found.rules}`));
@@ -63,7 +63,7 @@ function clashElement({ facts }) {
 
 // Rules
 
-/** The rules, with switches. `changed(report)` is called after a change. */
+/** The rules, with switches. `changed()` is called after a change, and returns the new statistics. */
 export async function rulesView(changed) {
     const place = h("div", {});
     const told = h("div", { "aria-live": "polite" });
@@ -73,26 +73,30 @@ export async function rulesView(changed) {
     };
     const act = async (path, options, text) => {
         try {
+            place.setAttribute("aria-busy", "true");
+            const { inferred: before } = await getJson("statistics");
             const response = await change(path, options);
             if (!response) return false;
             const { report } = await response.json();
-            await changed();
-            told.replaceChildren(h("div", { class: "notice good" }, h("strong", {}, text), h("p", {}, inWords(report))));
+            const { inferred: after } = await changed();
+            told.replaceChildren(h("div", { class: "notice good" }, h("strong", {}, text), h("p", {}, inWords(report, before, after))));
             return true;
         } catch (error) {
             told.replaceChildren(problem(error));
             return false;
         } finally {
             await list();
+            place.removeAttribute("aria-busy");
         }
     };
     await list();
     return h("div", {}, canChange() ? adding(act) : h("div", { class: "notice" }, h("strong", {}, "Read-only"), h("p", {}, "A server started with --writable lets rules be switched.")), told, place);
 }
 
-function inWords(report) {
-    if (!report) return "Nothing had to be derived or deleted.";
-    return `${counted(report.added, "fact")} came, ${count(report.removed)} went, in ${duration(1000 * report.seconds)}. Strategy: ${report.strategy}.`;
+function inWords(report, before, after) {
+    const difference = before === after ? "no difference" : `${after < before ? "−" : "+"}${count(Math.abs(after - before))}`;
+    const cost = report ? ` Maintained in ${duration(1000 * report.seconds)} (${report.strategy}).` : "";
+    return `Inferred facts: ${count(before)} before, ${count(after)} now: ${difference}.${cost}`;
 }
 
 function adding(act) {
@@ -135,11 +139,11 @@ export async function changeView() {
     if (!report) return h("div", { class: "notice" }, h("strong", {}, "No change yet"), h("p", {}, "Since the server was started, nothing had to be maintained: switch a rule, or send an update."));
     const most = Math.max(...report.lines.map(({ ms }) => ms), 0.001);
     const figure = (name, value) => h("div", { class: "figure" }, h("dt", {}, name), h("dd", {}, value));
-    const figures = h("dl", { class: "figures" }, figure("strategy", report.strategy), figure("time", duration(1000 * report.seconds)), figure("facts added", count(report.added)), figure("facts removed", count(report.removed)));
+    const figures = h("dl", { class: "figures" }, figure("strategy", report.strategy), figure("time", duration(1000 * report.seconds)), figure("explicit facts added", count(report.added)), figure("explicit facts removed", count(report.removed)));
     const rows = report.lines.map((line) =>
         h("tr", {}, h("th", { scope: "row" }, String(line.stage)), h("td", {}, line.module), COUNTS.map((name) => h("td", { class: "number" }, line[name] ? count(line[name]) : h("span", { class: "muted" }, "0"))), h("td", { class: "number" }, duration(line.ms)), h("td", { class: "share" }, h("span", { class: "bar", "aria-hidden": "true", "--explicit-share": line.ms / most, }, h("span", { class: "explicit" })))),
     );
-    const head = ["layer", "module", ...COUNTS, "time", ""].map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "share")));
-    const table = h("section", { class: "card" }, h("div", { class: "scroll" }, h("table", { class: "counts layers" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows))));
+    const head = ["layer", "module", ...COUNTS, "time", ""].map((name) => h("th", { scope: "col", class: name ? null : "share" }, name));
+    const table = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Layers" }, h("table", { class: "counts layers" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)));
     return h("div", {}, figures, rows.length ? table : h("p", { class: "empty" }, "No layer had anything to do."));
 }

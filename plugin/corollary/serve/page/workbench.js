@@ -91,14 +91,16 @@ function choose(name) {
 
 let select;
 
-/** Show the counts in the head of the page. */
+/** Show the counts in the head of the page. Returns the statistics. */
 async function summarise() {
-    const { explicit, inferred, rules, inconsistencies } = await getJson("statistics");
+    const statistics = await getJson("statistics");
+    const { explicit, inferred, rules, inconsistencies } = statistics;
     const figure = (number, name, kind) => h("span", { class: `fact-count ${kind}` }, h("b", {}, count(number)), ` ${name}`);
     byId("summary").replaceChildren(figure(explicit, "explicit", "explicit"), figure(inferred, "inferred", "inferred"), h("span", { class: "rules-name" }, rules));
     const tab = byId("tab-clashes");
     tab.querySelector(".count")?.remove();
     if (inconsistencies) tab.append(h("span", { class: "count" }, count(inconsistencies)));
+    return statistics;
 }
 
 // Light and dark
