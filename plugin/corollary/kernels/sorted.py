@@ -138,7 +138,6 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
     total = 0
     position: Place = 0
     last = np.uint32(0)
-    shift = np.uint64(32)
     stride = 1 + size // (FIRST_STEP_DIVISOR * probes.size + 1)
     is_near = 1 < stride <= KEYS_PER_BLOCK * BLOCKS_SCANNED // FIRST_STEP_DIVISOR
     is_far = are_far(keys, probes)
@@ -148,7 +147,7 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
         if is_far and row % LANES == 0:
             lanes = min(LANES, probes.size - row)
             for lane in range(lanes):
-                targets[lane] = np.uint64(probes[row + lane]) << shift
+                targets[lane] = np.uint64(probes[row + lane]) << np.uint64(32)
             position = search_in_lockstep(keys, targets, lanes, position, places)
         probe = probes[row]
         if row > 0 and probe == last:
@@ -156,7 +155,7 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
             counts[row] = counts[row - 1]
             total += counts[row]
             continue
-        target = np.uint64(probe) << shift
+        target = np.uint64(probe) << np.uint64(32)
         start = position
         if is_far:
             start = np.int64(places[row % LANES])
@@ -384,8 +383,7 @@ def copied_to(keys: Keys, start: Place, end: Place, target: Keys, at: Place) -> 
 def union(left: Keys, right: Keys, merged: Keys) -> Place:
     """Merge ``left`` and ``right`` into ``merged`` without duplicates. Returns the length of the result.
 
-    Precondition: both are sorted and unique; ``merged`` has the length of both together. Cost: what is less
-    than all of the other set, or greater, is copied; the rest is merged from two places at once.
+    Precondition: both sorted, unique; ``merged`` has room for both. Cost: a copy, a merge where they overlap.
     """
     if not left.size or not right.size:
         return copied_to(right, 0, right.size, merged, copied_to(left, 0, left.size, merged, 0))
@@ -407,7 +405,7 @@ def union(left: Keys, right: Keys, merged: Keys) -> Place:
                 i += 1
                 j += 1
             at += 1
-    elif i < m and j < n:
+    elif i < m and j < n:  # merged from two places at once
         p: Place = (i + m) >> 1
         q = first_not_below(right, left[p], j, n)
         left_half, right_half = p, q
