@@ -81,7 +81,7 @@ class LayerDeletion(Protocol):
 
 
 class LayerwiseStrategy(Protocol):
-    """A strategy that a ``Transaction`` calls layer by layer."""
+    """A strategy that ``follow`` calls layer by layer."""
 
     @property
     def name(self) -> str:
@@ -116,7 +116,7 @@ def follow(request: Request, report: Report, strategy: LayerwiseStrategy) -> Mat
         start = _with_rules(request, report, change, strategy.fitting(engine).most_losses(request))
     strategy = strategy.fitting(engine)
     report.strategy = strategy.name
-    return Transaction(Workspace(request, report, start, before), strategy).run()
+    return _Transaction(Workspace(request, report, start, before), strategy).run()
 
 
 def _with_rules(request: Request, report: Report, change: ProgramChange, most: float) -> Start:
@@ -148,8 +148,8 @@ def _with_rules(request: Request, report: Report, change: ProgramChange, most: f
     return Start(removed, request.added | Delta.gathered(stated), strata, ordered)
 
 
-class Transaction:
-    """Follows one transaction, layer by layer. Precondition: ``run`` is called once."""
+class _Transaction:
+    """The state of ``follow``, which calls ``run`` once: the facts that modules have not received yet."""
 
     def __init__(self, work: Workspace, strategy: LayerwiseStrategy) -> None:
         self._work = work
