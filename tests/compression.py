@@ -19,7 +19,7 @@ def compress_all(patch: pytest.MonkeyPatch, index: Kept = "intervals") -> None:
     """
     for module in (compressed_relation, equality):
         patch.setattr(module, "MIN_PAIRS_COMPRESSED", 1)
-    patch.setattr(compressed_relation, "MAX_SHRINKING", 1)
+    patch.setattr(compressed_relation, "MIN_PAIRS_STAYING_COMPRESSED", 1)
     patch.setattr(bit_index, "MIN_PAIRS_PER_WORD", 0)
     patch.setattr(equality, "MIN_COPIES_PER_FACT", 0)
     patch.setattr(interval_index, "MIN_PAIRS_PER_INTERVAL", 0)

@@ -151,7 +151,8 @@ def test_options_may_be_repeated(tmp_path: Path, removal: Path) -> None:
 def test_summary_and_times_go_to_standard_error(removal: Path) -> None:
     result = succeeds("update", FAMILY, "--remove", removal)
     assert result.stdout == ""
-    for word in ("before", "gone", "explicit", "inconsistencies", "load", "materialise", "maintain", "data"):
+    headings = ("before", "removed", "explicit", "inconsistencies")
+    for word in (*headings, "load", "materialise", "maintain", "data"):
         assert word in result.stderr
     assert "not in DATA" not in result.stderr
 

@@ -45,7 +45,8 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     places = {"base": str(folder), "platbase": str(folder)}
     packages = Path(sysconfig.get_path("purelib", vars=places))
     ZipFile(wheel).extractall(packages)
-    for entry in Path(sysconfig.get_path("purelib")).iterdir():
+    installed = [Path(place) for place in sys.path if Path(place).name in {"site-packages", "dist-packages"}]
+    for entry in (entry for place in installed for entry in place.iterdir()):  # a .pth may name some of these
         if "corollary" not in entry.name and entry.suffix != ".pth" and not (packages / entry.name).exists():
             (packages / entry.name).symlink_to(entry)
     return Path(sysconfig.get_path("scripts", vars=places)) / "python"

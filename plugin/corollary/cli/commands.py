@@ -3,47 +3,82 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from corollary.cli.group import EXIT_INCONSISTENT, EXIT_NO, Commands, print_version
-from corollary.cli.input_options import Reading, as_is_option, reading_options
+from corollary.cli.input_options import (
+    DEFAULT_RULES,
+    Reading,
+    as_is_option,
+    reading_options,
+    rules_option,
+    together,
+)
 from corollary.cli.limiting import limiting_options
 from corollary.cli.output import check_target, print_json, print_tables, write_facts
-from corollary.cli.pipeline import DEFAULT_RULES, run
+from corollary.cli.pipeline import run
 from corollary.cli.updating import Sources, StrategyName, Update, update_files
 
 if TYPE_CHECKING:
+    from corollary.cli.querying import Answer
     from corollary.cli.question import Question
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 _files = click.argument("files", nargs=-1, required=True, metavar="FILE...")
-_rules = click.option(
-    "--rules",
-    "-r",
-    multiple=True,
-    metavar="NAME|FILE",
-    help=f"A profile (see `corollary profiles`) or a rule file; may be repeated. Default: {DEFAULT_RULES}.",
-)
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-
-
+_takes_files = together(_files, rules_option, reading_options, limiting_options)
 _output = click.option(
     "--output", "-o", metavar="FILE", help="Write the facts to this file; - is standard output."
 )
 _output_format = click.option(
     "--output-format", metavar="SUFFIX", help="Format to write, such as ttl. Default: by suffix."
 )
-
-
-def _takes_files(command: Command) -> Command:
-    return _files(_rules(reading_options(limiting_options(command))))
-
-
+_takes_changes = together(
+    click.argument("files", nargs=-1, required=True, metavar="DATA..."),
+    click.option(
+        "--remove", multiple=True, metavar="FILE", help="A file with facts to remove; may be repeated."
+    ),
+    click.option("--add", multiple=True, metavar="FILE", help="A file with facts to add; may be repeated."),
+    rules_option,
+    reading_options,
+    limiting_options,
+)
+_strategy = click.option(
+    "--strategy",
+    type=StrategyName(),
+    default="automatic",
+    show_default=True,
+    help="How removals are followed.",
+)
+_report = click.option(
+    "--report",
+    type=click.Choice(["text", "json"]),
+    help="Print what maintenance did, module by module; json has the summary too.",
+)
+_asks = together(
+    _takes_files,
+    as_is_option,
+    click.option("--query", "-q", "text", metavar="QUERY", help="The SPARQL query."),
+    click.option("--query-file", "-f", type=click.File(encoding="utf-8"), help="A file with the query."),
+    click.option(
+        "--results",
+        type=click.Choice(["table", "csv", "tsv", "json", "xml", "ttl", "nt", "arrow", "parquet"]),
+        help="How to print the answer. Default: table, or ttl for CONSTRUCT and DESCRIBE.",
+    ),
+    click.option("--explain", is_flag=True, help="Print how the query is evaluated, instead of its answer."),
+    click.option("--analyze", is_flag=True, help="As --explain, with the rows and times of an evaluation."),
+    click.option("--typed", is_flag=True, help="With arrow or parquet: columns of values instead of terms."),
+    click.option(
+        "--external",
+        type=click.Choice(["none", "files", "network", "all"]),
+        envvar="COROLLARY_EXTERNAL",
+        default="none",
+        show_default=True,
+        help="What SERVICE and FROM may reach beside FILE...",
+    ),
+)
 _version = click.option(
     "--version",
     is_flag=True,
@@ -119,27 +154,12 @@ def materialise(
 
 
 @main.command(short_help="Follow a change of files, and show what it took.")
-@click.argument("files", nargs=-1, required=True, metavar="DATA...")
-@click.option("--remove", multiple=True, metavar="FILE", help="A file with facts to remove; may be repeated.")
-@click.option("--add", multiple=True, metavar="FILE", help="A file with facts to add; may be repeated.")
-@_rules
-@reading_options
-@limiting_options
-@click.option(
-    "--strategy",
-    type=StrategyName(),
-    default="automatic",
-    show_default=True,
-    help="How removals are followed.",
-)
+@_takes_changes
+@_strategy
 @_output
 @_output_format
 @click.option("--inferred-only", is_flag=True, help="Write only what is not explicit after the change.")
-@click.option(
-    "--report",
-    type=click.Choice(["text", "json"]),
-    help="Print what maintenance did, module by module; json has the summary too.",
-)
+@_report
 def update(
     files: tuple[str, ...],
     remove: tuple[str, ...],
@@ -237,26 +257,7 @@ def check(
 
 
 @main.command(short_help="Ask files and what follows from them a SPARQL query.")
-@_takes_files
-@as_is_option
-@click.option("--query", "-q", "text", metavar="QUERY", help="The SPARQL query.")
-@click.option("--query-file", "-f", type=click.File(encoding="utf-8"), help="A file with the query.")
-@click.option(
-    "--results",
-    type=click.Choice(["table", "csv", "tsv", "json", "xml", "ttl", "nt", "arrow", "parquet"]),
-    help="How to print the answer. Default: table, or ttl for CONSTRUCT and DESCRIBE.",
-)
-@click.option("--explain", is_flag=True, help="Print how the query is evaluated, instead of its answer.")
-@click.option("--analyze", is_flag=True, help="As --explain, with the rows and times of an evaluation.")
-@click.option("--typed", is_flag=True, help="With arrow or parquet: columns of values instead of terms.")
-@click.option(
-    "--external",
-    type=click.Choice(["none", "files", "network", "all"]),
-    envvar="COROLLARY_EXTERNAL",
-    default="none",
-    show_default=True,
-    help="What SERVICE and FROM may reach beside FILE...",
-)
+@_asks
 @click.pass_context
 def query(
     ctx: click.Context,
@@ -295,7 +296,7 @@ def query(
       if corollary query data.ttl -q 'ASK { :ann :ancestor :cid }'; then echo related; fi
     """
     from corollary.cli.querying import ask, explained
-    from corollary.cli.results import output_format, print_plan, print_result
+    from corollary.cli.results import output_format, print_plan
 
     question = _question(text, query_file)
     if explain or analyze:
@@ -303,11 +304,17 @@ def query(
         print_plan(partial(explained, files, rules, reading, question, external, analyze=analyze), results)
         return
     format = output_format(question.form(), results, typed)
-    answer = ask(files, rules, reading, question, external)
+    ctx.exit(_print_answer(ask(files, rules, reading, question, external), format, typed=typed))
+
+
+def _print_answer(answer: Answer, format: str, *, typed: bool) -> int:
+    """Print the answer, and to standard error its size and the times. Returns the exit code."""
+    from corollary.cli.results import print_result
+
     outcome = print_result(answer.result, answer.dataset, format, typed=typed)
     times = ", ".join(f"{name} {seconds:.3f} s" for name, seconds in answer.seconds.items())
     click.echo(f"{outcome} ({times})", err=True)
-    ctx.exit(EXIT_NO if answer.result.askAnswer is False else 0)
+    return EXIT_NO if answer.result.askAnswer is False else 0
 
 
 def _question(text: str | None, query_file: TextIO | None) -> Question:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from corollary.cli.commands import main
-from corollary.cli.pipeline import DEFAULT_RULES
+from corollary.cli.input_options import DEFAULT_RULES
 from corollary.cli.progress import stage
 
 FORMS = ("snapshot", "encoded", "store")

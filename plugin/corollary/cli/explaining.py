@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from corollary.cli.commands import _rules as rules_option
 from corollary.cli.commands import main
 from corollary.cli.group import EXIT_NO
-from corollary.cli.input_options import Reading, as_is_option, reading_options
+from corollary.cli.input_options import DEFAULT_RULES, Reading, as_is_option, reading_options, rules_option
 from corollary.cli.limiting import limiting_options
-from corollary.cli.pipeline import DEFAULT_RULES, load_program, reason
+from corollary.cli.pipeline import load_program, reason
 from corollary.cli.progress import stage
 
 if TYPE_CHECKING:
@@ -32,6 +31,15 @@ TRIPLES = {"subject": "{} a 0 .", "predicate": "<urn:s> {} 0 .", "object": "<urn
 """For each place of a term, a Turtle document with one triple that has the term at that place."""
 
 
+_limit = click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="The greatest number of proofs, or of inconsistencies.",
+)
+
+
 @main.command(short_help="Prove a fact, or what is inconsistent.")
 @click.argument("words", nargs=-1, metavar="FILE... [SUBJECT PREDICATE OBJECT]")
 @rules_option
@@ -40,13 +48,7 @@ TRIPLES = {"subject": "{} a 0 .", "predicate": "<urn:s> {} 0 .", "object": "<urn
 @limiting_options
 @click.option("--inconsistencies", is_flag=True, help="Prove inconsistencies; then there are only files.")
 @click.option("--format", type=click.Choice(FORMATS), default="text", help="How to print. Default: text.")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="The greatest number of proofs, or of inconsistencies.",
-)
+@_limit
 @click.pass_context
 def explain(
     ctx: click.Context,

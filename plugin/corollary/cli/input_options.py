@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+DEFAULT_RULES = "owl2rl"
+
 _FORMAT = click.option(
     "--input-format",
     metavar="SUFFIX",
@@ -38,6 +40,13 @@ _AS_IS = click.option(
     is_flag=True,
     help="Take what the data set or snapshot FILE infers as it is, instead of reasoning. It must be closed "
     "under RULES.",
+)
+rules_option = click.option(
+    "--rules",
+    "-r",
+    multiple=True,
+    metavar="NAME|FILE",
+    help=f"A profile (see `corollary profiles`) or a rule file; may be repeated. Default: {DEFAULT_RULES}.",
 )
 _HEADING = ("file", "line", "column", "reason", "text")
 
@@ -108,6 +117,17 @@ class Reading:
         if count := len(self._bad_lines):
             lines = "1 bad line was" if count == 1 else f"{count:,} bad lines were"
             click.echo(f"corollary: {lines} left out: see {self.report}", err=True)
+
+
+def together(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """One decorator for several options, which the help page lists in this order."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def as_is_option(command: Command) -> Command:

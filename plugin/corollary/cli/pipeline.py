@@ -8,6 +8,7 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING
 
+from corollary.cli.input_options import DEFAULT_RULES
 from corollary.cli.progress import stage
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from corollary.evaluate import MaterialisedView
     from corollary.language.model import Program
     from corollary.store import CorollaryStore
-
-DEFAULT_RULES = "owl2rl"
 
 
 @dataclass

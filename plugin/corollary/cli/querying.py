@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from corollary.cli.pipeline import DEFAULT_RULES, load_program, reason
+from corollary.cli.input_options import DEFAULT_RULES
+from corollary.cli.pipeline import load_program, reason
 from corollary.cli.progress import stage
 from corollary.cli.question import Question
 

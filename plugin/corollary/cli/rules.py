@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import click
 
-from corollary.cli.commands import _rules as rules_option
 from corollary.cli.commands import main
 from corollary.cli.explaining import loaded
-from corollary.cli.input_options import Reading, reading_options
+from corollary.cli.input_options import DEFAULT_RULES, Reading, reading_options, rules_option
 from corollary.cli.limiting import limiting_options
-from corollary.cli.pipeline import DEFAULT_RULES, load_program, run
+from corollary.cli.pipeline import load_program, run
 
 
 @main.command(short_help="Print the program made for an ontology, or its components.")

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from corollary.cli.commands import _rules as rules_option
 from corollary.cli.commands import main
 from corollary.cli.group import Mistake
+from corollary.cli.input_options import DEFAULT_RULES, rules_option
 from corollary.cli.output import print_json
-from corollary.cli.pipeline import DEFAULT_RULES, load_program
+from corollary.cli.pipeline import load_program
 from corollary.cli.tuning import MAX_CHARACTERS_OF_COMPLAINT
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ def tables(data: dict[str, Any]) -> list[RenderableType]:
     from rich.table import Table
 
     facts = Table("facts", box=box.SIMPLE_HEAD)
-    for heading in ("before", "gone", "new", "after"):
+    for heading in ("before", "removed", "new", "after"):
         facts.add_column(heading, justify="right")
     for name in ROWS:
         facts.add_row(name, *(f"{count:,}" for count in data[name].values()))

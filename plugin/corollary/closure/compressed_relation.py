@@ -14,7 +14,7 @@ import numpy as np
 from corollary.closure.bit_index import BitIndex
 from corollary.closure.interval_index import IntervalIndex
 from corollary.closure.reachability import Graph, listed
-from corollary.closure.tuning import MAX_SHRINKING, MIN_PAIRS_COMPRESSED
+from corollary.closure.tuning import MIN_PAIRS_COMPRESSED, MIN_PAIRS_STAYING_COMPRESSED
 from corollary.columns.key_sort import sort_keys
 from corollary.columns.pairs import (
     NO_KEYS,
@@ -359,7 +359,7 @@ def closure_of(graph: Graph, *, stays: bool = False) -> Relation:
     ``stays``: it was compressed before, and stays so with fewer pairs than others need.
     Precondition: there are edges.
     """
-    least = MIN_PAIRS_COMPRESSED // MAX_SHRINKING if stays else MIN_PAIRS_COMPRESSED
+    least = MIN_PAIRS_STAYING_COMPRESSED if stays else MIN_PAIRS_COMPRESSED
     intervals = IntervalIndex.of(graph, least)
     if intervals is not None and intervals.is_small:
         return CompressedRelation(intervals)

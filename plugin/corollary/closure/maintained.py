@@ -71,7 +71,7 @@ class MaintainedClosure:
         """S without the facts deleted in this transaction."""
         return self.external.minus(self._deleted)
 
-    def settle(self, external: Keys, internal: Keys) -> None:
+    def note_external(self, external: Keys, internal: Keys) -> None:
         """Note facts of R that are external, and facts that are not. Precondition: R stays S ∘ E*; E = S.
 
         External facts that are new in S are restored, in both directions if R is symmetric: paths over them

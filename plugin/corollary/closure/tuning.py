@@ -41,9 +41,9 @@ Measured: among 100,000 nodes with 8 ids each, 0.7 ms by table and 9.8 by search
 MIN_PAIRS_COMPRESSED = 1 << 20
 """Pairs from which on a closure is compressed. With fewer, a list of pairs takes less than 8 MB."""
 
-MAX_SHRINKING = 4
-"""A closure that was compressed is listed only below MIN_PAIRS_COMPRESSED / MAX_SHRINKING pairs: to compare a
-list with an index takes more time than to compare two indices."""
+MIN_PAIRS_STAYING_COMPRESSED = MIN_PAIRS_COMPRESSED // 4
+"""Pairs from which on a closure stays compressed that was so before: to compare a list with an index takes
+more time than to compare two indices."""
 
 MIN_PAIRS_PER_INTERVAL = 8
 """Pairs per interval, node and edge of a closure held as intervals. With fewer, a list is as small."""

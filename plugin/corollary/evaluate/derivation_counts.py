@@ -71,7 +71,7 @@ class TooManyDerivations(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class NetChange:
     """Facts that were lost and won."""
 
     lost: Delta = NOTHING
@@ -229,7 +229,7 @@ class _Settling:
         self.losing: set[int] = set()  # predicates of facts that lost derivations
         self._changes: dict[int, RoundChange] = {}
 
-    def run(self, before: TripleIndex, below: Change, given: Change, rules: Rules) -> set[int]:
+    def run(self, before: TripleIndex, below: NetChange, given: NetChange, rules: Rules) -> set[int]:
         """Follow the changes. Returns the predicates whose facts have changed.
 
         ``before`` is I before the change, ``below`` the change of the lower components' facts, ``given`` the
@@ -388,9 +388,9 @@ class DerivationCounts:
                 self.facts.remove_relation(predicate, self.facts.relation(predicate))
         below, losing = difference(before, self.facts, free), set(free)
         for component, (_, _, own) in zip(components, self._structure, strict=True):
-            source = Change(won=Delta.of(given)) if component in new else changed
-            ours = Change(source.lost.only(component.owns), source.won.only(component.owns))
-            lower = Change() if component in new else below
+            source = NetChange(won=Delta.of(given)) if component in new else changed
+            ours = NetChange(source.lost.only(component.owns), source.won.only(component.owns))
+            lower = NetChange() if component in new else below
             settling = _Settling(component, self.facts, most)
             touched = settling.run(before, lower, ours, own)
             most = settling.left
@@ -400,7 +400,7 @@ class DerivationCounts:
                 touched |= {*filter(component.owns, before.all_predicates())}
                 losing |= touched
             found = difference(before, self.facts, touched)
-            below = Change(below.lost | found.lost, below.won | found.won)
+            below = NetChange(below.lost | found.lost, below.won | found.won)
         return losing
 
     def totals(self) -> tuple[int, int, int]:
@@ -411,7 +411,7 @@ class DerivationCounts:
         rounds = max((int(rounds.max()) for _, rounds, _ in rows if rounds.size), default=0)
         return derivations, rounds, sum(column.nbytes for part in (*rows, *births) for column in part)
 
-    def _free(self, changed: Change, given: TripleIndex, components: list[Component]) -> set[int]:
+    def _free(self, changed: NetChange, given: TripleIndex, components: list[Component]) -> set[int]:
         """Change the facts of predicates that no rule derives. Returns these predicates."""
         lost_owners = [c for c in self.components if c not in components]
         names = {*changed.lost.all_predicates(), *changed.won.all_predicates()}
@@ -474,7 +474,7 @@ def _structure(rules: Rules) -> list[tuple[Names, bool, Rules]]:
     ]
 
 
-def difference(before: TripleIndex, after: TripleIndex, predicates: Iterable[int] | None = None) -> Change:
+def difference(before: TripleIndex, after: TripleIndex, predicates: Iterable[int] | None = None) -> NetChange:
     """The facts lost and won between two sets, of some predicates. Cost: overlays, where bases are shared."""
     lost: dict[int, Keys] = {}
     won: dict[int, Keys] = {}
@@ -485,7 +485,7 @@ def difference(before: TripleIndex, after: TripleIndex, predicates: Iterable[int
         if not len(known):  # it may be compressed
             known = EMPTY
         lost[predicate], won[predicate] = after.relation(predicate).since(known)
-    return Change(Delta(lost), Delta(won))
+    return NetChange(Delta(lost), Delta(won))
 
 
 def _slice(facts: Delta, start: int, end: int) -> Delta:

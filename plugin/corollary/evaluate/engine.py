@@ -540,9 +540,9 @@ class Engine:
         """
         self.restratify(strata)
         for number in range(1, len(self.strata) + 1):
-            with self.fixpoint.journalled() as journal:
+            with self.fixpoint.recording() as new_facts:
                 self.run(number)
-            new = Delta.gathered(journal)
+            new = Delta.gathered(new_facts)
             self.schema_depends_on_strata |= self.schema.are_among(new)
             late = self.late(number, new)
             if late:

@@ -47,7 +47,7 @@ class Fixpoint:
         self.rounds = 0
         self.seconds: dict[str, float] = {}
         self.modules = list(modules)
-        self.journal: Candidates | None = None
+        self.new_facts: Candidates | None = None  # those since ``recording`` began
         self._watch = watch
         self._progress = progress
         self._name_of = name_of
@@ -107,8 +107,8 @@ class Fixpoint:
     def include(self, candidates: Candidates, origin: Module | None = None) -> int:
         """Add the new facts among the candidates to the index and to pending facts. Returns their number.
 
-        ``watch`` is called with the new facts of each predicate that a module (``origin``) derived;
-        ``journal``, if there is one, records all new facts.
+        ``watch`` is called with the new facts of each predicate that a module (``origin``) derived. Within
+        ``recording``, all new facts are added to ``new_facts`` too.
         """
         found = 0
         for predicate, parts in candidates.items():
@@ -117,8 +117,8 @@ class Fixpoint:
             if not count:
                 continue
             found += count
-            if self.journal is not None:
-                self.journal.setdefault(predicate, []).append(new.keys)
+            if self.new_facts is not None:
+                self.new_facts.setdefault(predicate, []).append(new.keys)
             if origin is not None:
                 self._report(origin, predicate, count)
                 self._watch(origin, predicate, new)
@@ -210,11 +210,11 @@ class Fixpoint:
         derived(count)
 
     @contextmanager
-    def journalled(self) -> Iterator[Candidates]:
-        """Within the block ``journal`` records all new facts."""
-        self.journal = {}
-        yield self.journal
-        self.journal = None  # an exception makes the engine worthless: nothing to restore
+    def recording(self) -> Iterator[Candidates]:
+        """Within the block all new facts are recorded in ``new_facts``."""
+        self.new_facts = {}
+        yield self.new_facts
+        self.new_facts = None  # an exception makes the engine worthless: nothing to restore
 
     def exclude(self, predicate: int, removed: Relation) -> None:
         """Remove facts from the index and from pending facts. Precondition: they are in the index."""

@@ -91,11 +91,10 @@ def number_texts(
 ) -> int:
     """Look up the texts that begin with the byte ``first``; ``numbers`` of other rows are not written.
 
-    ``numbers[row]`` becomes ``base`` plus the number of the text. If the text is not in the table,
-    ``numbers[row]`` becomes all ones; with ``grows``, the text is appended instead. Precondition with
-    ``grows``: ``slots``, ``offsets`` and ``arena`` have room for all rows. ``earlier``, filled by
-    ``hash_texts``, saves the look-up of repeated texts. The table has ``size`` texts; slots of later texts,
-    which another thread is appending, are skipped. Returns the new size.
+    ``numbers[row]`` becomes ``base`` plus the number of the text; all ones for a text that is not in the
+    table, unless ``grows``: then the text is appended. Precondition with ``grows``: ``slots``, ``offsets``
+    and ``arena`` have room for all rows. ``earlier``, filled by ``hash_texts``, saves the look-up of repeated
+    texts. Slots of texts from ``size`` on, which another thread appends, are skipped. Returns the new size.
     """
     shift = _shift(slots)
     for row in range(starts.size):

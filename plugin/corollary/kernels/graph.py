@@ -34,8 +34,7 @@ PLACES: Nodes = np.array(
 def strong_components(offsets: Nodes, targets: Nodes, component: Nodes) -> int:
     """Tarjan's algorithm (1972) without recursion. Fills ``component`` (n). Returns the number of components.
 
-    Components are numbered in reverse topological order: an edge leads to the same or a lower number.
-    Cost: O(nodes + edges).
+    Components are numbered in reverse topological order: no edge leads to a higher number. O(nodes + edges).
     """
     n = offsets.size - 1
     order = np.full(n, -1, np.int64)  # discovery order of the node

@@ -33,11 +33,11 @@ from corollary.kernels.memory import room, used
 from corollary.kernels.tuning import (
     BYTES_BETWEEN_LOOKS,
     BYTES_PER_CHARACTER,
-    KEPT_FREE,
-    LEAST_FREE,
     MAX_DEPTH_COUNTED_IN_PART,
     MAX_DEPTH_UNCOUNTED,
     MAX_TERMS_COMPUTED,
+    MIN_BYTES_FREE_AFTER_ALLOCATION,
+    MIN_BYTES_FREE_TO_GO_ON,
     MIN_CHARACTERS_RESERVED,
     SECONDS_BETWEEN_LOOKS,
     SHALLOW_TERMS_PER_TERM,
@@ -265,7 +265,7 @@ class Work:
         found = None if self.outer is not None else room()  # the enclosing work may have a limit
         if found is None:
             return
-        part, most = KEPT_FREE if wanted else LEAST_FREE
+        part, most = MIN_BYTES_FREE_AFTER_ALLOCATION if wanted else MIN_BYTES_FREE_TO_GO_ON
         usable = max(0, found.left - min(found.total // part, most))
         if wanted > usable or not usable:
             asked = f"this needs {_size(wanted)} of memory at once" if wanted else "memory is short"

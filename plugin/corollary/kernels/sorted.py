@@ -16,12 +16,12 @@ from corollary.kernels.compiled import Flag, kernel, kernel_after, part
 from corollary.kernels.tuning import (
     BLOCKS_SCANNED,
     ENTRIES_SCANNED_PER_SORTED_KEY,
-    FIRST_STEP_DIVISOR,
+    FIRST_STEPS_PER_DISTANCE,
     KEYS_PER_BLOCK,
-    LANES,
     MAX_RATIO_MERGED,
     MIN_RATIO_COPIED,
     MIN_RATIO_IN_LOCKSTEP,
+    PROBES_IN_LOCKSTEP,
     PROBES_SAMPLED,
 )
 
@@ -55,7 +55,7 @@ def search_in_lockstep(keys: Keys, targets: Keys, count: int, low: Place, places
     """
     size = keys.size
     width: Place = size
-    if count < LANES:
+    if count < PROBES_IN_LOCKSTEP:
         low = 0
     else:
         least = targets[0]
@@ -138,17 +138,16 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
     total = 0
     position: Place = 0
     last = np.uint32(0)
-    shift = np.uint64(32)
-    stride = 1 + size // (FIRST_STEP_DIVISOR * probes.size + 1)
-    is_near = 1 < stride <= KEYS_PER_BLOCK * BLOCKS_SCANNED // FIRST_STEP_DIVISOR
+    stride = 1 + size // (FIRST_STEPS_PER_DISTANCE * probes.size + 1)
+    is_near = 1 < stride <= KEYS_PER_BLOCK * BLOCKS_SCANNED // FIRST_STEPS_PER_DISTANCE
     is_far = are_far(keys, probes)
-    targets = np.empty(LANES, np.uint64)
-    places = np.empty(LANES, np.uint64)
+    targets = np.empty(PROBES_IN_LOCKSTEP, np.uint64)
+    places = np.empty(PROBES_IN_LOCKSTEP, np.uint64)
     for row in range(probes.size):
-        if is_far and row % LANES == 0:
-            lanes = min(LANES, probes.size - row)
+        if is_far and row % PROBES_IN_LOCKSTEP == 0:
+            lanes = min(PROBES_IN_LOCKSTEP, probes.size - row)
             for lane in range(lanes):
-                targets[lane] = np.uint64(probes[row + lane]) << shift
+                targets[lane] = np.uint64(probes[row + lane]) << np.uint64(32)
             position = search_in_lockstep(keys, targets, lanes, position, places)
         probe = probes[row]
         if row > 0 and probe == last:
@@ -156,10 +155,10 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
             counts[row] = counts[row - 1]
             total += counts[row]
             continue
-        target = np.uint64(probe) << shift
+        target = np.uint64(probe) << np.uint64(32)
         start = position
         if is_far:
-            start = np.int64(places[row % LANES])
+            start = np.int64(places[row % PROBES_IN_LOCKSTEP])
         else:
             if is_near and probe >= last:
                 most = min(start + KEYS_PER_BLOCK * BLOCKS_SCANNED, size - KEYS_PER_BLOCK)
@@ -303,7 +302,7 @@ def match_from_two(keys: Keys, probes: Keys, found: Mask) -> None:
 def match_few(keys: Keys, probes: Keys, found: Mask) -> None:
     """As ``match_from_two``, by a search for each key among the probes."""
     place: Place = 0
-    stride = 1 + probes.size // (FIRST_STEP_DIVISOR * keys.size)
+    stride = 1 + probes.size // (FIRST_STEPS_PER_DISTANCE * keys.size)
     for key in keys:
         place = gallop(probes, key, place, stride, False)
         while place < probes.size and probes[place] == key:
@@ -319,8 +318,8 @@ def contains(base: Keys, added: Keys, removed: Keys, probes: Keys, found: Mask) 
     ``base``; ``removed`` is a subset of ``base``; ``found`` is all False. Cost: if the probes ascend, that of
     a merge, or of a search for each element of the smaller set; else of a search for each probe.
     """
-    targets = np.empty(LANES, np.uint64)
-    places = np.zeros(LANES, np.uint64)
+    targets = np.empty(PROBES_IN_LOCKSTEP, np.uint64)
+    places = np.zeros(PROBES_IN_LOCKSTEP, np.uint64)
     in_order = ascends(probes)
     for layer in range(3):
         keys = base if layer == 0 else removed if layer == 1 else added
@@ -335,12 +334,12 @@ def contains(base: Keys, added: Keys, removed: Keys, probes: Keys, found: Mask) 
             continue
         position: Place = 0
         last = np.uint64(0)
-        stride = 1 + size // (FIRST_STEP_DIVISOR * probes.size + 1)
+        stride = 1 + size // (FIRST_STEPS_PER_DISTANCE * probes.size + 1)
         is_far = are_far(keys, probes)
         for row in range(probes.size):
-            lane = row % LANES if is_far else 0
+            lane = row % PROBES_IN_LOCKSTEP if is_far else 0
             if is_far and lane == 0:
-                lanes = min(LANES, probes.size - row)
+                lanes = min(PROBES_IN_LOCKSTEP, probes.size - row)
                 for next_lane in range(lanes):
                     targets[next_lane] = probes[row + next_lane]
                 position = search_in_lockstep(keys, targets, lanes, position, places)
@@ -384,8 +383,7 @@ def copied_to(keys: Keys, start: Place, end: Place, target: Keys, at: Place) -> 
 def union(left: Keys, right: Keys, merged: Keys) -> Place:
     """Merge ``left`` and ``right`` into ``merged`` without duplicates. Returns the length of the result.
 
-    Precondition: both are sorted and unique; ``merged`` has the length of both together. Cost: what is less
-    than all of the other set, or greater, is copied; the rest is merged from two places at once.
+    Precondition: both sorted, unique; ``merged`` has room for both. Cost: a copy, a merge where they overlap.
     """
     if not left.size or not right.size:
         return copied_to(right, 0, right.size, merged, copied_to(left, 0, left.size, merged, 0))
@@ -407,7 +405,7 @@ def union(left: Keys, right: Keys, merged: Keys) -> Place:
                 i += 1
                 j += 1
             at += 1
-    elif i < m and j < n:
+    elif i < m and j < n:  # merged from two places at once
         p: Place = (i + m) >> 1
         q = first_not_below(right, left[p], j, n)
         left_half, right_half = p, q
@@ -460,7 +458,7 @@ def difference(left: Keys, right: Keys, kept: Keys) -> Place:
     j: Place = 0
     at: Place = 0
     if left.size > MIN_RATIO_COPIED * right.size:
-        stride = 1 + left.size // (FIRST_STEP_DIVISOR * right.size + 1)
+        stride = 1 + left.size // (FIRST_STEPS_PER_DISTANCE * right.size + 1)
         for key in right:
             end = gallop(left, key, i, stride, False)
             at = copied_to(left, i, end, kept, at)

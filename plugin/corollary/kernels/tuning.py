@@ -53,8 +53,8 @@ BYTES_PER_KERNEL = 40 << 20
 ENTRIES_SCANNED_PER_SORTED_KEY = 8
 """Array entries that are scanned in about the time of sorting one key."""
 
-FIRST_STEP_DIVISOR = 4
-"""The first step of a galloping search is 1/FIRST_STEP_DIVISOR of the mean distance between probes."""
+FIRST_STEPS_PER_DISTANCE = 4
+"""First steps of a galloping search in the mean distance between probes, in keys."""
 
 KEYS_PER_BLOCK, BLOCKS_SCANNED = 8, 8
 """Keys per block, and blocks that are scanned before galloping if probes are close together. The scan of a
@@ -70,7 +70,7 @@ MIN_RATIO_COPIED = 16
 shorter one. Measured on 12 million keys: with a ratio of 8, this takes 61 ms and merging 54, with 32 it takes
 30 ms and merging 57."""
 
-LANES = 32
+PROBES_IN_LOCKSTEP = 32
 """Probes that are searched in lockstep. Measured: 16 take 8 % longer, 64 as long."""
 
 MIN_RATIO_IN_LOCKSTEP = 64
@@ -87,11 +87,11 @@ MIN_CHARACTERS_RESERVED, BYTES_PER_CHARACTER = 1 << 16, 64
 """Characters above which a text is reserved, and the bytes reserved for each (measured: what building a term
 from a text takes)."""
 
-KEPT_FREE = 10, 10**9
-"""Memory that an allocation must leave free: 1/10 of the total, but at most 10**9 bytes. Not measured."""
+MIN_BYTES_FREE_AFTER_ALLOCATION = 10, 10**9
+"""Bytes that an allocation must leave free: 1/10 of the total, but at most 10**9 bytes. Not measured."""
 
-LEAST_FREE = 50, 10**8
-"""Memory below which every work ends: 1/50 of the total, but at most 10**8 bytes. Not measured."""
+MIN_BYTES_FREE_TO_GO_ON = 50, 10**8
+"""Bytes that are free where work goes on: 1/50 of the total, but at most 10**8 bytes. Not measured."""
 
 MAX_TERMS_COMPUTED = 100_000
 """Computed terms of one call: the default of the limit ``terms``. Not measured."""

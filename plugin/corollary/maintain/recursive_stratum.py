@@ -1,8 +1,8 @@
 """A recursive aggregate in a transaction: its derived facts after the change of its edges and seeds.
 
 The lower layers are final when this layer is followed. Facts of the predicate that lost a derivation, and new
-ones, are known: the first are candidates of the layer, the second are in the journal. A fact is a seed if it
-is explicit or an axiom, or if a rule of a lower layer derives it in one step.
+ones, are known: the first are candidates of the layer, the second are ``fixpoint.new_facts``. A fact
+is a seed if it is explicit or an axiom, or if a rule of a lower layer derives it in one step.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class LeastValuesChange:
         work, module, predicate = self._work, self._module, self._predicate
         if module.is_waiting:
             return self._from_nothing()
-        journal = work.engine.fixpoint.journal or {}
+        new_facts = work.engine.fixpoint.new_facts or {}
         read = {predicate, *module.nonmonotone_reads()}
         inserted = (
-            Delta.among({p: parts for p, parts in journal.items() if p in read}, work.index) - work.before
+            Delta.among({p: parts for p, parts in new_facts.items() if p in read}, work.index) - work.before
         )
         removed = Delta.of(work.deleted).only(read.__contains__) - work.index
         if not (inserted or removed or candidates.size):

@@ -59,14 +59,14 @@ class StratumChange:
         If the stratum is evaluated from scratch: its former conclusions that it does not derive now.
         """
         work, module = self._work, self._module
-        journal, closed = work.engine.fixpoint.journal or {}, module.nonmonotone_reads()
-        if closed.isdisjoint((*journal, *work.deleted.all_predicates())) and min(closed, default=0) >= 0:
+        new_facts, closed = work.engine.fixpoint.new_facts or {}, module.nonmonotone_reads()
+        if closed.isdisjoint((*new_facts, *work.deleted.all_predicates())) and min(closed, default=0) >= 0:
             return
         with work.report.timed(work.layers.name(self._layer), module.name):
             lost = (
                 self._evaluated()
                 if self._is_alone and self._is_worth_evaluating()
-                else self._followed(closed, journal)
+                else self._followed(closed, new_facts)
             )
             work.enqueue_candidates(lost - work.request.explicit - work.engine.axioms, self._layer)
 
@@ -80,12 +80,12 @@ class StratumChange:
             extend(found, module.grouped(work.index, self._groups))
         work.engine.fixpoint.include(found, module)
 
-    def _followed(self, closed: set[int], journal: Candidates) -> Delta:
+    def _followed(self, closed: set[int], new_facts: Candidates) -> Delta:
         """The candidates: facts of I that may have lost an instance of the stratum's rules."""
         work, module = self._work, self._module
         is_open = min(closed) < 0
         inserted = Delta.among(
-            {p: parts for p, parts in journal.items() if is_open or p in closed}, work.index
+            {p: parts for p, parts in new_facts.items() if is_open or p in closed}, work.index
         )
         inserted -= work.before
         removed = Delta.of(work.deleted).only(lambda predicate: is_open or predicate in closed)

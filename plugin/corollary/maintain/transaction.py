@@ -81,7 +81,7 @@ class LayerDeletion(Protocol):
 
 
 class LayerwiseStrategy(Protocol):
-    """A strategy that a ``Transaction`` calls layer by layer."""
+    """A strategy that ``follow`` calls layer by layer."""
 
     @property
     def name(self) -> str:
@@ -116,7 +116,7 @@ def follow(request: Request, report: Report, strategy: LayerwiseStrategy) -> Mat
         start = _with_rules(request, report, change, strategy.fitting(engine).most_losses(request))
     strategy = strategy.fitting(engine)
     report.strategy = strategy.name
-    return Transaction(Workspace(request, report, start, before), strategy).run()
+    return _Transaction(Workspace(request, report, start, before), strategy).run()
 
 
 def _with_rules(request: Request, report: Report, change: ProgramChange, most: float) -> Start:
@@ -148,8 +148,8 @@ def _with_rules(request: Request, report: Report, change: ProgramChange, most: f
     return Start(removed, request.added | Delta.gathered(stated), strata, ordered)
 
 
-class Transaction:
-    """Follows one transaction, layer by layer. Precondition: ``run`` is called once."""
+class _Transaction:
+    """The state of ``follow``, which calls ``run`` once: the facts that modules have not received yet."""
 
     def __init__(self, work: Workspace, strategy: LayerwiseStrategy) -> None:
         self._work = work
@@ -167,7 +167,7 @@ class Transaction:
         if self._work.start.removed:
             self._work.enqueue_candidates(self._work.start.removed - self._engine.axioms, None)
         has_strata = bool(self._engine.strata)
-        with self._engine.fixpoint.journalled() if has_strata else nullcontext():
+        with self._engine.fixpoint.recording() if has_strata else nullcontext():
             for layer in self._layers.all:
                 self._follow_layer(layer)
             if has_strata:
@@ -185,8 +185,8 @@ class Transaction:
         strata = changes_of_stratum(self._work, number, layer) if number else ()
         noted: dict[int, int] = {}
         if strata:
-            journal = self._engine.fixpoint.journal or {}
-            noted = {predicate: len(parts) for predicate, parts in journal.items()}
+            new_facts = self._engine.fixpoint.new_facts or {}
+            noted = {predicate: len(parts) for predicate, parts in new_facts.items()}
         for stratum in strata:
             stratum.overdelete()
         if self._work.has_candidates(layer) or self._pending:
@@ -428,10 +428,10 @@ class Transaction:
     def _refuse_late(self, number: int, noted: Mapping[int, int]) -> None:
         """Raise ``LayerOrderViolated`` if a stratum derived schema facts, or facts that came late.
 
-        ``noted`` has the number of arrays that the journal had before this layer, by predicate.
+        ``noted`` has the number of arrays that ``new_facts`` had before this layer, by predicate.
         """
-        journal = self._engine.fixpoint.journal or {}
-        new = Delta.gathered({p: parts[noted.get(p, 0) :] for p, parts in journal.items()})
+        new_facts = self._engine.fixpoint.new_facts or {}
+        new = Delta.gathered({p: parts[noted.get(p, 0) :] for p, parts in new_facts.items()})
         if self._engine.schema.are_among(new) or self._engine.late(number, new):
             raise LayerOrderViolated(
                 "a stratum leads to schema facts, or to what it negates or aggregates over"
@@ -443,10 +443,10 @@ class Transaction:
         A literal has virtual facts (its value) because it occurs in a fact. If that is a fact of a stratum's
         layer, virtual facts that strata read may depend on a later layer.
         """
-        journal = self._engine.fixpoint.journal or {}
+        new_facts = self._engine.fixpoint.new_facts or {}
         keys: list[Keys] = []
         for relation in self._engine.value_relations:
-            keys += [*journal.get(relation, ()), self._work.deleted.keys(relation)]
+            keys += [*new_facts.get(relation, ()), self._work.deleted.keys(relation)]
         literals = distinct(firsts(np.concatenate(keys)))
         states = (self._work.before, self._index) if literals.size else ()
         if any(self._layers.mentions_later(literals, facts) for facts in states):

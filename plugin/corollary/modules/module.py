@@ -81,7 +81,7 @@ class Module(Protocol):
     All answers are packed pairs by predicate, in any order, with duplicates. An answer may contain known
     facts and, except for ``rederive``, facts that the caller did not ask about. No method changes its
     arguments. Apart from caches, only ``add``, ``restore``, ``overdelete``, ``release``, ``spare``,
-    ``settle``, ``lose_track``, ``commit_deletions`` and the methods about rules change the module.
+    ``note_external``, ``lose_track``, ``commit_deletions`` and the methods about rules change the module.
 
     Only ``SemiNaive`` and ``LeastValues`` handle negation and aggregates, one stratum at a time: the paper's
     datasets for negated atoms and its function Diff (definition 5) are ``SemiNaive.deleted_by_negation``,
@@ -348,7 +348,7 @@ class Module(Protocol):
         """
         return None
 
-    def settle(self, predicate: int, external: Keys, internal: Keys) -> None:
+    def note_external(self, predicate: int, external: Keys, internal: Keys) -> None:
         """Note, of facts of a predicate that hold, which are ``external``, and which are not, or no longer.
 
         Preconditions: ``external`` knows the predicate; the ``internal`` facts follow from the other external

@@ -84,7 +84,7 @@ class Transitive(Module):
         self._losing: dict[int, tuple[Keys, Relation]] = {}  # the same, of those that lose facts
         self._may_compress: Callable[[int], bool] = lambda predicate: False
         self._unclosed: set[int] = set()  # closed anew in the next turn; until then as before a rule came
-        self._certain: set[int] = set()  # of these, all facts in ``external`` are external
+        self._external_proved: set[int] = set()  # of these, all facts in ``external`` are external
         self._reads_anew = False  # whether the next turn looks up what the rules close
 
     @classmethod
@@ -176,7 +176,7 @@ class Transitive(Module):
         affected = closed & ((closed - rows) | changed)
         for predicate in affected:
             del self._closures[predicate]
-            self._certain.discard(predicate)
+            self._external_proved.discard(predicate)
             if predicate in rows:
                 self._closures[predicate] = MaintainedClosure(
                     facts.relation(predicate), symmetric=predicate in self._symmetric
@@ -246,7 +246,7 @@ class Transitive(Module):
             self._closures[predicate] = MaintainedClosure(edges, symmetric=predicate in self._symmetric)
             self._refuse_literals(predicate, edges.pairs().keys)
             if known is not None:
-                self._certain.add(predicate)
+                self._external_proved.add(predicate)
         return {}
 
     def review(self, rules: RuleSet) -> None:
@@ -294,20 +294,20 @@ class Transitive(Module):
 
     def external(self, predicate: int) -> Relation | None:
         """The external facts of a closed predicate that were not deleted; None if some may be internal."""
-        is_known = predicate in self._certain and predicate in self._closures
+        is_known = predicate in self._external_proved and predicate in self._closures
         return self._closures[predicate].remaining if is_known else None
 
     def basis(self, predicate: int) -> Relation | None:
         """The external facts of a closed predicate."""
         return self._closures[predicate].external if predicate in self._closures else None
 
-    def settle(self, predicate: int, external: Keys, internal: Keys) -> None:
+    def note_external(self, predicate: int, external: Keys, internal: Keys) -> None:
         """Note which facts are external, and which paths over others explain."""
-        self._closures[predicate].settle(external, internal)
+        self._closures[predicate].note_external(external, internal)
 
     def lose_track(self, predicate: int) -> None:
         """Some facts in ``external`` may be internal by now."""
-        self._certain.discard(predicate)
+        self._external_proved.discard(predicate)
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """The wanted facts that ``facts`` prove, of closed predicates with recent facts.
@@ -330,7 +330,7 @@ class Transitive(Module):
         derived: Candidates = {}
         for predicate, wanted in self._closed_among(candidates):
             edges = facts.relation(predicate)
-            if predicate in self._anew and predicate in self._certain and not edges.is_compressed:
+            if predicate in self._anew and predicate in self._external_proved and not edges.is_compressed:
                 found = self._closed_anew(predicate, edges.pairs().keys).common(
                     wanted
                 )  # as ``_lose`` needs it
@@ -379,7 +379,7 @@ class Transitive(Module):
             new = recent.keys(predicate)
             external = self._closures[predicate].external.plus(new)
         else:
-            self._certain.add(predicate)
+            self._external_proved.add(predicate)
         self._closures[predicate] = MaintainedClosure(external, symmetric=predicate in self._symmetric)
         self._refuse_literals(predicate, external.pairs().keys)
 
@@ -424,10 +424,8 @@ class Transitive(Module):
         Raises ``NewModules`` if further facts lost their proofs after an earlier call.
         """
         before = facts.relation(predicate)
-        is_certain = predicate in self._certain  # then ``settle`` has received all proved external facts
-        staying = (self._closures[predicate].external if is_certain else before).common(
-            proved.keys(predicate)
-        )
+        is_proved = predicate in self._external_proved  # ``note_external`` has received all of these facts
+        staying = (self._closures[predicate].external if is_proved else before).common(proved.keys(predicate))
         if predicate in self._losing:
             if not np.array_equal(self._losing[predicate][0], staying):
                 raise NewModules("a closure too large to list loses facts step by step")

@@ -28,7 +28,7 @@ from corollary.reasoner.options import Options
 from corollary.reasoner.quads import Quads
 from corollary.reasoner.rule_warnings import refuse, warn_of_suspended, warn_of_unending
 from corollary.reasoner.state import State
-from corollary.reasoner.tuning import SECONDS_BETWEEN_CHECKS
+from corollary.reasoner.tuning import SECONDS_SLEPT_WHILE_OTHERS_DERIVE
 from corollary.reasoner.version import Derived, Version
 from corollary.reasoner.versions import Versions
 
@@ -160,7 +160,7 @@ class Deriver:
             return derive(*args)
         while self._deriving.locked():
             check()
-            sleep(SECONDS_BETWEEN_CHECKS)
+            sleep(SECONDS_SLEPT_WHILE_OTHERS_DERIVE)
         with self._reasoning, self._deriving: derive(*args)  # fmt: skip  # noqa: E701
         return None
 

@@ -1,6 +1,6 @@
 """The tuning constants of the reasoner: what is limited, in which unit, and measurements."""
 
-SECONDS_BETWEEN_CHECKS = 0.002
+SECONDS_SLEPT_WHILE_OTHERS_DERIVE = 0.002
 """Seconds that a thread sleeps between two checks of its limits while another thread derives."""
 
 FACTS_PER_CHUNK = 1 << 14

@@ -5,7 +5,7 @@ file systems of that session. Results are encoded data sets (``loaders.encoded``
 Invariant: all distributed data are DataFrames; no code here opens a socket or moves data itself.
 """
 
-from corollary.loaders.spark.generating import generate
+from corollary.loaders.spark.generate_parts import generate
 from corollary.loaders.spark.load import Loaded, load
 from corollary.loaders.spark.materialise_tables import Materialised, materialise
 from corollary.loaders.spark.session import archive, session, ship

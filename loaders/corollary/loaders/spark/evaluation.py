@@ -35,7 +35,7 @@ from corollary.loaders.spark.encoded_tables import DistributedDataSet
 from corollary.loaders.spark.facts import Facts, Summary
 from corollary.loaders.spark.guard_table import GuardTable
 from corollary.loaders.spark.id_translation import IdTranslation
-from corollary.loaders.spark.inclusions import targets
+from corollary.loaders.spark.join_inclusions import targets
 from corollary.loaders.spark.joins import Joins
 from corollary.loaders.spark.literal_values import Values
 from corollary.loaders.spark.load import Notify

@@ -258,7 +258,7 @@ class BackwardForwardLayer:
             self._closed.add(predicate)
             before = self._work.before.relation(predicate)
             if before.is_compressed:  # facts that it loses are not decided one by one: all of E must be known
-                module.settle(predicate, before.common(self.proved.keys(predicate)), NO_KEYS)
+                module.note_external(predicate, before.common(self.proved.keys(predicate)), NO_KEYS)
                 external = module.external(predicate)
                 assert external is not None
             remaining = TripleIndex({predicate: external.minus(wanted.keys(predicate))})
@@ -268,7 +268,7 @@ class BackwardForwardLayer:
         others = [other for other in deriving(self._modules, wanted, order) if other is not module]
         left = self._after_one_step(wanted - given, others)
         lost = self._after_one_step(left, [module])
-        module.settle(predicate, (wanted - left).keys(predicate), (left - lost).keys(predicate))
+        module.note_external(predicate, (wanted - left).keys(predicate), (left - lost).keys(predicate))
         return lost
 
     def _unproved_of_compressed(self, order: Precedence, predicate: int, wanted: Delta) -> Delta:
