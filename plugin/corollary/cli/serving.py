@@ -12,38 +12,53 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corollary.cli.commands import _rules as rules_option
 from corollary.cli.commands import main
-from corollary.cli.input_options import Reading, reading_options
-from corollary.cli.pipeline import DEFAULT_RULES, load_program, reason
+from corollary.cli.input_options import DEFAULT_RULES, Reading, reading_options, rules_option, together
+from corollary.cli.pipeline import load_program, reason
 from corollary.cli.progress import stage
 
 if TYPE_CHECKING:
     from corollary.serve.access_log import Log
     from corollary.serve.guard import Token
+    from corollary.serve.service import Settings
     from corollary.store import CorollaryStore
 
 TOKEN = "COROLLARY_TOKEN"
 """The environment variable with the token of writers."""
 
 
+_serving_options = together(
+    click.option(
+        "--store", "folder", metavar="FOLDER", help="Keep the facts in this folder; made if absent."
+    ),
+    click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on."),
+    click.option(
+        "--port", type=click.IntRange(0, 65535), default=7200, show_default=True, help="0: a free one."
+    ),
+    click.option("--writable", is_flag=True, help="Allow changes, by requests with the token."),
+    click.option("--token-file", metavar="F", help=f"A file with the token. Default: the variable {TOKEN}."),
+    click.option("--cors", multiple=True, metavar="ORIGIN", help="Let pages of this origin read."),
+    click.option("--host-name", multiple=True, metavar="NAME", help="A name of this server in Host headers."),
+    click.option(
+        "--timeout", default="30", show_default=True, metavar="SECONDS", help="The time of a request."
+    ),
+    click.option(
+        "--max-body", default="100MB", show_default=True, metavar="SIZE", help="The size of a request."
+    ),
+    click.option(
+        "--max-result", default="1GB", show_default=True, metavar="SIZE", help="The size of a result."
+    ),
+    click.option("--access-log", metavar="F", help="Append a line of JSON per request; -: print it."),
+    click.option("--tls-cert", metavar="F", help="A certificate: serve https."),
+    click.option("--tls-key", metavar="F", help="The key of the certificate."),
+)
+
+
 @main.command(short_help="Serve files or a folder over HTTP: SPARQL, and a page.")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @rules_option
 @reading_options
-@click.option("--store", "folder", metavar="FOLDER", help="Keep the facts in this folder; made if absent.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=7200, show_default=True, help="0: a free one.")
-@click.option("--writable", is_flag=True, help="Allow changes, by requests with the token.")
-@click.option("--token-file", metavar="F", help=f"A file with the token. Default: the variable {TOKEN}.")
-@click.option("--cors", multiple=True, metavar="ORIGIN", help="Let pages of this origin read.")
-@click.option("--host-name", multiple=True, metavar="NAME", help="A name of this server in Host headers.")
-@click.option("--timeout", default="30", show_default=True, metavar="SECONDS", help="The time of a request.")
-@click.option("--max-body", default="100MB", show_default=True, metavar="SIZE", help="The size of a request.")
-@click.option("--max-result", default="1GB", show_default=True, metavar="SIZE", help="The size of a result.")
-@click.option("--access-log", metavar="F", help="Append a line of JSON per request; -: print it.")
-@click.option("--tls-cert", metavar="F", help="A certificate: serve https.")
-@click.option("--tls-key", metavar="F", help="The key of the certificate.")
+@_serving_options
 def serve(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, **options: Any) -> None:
     """Serve FILE... and everything that follows from them over HTTP.
 
@@ -63,23 +78,12 @@ def serve(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, **op
     if not files and not options["folder"]:
         raise click.UsageError("name FILE..., or a folder with --store")
     _need_extra()
-    from corollary.kernels.limits import Limits, size_of
     from corollary.serve.connections import listening, server_of
     from corollary.serve.connections import serve as run
-    from corollary.serve.service import Service, Settings
+    from corollary.serve.service import Service
 
     host, folder = options["host"], options["folder"]
-    seconds = Limits.parse(f"seconds={options['timeout']}").seconds  # None: "none"
-    settings = Settings(
-        is_writable=options["writable"],
-        token=_token(options["token_file"]) if options["writable"] else None,
-        hosts=(host, *options["host_name"]),
-        origins=options["cors"],
-        seconds=inf if seconds is None else seconds,
-        bytes_of_body=size_of(options["max_body"]),
-        bytes_of_result=size_of(options["max_result"]),
-        folder=None if folder is None else Path(folder),
-    )
+    settings = _settings(options)
     files_of_tls = options["tls_cert"], options["tls_key"]
     _check_certificate(*files_of_tls)
     _warn_of_exposure(host, options["tls_cert"])
@@ -91,6 +95,25 @@ def serve(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, **op
         ready = f"corollary: serving {address} - Ctrl-C ends it"
         service = Service(store, settings, log)
         run(server_of(service, lambda: click.echo(ready, err=True), *files_of_tls), listener, service)
+
+
+def _settings(options: dict[str, Any]) -> Settings:
+    """What the service allows, by the options of the command."""
+    from corollary.kernels.limits import Limits, size_of
+    from corollary.serve.service import Settings
+
+    seconds = Limits.parse(f"seconds={options['timeout']}").seconds  # None: "none"
+    folder = options["folder"]
+    return Settings(
+        is_writable=options["writable"],
+        token=_token(options["token_file"]) if options["writable"] else None,
+        hosts=(options["host"], *options["host_name"]),
+        origins=options["cors"],
+        seconds=inf if seconds is None else seconds,
+        bytes_of_body=size_of(options["max_body"]),
+        bytes_of_result=size_of(options["max_result"]),
+        folder=None if folder is None else Path(folder),
+    )
 
 
 def _need_extra() -> None:
