@@ -107,7 +107,7 @@ class Page:
 
     def run(self, script: str, *arguments: Any) -> Any:
         """The value of a script."""
-        return self.driver.execute_script(script, *arguments)  # type: ignore[no-untyped-call]
+        return self.driver.execute_script(script, *arguments)
 
     def all(self, selector: str, text: str | None = None) -> list[Any]:
         """The elements on show, those with a text."""
@@ -119,15 +119,16 @@ class Page:
         return [each.text for each in self.all(selector)]
 
     def click(self, selector: str, text: str | None = None) -> None:
-        """Click on an element once it is there, and wait for what it fetches."""
+        """Click on an element once it is there, and wait for what it fetches, or for the question for the token."""
         element = self.wait(lambda: next(iter(self.all(selector, text)), None))
         self.run("arguments[0].scrollIntoView({block: 'center'})", element)
         element.click()
         self.settle()
 
     def settle(self) -> None:
-        """Wait until nothing is being fetched."""
-        self.wait(lambda: not self.driver.find_elements(By.CSS_SELECTOR, "[aria-busy]"))
+        """Wait until nothing is being fetched, or the token is asked for."""
+        busy = (By.CSS_SELECTOR, "[aria-busy]")
+        self.wait(lambda: self.all("dialog[open]") or not self.driver.find_elements(*busy))
 
     def write(self, query: str) -> None:
         """Replace the query."""
@@ -175,7 +176,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(params=[(1280, "light"), (390, "dark")], ids=["wide-light", "phone-dark"])
 def page(request: pytest.FixtureRequest, address: str, tmp_path: Path) -> Iterator[Page]:
     """The page, wide and narrow. At its end the console has no error, and nothing is cut off."""
-    page = Page(address, *request.param, tmp_path)
+    width, scheme = request.param
+    page = Page(address, width, scheme, tmp_path)
     try:
         yield page
         assert page.run("return document.documentElement.scrollWidth <= innerWidth")
@@ -231,7 +233,7 @@ def test_completion_knows_prefixes_terms_and_variables(page: Page) -> None:
     for typed, expected in cases.items():
         page.write(typed[:-1])
         webdriver.ActionChains(page.driver).send_keys(typed[-1]).perform()
-        page.wait(lambda expected=expected: expected in page.run(script))
+        page.wait(lambda expected=expected: expected in page.run(script))  # type: ignore[misc]
         webdriver.ActionChains(page.driver).send_keys(Keys.ESCAPE).perform()
 
 
