@@ -119,7 +119,7 @@ class Page:
         return [each.text for each in self.all(selector)]
 
     def click(self, selector: str, text: str | None = None) -> None:
-        """Click on an element once it is there, and wait for what it fetches, or for the question for the token."""
+        """Click on an element once it is there, and wait as ``settle`` does."""
         element = self.wait(lambda: next(iter(self.all(selector, text)), None))
         self.run("arguments[0].scrollIntoView({block: 'center'})", element)
         element.click()
@@ -162,8 +162,8 @@ class Page:
 
     def unlock(self) -> None:
         """Give the token."""
-        self.wait(lambda: self.all("#token"))[0].send_keys(TOKEN)
-        self.click("#token-dialog .primary")
+        self.wait(lambda: self.all("#token"))[0].send_keys(TOKEN, Keys.ENTER)
+        self.wait(lambda: not self.all("dialog[open]"))
         self.settle()
 
 
@@ -317,7 +317,12 @@ def test_rules_are_switched_and_added_and_the_change_is_shown(page: Page) -> Non
     page.click("#token-button", "Lock")
     assert page.texts("#token-button") == ["Unlock"]
     page.click("#token-button")
+    page.all("#token")[0].send_keys(TOKEN)
+    page.click("#token-dialog button", "Use token")
+    page.click("#token-button", "Lock")
+    page.click("#token-button")
     page.click("#token-dialog button", "Cancel")
+    assert page.texts("#token-button") == ["Unlock"]
 
 
 def test_updates_need_the_token(page: Page) -> None:
