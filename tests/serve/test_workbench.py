@@ -107,7 +107,7 @@ class Page:
 
     def run(self, script: str, *arguments: Any) -> Any:
         """The value of a script."""
-        return self.driver.execute_script(script, *arguments)  # type: ignore[no-untyped-call]
+        return self.driver.execute_script(script, *arguments)
 
     def all(self, selector: str, text: str | None = None) -> list[Any]:
         """The elements on show, those with a text."""
@@ -119,15 +119,16 @@ class Page:
         return [each.text for each in self.all(selector)]
 
     def click(self, selector: str, text: str | None = None) -> None:
-        """Click on an element once it is there, and wait for what it fetches."""
+        """Click on an element once it is there, and wait as ``settle`` does."""
         element = self.wait(lambda: next(iter(self.all(selector, text)), None))
         self.run("arguments[0].scrollIntoView({block: 'center'})", element)
         element.click()
         self.settle()
 
     def settle(self) -> None:
-        """Wait until nothing is being fetched."""
-        self.wait(lambda: not self.driver.find_elements(By.CSS_SELECTOR, "[aria-busy]"))
+        """Wait until nothing is being fetched, or the token is asked for."""
+        busy = (By.CSS_SELECTOR, "[aria-busy]")
+        self.wait(lambda: self.all("dialog[open]") or not self.driver.find_elements(*busy))
 
     def write(self, query: str) -> None:
         """Replace the query."""
@@ -161,8 +162,8 @@ class Page:
 
     def unlock(self) -> None:
         """Give the token."""
-        self.wait(lambda: self.all("#token"))[0].send_keys(TOKEN)
-        self.click("#token-dialog .primary")
+        self.wait(lambda: self.all("#token"))[0].send_keys(TOKEN, Keys.ENTER)
+        self.wait(lambda: not self.all("dialog[open]"))
         self.settle()
 
 
@@ -175,7 +176,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(params=[(1280, "light"), (390, "dark")], ids=["wide-light", "phone-dark"])
 def page(request: pytest.FixtureRequest, address: str, tmp_path: Path) -> Iterator[Page]:
     """The page, wide and narrow. At its end the console has no error, and nothing is cut off."""
-    page = Page(address, *request.param, tmp_path)
+    width, scheme = request.param
+    page = Page(address, width, scheme, tmp_path)
     try:
         yield page
         assert page.run("return document.documentElement.scrollWidth <= innerWidth")
@@ -231,7 +233,7 @@ def test_completion_knows_prefixes_terms_and_variables(page: Page) -> None:
     for typed, expected in cases.items():
         page.write(typed[:-1])
         webdriver.ActionChains(page.driver).send_keys(typed[-1]).perform()
-        page.wait(lambda expected=expected: expected in page.run(script))
+        page.wait(lambda expected=expected: expected in page.run(script))  # type: ignore[misc]
         webdriver.ActionChains(page.driver).send_keys(Keys.ESCAPE).perform()
 
 
@@ -315,7 +317,12 @@ def test_rules_are_switched_and_added_and_the_change_is_shown(page: Page) -> Non
     page.click("#token-button", "Lock")
     assert page.texts("#token-button") == ["Unlock"]
     page.click("#token-button")
+    page.all("#token")[0].send_keys(TOKEN)
+    page.click("#token-dialog button", "Use token")
+    page.click("#token-button", "Lock")
+    page.click("#token-button")
     page.click("#token-dialog button", "Cancel")
+    assert page.texts("#token-button") == ["Unlock"]
 
 
 def test_updates_need_the_token(page: Page) -> None:

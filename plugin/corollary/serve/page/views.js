@@ -66,10 +66,17 @@ function clashElement({ facts }) {
 /** The rules, with switches. `changed()` is called after a change, and returns the new statistics. */
 export async function rulesView(changed) {
     const place = h("div", {});
-    const told = h("div", { "aria-live": "polite" });
+    const told = h("div", { "aria-live": "polite", class: "told" });
+    const order = new Map(); // a rule that is switched keeps its place in the list, and the filter its text
     const list = async () => {
         const { rules } = await getJson("rules");
-        place.replaceChildren(rulesTable(rules, act));
+        const wanted = place.querySelector("input")?.value;
+        for (const { id } of rules) if (!order.has(id)) order.set(id, order.size);
+        place.replaceChildren(rulesTable(rules.sort((a, b) => order.get(a.id) - order.get(b.id)), act));
+        if (!wanted) return;
+        const input = place.querySelector("input");
+        input.value = wanted;
+        input.dispatchEvent(new Event("input"));
     };
     const act = async (path, options, text) => {
         try {
@@ -122,7 +129,7 @@ function ruleRow({ id, name, text, derived, origin, enabled }, hasCounts, act) {
     const onclick = async (event) => {
         event.currentTarget.disabled = true;
         await turn();
-        document.querySelector(`[data-rule="${CSS.escape(id)}"]`)?.focus();
+        document.querySelector(`[data-rule="${CSS.escape(id)}"]`)?.focus({ preventScroll: true });
     };
     const control = h("button", { type: "button", role: "switch", class: "switch", "aria-checked": enabled, "aria-label": title, "data-rule": id, disabled: !canChange(), onclick });
     const remove = origin === "added" && !enabled && canChange() && button("Forget", () => act(`rules/${encodeURIComponent(id)}`, { method: "DELETE" }, `${title} is forgotten`), { class: "why" });

@@ -129,6 +129,7 @@ async function start() {
     useTheme(THEMES.find((name) => name === savedTheme()) ?? "auto");
     byId("theme-button").addEventListener("click", () => useTheme(THEMES[(THEMES.indexOf(document.documentElement.dataset.theme) + 1) % THEMES.length]));
     byId("token-button").addEventListener("click", toggleToken);
+    byId("token-cancel").addEventListener("click", () => byId("token-dialog").close("cancel"));
     const inspector = { term: showTerm, proof: showProof };
     useInspector(inspector);
     useInspectorInDrawings(inspector);
