@@ -116,7 +116,8 @@ def test_what_is_said_without_a_proof(words: tuple[str, ...], holds: bool, said:
 
 def test_inconsistencies(clashing: Path) -> None:
     text = explained(clashing, "--inconsistencies")
-    assert text.startswith("inconsistency (cax-dw): these facts contradict each other.")
+    assert text.startswith("inconsistency 1 of 1 (cax-dw): :bob is a ")
+    assert "which are disjoint.\n" in text
     assert "by prp-rng" in text
     (data,) = json.loads(explained(clashing, "--inconsistencies", "--format", "json"))
     assert (data["status"], data["fact"]) == ("inconsistency", None)

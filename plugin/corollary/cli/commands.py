@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-from corollary.cli.group import EXIT_INCONSISTENT, EXIT_NO, Commands, print_version
+from corollary.cli.group import EXIT_NO, Commands, print_version
 from corollary.cli.input_options import Reading, as_is_option, reading_options
 from corollary.cli.limiting import limiting_options
 from corollary.cli.output import check_target, print_json, print_tables, write_facts
@@ -197,43 +197,6 @@ def _print_update(done: Update, report: str | None, to_stderr: bool) -> None:
         click.echo(done.report, err=to_stderr)
     if said := warning(done):
         click.echo(f"corollary: {said}", err=True)
-
-
-@main.command(short_help="List inconsistencies.")
-@_takes_files
-@as_is_option
-@_json
-@click.pass_context
-def check(
-    ctx: click.Context,
-    files: tuple[str, ...],
-    rules: tuple[str, ...],
-    reading: Reading,
-    as_json: bool,
-) -> None:
-    """List the inconsistencies in FILE..., each with its rule and the facts that clash.
-
-    The exit code is 1 if there are any, 0 if there are none. At most 1,000 inconsistencies per rule are
-    listed.
-
-    \b
-    Examples:
-      corollary check ontology.ttl data.nt
-      corollary check data.ttl --json | jq '.inconsistencies[].rule'
-      corollary check closed.encoded --as-is
-    """
-    result = run(files, rules, reading).materialisation
-    found, count = result.inconsistencies, result.inconsistency_count
-    if as_json:
-        decode = result.dictionary.decode_all
-        listed = [{"rule": one.rule, "facts": [decode(fact) for fact in one.facts]} for one in found]
-        click.echo(json.dumps({"count": count, "inconsistencies": listed}, indent=2, ensure_ascii=False))
-    else:
-        for one in found:
-            click.echo(one.text(result.dictionary).rstrip("\n"))
-        shown = f", of which {len(found):,} are listed" if len(found) < count else ""
-        click.echo(f"{_inconsistencies(count)}{shown}" if count else "consistent", err=True)
-    ctx.exit(EXIT_INCONSISTENT if count else 0)
 
 
 @main.command(short_help="Ask files and what follows from them a SPARQL query.")

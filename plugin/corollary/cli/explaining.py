@@ -17,8 +17,7 @@ from corollary.cli.commands import main
 from corollary.cli.group import EXIT_NO
 from corollary.cli.input_options import Reading, as_is_option, reading_options
 from corollary.cli.limiting import limiting_options
-from corollary.cli.pipeline import DEFAULT_RULES, load_program, reason
-from corollary.cli.progress import stage
+from corollary.cli.pipeline import loaded, prefixes_of
 
 if TYPE_CHECKING:
     from rdflib.term import Node
@@ -77,9 +76,8 @@ def explain(
         raise click.UsageError(f"name FILE...{wanted}")
     store = loaded(files, rules, reading)
     if inconsistencies:
-        found = store.inconsistencies()[:limit]
-        explanations = [store.explain(clash) for clash in found]
-        if not found:
+        explanations = clashes_explained(store, limit)
+        if not explanations:
             click.echo("consistent", err=True)
     else:
         s, p, o = (parsed(term, place, store) for term, place in zip(terms, PLACES, strict=True))
@@ -87,6 +85,23 @@ def explain(
     for printed in _printed(explanations, format, as_list=inconsistencies):
         click.echo(printed)
     ctx.exit(EXIT_NO if any(found.is_absent for found in explanations) else 0)
+
+
+def clashes_explained(store: CorollaryStore, limit: int) -> list[Explanation]:
+    """The first ``limit`` mistakes, each with its shortest proof: see ``explain.mistakes``."""
+    from corollary.explain.mistakes import explain_mistake, mistakes
+
+    result = store.materialise()
+    if result is None:
+        return []
+    found = mistakes(result)
+    some = "at least " if len(result.inconsistencies) < result.inconsistency_count else ""
+    places = (f"{number:,} of {some}{len(found):,}" for number in range(1, len(found) + 1))
+    prefixes = prefixes_of(store)
+    return [
+        explain_mistake(result, mistake, prefixes, place)
+        for mistake, place in zip(found[:limit], places, strict=False)
+    ]
 
 
 def _printed(explanations: Sequence[Explanation], format: str, as_list: bool) -> Iterator[str]:
@@ -99,23 +114,6 @@ def _printed(explanations: Sequence[Explanation], format: str, as_list: bool) ->
             yield f"\n{explanation}" if number else str(explanation)
         else:
             yield (explanation.dot() if format == "dot" else explanation.html()).rstrip("\n")
-
-
-def loaded(files: Sequence[str], rules: Sequence[str], reading: Reading) -> CorollaryStore:
-    """A store with the files and what follows from them. ``rules`` may be empty: then ``DEFAULT_RULES``."""
-    with stage("prepare", {}):
-        from rdflib import Dataset
-
-        from corollary.store import CorollaryStore
-
-        named = [rule for rule in rules or (DEFAULT_RULES,) if rule != "none"]
-        store = CorollaryStore(rules=load_program(named) if named else "none")
-        Dataset(store, default_union=True)
-    with stage("read", {}) as current:
-        facts = reading.load(files, store, current.update)
-        reading.write_report()
-    reason(store, facts, {})
-    return store
 
 
 def parsed(text: str, place: str, store: CorollaryStore) -> Node:

@@ -6,10 +6,9 @@ import click
 
 from corollary.cli.commands import _rules as rules_option
 from corollary.cli.commands import main
-from corollary.cli.explaining import loaded
 from corollary.cli.input_options import Reading, reading_options
 from corollary.cli.limiting import limiting_options
-from corollary.cli.pipeline import DEFAULT_RULES, load_program, run
+from corollary.cli.pipeline import DEFAULT_RULES, load_program, loaded, run
 
 
 @main.command(short_help="Print the program made for an ontology, or its components.")

@@ -77,9 +77,16 @@ def explain(
 
 
 def explain_inconsistency(
-    result: MaterialisedView, found: Inconsistency, *, limit: int = 1, prefixes: Prefixes | None = None
+    result: MaterialisedView,
+    found: Inconsistency,
+    *,
+    limit: int = 1,
+    prefixes: Prefixes | None = None,
+    place: str = "",
 ) -> Explanation:
     """Up to ``limit`` proofs that the facts of an inconsistency hold and violate its constraint.
+
+    ``place`` is its place among others, as text.
 
     Precondition: ``found`` is one of ``result.inconsistencies``.
     """
@@ -91,7 +98,10 @@ def explain_inconsistency(
     ]
     assert ways, f"no constraint {found.rule} for these facts"
     proofs, is_complete = _proofs(result, FALSE, limit, ways)
-    return _explanation(result, Status.INCONSISTENCY, None, found.rule, proofs, is_complete, (), prefixes)
+    explanation = _explanation(
+        result, Status.INCONSISTENCY, None, found.rule, proofs, is_complete, (), prefixes
+    )
+    return replace(explanation, place=place)
 
 
 def efforts(result: MaterialisedView, fact: Fact) -> tuple[Effort, ...]:
@@ -173,7 +183,16 @@ def _explanation(
 ) -> Explanation:
     known = result.program.prefixes if prefixes is None else prefixes
     return Explanation(
-        status, fact, rule, proofs, is_complete, unknown, result.program, result.dictionary, known
+        status,
+        fact,
+        rule,
+        proofs,
+        is_complete,
+        unknown,
+        result.program,
+        result.dictionary,
+        known,
+        result.explicit,
     )
 
 

@@ -46,6 +46,7 @@ def _step(step: Step, explanation: Explained, wording: Wording) -> dict[str, Any
             entry |= {
                 "by": "rule",
                 "rule": rule.label,
+                "sentence": wording.sentence(step.reason),
                 "rule_text": wording.rule_text(rule.source),
                 "bindings": {name: decode(term) for name, term in sorted(bindings.items())},
                 "path": is_path,

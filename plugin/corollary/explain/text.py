@@ -38,5 +38,7 @@ def _tree(proof: Proof, wording: Wording) -> Iterator[str]:
         if isinstance(step.reason, Application):
             rule = step.reason.rule
             yield f"{under}by {rule.label}: {wording.rule_text(rule.source)}"
+            if said := wording.sentence(step.reason):
+                yield f"{under}   {said}"
             for condition in wording.conditions(step.reason):
                 yield f"{under}   {condition}"

@@ -81,3 +81,6 @@ the whole graph first."""
 
 MAX_INSTANCES_LAZILY, MAX_COST_LAZILY = 3_000, 30_000
 """The budget of the first search, in instances, and the limit of its cost, in the same unit."""
+
+MAX_COPIES_PROVED = 8
+"""Copies of one inconsistency that are proved, to print the shortest proof: each takes 1 to 50 ms."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from corollary.explain.explained import Explained
+from corollary.explain.manchester import Manchester
 from corollary.explain.proof import FALSE, Application, Fact, Given, Meaning, Proof, Reading, Step
+from corollary.explain.sentences import sentence
 from corollary.language import (
     RDF_TYPE,
     Bind,
@@ -43,16 +45,16 @@ class Wording:
         self._decode = explanation.dictionary.decode
         self._prefixes = explanation.prefixes
         self._program = explanation.program
+        self._anonymous = Manchester(explanation.facts, explanation.dictionary, self._format)
         self.rule_text: Callable[[Rule], str] = lru_cache(maxsize=None)(self._rule_text)
         self.term: Callable[[str], str] = lru_cache(maxsize=None)(self._term)
 
     def title(self, explanation: Explained) -> str:
         """The fact, or the constraint of the inconsistency, that is explained."""
-        return (
-            f"inconsistency ({explanation.rule})"
-            if explanation.fact is None
-            else self._triple(explanation.fact)
-        )
+        if explanation.fact is not None:
+            return self._triple(explanation.fact)
+        place = f" {explanation.place}" if explanation.place else ""
+        return f"inconsistency{place} ({explanation.rule})"
 
     def verdict(self, explanation: Explained) -> str:
         """The sentence before the proofs: whether the fact holds, and is explicit."""
@@ -75,7 +77,28 @@ class Wording:
                 )
             case "inferred":
                 return f"{said} follows."
-        return f"{said}: these facts contradict each other."
+        reasons = (proof.conclusion.reason for proof in explanation.proofs)
+        found = [self.sentence(reason) for reason in reasons if isinstance(reason, Application)]
+        return f"{said}: {next(filter(None, found), 'these facts contradict each other')}."
+
+    def sentence(self, reason: Application) -> str:
+        """What the rule instance says; empty if the rule has no sentence."""
+        return self.said(reason.rule.label, reason.bindings)
+
+    def said(self, label: str, bindings: Mapping[str, int]) -> str:
+        """What an instance of the rules with a label says; empty if they have no sentence."""
+        return sentence(label, bindings, self._id)
+
+    def fact(self, fact: Fact) -> str:
+        """The text of a fact apart from a proof; a virtual fact about a list becomes a phrase."""
+        subject, predicate, value = fact
+        if not is_virtual(predicate):
+            return self._triple((self._decode(subject), self._decode(predicate), self._decode(value)))
+        name = self._decode(predicate)
+        if name in ABOUT_LITERALS:
+            return ABOUT_LITERALS[name].format(self._id(subject), self._id(value))
+        times = " twice" if name == "REPEATED" else ""
+        return f"{self._id(value)} is an item of the list {self._id(subject)}{times}"
 
     def step(self, step: Step) -> str:
         """The text of a step's fact; a virtual fact becomes a phrase."""
@@ -156,6 +179,10 @@ class Wording:
         return parse_constant(self._decode(term))
 
     def _term(self, text: str) -> str:
+        anonymous = self._anonymous.text(text) if text.startswith("_:") else None
+        return anonymous or self._format(text)
+
+    def _format(self, text: str) -> str:
         return format_constant(parse_constant(text), self._prefixes)
 
 
