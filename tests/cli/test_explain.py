@@ -92,6 +92,25 @@ def test_a_proof_as_a_picture_and_a_page() -> None:
     page = explained(FAMILY, *FACT, "--format", "html")
     assert page.count("<details") == page.count("</details>") == 3
     assert "&lt;" not in page
+    assert page.startswith("<!DOCTYPE html>") and page.rstrip().endswith("</html>")
+    assert page.count('<code class="stated">:') == 5
+    assert page.count('<code class="inferred">:') == 3
+    for part in ("Expand all", "Collapse all", "stated</code> a fact"):
+        assert part in page
+
+
+def test_long_chains_fold(tmp_path: Path) -> None:
+    path = tmp_path / "long.ttl"
+    steps = "".join(f":n{i} :parent :n{i + 1} . " for i in range(60))
+    path.write_text(FAMILY.read_text() + steps)
+    words = (path, ":n0", ":ancestor", ":n60")
+    page = explained(*words, "--format", "html")
+    assert page.count("<details") == page.count("</details>") == 1 + 60 + 1
+    assert "49 more facts</summary>" in page
+    picture = explained(*words, "--format", "dot")
+    assert picture.count("shape=box") <= 40
+    assert 'label="49 more facts, by 49 rules"' in picture
+    assert explained(*words, "--format", "dot", "--unfolded").count("shape=box") == 1 + 1 + 60 * 2 + 1
 
 
 def test_several_proofs() -> None:

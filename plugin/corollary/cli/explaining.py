@@ -46,6 +46,7 @@ TRIPLES = {"subject": "{} a 0 .", "predicate": "<urn:s> {} 0 .", "object": "<urn
     show_default=True,
     help="The greatest number of proofs, or of inconsistencies.",
 )
+@click.option("--unfolded", is_flag=True, help="With dot: draw all facts of large proofs.")
 @click.pass_context
 def explain(
     ctx: click.Context,
@@ -55,6 +56,7 @@ def explain(
     inconsistencies: bool,
     format: str,
     limit: int,
+    unfolded: bool,
 ) -> None:
     """Explain why SUBJECT PREDICATE OBJECT follows from FILE...: by which rules, from which facts.
 
@@ -82,7 +84,7 @@ def explain(
     else:
         s, p, o = (parsed(term, place, store) for term, place in zip(terms, PLACES, strict=True))
         explanations = [store.explain((s, p, o), limit=limit)]
-    for printed in _printed(explanations, format, as_list=inconsistencies):
+    for printed in _printed(explanations, format, as_list=inconsistencies, unfolded=unfolded):
         click.echo(printed)
     ctx.exit(EXIT_NO if any(found.is_absent for found in explanations) else 0)
 
@@ -104,16 +106,23 @@ def clashes_explained(store: CorollaryStore, limit: int) -> list[Explanation]:
     ]
 
 
-def _printed(explanations: Sequence[Explanation], format: str, as_list: bool) -> Iterator[str]:
+def _printed(
+    explanations: Sequence[Explanation], format: str, as_list: bool, unfolded: bool
+) -> Iterator[str]:
     if format == "json":
         data = [explanation.as_dict() for explanation in explanations]
         yield json.dumps(data if as_list else data[0], indent=2, ensure_ascii=False)
+        return
+    if format == "html":
+        from corollary.explain.html import page
+
+        yield page(explanations).rstrip("\n")
         return
     for number, explanation in enumerate(explanations):
         if format == "text":
             yield f"\n{explanation}" if number else str(explanation)
         else:
-            yield (explanation.dot() if format == "dot" else explanation.html()).rstrip("\n")
+            yield explanation.dot(folded=not unfolded).rstrip("\n")
 
 
 def parsed(text: str, place: str, store: CorollaryStore) -> Node:

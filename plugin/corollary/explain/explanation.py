@@ -42,13 +42,17 @@ class Explanation(Explained):
         """The explanation as a JSON document: ``docs/explanations.md`` describes the keys."""
         return json_format.document(self)
 
-    def dot(self) -> str:
-        """All proofs as a Graphviz digraph."""
-        return dot.dot(self)
+    def dot(self, *, folded: bool = True) -> str:
+        """All proofs as a Graphviz digraph; if ``folded``, some forty facts of each."""
+        return dot.dot(self, folded)
 
     def html(self) -> str:
         """An HTML fragment: proofs that can be folded and unfolded."""
         return html.html(self)
+
+    def page(self) -> str:
+        """A whole HTML document: the fragment with a legend, and buttons that expand and collapse all."""
+        return html.page([self])
 
     def _repr_html_(self) -> str:
         return self.html()

@@ -31,7 +31,7 @@ PREFIXED = {"complementOf": "not", "datatypeComplementOf": "not", "inverseOf": "
 
 
 class Manchester:
-    """The texts of blank nodes that the triples of an ontology define.
+    """The texts of blank nodes that the triples of an ontology define: classes, axioms, lists.
 
     ``facts`` are explicit facts: inferred ones would give a node further definitions. ``name`` prints any
     other term, given as N-Triples.
@@ -53,7 +53,13 @@ class Manchester:
             return None
         self._within.append(term)
         try:
-            return self._boolean(term) or self._restriction(term) or self._axiom(term) or self._range(term)
+            return (
+                self._boolean(term)
+                or self._restriction(term)
+                or self._axiom(term)
+                or self._range(term)
+                or self._list(term)
+            )
         finally:
             self._within.pop()
 
@@ -77,6 +83,10 @@ class Manchester:
             items[cell] = first
             cell = self._value(cell, "rest", _RDF)
         return list(items.values())
+
+    def _list(self, head: int) -> str | None:
+        items = self._items(head)
+        return f"({' '.join(map(self._named, items))})" if items else None
 
     def _boolean(self, term: int) -> str | None:
         for predicate, joint in LISTS.items():

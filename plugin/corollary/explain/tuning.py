@@ -84,3 +84,9 @@ MAX_INSTANCES_LAZILY, MAX_COST_LAZILY = 3_000, 30_000
 
 MAX_COPIES_PROVED = 8
 """Copies of one inconsistency that are proved, to print the shortest proof: each takes 1 to 50 ms."""
+
+PREMISES_SHOWN_AT_ENDS = 6
+"""Premises of one step that a page or a picture shows at the beginning and at the end, if there are more."""
+
+MAX_FACTS_DRAWN = 40
+"""Facts of one proof in a picture, unless all are asked for: more do not fit on a screen."""

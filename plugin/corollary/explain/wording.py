@@ -113,7 +113,8 @@ class Wording:
         assert isinstance(step.reason, Reading)
         items = f"({' '.join(map(self._id, step.reason.items))})"
         if name in ("LIST", "READING"):
-            return f"{self._id(subject)} is the list {items}"
+            said = self._id(subject)
+            return f"{items} is a list" if said == items else f"{said} is the list {items}"
         if name == "CELL":
             return f"{self._id(step.reason.items[0])} is at one of its positions"
         if name == "ITEM":
