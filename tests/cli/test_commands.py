@@ -150,6 +150,18 @@ def test_explain_plan() -> None:
     assert json.loads(succeeds("explain-plan", FAMILY, "--json").stdout)
 
 
+def test_a_plan_shows_rules_that_have_data_with_prefixes() -> None:
+    text = succeeds("explain-plan", FAMILY).stdout
+    assert f"<{NAMESPACE}" not in text
+    assert "\n  prp-trp: " in text and "\n  prp-fp: " not in text
+    assert "prp-fp" in text[text.index("\nRules without data\n") : text.index("\nPlans\n")]
+    shown = json.loads(succeeds("explain-plan", FAMILY, "--json").stdout)
+    whole = json.loads(succeeds("explain-plan", FAMILY, "--json", "--all").stdout)
+    assert {rule["rule"] for rule in whole["plans"]} > {rule["rule"] for rule in shown["plans"]}
+    assert {rule["rule"] for rule in whole["plans"]} >= set(shown["without_data"])
+    assert "\n  prp-fp: 0 rows" in succeeds("explain-plan", FAMILY, "--all").stdout
+
+
 def test_profiles_are_listed() -> None:
     lines = succeeds("profiles").stdout.splitlines()
     names = ["rhodf", "rdfs", "rdfs-plus", "owl2rl", "owl2rl-full", "skos"]

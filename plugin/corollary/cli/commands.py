@@ -13,7 +13,7 @@ from corollary.cli.group import EXIT_NO, Commands, print_version
 from corollary.cli.input_options import Reading, as_is_option, reading_options
 from corollary.cli.limiting import limiting_options
 from corollary.cli.output import check_target, print_json, print_tables, write_facts
-from corollary.cli.pipeline import DEFAULT_RULES, run
+from corollary.cli.pipeline import DEFAULT_RULES, loaded, prefixes_of, run
 from corollary.cli.updating import Sources, StrategyName, Update, update_files
 
 if TYPE_CHECKING:
@@ -286,9 +286,14 @@ def _question(text: str | None, query_file: TextIO | None) -> Question:
 
 @main.command("explain-plan", short_help="Show how files are evaluated.")
 @_takes_files
+@click.option("--all", "everything", is_flag=True, help="Show the plans of rules without data, too.")
 @_json
-def explain_plan(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, as_json: bool) -> None:
+def explain_plan(
+    files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, everything: bool, as_json: bool
+) -> None:
     """Show how FILE... are evaluated: components in order, their rules, and a plan for each kind of change.
+
+    Only rules that have data have plans: each atom of the body matches some fact.
 
     \b
     Examples:
@@ -297,7 +302,11 @@ def explain_plan(files: tuple[str, ...], rules: tuple[str, ...], reading: Readin
     """
     from corollary.plan.explain import explanation_text
 
-    explanation = run(files, rules, reading).materialisation.explain_plan()
+    store = loaded(files, rules, reading)
+    result = store.materialise()
+    if result is None:
+        raise click.UsageError("--rules none: there is nothing to evaluate")
+    explanation = result.explain_plan(prefixes_of(store), everything)
     if as_json:
         click.echo(json.dumps(explanation, indent=2, ensure_ascii=False))
     else:

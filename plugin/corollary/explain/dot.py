@@ -23,10 +23,18 @@ def dot(explanation: Explained, folded: bool = True) -> str:
     wording = Wording(explanation)
     lines = ["digraph explanation {", "  rankdir=BT;", "  node [fontname=Helvetica, fontsize=10];"]
     if not explanation.proofs:
-        lines.append(f"  verdict [shape=plaintext, label={quoted(wording.verdict(explanation))}];")
+        lines.append(f"  verdict [shape=plaintext, label={quoted(_said(explanation, wording))}];")
     for number, proof in enumerate(explanation.proofs, 1):
         lines += _nodes(f"p{number}", proof, wording, folded)
     return "\n".join([*lines, "}"]) + "\n"
+
+
+def _said(explanation: Explained, wording: Wording) -> str:
+    """What is said without a proof: the verdict, and the facts that the nearest rule instances miss."""
+    lines = [wording.verdict(explanation)]
+    for near in explanation.near:
+        lines += [wording.near(near), *wording.missing(near)]
+    return "\n".join(lines)
 
 
 def _nodes(name: str, proof: Proof, wording: Wording, folded: bool) -> Iterator[str]:

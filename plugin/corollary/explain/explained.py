@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from corollary.columns import TripleIndex
+from corollary.explain.nearest import Near
 from corollary.explain.proof import Proof
 from corollary.language import Program
 from corollary.program.components import Prefixes
@@ -29,7 +30,7 @@ class Explained:
     proofs, ``is_complete`` says whether there are none; if False, the search was given up after some 100,000
     rule instances (10,000 for an explicit fact). ``unknown`` are the terms of an absent fact that occur in no
     fact. ``facts`` are the explicit facts, which define anonymous classes. ``place`` is the place of an
-    inconsistency among others, such as "1 of 14".
+    inconsistency among others, such as "1 of 14". ``near`` are the rule instances nearest to an absent fact.
     """
 
     status: Status
@@ -43,6 +44,7 @@ class Explained:
     prefixes: Prefixes = field(default=(), repr=False)
     facts: TripleIndex = field(default_factory=TripleIndex, repr=False)
     place: str = ""
+    near: tuple[Near, ...] = ()
 
     @property
     def is_absent(self) -> bool:

@@ -11,6 +11,7 @@ from corollary.evaluate import Inconsistency, MaterialisedView
 from corollary.explain import dot, html, json_format, text
 from corollary.explain.explained import Explained, Status
 from corollary.explain.levels import LevelSearch
+from corollary.explain.nearest import nearest
 from corollary.explain.proof import FALSE, Application, Fact, Proof
 from corollary.explain.search import Effort, Search
 from corollary.explain.tuning import (
@@ -61,8 +62,9 @@ class Explanation(Explained):
 def explain(
     result: MaterialisedView, s: int, p: int, o: int, *, limit: int = 1, prefixes: Prefixes | None = None
 ) -> Explanation:
-    """Up to ``limit`` proofs of the fact (s, p, o), given as term ids; none if the fact does not hold.
+    """Up to ``limit`` proofs of the fact (s, p, o), given as term ids.
 
+    If the fact does not hold: no proofs, but the rule instances that come nearest (``nearest``).
     ``prefixes`` shorten printed terms; the default are the program's prefixes.
     """
     fact = (s, p, o)
@@ -77,7 +79,8 @@ def explain(
     texts = decode(s), decode(p), decode(o)
     unknown = _unknown(result.index, fact) if status == Status.ABSENT else []
     names = tuple(map(decode, unknown))
-    return _explanation(result, status, texts, "", proofs, is_complete, names, prefixes)
+    explanation = _explanation(result, status, texts, "", proofs, is_complete, names, prefixes)
+    return replace(explanation, near=nearest(result, fact)) if status == Status.ABSENT else explanation
 
 
 def explain_inconsistency(

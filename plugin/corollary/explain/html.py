@@ -46,7 +46,7 @@ div.corollary-explanation + div.corollary-explanation { margin-top: 2em; padding
 _HEADER = """<header class="corollary-explanation">
 <span><code class="stated">stated</code> a fact of the files</span>
 <span><code class="inferred">inferred</code> follows by a rule</span>
-<span><code class="false">false</code> a contradiction</span>
+<span><code class="false">false</code> a contradiction, or missing</span>
 <button type="button" onclick="unfold(true)">Expand all</button>
 <button type="button" onclick="unfold(false)">Collapse all</button>
 </header>"""
@@ -81,6 +81,15 @@ def _fragment(explanation: Explained) -> str:
             rules = f"{proof.size:,} {'rule' if proof.size == 1 else 'rules'}"
             parts.append(f'<p class="note">Proof {number} ({rules})</p>')
         parts += _tree(proof, wording)
+    for near in explanation.near:
+        parts.append(f'<div class="why">{escape(wording.near(near))}</div>')
+        kinds = [("false", said) for said in wording.missing(near)]
+        kinds += [("inferred", wording.fact(fact)) for fact in near.present]
+        parts += (
+            f'<div class="line"><code class="{kind}">{escape(said)}</code>'
+            f' <span class="note">{"missing" if kind == "false" else "holds"}</span></div>'
+            for kind, said in kinds
+        )
     return f'<div class="corollary-explanation">{"".join(parts)}</div>'
 
 

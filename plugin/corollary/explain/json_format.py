@@ -25,6 +25,15 @@ def document(explanation: Explained) -> dict[str, Any]:
             }
             for proof in explanation.proofs
         ],
+        "nearest": [
+            {
+                "rule": near.rule.label,
+                "text": wording.near(near),
+                "missing": wording.missing(near),
+                "present": list(map(wording.fact, near.present)),
+            }
+            for near in explanation.near
+        ],
     }
 
 

@@ -90,3 +90,12 @@ PREMISES_SHOWN_AT_ENDS = 6
 
 MAX_FACTS_DRAWN = 40
 """Facts of one proof in a picture, unless all are asked for: more do not fit on a screen."""
+
+MAX_NEAREST = 3
+"""Rule instances that are printed for a fact that does not hold."""
+
+MAX_FACTS_MISSING = 2
+"""Facts that such an instance may miss: with more, nearly every rule of the profiles has one."""
+
+MAX_MATCHES_TRIED, MAX_INSTANCES_TRIED = 16, 32
+"""Facts that are tried for one atom, and partial instances that are kept after each atom, in this search."""

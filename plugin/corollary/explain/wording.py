@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from corollary.explain.explained import Explained
 from corollary.explain.manchester import Manchester
+from corollary.explain.nearest import Near
 from corollary.explain.proof import FALSE, Application, Fact, Given, Meaning, Proof, Reading, Step
 from corollary.explain.sentences import sentence
 from corollary.language import (
@@ -88,6 +89,22 @@ class Wording:
     def said(self, label: str, bindings: Mapping[str, int]) -> str:
         """What an instance of the rules with a label says; empty if they have no sentence."""
         return sentence(label, bindings, self._id)
+
+    def near(self, near: Near) -> str:
+        """The sentence before the premises of an instance that misses facts."""
+        many = "this held" if len(near.missing) == 1 else "these held"
+        return f"It would follow by {near.rule.label} if {many}:"
+
+    def missing(self, near: Near) -> list[str]:
+        """The missing facts, with variables for terms that any term may replace."""
+
+        def name(term: int) -> str:
+            return f"?{near.variable(term)}" if term < 0 else self._id(term)
+
+        return [
+            f"{name(s)} {'a' if self._decode(p) == _TYPE else self._id(p)} {name(o)}"
+            for s, p, o in near.missing
+        ]
 
     def fact(self, fact: Fact) -> str:
         """The text of a fact apart from a proof; a virtual fact about a list becomes a phrase."""
