@@ -60,7 +60,9 @@ def test_one_missing_fact_comes_before_two() -> None:
     assert "missing  :n1 :q :n9\n  holds    :n0 :p :n1" in str(said)
     missing = [set(one["missing"]) for one in said.as_dict()["nearest"]]
     assert missing == [{":n1 :q :n9"}, {":n0 :s :n9", ":n9 a :D"}]
-    assert "missing" in said.html() and ":n1 :q :n9" in said.dot()
+    assert '<code class="false">:n1 :q :n9</code> <span class="note">missing</span>' in said.html()
+    assert '<code class="stated">:n0 :p :n1</code> <span class="note">holds</span>' in said.html()
+    assert ":n1 :q :n9" in said.dot()
 
 
 @pytest.mark.parametrize("profile", ["rdfs", "owl2rl"])

@@ -91,9 +91,10 @@ def _clash(
     store: CorollaryStore, classes: Sequence[URIRef], before: int, known: frozenset[object]
 ) -> Unsatisfiable | None:
     """The first new inconsistency with a fresh member in each of some classes, of the first; or None."""
-    from rdflib import RDF, BNode, Dataset
+    from rdflib import RDF, BNode, Graph
+    from rdflib.graph import DATASET_DEFAULT_GRAPH_ID
 
-    data = Dataset(store, default_union=True)
+    data = Graph(store, DATASET_DEFAULT_GRAPH_ID)
     member = BNode()
     found: Unsatisfiable | None = None
     try:

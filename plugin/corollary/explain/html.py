@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from corollary.explain.explained import Explained
+from corollary.explain.nearest import Near
 from corollary.explain.outline import Line, outline
 from corollary.explain.proof import Application, Given, Proof, Step
 from corollary.explain.tuning import MAX_LEVELS_OPEN, PREMISES_SHOWN_AT_ENDS
@@ -27,6 +28,7 @@ STYLE = """<style>
 .corollary-explanation .inferred { background: #e3ebf8; }
 .corollary-explanation .false { background: #f8dcdc; }
 .corollary-explanation .why { margin-left: 1.1em; color: #39434d; }
+.corollary-explanation .near { margin: .7em 0 0 1.1em; color: #39434d; }
 .corollary-explanation .rule { margin-left: 1.1em; color: #6a737c; font-size: 85%; overflow-wrap: anywhere; }
 .corollary-explanation .note { color: #6a737c; font-size: 85%; }
 </style>"""
@@ -81,16 +83,21 @@ def _fragment(explanation: Explained) -> str:
             rules = f"{proof.size:,} {'rule' if proof.size == 1 else 'rules'}"
             parts.append(f'<p class="note">Proof {number} ({rules})</p>')
         parts += _tree(proof, wording)
-    for near in explanation.near:
-        parts.append(f'<div class="why">{escape(wording.near(near))}</div>')
-        kinds = [("false", said) for said in wording.missing(near)]
-        kinds += [("inferred", wording.fact(fact)) for fact in near.present]
-        parts += (
-            f'<div class="line"><code class="{kind}">{escape(said)}</code>'
-            f' <span class="note">{"missing" if kind == "false" else "holds"}</span></div>'
-            for kind, said in kinds
-        )
+    parts += (_near(near, explanation, wording) for near in explanation.near)
     return f'<div class="corollary-explanation">{"".join(parts)}</div>'
+
+
+def _near(near: Near, explanation: Explained, wording: Wording) -> str:
+    """The facts that a rule instance misses, and those that hold, marked as stated or inferred."""
+    marked = [("false", said, "missing") for said in wording.missing(near)]
+    for s, p, o in near.present:
+        kind = "stated" if explanation.facts.relation(p).has(s, o) else "inferred"
+        marked.append((kind, wording.fact((s, p, o)), "holds"))
+    lines = (
+        f'<div class="line"><code class="{kind}">{escape(said)}</code> <span class="note">{note}</span></div>'
+        for kind, said, note in marked
+    )
+    return f'<div class="near">{escape(wording.near(near))}{"".join(lines)}</div>'
 
 
 def _tree(proof: Proof, wording: Wording) -> Iterator[str]:

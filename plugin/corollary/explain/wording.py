@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
@@ -28,6 +29,9 @@ from corollary.language import (
 from corollary.language.list_patterns import has_list_pattern, unroll, with_cells
 from corollary.language.variables import substitute_element
 from corollary.program.compile import is_virtual
+
+_LABEL = re.compile(r"_:\w+")
+"""The label of a blank node in the text of a condition."""
 
 _TYPE = constant_text(RDF_TYPE)
 
@@ -168,7 +172,7 @@ class Wording:
             results = ", ".join(self._id(reason.bindings[b.variable.name]) for b in group.element.bindings)
             plural = "match" if group.count == 1 else "matches"
             lines.append(f"{text} gives {results}: {group.count:,} {plural}{some}")
-        return lines
+        return [_LABEL.sub(lambda found: self.term(found[0]), line) for line in lines]
 
     def _rule_text(self, rule: Rule) -> str:
         """A rule on one line, with its list patterns as they were written."""
