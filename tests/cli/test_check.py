@@ -139,3 +139,25 @@ def test_unsatisfiable_classes_are_those_that_clash_alone(seed: int, tmp_path: P
     data += "".join(f" :C{number} a owl:Class ." for number in range(12))
     found = {one["iri"] for one in document(tmp_path, data, "--unsatisfiable")["unsatisfiable"]}
     assert found == _alone(data)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_mistakes_are_those_of_data_in_which_equal_terms_are_one(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    least = list(range(10))
+    links = [chance.sample(range(10), 2) for _ in range(4)]
+    for a, b in links:
+        low, high = sorted((least[a], least[b]))
+        least = [low if each == high else each for each in least]
+    schema = ":A owl:disjointWith :B . :B owl:disjointWith :A . :p owl:propertyDisjointWith :q ."
+    schema += " :A owl:disjointWith :C . :p a owl:AsymmetricProperty . :q a owl:IrreflexiveProperty ."
+    forms = (":x{0} a :A .", ":x{0} a :B .", ":x{0} a :C .", ":x{0} :p :x{1} .", ":x{0} :q :x{1} .")
+    chosen = [(chance.choice(forms), chance.choices(range(10), k=2)) for _ in range(24)]
+    data = [form.format(*ends) for form, ends in chosen] + [f":x{a} owl:sameAs :x{b} ." for a, b in links]
+    merged = [form.format(*(least[end] for end in ends)) for form, ends in chosen]
+    found = document(tmp_path, f"{schema} {' '.join(data)}")
+    expected = document(tmp_path, f"{schema} {' '.join(merged)}")
+    assert found["complete"]
+    assert found["by_rule"] == expected["by_rule"]
+    assert expected["mistakes"] > 0
+    assert sum(one["copies"] for one in found["inconsistencies"]) == found["count"]
