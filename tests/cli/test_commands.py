@@ -115,8 +115,9 @@ def test_check_lists_rule_and_facts(clashing: Path) -> None:
     result = corollary("check", clashing)
     assert result.exit_code == 1
     assert "cax-dw" in result.stdout
-    assert f"<{NAMESPACE}bob>" in result.stdout
-    assert "inconsistenc" in result.stderr
+    assert "stated    :Cat owl:disjointWith :Person" in result.stdout
+    assert "  inferred  :bob a :Person" in result.stdout
+    assert result.stderr == "1 mistake (1 inconsistency)\n  cax-dw: 1\n"
 
 
 def test_check_as_json(clashing: Path) -> None:
@@ -126,7 +127,8 @@ def test_check_as_json(clashing: Path) -> None:
     assert first["rule"] == "cax-dw"
     subjects = {fact[0] for fact in first["facts"]}
     assert f"<{NAMESPACE}bob>" in subjects
-    assert json.loads(succeeds("check", FAMILY, "--json").stdout) == {"count": 0, "inconsistencies": []}
+    none = json.loads(succeeds("check", FAMILY, "--json").stdout)
+    assert none == {"count": 0, "mistakes": 0, "complete": True, "by_rule": {}, "inconsistencies": []}
 
 
 def test_rules_prints_the_program_for_an_ontology() -> None:
@@ -146,6 +148,18 @@ def test_rules_without_files_prints_the_profile() -> None:
 def test_explain_plan() -> None:
     assert succeeds("explain-plan", FAMILY).stdout.strip()
     assert json.loads(succeeds("explain-plan", FAMILY, "--json").stdout)
+
+
+def test_a_plan_shows_rules_that_have_data_with_prefixes() -> None:
+    text = succeeds("explain-plan", FAMILY).stdout
+    assert f"<{NAMESPACE}" not in text
+    assert "\n  prp-trp: " in text and "\n  prp-fp: " not in text
+    assert "prp-fp" in text[text.index("\nRules without data\n") : text.index("\nPlans\n")]
+    shown = json.loads(succeeds("explain-plan", FAMILY, "--json").stdout)
+    whole = json.loads(succeeds("explain-plan", FAMILY, "--json", "--all").stdout)
+    assert {rule["rule"] for rule in whole["plans"]} > {rule["rule"] for rule in shown["plans"]}
+    assert {rule["rule"] for rule in whole["plans"]} >= set(shown["without_data"])
+    assert "\n  prp-fp: 0 rows" in succeeds("explain-plan", FAMILY, "--all").stdout
 
 
 def test_profiles_are_listed() -> None:

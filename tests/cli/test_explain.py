@@ -92,6 +92,25 @@ def test_a_proof_as_a_picture_and_a_page() -> None:
     page = explained(FAMILY, *FACT, "--format", "html")
     assert page.count("<details") == page.count("</details>") == 3
     assert "&lt;" not in page
+    assert page.startswith("<!DOCTYPE html>") and page.rstrip().endswith("</html>")
+    assert page.count('<code class="stated">:') == 5
+    assert page.count('<code class="inferred">:') == 3
+    for part in ("Expand all", "Collapse all", "stated</code> a fact"):
+        assert part in page
+
+
+def test_long_chains_fold(tmp_path: Path) -> None:
+    path = tmp_path / "long.ttl"
+    steps = "".join(f":n{i} :parent :n{i + 1} . " for i in range(60))
+    path.write_text(FAMILY.read_text() + steps)
+    words = (path, ":n0", ":ancestor", ":n60")
+    page = explained(*words, "--format", "html")
+    assert page.count("<details") == page.count("</details>") == 1 + 60 + 1
+    assert "49 more facts</summary>" in page
+    picture = explained(*words, "--format", "dot")
+    assert picture.count("shape=box") <= 40
+    assert 'label="49 more facts, by 49 rules"' in picture
+    assert explained(*words, "--format", "dot", "--unfolded").count("shape=box") == 1 + 1 + 60 * 2 + 1
 
 
 def test_several_proofs() -> None:
@@ -116,7 +135,8 @@ def test_what_is_said_without_a_proof(words: tuple[str, ...], holds: bool, said:
 
 def test_inconsistencies(clashing: Path) -> None:
     text = explained(clashing, "--inconsistencies")
-    assert text.startswith("inconsistency (cax-dw): these facts contradict each other.")
+    assert text.startswith("inconsistency 1 of 1 (cax-dw): :bob is a ")
+    assert "which are disjoint.\n" in text
     assert "by prp-rng" in text
     (data,) = json.loads(explained(clashing, "--inconsistencies", "--format", "json"))
     assert (data["status"], data["fact"]) == ("inconsistency", None)

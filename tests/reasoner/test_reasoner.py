@@ -251,7 +251,8 @@ def test_suspended_rules_are_warned_of_and_listed() -> None:
 def test_explanations() -> None:
     reasoner = animals()
     explanation = reasoner.explain(INFERRED)
-    assert explanation.status.value == "inferred" and str(explanation).count("<urn:x#Dog>") == 2
+    assert explanation.status.value == "inferred" and str(explanation).count("<urn:x#Dog>") == 3
+    assert "<urn:x#Dog> is a subclass of <urn:x#Animal>" in str(explanation)
     reasoner.bind("x", "urn:x#")
     assert str(reasoner.explain(INFERRED)).startswith("x:rex a x:Animal follows.")
     assert reasoner.explain(DATA).status.value == "explicit"

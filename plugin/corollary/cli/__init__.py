@@ -8,6 +8,7 @@ and exit code 2, and leaves no output file. Exit code 1 means that ``check`` fou
 ``query`` answers ASK with no, that the fact to ``explain`` does not hold, or that ``verify`` found damage.
 """
 
+from corollary.cli.checking import check
 from corollary.cli.commands import main
 from corollary.cli.compacting import compact  # importing a command adds it to ``main``
 from corollary.cli.converting import convert
@@ -21,6 +22,7 @@ from corollary.cli.verifying import verify
 from corollary.cli.warming_up import warm_up
 
 __all__ = [
+    "check",
     "compact",
     "convert",
     "doctor",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from corollary.cli.group import EXIT_INCONSISTENT, EXIT_NO, Commands, print_version
+from corollary.cli.group import EXIT_NO, Commands, print_version
 from corollary.cli.input_options import (
     DEFAULT_RULES,
     Reading,
@@ -19,7 +19,7 @@ from corollary.cli.input_options import (
 )
 from corollary.cli.limiting import limiting_options
 from corollary.cli.output import check_target, print_json, print_tables, write_facts
-from corollary.cli.pipeline import run
+from corollary.cli.pipeline import loaded, prefixes_of, run
 from corollary.cli.updating import Sources, StrategyName, Update, update_files
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from corollary.cli.question import Question
 
 _files = click.argument("files", nargs=-1, required=True, metavar="FILE...")
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-_takes_files = together(_files, rules_option, reading_options, limiting_options)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+takes_files = together(_files, rules_option, reading_options, limiting_options)
 _output = click.option(
     "--output", "-o", metavar="FILE", help="Write the facts to this file; - is standard output."
 )
@@ -58,7 +58,7 @@ _report = click.option(
     help="Print what maintenance did, module by module; json has the summary too.",
 )
 _asks = together(
-    _takes_files,
+    takes_files,
     as_is_option,
     click.option("--query", "-q", "text", metavar="QUERY", help="The SPARQL query."),
     click.option("--query-file", "-f", type=click.File(encoding="utf-8"), help="A file with the query."),
@@ -112,11 +112,11 @@ def main() -> None:
 
 
 @main.command(short_help="Close files under rules, print a summary.")
-@_takes_files
+@takes_files
 @_output
 @_output_format
 @click.option("--inferred-only", is_flag=True, help="Write only what was not in the input.")
-@_json
+@json_option
 def materialise(
     files: tuple[str, ...],
     rules: tuple[str, ...],
@@ -219,43 +219,6 @@ def _print_update(done: Update, report: str | None, to_stderr: bool) -> None:
         click.echo(f"corollary: {said}", err=True)
 
 
-@main.command(short_help="List inconsistencies.")
-@_takes_files
-@as_is_option
-@_json
-@click.pass_context
-def check(
-    ctx: click.Context,
-    files: tuple[str, ...],
-    rules: tuple[str, ...],
-    reading: Reading,
-    as_json: bool,
-) -> None:
-    """List the inconsistencies in FILE..., each with its rule and the facts that clash.
-
-    The exit code is 1 if there are any, 0 if there are none. At most 1,000 inconsistencies per rule are
-    listed.
-
-    \b
-    Examples:
-      corollary check ontology.ttl data.nt
-      corollary check data.ttl --json | jq '.inconsistencies[].rule'
-      corollary check closed.encoded --as-is
-    """
-    result = run(files, rules, reading).materialisation
-    found, count = result.inconsistencies, result.inconsistency_count
-    if as_json:
-        decode = result.dictionary.decode_all
-        listed = [{"rule": one.rule, "facts": [decode(fact) for fact in one.facts]} for one in found]
-        click.echo(json.dumps({"count": count, "inconsistencies": listed}, indent=2, ensure_ascii=False))
-    else:
-        for one in found:
-            click.echo(one.text(result.dictionary).rstrip("\n"))
-        shown = f", of which {len(found):,} are listed" if len(found) < count else ""
-        click.echo(f"{_inconsistencies(count)}{shown}" if count else "consistent", err=True)
-    ctx.exit(EXIT_INCONSISTENT if count else 0)
-
-
 @main.command(short_help="Ask files and what follows from them a SPARQL query.")
 @_asks
 @click.pass_context
@@ -329,10 +292,15 @@ def _question(text: str | None, query_file: TextIO | None) -> Question:
 
 
 @main.command("explain-plan", short_help="Show how files are evaluated.")
-@_takes_files
-@_json
-def explain_plan(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, as_json: bool) -> None:
+@takes_files
+@click.option("--all", "everything", is_flag=True, help="Show the plans of rules without data, too.")
+@json_option
+def explain_plan(
+    files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, everything: bool, as_json: bool
+) -> None:
     """Show how FILE... are evaluated: components in order, their rules, and a plan for each kind of change.
+
+    Only rules that have data have plans: each atom of the body matches some fact.
 
     \b
     Examples:
@@ -341,7 +309,11 @@ def explain_plan(files: tuple[str, ...], rules: tuple[str, ...], reading: Readin
     """
     from corollary.plan.explain import explanation_text
 
-    explanation = run(files, rules, reading).materialisation.explain_plan()
+    store = loaded(files, rules, reading)
+    result = store.materialise()
+    if result is None:
+        raise click.UsageError("--rules none: there is nothing to evaluate")
+    explanation = result.explain_plan(prefixes_of(store), everything)
     if as_json:
         click.echo(json.dumps(explanation, indent=2, ensure_ascii=False))
     else:

@@ -14,10 +14,9 @@ import click
 
 from corollary.cli.commands import main
 from corollary.cli.group import EXIT_NO
-from corollary.cli.input_options import DEFAULT_RULES, Reading, as_is_option, reading_options, rules_option
+from corollary.cli.input_options import Reading, as_is_option, reading_options, rules_option
 from corollary.cli.limiting import limiting_options
-from corollary.cli.pipeline import load_program, reason
-from corollary.cli.progress import stage
+from corollary.cli.pipeline import loaded, prefixes_of
 
 if TYPE_CHECKING:
     from rdflib.term import Node
@@ -49,6 +48,7 @@ _limit = click.option(
 @click.option("--inconsistencies", is_flag=True, help="Prove inconsistencies; then there are only files.")
 @click.option("--format", type=click.Choice(FORMATS), default="text", help="How to print. Default: text.")
 @_limit
+@click.option("--unfolded", is_flag=True, help="With dot: draw all facts of large proofs.")
 @click.pass_context
 def explain(
     ctx: click.Context,
@@ -58,6 +58,7 @@ def explain(
     inconsistencies: bool,
     format: str,
     limit: int,
+    unfolded: bool,
 ) -> None:
     """Explain why SUBJECT PREDICATE OBJECT follows from FILE...: by which rules, from which facts.
 
@@ -79,45 +80,51 @@ def explain(
         raise click.UsageError(f"name FILE...{wanted}")
     store = loaded(files, rules, reading)
     if inconsistencies:
-        found = store.inconsistencies()[:limit]
-        explanations = [store.explain(clash) for clash in found]
-        if not found:
+        explanations = clashes_explained(store, limit)
+        if not explanations:
             click.echo("consistent", err=True)
     else:
         s, p, o = (parsed(term, place, store) for term, place in zip(terms, PLACES, strict=True))
         explanations = [store.explain((s, p, o), limit=limit)]
-    for printed in _printed(explanations, format, as_list=inconsistencies):
+    for printed in _printed(explanations, format, as_list=inconsistencies, unfolded=unfolded):
         click.echo(printed)
     ctx.exit(EXIT_NO if any(found.is_absent for found in explanations) else 0)
 
 
-def _printed(explanations: Sequence[Explanation], format: str, as_list: bool) -> Iterator[str]:
+def clashes_explained(store: CorollaryStore, limit: int) -> list[Explanation]:
+    """The first ``limit`` mistakes, each with its shortest proof: see ``explain.mistakes``."""
+    from corollary.explain.mistakes import explain_mistake, mistakes
+
+    result = store.materialise()
+    if result is None:
+        return []
+    found = mistakes(result)
+    some = "at least " if len(result.inconsistencies) < result.inconsistency_count else ""
+    places = (f"{number:,} of {some}{len(found):,}" for number in range(1, len(found) + 1))
+    prefixes = prefixes_of(store)
+    return [
+        explain_mistake(result, mistake, prefixes, place)
+        for mistake, place in zip(found[:limit], places, strict=False)
+    ]
+
+
+def _printed(
+    explanations: Sequence[Explanation], format: str, as_list: bool, unfolded: bool
+) -> Iterator[str]:
     if format == "json":
         data = [explanation.as_dict() for explanation in explanations]
         yield json.dumps(data if as_list else data[0], indent=2, ensure_ascii=False)
+        return
+    if format == "html":
+        from corollary.explain.html import page
+
+        yield page(explanations).rstrip("\n")
         return
     for number, explanation in enumerate(explanations):
         if format == "text":
             yield f"\n{explanation}" if number else str(explanation)
         else:
-            yield (explanation.dot() if format == "dot" else explanation.html()).rstrip("\n")
-
-
-def loaded(files: Sequence[str], rules: Sequence[str], reading: Reading) -> CorollaryStore:
-    """A store with the files and what follows from them. ``rules`` may be empty: then ``DEFAULT_RULES``."""
-    with stage("prepare", {}):
-        from rdflib import Dataset
-
-        from corollary.store import CorollaryStore
-
-        named = [rule for rule in rules or (DEFAULT_RULES,) if rule != "none"]
-        store = CorollaryStore(rules=load_program(named) if named else "none")
-        Dataset(store, default_union=True)
-    with stage("read", {}) as current:
-        facts = reading.load(files, store, current.update)
-        reading.write_report()
-    reason(store, facts, {})
-    return store
+            yield explanation.dot(folded=not unfolded).rstrip("\n")
 
 
 def parsed(text: str, place: str, store: CorollaryStore) -> Node:

@@ -75,6 +75,28 @@ def _adopted(
     return result
 
 
+def loaded(files: Sequence[str], rules: Sequence[str], reading: Reading) -> CorollaryStore:
+    """A store with the files and what follows from them. ``rules`` may be empty: then ``DEFAULT_RULES``."""
+    with stage("prepare", {}):
+        from rdflib import Dataset
+
+        from corollary.store import CorollaryStore
+
+        named = [rule for rule in rules or (DEFAULT_RULES,) if rule != "none"]
+        store = CorollaryStore(rules=load_program(named) if named else "none")
+        Dataset(store, default_union=True)
+    with stage("read", {}) as current:
+        facts = reading.load(files, store, current.update)
+        reading.write_report()
+    reason(store, facts, {})
+    return store
+
+
+def prefixes_of(store: CorollaryStore) -> list[tuple[str, str]]:
+    """The prefixes that the files of a store declare."""
+    return [(prefix, str(namespace)) for prefix, namespace in store.namespaces()]
+
+
 def reason(store: CorollaryStore, facts: int, seconds: dict[str, float]) -> None:
     """Derive what follows in a store. ``facts`` is the number of loaded facts, for the progress display."""
     from warnings import catch_warnings, simplefilter

@@ -5,10 +5,9 @@ from __future__ import annotations
 import click
 
 from corollary.cli.commands import main
-from corollary.cli.explaining import loaded
 from corollary.cli.input_options import DEFAULT_RULES, Reading, reading_options, rules_option
 from corollary.cli.limiting import limiting_options
-from corollary.cli.pipeline import load_program, run
+from corollary.cli.pipeline import load_program, loaded, run
 
 
 @main.command(short_help="Print the program made for an ontology, or its components.")

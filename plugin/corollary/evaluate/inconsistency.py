@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -28,13 +28,15 @@ class Inconsistency:
 
     ``facts`` include those of virtual relations, over lists and literals. ``pairs`` are (list, first item,
     second item) for each PAIR in the rule. ``cells`` are the facts about list cells that prove the pairs: one
-    proof of possibly several. Two clashes that differ in their cells only are the same clash.
+    proof of possibly several. Two clashes that differ in their cells only are the same clash. ``bindings``
+    are the terms of the rule's variables, by name.
     """
 
     rule: str
     facts: tuple[Fact, ...]
     pairs: tuple[Fact, ...] = ()
     cells: tuple[Fact, ...] = ()
+    bindings: tuple[tuple[str, int], ...] = field(default=(), compare=False)
 
     def conditions(self, dictionary: TermDictionary) -> Iterator[str]:
         """The virtual facts and pairs as text: ``NAME(first, second)``, ``PAIR(list, first, second)``."""
@@ -88,7 +90,8 @@ def clashes(
             fact = value(atom.s, row), value(atom.p, row), value(atom.o, row)
             parts[bool(hidden & atom.variables)][fact] = None
         pairs = tuple((value(a, row), value(b, row), value(c, row)) for a, b, c in patterns)
-        clash = Inconsistency(rule.label, tuple(parts[False]), pairs, tuple(parts[True]))
+        names = tuple((rule.names[-1 - v], value(v, row)) for v in columns if v < 0 and v not in hidden)
+        clash = Inconsistency(rule.label, tuple(parts[False]), pairs, tuple(parts[True]), names)
         key = frozenset(parts[False]), frozenset((a, frozenset((b, c))) for a, b, c in pairs)
         text = clash.text(dictionary)
         if key not in found or text < found[key][0]:

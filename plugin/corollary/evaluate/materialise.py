@@ -144,7 +144,7 @@ class MaterialisedView:
         rows = tables(self._context, self.index)
         return components(compiled, self.modules, self.index, rows, known, self.strata.suspended)
 
-    def explain_plan(self) -> Explanation:
+    def explain_plan(self, prefixes: Prefixes | None = None, everything: bool = False) -> Explanation:
         """How the program is evaluated over these facts: see ``plan.explain``."""
         return explain(
             self.compiled,
@@ -155,6 +155,8 @@ class MaterialisedView:
             sizes(self.index),
             self.strata.suspended,
             {**{module.name: module.why for module in registry.MODULES}, **REASONS},
+            prefixes,
+            everything,
         )
 
     def __repr__(self) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from corollary.columns import TripleIndex
+from corollary.explain.nearest import Near
 from corollary.explain.proof import Proof
 from corollary.language import Program
 from corollary.program.components import Prefixes
@@ -27,7 +29,8 @@ class Explained:
     ``fact`` has N-Triples terms, or is None for an inconsistency, whose constraint is ``rule``. Without
     proofs, ``is_complete`` says whether there are none; if False, the search was given up after some 100,000
     rule instances (10,000 for an explicit fact). ``unknown`` are the terms of an absent fact that occur in no
-    fact.
+    fact. ``facts`` are the explicit facts, which define anonymous classes. ``place`` is the place of an
+    inconsistency among others, such as "1 of 14". ``near`` are the rule instances nearest to an absent fact.
     """
 
     status: Status
@@ -39,6 +42,9 @@ class Explained:
     program: Program = field(repr=False)
     dictionary: TermDictionary = field(repr=False)
     prefixes: Prefixes = field(default=(), repr=False)
+    facts: TripleIndex = field(default_factory=TripleIndex, repr=False)
+    place: str = ""
+    near: tuple[Near, ...] = ()
 
     @property
     def is_absent(self) -> bool:

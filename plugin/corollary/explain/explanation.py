@@ -11,6 +11,7 @@ from corollary.evaluate import Inconsistency, MaterialisedView
 from corollary.explain import dot, html, json_format, text
 from corollary.explain.explained import Explained, Status
 from corollary.explain.levels import LevelSearch
+from corollary.explain.nearest import nearest
 from corollary.explain.proof import FALSE, Application, Fact, Proof
 from corollary.explain.search import Effort, Search
 from corollary.explain.tuning import (
@@ -42,13 +43,17 @@ class Explanation(Explained):
         """The explanation as a JSON document: ``docs/explanations.md`` describes the keys."""
         return json_format.document(self)
 
-    def dot(self) -> str:
-        """All proofs as a Graphviz digraph."""
-        return dot.dot(self)
+    def dot(self, *, folded: bool = True) -> str:
+        """All proofs as a Graphviz digraph; if ``folded``, some forty facts of each."""
+        return dot.dot(self, folded)
 
     def html(self) -> str:
         """An HTML fragment: proofs that can be folded and unfolded."""
         return html.html(self)
+
+    def page(self) -> str:
+        """A whole HTML document: the fragment with a legend, and buttons that expand and collapse all."""
+        return html.page([self])
 
     def _repr_html_(self) -> str:
         return self.html()
@@ -57,8 +62,9 @@ class Explanation(Explained):
 def explain(
     result: MaterialisedView, s: int, p: int, o: int, *, limit: int = 1, prefixes: Prefixes | None = None
 ) -> Explanation:
-    """Up to ``limit`` proofs of the fact (s, p, o), given as term ids; none if the fact does not hold.
+    """Up to ``limit`` proofs of the fact (s, p, o), given as term ids.
 
+    If the fact does not hold: no proofs, but the rule instances that come nearest (``nearest``).
     ``prefixes`` shorten printed terms; the default are the program's prefixes.
     """
     fact = (s, p, o)
@@ -73,13 +79,21 @@ def explain(
     texts = decode(s), decode(p), decode(o)
     unknown = _unknown(result.index, fact) if status == Status.ABSENT else []
     names = tuple(map(decode, unknown))
-    return _explanation(result, status, texts, "", proofs, is_complete, names, prefixes)
+    explanation = _explanation(result, status, texts, "", proofs, is_complete, names, prefixes)
+    return replace(explanation, near=nearest(result, fact)) if status == Status.ABSENT else explanation
 
 
 def explain_inconsistency(
-    result: MaterialisedView, found: Inconsistency, *, limit: int = 1, prefixes: Prefixes | None = None
+    result: MaterialisedView,
+    found: Inconsistency,
+    *,
+    limit: int = 1,
+    prefixes: Prefixes | None = None,
+    place: str = "",
 ) -> Explanation:
     """Up to ``limit`` proofs that the facts of an inconsistency hold and violate its constraint.
+
+    ``place`` is its place among others, as text.
 
     Precondition: ``found`` is one of ``result.inconsistencies``.
     """
@@ -91,7 +105,10 @@ def explain_inconsistency(
     ]
     assert ways, f"no constraint {found.rule} for these facts"
     proofs, is_complete = _proofs(result, FALSE, limit, ways)
-    return _explanation(result, Status.INCONSISTENCY, None, found.rule, proofs, is_complete, (), prefixes)
+    explanation = _explanation(
+        result, Status.INCONSISTENCY, None, found.rule, proofs, is_complete, (), prefixes
+    )
+    return replace(explanation, place=place)
 
 
 def efforts(result: MaterialisedView, fact: Fact) -> tuple[Effort, ...]:
@@ -173,7 +190,16 @@ def _explanation(
 ) -> Explanation:
     known = result.program.prefixes if prefixes is None else prefixes
     return Explanation(
-        status, fact, rule, proofs, is_complete, unknown, result.program, result.dictionary, known
+        status,
+        fact,
+        rule,
+        proofs,
+        is_complete,
+        unknown,
+        result.program,
+        result.dictionary,
+        known,
+        result.explicit,
     )
 
 

@@ -1,26 +1,103 @@
-"""Explanations as HTML: ``details`` elements, without scripts. The first levels are open."""
+"""Explanations as HTML: ``details`` elements that fold, as a fragment for notebooks or as a whole page.
+
+The first levels are open. Of many premises those in the middle are folded into one element.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from corollary.explain.explained import Explained
-from corollary.explain.outline import outline
-from corollary.explain.proof import Application, Proof
-from corollary.explain.tuning import MAX_LEVELS_OPEN
+from corollary.explain.nearest import Near
+from corollary.explain.outline import Line, outline
+from corollary.explain.proof import Application, Given, Proof, Step
+from corollary.explain.tuning import MAX_LEVELS_OPEN, PREMISES_SHOWN_AT_ENDS
 from corollary.explain.wording import Wording
 
-_INDENT = "margin-left:1.2em"
-_RULE = "color:#666;font-size:90%"
+STYLE = """<style>
+.corollary-explanation { font: 15px/1.5 system-ui, sans-serif; color: #1c2126; }
+.corollary-explanation .verdict { font-weight: 600; margin: .4em 0 .6em; }
+.corollary-explanation .line { margin-left: 1.1em; border-left: 1px solid #d5dade;
+  padding: .1em 0 .1em .8em; }
+.corollary-explanation .deep { margin-left: 0; padding-left: .15em; }
+.corollary-explanation summary { cursor: pointer; }
+.corollary-explanation code { font: 13px/1.5 ui-monospace, monospace; padding: .1em .4em; border-radius: 3px;
+  overflow-wrap: anywhere; }
+.corollary-explanation .stated { background: #dff0df; }
+.corollary-explanation .inferred { background: #e3ebf8; }
+.corollary-explanation .false { background: #f8dcdc; }
+.corollary-explanation .why { margin-left: 1.1em; color: #39434d; }
+.corollary-explanation .near { margin: .7em 0 0 1.1em; color: #39434d; }
+.corollary-explanation .rule { margin-left: 1.1em; color: #6a737c; font-size: 85%; overflow-wrap: anywhere; }
+.corollary-explanation .note { color: #6a737c; font-size: 85%; }
+</style>"""
+
+_PAGE_STYLE = """<style>
+body { max-width: 64em; margin: 2em auto; padding: 0 1.2em; background: #fff; }
+header { font: 14px/1.5 system-ui, sans-serif; color: #39434d; display: flex; flex-wrap: wrap;
+  gap: .6em 1em; align-items: center; border-bottom: 1px solid #d5dade;
+  padding-bottom: .8em; margin-bottom: 1em; }
+header code { font: 13px ui-monospace, monospace; padding: .1em .4em; border-radius: 3px; }
+header button { font: inherit; padding: .15em .8em; border: 1px solid #b6bec6; border-radius: 4px;
+  background: #f5f7f8; cursor: pointer; }
+div.corollary-explanation + div.corollary-explanation { margin-top: 2em; padding-top: 1em;
+  border-top: 1px solid #d5dade; }
+</style>"""
+
+_HEADER = """<header class="corollary-explanation">
+<span><code class="stated">stated</code> a fact of the files</span>
+<span><code class="inferred">inferred</code> follows by a rule</span>
+<span><code class="false">false</code> a contradiction, or missing</span>
+<button type="button" onclick="unfold(true)">Expand all</button>
+<button type="button" onclick="unfold(false)">Collapse all</button>
+</header>"""
+
+_SCRIPT = """<script>
+function unfold(open) { document.querySelectorAll("details").forEach(each => each.open = open); }
+</script>"""
+
+
+def page(explanations: Sequence[Explained]) -> str:
+    """A whole HTML document, with a legend, and buttons that expand and collapse everything."""
+    title = explanations[0] if explanations else None
+    named = "Consistent" if title is None else Wording(title).title(title)
+    body = "\n".join(map(_fragment, explanations)) or "<p>consistent</p>"
+    head = f'<meta charset="utf-8">\n<title>{escape(named)}</title>\n{STYLE}\n{_PAGE_STYLE}\n{_SCRIPT}'
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n'
+        f"<body>\n{_HEADER}\n{body}\n</body>\n</html>\n"
+    )
 
 
 def html(explanation: Explained) -> str:
-    """A ``div`` element."""
+    """A ``div`` element with its style, for a notebook."""
+    return STYLE + _fragment(explanation)
+
+
+def _fragment(explanation: Explained) -> str:
     wording = Wording(explanation)
-    trees = "".join(part for proof in explanation.proofs for part in _tree(proof, wording))
-    verdict = f"<p>{escape(wording.verdict(explanation))}</p>"
-    return f'<div class="corollary-explanation">{verdict}{trees}</div>'
+    parts = [f'<p class="verdict">{escape(wording.verdict(explanation))}</p>']
+    for number, proof in enumerate(explanation.proofs, 1):
+        if len(explanation.proofs) > 1:
+            rules = f"{proof.size:,} {'rule' if proof.size == 1 else 'rules'}"
+            parts.append(f'<p class="note">Proof {number} ({rules})</p>')
+        parts += _tree(proof, wording)
+    parts += (_near(near, explanation, wording) for near in explanation.near)
+    return f'<div class="corollary-explanation">{"".join(parts)}</div>'
+
+
+def _near(near: Near, explanation: Explained, wording: Wording) -> str:
+    """The facts that a rule instance misses, and those that hold, marked as stated or inferred."""
+    marked = [("false", said, "missing") for said in wording.missing(near)]
+    for s, p, o in near.present:
+        kind = "stated" if explanation.facts.relation(p).has(s, o) else "inferred"
+        marked.append((kind, wording.fact((s, p, o)), "holds"))
+    lines = (
+        f'<div class="line"><code class="{kind}">{escape(said)}</code> <span class="note">{note}</span></div>'
+        for kind, said, note in marked
+    )
+    return f'<div class="near">{escape(wording.near(near))}{"".join(lines)}</div>'
 
 
 def _tree(proof: Proof, wording: Wording) -> Iterator[str]:
@@ -29,20 +106,41 @@ def _tree(proof: Proof, wording: Wording) -> Iterator[str]:
         while opened and opened[-1] >= line.depth:
             opened.pop()
             yield "</details>"
+        yield from _fold(line)
         step = proof.steps[line.number]
-        said = f"<code>{escape(wording.step(step))}</code>{' (see above)' if line.is_repeated else ''}"
-        if not isinstance(step.reason, Application) or line.is_repeated:
-            if not line.children:
-                yield f'<div style="{_INDENT}">{said}</div>'
-                continue
-            rule = ""
-        else:
-            printed = (
-                f"{step.reason.rule.label}: {wording.rule_text(step.reason.rule.source)}",
-                *wording.conditions(step.reason),
-            )
-            rule = "".join(f'<div style="{_INDENT};{_RULE}">{escape(one)}</div>' for one in printed)
-        state = " open" if line.depth < MAX_LEVELS_OPEN else ""
-        yield f'<details style="{_INDENT}"{state}><summary>{said}</summary>{rule}'
+        place = "line deep" if line.depth > MAX_LEVELS_OPEN + 6 else "line"
+        note = ' <span class="note">(see above)</span>' if line.is_repeated else ""
+        said = f'<code class="{_kind(step)}">{escape(wording.step(step))}</code>{note}'
+        if line.is_repeated or (not line.children and not isinstance(step.reason, Application)):
+            yield f'<div class="{place}">{said}</div>'
+            continue
+        is_open = line.depth < MAX_LEVELS_OPEN and line.siblings <= 2 * PREMISES_SHOWN_AT_ENDS
+        state = " open" if is_open else ""
+        yield f'<details class="{place}"{state}><summary>{said}</summary>{_reason(step, wording)}'
         opened.append(line.depth)
     yield "</details>" * len(opened)
+
+
+def _fold(line: Line) -> Iterator[str]:
+    """The beginning, or the end, of the element that has the premises in the middle of many."""
+    hidden = line.siblings - 2 * PREMISES_SHOWN_AT_ENDS
+    if hidden > 1 and line.place == PREMISES_SHOWN_AT_ENDS:
+        yield f'<details class="line"><summary class="note">{hidden:,} more facts</summary>'
+    elif hidden > 1 and line.place == line.siblings - PREMISES_SHOWN_AT_ENDS:
+        yield "</details>"
+
+
+def _kind(step: Step) -> str:
+    if step.fact[0] < 0:
+        return "false"
+    return "stated" if isinstance(step.reason, Given) else "inferred"
+
+
+def _reason(step: Step, wording: Wording) -> str:
+    if not isinstance(step.reason, Application):
+        return ""
+    rule = step.reason.rule
+    said = wording.sentence(step.reason)
+    why = f'<div class="why">{escape(said)}</div>' if said else ""
+    lines = (f"{rule.label}: {wording.rule_text(rule.source)}", *wording.conditions(step.reason))
+    return why + "".join(f'<div class="rule">{escape(one)}</div>' for one in lines)

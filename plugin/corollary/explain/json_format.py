@@ -25,6 +25,15 @@ def document(explanation: Explained) -> dict[str, Any]:
             }
             for proof in explanation.proofs
         ],
+        "nearest": [
+            {
+                "rule": near.rule.label,
+                "text": wording.near(near),
+                "missing": wording.missing(near),
+                "present": list(map(wording.fact, near.present)),
+            }
+            for near in explanation.near
+        ],
     }
 
 
@@ -46,6 +55,7 @@ def _step(step: Step, explanation: Explained, wording: Wording) -> dict[str, Any
             entry |= {
                 "by": "rule",
                 "rule": rule.label,
+                "sentence": wording.sentence(step.reason),
                 "rule_text": wording.rule_text(rule.source),
                 "bindings": {name: decode(term) for name, term in sorted(bindings.items())},
                 "path": is_path,

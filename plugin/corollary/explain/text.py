@@ -11,7 +11,7 @@ from corollary.explain.wording import Wording
 
 
 def text(explanation: Explained) -> str:
-    """The verdict, then one tree for each proof. Ends without a line break."""
+    """The verdict, then one tree for each proof, or what is missing. Ends without a line break."""
     wording = Wording(explanation)
     lines = [wording.verdict(explanation)]
     for number, proof in enumerate(explanation.proofs, 1):
@@ -19,6 +19,10 @@ def text(explanation: Explained) -> str:
         if len(explanation.proofs) > 1:
             lines.append(f"Proof {number} ({proof.size:,} {'rule' if proof.size == 1 else 'rules'}):")
         lines += _tree(proof, wording)
+    for near in explanation.near:
+        lines += ["", wording.near(near)]
+        lines += [f"  missing  {said}" for said in wording.missing(near)]
+        lines += [f"  holds    {wording.fact(fact)}" for fact in near.present]
     return "\n".join(lines)
 
 
@@ -38,5 +42,7 @@ def _tree(proof: Proof, wording: Wording) -> Iterator[str]:
         if isinstance(step.reason, Application):
             rule = step.reason.rule
             yield f"{under}by {rule.label}: {wording.rule_text(rule.source)}"
+            if said := wording.sentence(step.reason):
+                yield f"{under}   {said}"
             for condition in wording.conditions(step.reason):
                 yield f"{under}   {condition}"

@@ -81,3 +81,21 @@ the whole graph first."""
 
 MAX_INSTANCES_LAZILY, MAX_COST_LAZILY = 3_000, 30_000
 """The budget of the first search, in instances, and the limit of its cost, in the same unit."""
+
+MAX_COPIES_PROVED = 8
+"""Copies of one inconsistency that are proved, to print the shortest proof: each takes 1 to 50 ms."""
+
+PREMISES_SHOWN_AT_ENDS = 6
+"""Premises of one step that a page or a picture shows at the beginning and at the end, if there are more."""
+
+MAX_FACTS_DRAWN = 40
+"""Facts of one proof in a picture, unless all are asked for: more do not fit on a screen."""
+
+MAX_NEAREST = 3
+"""Rule instances that are printed for a fact that does not hold."""
+
+MAX_FACTS_MISSING = 2
+"""Facts that such an instance may miss: with more, nearly every rule of the profiles has one."""
+
+MAX_MATCHES_TRIED, MAX_INSTANCES_TRIED = 16, 32
+"""Facts that are tried for one atom, and partial instances that are kept after each atom, in this search."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from corollary.explain.explained import Explained
+from corollary.explain.manchester import Manchester
+from corollary.explain.nearest import Near
 from corollary.explain.proof import FALSE, Application, Fact, Given, Meaning, Proof, Reading, Step
+from corollary.explain.sentences import sentence
 from corollary.language import (
     RDF_TYPE,
     Bind,
@@ -26,6 +30,9 @@ from corollary.language.list_patterns import has_list_pattern, unroll, with_cell
 from corollary.language.variables import substitute_element
 from corollary.program.compile import is_virtual
 
+_LABEL = re.compile(r"_:\w+")
+"""The label of a blank node in the text of a condition."""
+
 _TYPE = constant_text(RDF_TYPE)
 
 ABOUT_LITERALS = {
@@ -43,16 +50,16 @@ class Wording:
         self._decode = explanation.dictionary.decode
         self._prefixes = explanation.prefixes
         self._program = explanation.program
+        self._anonymous = Manchester(explanation.facts, explanation.dictionary, self._format)
         self.rule_text: Callable[[Rule], str] = lru_cache(maxsize=None)(self._rule_text)
         self.term: Callable[[str], str] = lru_cache(maxsize=None)(self._term)
 
     def title(self, explanation: Explained) -> str:
         """The fact, or the constraint of the inconsistency, that is explained."""
-        return (
-            f"inconsistency ({explanation.rule})"
-            if explanation.fact is None
-            else self._triple(explanation.fact)
-        )
+        if explanation.fact is not None:
+            return self._triple(explanation.fact)
+        place = f" {explanation.place}" if explanation.place else ""
+        return f"inconsistency{place} ({explanation.rule})"
 
     def verdict(self, explanation: Explained) -> str:
         """The sentence before the proofs: whether the fact holds, and is explicit."""
@@ -75,7 +82,44 @@ class Wording:
                 )
             case "inferred":
                 return f"{said} follows."
-        return f"{said}: these facts contradict each other."
+        reasons = (proof.conclusion.reason for proof in explanation.proofs)
+        found = [self.sentence(reason) for reason in reasons if isinstance(reason, Application)]
+        return f"{said}: {next(filter(None, found), 'these facts contradict each other')}."
+
+    def sentence(self, reason: Application) -> str:
+        """What the rule instance says; empty if the rule has no sentence."""
+        return self.said(reason.rule.label, reason.bindings)
+
+    def said(self, label: str, bindings: Mapping[str, int]) -> str:
+        """What an instance of the rules with a label says; empty if they have no sentence."""
+        return sentence(label, bindings, self._id)
+
+    def near(self, near: Near) -> str:
+        """The sentence before the premises of an instance that misses facts."""
+        many = "this held" if len(near.missing) == 1 else "these held"
+        return f"It would follow by {near.rule.label} if {many}:"
+
+    def missing(self, near: Near) -> list[str]:
+        """The missing facts, with variables for terms that any term may replace."""
+
+        def name(term: int) -> str:
+            return f"?{near.variable(term)}" if term < 0 else self._id(term)
+
+        return [
+            f"{name(s)} {'a' if self._decode(p) == _TYPE else self._id(p)} {name(o)}"
+            for s, p, o in near.missing
+        ]
+
+    def fact(self, fact: Fact) -> str:
+        """The text of a fact apart from a proof; a virtual fact about a list becomes a phrase."""
+        subject, predicate, value = fact
+        if not is_virtual(predicate):
+            return self._triple((self._decode(subject), self._decode(predicate), self._decode(value)))
+        name = self._decode(predicate)
+        if name in ABOUT_LITERALS:
+            return ABOUT_LITERALS[name].format(self._id(subject), self._id(value))
+        times = " twice" if name == "REPEATED" else ""
+        return f"{self._id(value)} is an item of the list {self._id(subject)}{times}"
 
     def step(self, step: Step) -> str:
         """The text of a step's fact; a virtual fact becomes a phrase."""
@@ -90,7 +134,8 @@ class Wording:
         assert isinstance(step.reason, Reading)
         items = f"({' '.join(map(self._id, step.reason.items))})"
         if name in ("LIST", "READING"):
-            return f"{self._id(subject)} is the list {items}"
+            said = self._id(subject)
+            return f"{items} is a list" if said == items else f"{said} is the list {items}"
         if name == "CELL":
             return f"{self._id(step.reason.items[0])} is at one of its positions"
         if name == "ITEM":
@@ -127,7 +172,7 @@ class Wording:
             results = ", ".join(self._id(reason.bindings[b.variable.name]) for b in group.element.bindings)
             plural = "match" if group.count == 1 else "matches"
             lines.append(f"{text} gives {results}: {group.count:,} {plural}{some}")
-        return lines
+        return [_LABEL.sub(lambda found: self.term(found[0]), line) for line in lines]
 
     def _rule_text(self, rule: Rule) -> str:
         """A rule on one line, with its list patterns as they were written."""
@@ -156,6 +201,10 @@ class Wording:
         return parse_constant(self._decode(term))
 
     def _term(self, text: str) -> str:
+        anonymous = self._anonymous.text(text) if text.startswith("_:") else None
+        return anonymous or self._format(text)
+
+    def _format(self, text: str) -> str:
         return format_constant(parse_constant(text), self._prefixes)
 
 

@@ -1,13 +1,14 @@
 """EXPLAIN: how a program is evaluated over some facts, as data and as stable text.
 
 An explanation has: the rules of each module; the components of the dependency graph in topological order; the
-strata of rules with negation or aggregates; and for every live rule the size of its family, its full plan,
-and a delta plan for each trigger. The output is deterministic.
+strata of rules with negation or aggregates; and for every rule that has data the size of its family, its full
+plan, and a delta plan for each trigger. The output is deterministic.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from textwrap import wrap
 from typing import Any
 
 from corollary.columns import TripleIndex
@@ -25,7 +26,7 @@ from corollary.plan.delta_plans import delta_plan, full_plan
 from corollary.plan.steps import AntiJoin, Distinct, Join, Plan, Select, Size
 from corollary.program.compile import Atom, CompiledRule, Tables, is_virtual
 from corollary.program.compiled_program import CompiledProgram
-from corollary.program.components import Names, components, shortened
+from corollary.program.components import Names, Prefixes, components, shortened
 from corollary.program.tuning import MAX_NODES_NAMED
 
 Explanation = dict[str, Any]
@@ -40,64 +41,92 @@ def explain(
     size: Size,
     suspended: Collection[int],
     reasons: Mapping[str, str],
+    prefixes: Prefixes | None = None,
+    everything: bool = False,
 ) -> Explanation:
     """The explanation as JSON-ready data.
 
     ``modules`` maps rule numbers to module names. ``strata`` has the rule numbers of each stratum, in order.
     ``tables`` gives the table of a family, ``size`` the cardinality of an atom's relation. ``suspended``
     rules are listed without plans. ``reasons`` says why a module takes its rules, by module name.
+    ``prefixes`` shorten terms, by default those of the program. Only rules that have data have plans, unless
+    ``everything``.
     """
-    printer = _Printer(program)
+    printer = _Printer(program, program.source.prefixes if prefixes is None else prefixes)
     parts = components(program, modules, facts, tables, printer.prefixes, suspended)
     live = list(_live(program, facts, tables, suspended))
     by_number = {rule.number: rule for rule in program.rules}
+    living = {rule.number for rule, _ in live} | set(suspended)
+    idle = [rule for rule in program.rules if rule.number not in living and rule.source.body]
+    shown = sorted([*live, *((rule, 0) for rule in idle)], key=_number) if everything else live
     return {
         "program": program.source.name,
         "facts": len(facts),
         "rules": len(program.rules),
-        "modules": [
-            {
-                "module": module,
-                "why": reasons.get(module, ""),
-                "rules": [rule.label for rule, _ in live if modules.get(rule.number) == module],
-            }
-            for module in dict.fromkeys(modules.get(rule.number, "") for rule, _ in live)
-        ],
+        "modules": list(_by_module(live, modules, reasons)),
         "components": [component.as_dict() for component in parts],
         "suspended": sorted({by_number[number].label for number in suspended}),
         "strata": [[by_number[n].label for n in stratum if n in by_number] for stratum in strata],
+        "without_data": _labels_without(idle, live),
         "plans": [
             {
                 "rule": rule.label,
-                "text": format_rule(rule.source, program.source.prefixes),
+                "text": format_rule(rule.source, printer.prefixes),
                 "module": modules.get(rule.number, ""),
                 "rows": rows,
                 "plans": list(printer.plans(rule, size)),
             }
-            for rule, rows in live
+            for rule, rows in shown
         ],
     }
+
+
+def _by_module(
+    live: Collection[tuple[CompiledRule, int]], modules: Mapping[int, str], reasons: Mapping[str, str]
+) -> Iterator[Explanation]:
+    """Each module with the labels of its rules, and why it takes them."""
+    for module in dict.fromkeys(modules.get(rule.number, "") for rule, _ in live):
+        labels = [rule.label for rule, _ in live if modules.get(rule.number) == module]
+        yield {"module": module, "why": reasons.get(module, ""), "rules": labels}
+
+
+def _labels_without(idle: Iterable[CompiledRule], live: Iterable[tuple[CompiledRule, int]]) -> list[str]:
+    """The labels all of whose rules are without data."""
+    used = {rule.label for rule, _ in live}
+    return [label for label in dict.fromkeys(rule.label for rule in idle) if label not in used]
+
+
+def _number(entry: tuple[CompiledRule, int]) -> int:
+    return entry[0].number
 
 
 def _live(
     program: CompiledProgram, facts: TripleIndex, tables: Tables, suspended: Collection[int]
 ) -> Iterator[tuple[CompiledRule, int]]:
-    """The rules that may have an instance, each with the number of rows of its family's table."""
+    """The rules all of whose body atoms have matches, each with the number of rows of its family's table."""
     for rule in program.rules:
         rows = tables(rule)[0] if rule.source.body else 0
-        if (
-            rule.number not in suspended
-            and rows
-            and all(atom.p < 0 or len(facts.relation(atom.p)) for atom in rule.atoms)
-        ):
+        if rule.number not in suspended and rows and all(_has_match(atom, facts) for atom in rule.atoms):
             yield rule, rows
+
+
+def _has_match(atom: Atom, facts: TripleIndex) -> bool:
+    """Whether an atom may match a fact: its constants occur at their places."""
+    if atom.p < 0:
+        return True
+    relation = facts.relation(atom.p)
+    return bool(
+        len(relation)
+        and (atom.s < 0 or relation.has_subject(atom.s))
+        and (atom.o < 0 or relation.has_object(atom.o))
+    )
 
 
 class _Printer(Names):
     """Prints atoms, steps and plans."""
 
-    def __init__(self, program: CompiledProgram) -> None:
-        super().__init__(program.dictionary, program.source.prefixes)
+    def __init__(self, program: CompiledProgram, prefixes: Prefixes) -> None:
+        super().__init__(program.dictionary, prefixes)
 
     def atom(self, rule: CompiledRule, atom: Atom) -> str:
         def term(value: int) -> Term:
@@ -168,6 +197,9 @@ def explanation_text(explanation: Explanation) -> str:
     if explanation["strata"]:
         lines += ["", "Strata of rules with negation or aggregates"]
         lines += [f"  {n}. {', '.join(labels)}" for n, labels in enumerate(explanation["strata"], 1)]
+    if explanation["without_data"]:
+        labels = ", ".join(explanation["without_data"])
+        lines += ["", "Rules without data", *wrap(labels, 100, initial_indent="  ", subsequent_indent="  ")]
     lines += ["", "Plans"]
     for rule in explanation["plans"]:
         lines += [

@@ -372,7 +372,10 @@ class Reasoner:
         from corollary.plan.explain import explanation_text
 
         result = self.materialise()
-        return "no rules\n" if result is None else explanation_text(result.explain_plan())
+        if result is None:
+            return "no rules\n"
+        namespaces = self.versions.current().namespaces
+        return explanation_text(result.explain_plan([(name, str(space)) for name, space in namespaces]))
 
     def inconsistencies(self) -> list[Inconsistency]:
         """The inconsistencies: triples that satisfy a constraint. At most a thousand for each constraint."""

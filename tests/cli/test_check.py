@@ -1,0 +1,163 @@
+"""``corollary check``: one entry a mistake, in a sentence; classes that cannot have members."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from rdflib import RDF, BNode, Graph, Namespace
+
+from corollary.cli import main
+from corollary.store import CorollaryStore
+
+EX = Namespace("http://example.org/")
+PREFIXES = """
+@prefix : <http://example.org/> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+"""
+ZOO = """
+:Cat owl:disjointWith :Dog . :Dog owl:disjointWith :Cat . :Puppy rdfs:subClassOf :Dog .
+:rex a :Cat , :Puppy ; owl:sameAs :max .
+:Vegetarian owl:equivalentClass [ owl:complementOf :Carnivore ] .
+:tom a :Vegetarian , :Carnivore .
+:a :eats :b . :b :eats :a . :eats a owl:AsymmetricProperty .
+"""
+
+
+def check(folder: Path, data: str, *options: str) -> Result:
+    path = folder / "data.ttl"
+    path.write_text(PREFIXES + data)
+    return CliRunner().invoke(main, ["check", str(path), *options])
+
+
+def document(folder: Path, data: str, *options: str) -> Any:
+    return json.loads(check(folder, data, "--json", *options).stdout)
+
+
+def test_one_entry_a_mistake_in_a_sentence(tmp_path: Path) -> None:
+    result = check(tmp_path, ZOO)
+    assert result.exit_code == 1
+    sentences = [line.partition(" (")[0] for line in result.stdout.splitlines() if line[:1] == ":"]
+    assert sorted(sentences) == [
+        ":eats is asymmetric, and holds between :a and :b in both directions",
+        ":rex is a :Cat and a :Dog, which are disjoint",
+        ":tom is a",
+    ]
+    assert ":tom is a (not :Carnivore) and a :Carnivore, which are complements (cls-com)" in result.stdout
+    assert "_:" not in result.stdout
+    assert result.stderr.startswith("3 mistakes (")
+    for rule in ("cax-dw", "cls-com", "prp-asyp"):
+        assert f"\n  {rule}: 1\n" in result.stderr
+
+
+def test_stated_facts_come_first(tmp_path: Path) -> None:
+    found = document(tmp_path, ZOO)["inconsistencies"]
+    stated = {tuple(fact) for fact in _stated(tmp_path / "data.ttl")}
+    for one in found:
+        flags = [tuple(fact) in stated for fact in one["facts"] if not any("_:" in term for term in fact)]
+        assert flags == sorted(flags, reverse=True)
+    inferred = [len(one["facts"]) - one["stated"] for one in found]
+    assert inferred == sorted(inferred)
+
+
+def _stated(path: Path) -> list[list[str]]:
+    return [[term.n3() for term in triple] for triple in Graph().parse(path)]
+
+
+def test_copies_are_those_with_equal_terms(tmp_path: Path) -> None:
+    equal = " , ".join(f":x{i}" for i in range(1, 5))
+    data = f":x0 owl:sameAs {equal} . :x0 a :A , :B . :A owl:disjointWith :B . :y a :A , :B ."
+    found = document(tmp_path, data)
+    assert (found["count"], found["mistakes"], found["by_rule"]) == (6, 2, {"cax-dw": 2})
+    assert sorted(one["copies"] for one in found["inconsistencies"]) == [1, 5]
+    assert all(one["stated"] == 3 for one in found["inconsistencies"])
+
+
+def test_other_terms_or_directions_are_other_mistakes(tmp_path: Path) -> None:
+    data = ":p owl:propertyDisjointWith :q . :a :p :b ; :q :b . :b :p :a ; :q :a ."
+    assert document(tmp_path, data)["mistakes"] == 2
+
+
+def test_the_limit(tmp_path: Path) -> None:
+    result = check(tmp_path, ZOO, "--limit", "1")
+    assert result.stdout.count("disjoint") + result.stdout.count("asymmetric") >= 1
+    assert "3 mistakes" in result.stderr and "of which 1 are listed (--limit)" in result.stderr
+    assert len(document(tmp_path, ZOO, "--limit", "2")["inconsistencies"]) == 2
+
+
+def test_unsatisfiable_classes(tmp_path: Path) -> None:
+    data = ZOO + ":Mule rdfs:subClassOf :Cat , :Puppy . :Foal rdfs:subClassOf :Mule ."
+    result = check(tmp_path, data, "--unsatisfiable")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        ":Foal cannot have members: a member is a :Cat and a :Dog, which are disjoint (cax-dw)",
+        ":Mule cannot have members: a member is a :Cat and a :Dog, which are disjoint (cax-dw)",
+    ]
+    assert document(tmp_path, data, "--unsatisfiable")["count"] == 2
+    assert check(tmp_path, ":A rdfs:subClassOf :B .", "--unsatisfiable").exit_code == 0
+
+
+def test_members_of_different_classes_do_not_meet(tmp_path: Path) -> None:
+    data = """:A rdfs:subClassOf [ owl:onProperty :p ; owl:hasValue :v ] . :B rdfs:subClassOf
+    [ owl:onProperty :p ; owl:hasValue :v ] . :p a owl:InverseFunctionalProperty . :A owl:disjointWith :B ."""
+    assert document(tmp_path, data, "--unsatisfiable")["unsatisfiable"] == []
+
+
+def _alone(data: str) -> set[str]:
+    """The classes of which one member, in a store of its own, makes the data inconsistent."""
+    graph = Graph().parse(data=PREFIXES + data, format="turtle")
+    found = set()
+    for number in range(12):
+        store = CorollaryStore(rules="owl2rl")
+        alone = Graph(store)
+        alone += graph
+        alone.add((BNode(), RDF.type, EX[f"C{number}"]))
+        if store.inconsistencies():
+            found.add(str(EX[f"C{number}"]))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_unsatisfiable_classes_are_those_that_clash_alone(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    forms = (
+        ":C{} rdfs:subClassOf :C{} .",
+        ":C{} owl:disjointWith :C{} .",
+        ":C{} rdfs:subClassOf [ owl:onProperty :p ; owl:hasValue :v ] , :C{} .",
+        "[ owl:onProperty :p ; owl:someValuesFrom owl:Thing ] rdfs:subClassOf :C{} , :C{} .",
+    )
+    lines = [
+        chance.choice(forms).format(*(chance.randrange(12) for _ in range(2)))
+        for _ in range(chance.randrange(8, 20))
+    ]
+    data = "\n".join([*lines, ":p a owl:InverseFunctionalProperty ."])
+    data += "".join(f" :C{number} a owl:Class ." for number in range(12))
+    found = {one["iri"] for one in document(tmp_path, data, "--unsatisfiable")["unsatisfiable"]}
+    assert found == _alone(data)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_mistakes_are_those_of_data_in_which_equal_terms_are_one(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    least = list(range(10))
+    links = [chance.sample(range(10), 2) for _ in range(4)]
+    for a, b in links:
+        low, high = sorted((least[a], least[b]))
+        least = [low if each == high else each for each in least]
+    schema = ":A owl:disjointWith :B . :B owl:disjointWith :A . :p owl:propertyDisjointWith :q ."
+    schema += " :A owl:disjointWith :C . :p a owl:AsymmetricProperty . :q a owl:IrreflexiveProperty ."
+    forms = (":x{0} a :A .", ":x{0} a :B .", ":x{0} a :C .", ":x{0} :p :x{1} .", ":x{0} :q :x{1} .")
+    chosen = [(chance.choice(forms), chance.choices(range(10), k=2)) for _ in range(24)]
+    data = [form.format(*ends) for form, ends in chosen] + [f":x{a} owl:sameAs :x{b} ." for a, b in links]
+    merged = [form.format(*(least[end] for end in ends)) for form, ends in chosen]
+    found = document(tmp_path, f"{schema} {' '.join(data)}")
+    expected = document(tmp_path, f"{schema} {' '.join(merged)}")
+    assert found["complete"]
+    assert found["by_rule"] == expected["by_rule"]
+    assert expected["mistakes"] > 0
+    assert sum(one["copies"] for one in found["inconsistencies"]) == found["count"]
