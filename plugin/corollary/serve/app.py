@@ -51,7 +51,6 @@ ROUTES: list[tuple[str, str, Endpoint]] = [
     ("GET PUT POST DELETE", "/graphs", graph_protocol.graphs),
     ("GET PUT POST DELETE", "/graphs/{name:path}", graph_protocol.graphs),
     ("GET", "/explain", facts_served.explain),
-    ("GET", "/why-not", facts_served.why_not),
     ("GET", "/inconsistencies", facts_served.inconsistencies),
     ("GET POST", "/rules", rules_served.rules),
     ("DELETE", "/rules/{id}", rules_served.rule),

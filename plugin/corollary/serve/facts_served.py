@@ -89,11 +89,6 @@ def _absent(triple: list[Node], format: str) -> Any:
     return {"status": "absent", "fact": fact, "verdict": verdict, "complete": True, "proofs": []}
 
 
-async def why_not(service: Service, request: Request) -> Response:
-    """``GET /why-not``: not there yet."""
-    raise Problem(501, "Not implemented", "what is missing for a triple cannot be said yet")
-
-
 async def inconsistencies(service: Service, request: Request) -> Response:
     """``GET /inconsistencies``: of each constraint at most a thousand."""
     limit = in_url(request).number("limit", 100, MAX_LISTED)

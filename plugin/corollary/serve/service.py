@@ -16,6 +16,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
 
+from rdflib import OWL, RDF, RDFS, XSD
 from rdflib.graph import Dataset
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -40,6 +41,9 @@ from corollary.serve.tuning import (
 from corollary.store import CorollaryStore
 
 Result = TypeVar("Result")
+
+
+USUAL_PREFIXES = {"rdf": str(RDF), "rdfs": str(RDFS), "owl": str(OWL), "xsd": str(XSD)}
 
 
 @dataclass(frozen=True)
@@ -86,8 +90,8 @@ class Service:
         self._writer = ThreadPoolExecutor(1, "writer")
 
     def prefixes(self) -> Mapping[str, str]:
-        """The prefixes of the store, which queries need not declare."""
-        return self.store.reasoner.versions.current().namespaces.by_prefix
+        """The prefixes that queries need not declare: those of the store, and the usual ones."""
+        return {**USUAL_PREFIXES, **self.store.reasoner.versions.current().namespaces.by_prefix}
 
     def authorise(self, request: Request) -> None:
         """Raise Problem unless the request may change the store: by a header, never by the URL."""
