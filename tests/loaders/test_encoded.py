@@ -48,7 +48,8 @@ def all_texts(dictionary: TermDictionary) -> list[str]:
 
 def assert_same(found: EncodedDataSet, dictionary: TermDictionary, *indexes: TripleIndex) -> None:
     assert all_texts(found.dictionary) == all_texts(dictionary)
-    assert list(found.dictionary.marked_literals) == list(dictionary.marked_literals)
+    assert found.dictionary.literal_forms.markers == dictionary.literal_forms.markers
+    assert repr(found.dictionary.literal_forms.all_codes()) == repr(dictionary.literal_forms.all_codes())
     assert facts(found.explicit) == facts(indexes[0])
     assert facts(found.inferred) == facts(indexes[1])
 

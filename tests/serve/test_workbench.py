@@ -20,11 +20,9 @@ from typing import Any
 
 import pytest
 
-if not (Path(__file__).parents[2] / "plugin/corollary/serve/app.py").exists():
-    pytest.skip("there is no server yet", allow_module_level=True)
 for needed in ("starlette", "uvicorn", "selenium"):
     if find_spec(needed) is None:
-        pytest.skip(f"needs {needed}: pip install 'corollary[serve,test]'", allow_module_level=True)
+        pytest.skip(f"needs {needed}: pip install 'corollary[dev]'", allow_module_level=True)
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 if CHROMIUM is None or DRIVER is None:
     pytest.skip("needs chromium and chromedriver", allow_module_level=True)

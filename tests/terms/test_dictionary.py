@@ -11,7 +11,14 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corollary.terms.dictionary import BULK_KINDS, Kind, TermDictionary, kind_of_text
+from corollary.terms.dictionary import (
+    BULK_KINDS,
+    FIRST_LITERAL,
+    INDEX_MASK,
+    Kind,
+    TermDictionary,
+    kind_of_text,
+)
 from corollary.terms.texts import ABSENT, Texts
 
 numbers = st.integers(0, 12)
@@ -47,16 +54,19 @@ def test_one_by_one_and_together_are_the_same(steps: list[str | list[str]]) -> N
         assert len(copied) == len(single)
         assert copied.decode_all(ids) == single.decode_all(ids) == [copied.decode(i) for i in ids]
         assert [copied.find(text) for text in single.decode_all(ids)] == ids
-        assert list(copied.marked_literals) == list(single.marked_literals)
+        assert copied.literal_forms.markers == single.literal_forms.markers
+        assert copied.literal_forms.all_codes().tolist() == single.literal_forms.all_codes().tolist()
         assert copied.find("<ex:unknown>") is None
         assert copied.encode("<ex:unknown>") == single.count(Kind.IRI)
 
 
-def test_marked_literals_are_those_with_more_than_a_text() -> None:
+def test_forms_are_in_the_order_of_the_literals() -> None:
     dictionary = TermDictionary()
     texts = ['"a"', '"a"@en', "<ex:a>", '"1"^^<ex:d>']
     ids = encode_together(dictionary, texts)
-    assert list(dictionary.marked_literals) == [ids[1], ids[3]]
+    assert [i & INDEX_MASK for i in ids if i >= FIRST_LITERAL] == [0, 1, 2]
+    assert dictionary.literal_forms.all_codes().tolist() == [1, 3, 4]
+    assert dictionary.literal_forms.markers == ["", "@en", "^^<ex:d>"]
 
 
 def test_tables_hold_all_terms_of_data_and_make_a_dictionary() -> None:
@@ -68,7 +78,7 @@ def test_tables_hold_all_terms_of_data_and_make_a_dictionary() -> None:
     assert dictionary.find("MEMBER") == ids[1]
     other = TermDictionary.of_tables(tables)
     assert [other.find(text) for text in texts] == [ids[0], None, *ids[2:]]
-    assert list(other.marked_literals) == [ids[3]]
+    assert other.literal_forms.markers == ["", "@en"]
 
 
 def test_texts_can_be_looked_up_without_being_entered() -> None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from corollary.columns.numbering import number_keys, pack_tightly
 from corollary.columns.pairs import distinct
+from corollary.columns.triples import grouped
 from corollary.execute.batches import Batch
 from corollary.execute.context import Answers, ExecutionContext
 from corollary.execute.tuning import MIN_ROWS_BY_FORM
@@ -357,12 +358,11 @@ class _Ids:
         codes = forms.codes(column[rows].astype(np.int64) - FIRST_LITERAL)
         for datatype in distinct(datatypes[rows]).tolist():
             name = self.dictionary.decode(datatype)[1:-1]
-            for code in np.unique(codes[datatypes[rows] == datatype]).tolist():
+            asked = np.flatnonzero(datatypes[rows] == datatype)
+            for code, places in grouped(codes[asked].astype(np.uint32), rows[asked]):
                 is_clash = clashes(forms.markers[code >> 1], bool(code & 1), name)
                 if is_clash is not None:
-                    (true if is_clash else false)[rows[(codes == code) & (datatypes[rows] == datatype)]] = (
-                        True
-                    )
+                    (true if is_clash else false)[places] = True
         return true, false
 
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corollary.columns.triples import grouped
 from corollary.kernels.limits import check
 from corollary.kernels.sorted import Keys, Mask
 from corollary.language import Literal, constant_text, parse_constant
@@ -73,10 +74,10 @@ class LiteralsInUse:
         Cost: values are computed where neither the marker nor the form decides.
         """
         forms = self._dictionary.literal_forms
-        codes = forms.codes(_numbers(literals))
         parts: list[Keys] = []
-        for code in np.unique(codes[codes > 1]).tolist():
-            of_code = literals[codes == code]
+        for code, of_code in self._by_code(literals):
+            if code < 2:
+                continue
             is_within = values_within(forms.markers[code >> 1], bool(code & 1), datatype)
             if is_within is None:
                 members = [literal for literal in of_code.tolist() if self._has(datatype, literal)]
@@ -88,7 +89,7 @@ class LiteralsInUse:
     def own_datatypes(self, literals: Keys) -> set[str]:
         """The datatypes of the literals that are supported."""
         forms = self._dictionary.literal_forms
-        markers = {forms.markers[code >> 1] for code in np.unique(forms.codes(_numbers(literals))).tolist()}
+        markers = {forms.markers[code >> 1] for code, _ in self._by_code(literals)}
         found = {datatype_of_marker(marker) for marker in markers - {UNNUMBERED}}
         if UNNUMBERED in markers:
             constants = map(self.constant, literals.tolist())
@@ -107,13 +108,11 @@ class LiteralsInUse:
         same: list[int] = []
         for marker, ids in regular.items():
             self._counts.setdefault(marker, 0)
-            for literal in self._to_look_up(marker, ids):
+            for literal in _checking(self._to_look_up(marker, ids)):
                 same += self._pairs(literal)
             self._counts[marker] += ids.size
         ill_typed = []
-        for row, literal in enumerate(irregular):
-            if not row % LITERALS_BETWEEN_CHECKS:
-                check()
+        for literal in _checking(irregular):
             value = self.value(literal)
             if value is None:
                 datatype = self.constant(literal).datatype
@@ -162,16 +161,20 @@ class LiteralsInUse:
     def _parted(self, literals: Keys) -> tuple[dict[str, Keys], list[int]]:
         """The regular literals by marker, and the irregular ones that may have a value, or be ill-typed."""
         forms = self._dictionary.literal_forms
-        codes = forms.codes(_numbers(literals))
-        regular: dict[str, Keys] = {}
+        parts: dict[str, list[Keys]] = {}
         irregular: list[int] = []
-        for code in np.unique(codes).tolist():
-            marker, ids = forms.markers[code >> 1], literals[codes == code]
+        for code, ids in self._by_code(literals):
+            marker = forms.markers[code >> 1]
             if marker == PLAIN or marker.startswith("@") or code & 1:
-                regular[marker] = ids
+                parts.setdefault(marker, []).append(ids)
             elif datatype_of_marker(marker) in SUPPORTED_DATATYPES or marker == UNNUMBERED:
                 irregular += ids.tolist()
-        return regular, irregular
+        return {marker: np.concatenate(found) for marker, found in parts.items()}, irregular
+
+    def _by_code(self, literals: Keys) -> Iterator[tuple[int, Keys]]:
+        """The literals by the codes of their forms."""
+        codes = self._dictionary.literal_forms.codes(_numbers(literals))
+        return grouped(codes.astype(np.uint32), literals)
 
     def _to_look_up(self, marker: str, new: Keys) -> Iterable[int]:
         """Literals whose ``_pairs`` are all that new regular literals of a marker are in.
@@ -223,6 +226,14 @@ class LiteralsInUse:
         form = canonical(value)
         markers = (marker for marker in datatypes_of(value.space) if marker in self._counts)
         return [] if form is None else [f'"{form}"{marker}' for marker in markers]
+
+
+def _checking(literals: Iterable[int]) -> Iterator[int]:
+    """The literals; the limits are checked between some of them."""
+    for row, literal in enumerate(literals):
+        if not row % LITERALS_BETWEEN_CHECKS:
+            check()
+        yield literal
 
 
 def _numbers(literals: Keys) -> NDArray[np.int64]:

@@ -9,14 +9,12 @@ from importlib.metadata import version as version_of
 from time import monotonic
 from typing import Any
 
-import numpy as np
 from rdflib.namespace import RDF, RDFS
 from rdflib.term import BNode, Node, URIRef
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from corollary.columns import TripleIndex
-from corollary.columns.pairs import seconds
 from corollary.maintain import Report
 from corollary.reasoner.statistics import Statistics, statistics
 from corollary.reasoner.version import Version
@@ -145,8 +143,9 @@ def _classes(version: Version) -> dict[str, tuple[int, int]]:
 
 
 def _members(index: TripleIndex, kind: int) -> dict[int, int]:
-    names, counts = np.unique(seconds(index.relation(kind).pairs().keys), return_counts=True)
-    return dict(zip(names.tolist(), counts.tolist(), strict=True))
+    members = index.relation(kind)
+    names = members.object_terms()
+    return dict(zip(names.tolist(), members.object_counts(names).tolist(), strict=True))
 
 
 async def show_statistics(service: Service, request: Request) -> Response:

@@ -102,7 +102,10 @@ class FastSerializer(Serializer):
     def serialize(
         self, stream: IO[bytes], base: str | None = None, encoding: str | None = None, **_: Any
     ) -> None:
-        """Write all triples, with the prefixes of the graph. Raises CorollaryError for terms RDF forbids."""
+        """Write all triples, with the prefixes of the graph. Raises CorollaryError for terms RDF forbids.
+
+        The whole text is made in memory first, so that nothing is written after an error.
+        """
         has_prefixes = self.format not in (RdfFormat.N_TRIPLES, RdfFormat.N_QUADS)
         content = serialize(
             _quads(self.store) if self.format.supports_datasets else _triples(self.store),

@@ -194,15 +194,6 @@ class TermDictionary:
                 forms.extend(texts[start : start + LITERALS_PER_CHUNK])
         return forms
 
-    @property
-    def marked_literals(self) -> Ids:
-        """The ids of the literals with a datatype or a language, ascending. Other literals are plain strings.
-
-        Cost: O(literals).
-        """
-        numbers = np.flatnonzero(self.literal_forms.all_codes() > 1)
-        return (numbers + FIRST_LITERAL).astype(np.uint32)
-
     def find(self, text: str) -> int | None:
         """The id of a term; None if the dictionary does not have it."""
         term_id = self._ids.get(text)

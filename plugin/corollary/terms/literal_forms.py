@@ -376,7 +376,8 @@ def datatypes_of(space: str) -> Sequence[str]:
     """The markers whose regular literals have values of a space."""
     if space == "decimal":
         return _DECIMALS
-    return [marker for marker in (f"{_XSD}{space}>",) if marker in _FORMS]
+    marker = f"{_XSD}{space}>"
+    return [marker] if marker in _FORMS else []
 
 
 _DECIMALS = [
