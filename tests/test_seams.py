@@ -27,7 +27,7 @@ from corollary.maintain.strategy import Request
 from corollary.maintain.transaction import LayerwiseStrategy, follow
 from corollary.maintain.workspace import Workspace
 from corollary.modules import registry
-from corollary.modules.module import Module
+from corollary.modules.module import Answer, Module
 from corollary.modules.rule_set import RuleSet
 from corollary.plan import passes
 from corollary.plan.explain import explanation_text
@@ -85,12 +85,12 @@ class Copying(Module):
     def feedback(self, predicate: int, new: Pairs) -> Pairs:
         return NO_PAIRS
 
-    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Answer:
         source, self.is_waiting = facts if self.is_waiting else recent, False
-        return self._copies(source)
+        return Answer(self._copies(source))
 
-    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
-        return self._copies(deleted)
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
+        return Answer(self._copies(deleted))
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         return self._copies(recent)

@@ -17,7 +17,7 @@ from corollary.columns import Pairs, TripleIndex
 from corollary.columns.delta import Candidates
 from corollary.execute.context import ExecutionContext
 from corollary.maintain.deletion.prover import Prover
-from corollary.modules.module import Module
+from corollary.modules.module import Answer, Module
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
 
@@ -48,10 +48,8 @@ class Bench:
         while recent or self.module.is_waiting:
             self.given |= recent
             known = self.facts
-            answer = self.terms.returned(self.module.add(self.index, self.terms.index(recent)))
-            if self.module.relations:
-                answer |= self.terms.facts(TripleIndex(dict(self.module.relations)))
-                self.module.relations = {}
+            candidates, relations = self.module.add(self.index, self.terms.index(recent))
+            answer = self.terms.returned(candidates) | self.terms.facts(TripleIndex(dict(relations)))
             assert self.meaning.needing(known, recent) <= known | answer, "add leaves something out"
             assert answer <= self.sound.closure(known), "add invents something"
             self.put(answer - known)
@@ -89,7 +87,8 @@ class Bench:
             reported = self.read(reported)
             if not reported:
                 break
-            answer = self.terms.returned(self.module.overdelete(universe, self.terms.index(reported), proved))
+            candidates, _ = self.module.overdelete(universe, self.terms.index(reported), proved)
+            answer = self.terms.returned(candidates)
             named |= answer
             lost = judge((answer & self.facts) - self.terms.facts(proved))
             reported = (lost - answer) | self.returning(lost & answer)
@@ -213,11 +212,11 @@ class Outside(Module):
     def feedback(self, predicate: int, new: Pairs) -> Pairs:
         return Pairs(np.empty(0, np.uint64))
 
-    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
-        return {}
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Answer:
+        return Answer({})
 
-    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
-        return {}
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
+        return Answer({})
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         return {}

@@ -14,7 +14,7 @@ reads and has not received, but for own conclusions beside the ``feedback``, are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from time import perf_counter
 
@@ -93,9 +93,10 @@ class Fixpoint:
             at(module.name)
             self._pending[position] = {}
             started = perf_counter()
-            found = self.include(module.add(self.index, self.index.union(pending)), module)
-            if module.relations:
-                found += self._include_relations(module)
+            candidates, relations = module.add(self.index, self.index.union(pending))
+            found = self.include(candidates, module)
+            if relations:
+                found += self._include_relations(relations, module)
             self.seconds[module.name] = self.seconds.get(module.name, 0.0) + perf_counter() - started
             self.rounds += 1
             if self._progress is not None:
@@ -173,7 +174,7 @@ class Fixpoint:
         """Ask all modules again what they read: their rules have changed."""
         self._routes = {}
 
-    def _include_relations(self, origin: Module) -> int:
+    def _include_relations(self, relations: Mapping[int, Relation], origin: Module) -> int:
         """As ``include``, for relations that replace those in the index. They are no schema facts.
 
         A relation without new facts is replaced too: facts that came one by one are beside the old closure,
@@ -181,7 +182,6 @@ class Fixpoint:
         separating the new ones would copy them.
         """
         found = 0
-        relations, origin.relations = origin.relations, {}
         for predicate, relation in relations.items():
             known = self.index.relation(predicate)
             count = len(relation) - len(known)

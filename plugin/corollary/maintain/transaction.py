@@ -19,7 +19,7 @@ from typing import Protocol
 
 import numpy as np
 
-from corollary.columns import NOTHING, Delta, TripleIndex
+from corollary.columns import NOTHING, Delta, Relation, TripleIndex
 from corollary.columns.pairs import distinct, firsts
 from corollary.evaluate import MaterialisedView
 from corollary.evaluate.engine import Engine
@@ -70,8 +70,8 @@ class LayerDeletion(Protocol):
         returned.
         """
 
-    def spares(self, module: Module) -> bool:
-        """Whether some facts of ``module.relations`` are proved now that were not before."""
+    def spares(self, module: Module, lost: Mapping[int, Relation]) -> bool:
+        """Whether some facts that a module overdeletes, ``lost``, are proved now that were not before."""
 
     def charge(self, deletions: int) -> None:
         """Called before each deletion, with the number of facts. May raise ``TooMuch``."""
@@ -266,18 +266,15 @@ class _Transaction:
         """The facts that a module overdeletes."""
         order = strategy.order
         if order is None:
-            found = module.overdelete(facts, deleted, strategy.proved)
+            candidates, lost = module.overdelete(facts, deleted, strategy.proved)
         else:
-            found = module.overdelete_in_order(facts, deleted, strategy.proved, order.precedes)
-        overdeleted = Delta.gathered(found)
-        if module.relations:
+            candidates, lost = module.overdelete_in_order(facts, deleted, strategy.proved, order.precedes)
+        if lost:
             if not strategy.takes_compressed:
                 raise CannotFollow("a closure too large to list loses facts")
-            while strategy.spares(module):
-                module.spare(facts, strategy.proved)
-            overdeleted |= Delta.of_relations(module.relations)
-            module.relations = {}
-        return overdeleted
+            while strategy.spares(module, lost):
+                lost = module.spare(lost, facts, strategy.proved)
+        return Delta.gathered(candidates) | Delta.of_relations(lost)
 
     def _release(
         self,

@@ -44,7 +44,7 @@ from corollary.execute.context import ExecutionContext
 from corollary.kernels.sorted import Column, Keys, Mask
 from corollary.language import IRI, OWL, RDF_TYPE, RDFS, constant_text
 from corollary.modules.literals_in_use import LiteralsInUse
-from corollary.modules.module import Module, NewModules
+from corollary.modules.module import Answer, Module, NewModules
 from corollary.modules.tuning import MAX_FACTS_ONE_BY_ONE, MAX_TERMS_ONE_BY_ONE, MAX_WITNESSES
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import VALUE_BUILTINS, CompiledProgram, ProgramChange
@@ -166,10 +166,10 @@ class Datatypes(Module):
         """None: virtual relations of values are no premises of the module."""
         return NO_PAIRS
 
-    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Answer:
         """The four relations for new literals, and VALUE of all literals for newly shown datatypes."""
         if self._is_started and not self._minds(recent):
-            return {}
+            return Answer({})
         found: dict[str, list[Keys]] = {}
         news = recent if self._is_started else facts
         self._is_started = True
@@ -191,7 +191,7 @@ class Datatypes(Module):
                 self._derive_datatypes(self._used.all(), shown - self._shown, found)
                 self._shown |= shown
         self._derive_equated(facts, found)
-        return {self._named[name]: keys for name, keys in found.items()}
+        return Answer({self._named[name]: keys for name, keys in found.items()})
 
     def _minds(self, recent: TripleIndex) -> bool:
         """Whether recent facts may have literals, show a datatype, or make the module wide."""
@@ -205,7 +205,7 @@ class Datatypes(Module):
         """As ``_minds``, for deleted facts."""
         return len(deleted.relation(self._same_as)) > 0 or self._minds(deleted)
 
-    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """The virtual facts about literals in deleted facts.
 
         VALUE also for all literals, of the datatypes that deleted facts show and ``proved`` does not. All
@@ -214,9 +214,9 @@ class Datatypes(Module):
         predicates = self._named.values()
         relations = {p: facts.relation(p) for p in predicates if len(facts.relation(p))}
         if not relations or not self._minds_loss(deleted):
-            return {}
+            return Answer({})
         if self._is_wide or len(deleted.relation(self._same_as)):
-            return {predicate: [relation.pairs().keys] for predicate, relation in relations.items()}
+            return Answer({predicate: [relation.pairs().keys] for predicate, relation in relations.items()})
         literals = _literals(deleted).astype(np.uint32)
         derived: Candidates = {}
         for predicate, relation in relations.items():
@@ -229,7 +229,7 @@ class Datatypes(Module):
             hidden = self._not_shown(map(self._id, self._shown_datatypes(deleted)), proved)
             rows, others = relations[value].subjects_of(hidden)
             derived[value].append(pack(others, hidden[rows]))
-        return derived
+        return Answer(derived)
 
     def witnesses(self, candidates: TripleIndex, facts: TripleIndex, proved: TripleIndex) -> Candidates:
         """Some facts that show the datatypes of literals among the candidates, if no proved fact does."""

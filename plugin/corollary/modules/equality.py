@@ -23,7 +23,7 @@ Invariant: after a turn, the facts are closed under replacement by the pairs of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from corollary.columns.relation import COPIES, EMPTY
 from corollary.execute.context import ExecutionContext
 from corollary.kernels.limits import at
 from corollary.kernels.sorted import Column, Keys, Mask
-from corollary.modules.module import External, Module, NewModules
+from corollary.modules.module import Answer, External, Module, NewModules
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
 from corollary.modules.tuning import MAX_COPIES_TOGETHER
@@ -64,7 +64,6 @@ class Equality(Module):
         self._context = context
         self._one_step = SemiNaive("replacement of one term", context)
         self.is_waiting = False
-        self.relations: Mapping[int, Relation] = {}
         self._may_compress: Callable[[int], bool] = lambda predicate: False
         self._all_cliques: tuple[Relation | None, Cliques] = None, NO_CLIQUES
 
@@ -118,7 +117,7 @@ class Equality(Module):
         """Only facts of Q: the replacements of a replaced fact are in the same answer."""
         return new if predicate == self._same else NO_PAIRS
 
-    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Answer:
         """All replacements in recent facts, and in all facts of terms that recent pairs of Q replace."""
         if not self._has_pairs and len(facts.relation(self._same)):
             self._has_pairs = True
@@ -126,10 +125,13 @@ class Equality(Module):
         changed = facts if self.is_waiting else self._changed(facts, recent)
         self.is_waiting = False
         candidates: Candidates = {}
+        compressed: dict[int, Relation] = {}
         cliques = self._cliques(changed, facts)
         for predicate in self._replace_in_small(changed, cliques, facts, candidates) if len(cliques) else ():
-            self._replace_in(predicate, changed, cliques, facts, candidates, may_compress=True)
-        return candidates
+            whole = self._replace_in(predicate, changed, cliques, facts, candidates, may_compress=True)
+            if whole is not None:
+                compressed[predicate] = whole
+        return Answer(candidates, compressed)
 
     def restore(self, facts: TripleIndex, external: External) -> Candidates:
         """Note whether Q has facts: then the module reads all predicates."""
@@ -137,7 +139,7 @@ class Equality(Module):
         self.revision += 1
         return {}
 
-    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """All replacements in deleted facts, and in all facts of terms that deleted pairs of Q replace."""
         changed = self._changed(facts, deleted)
         candidates: Candidates = {}
@@ -146,7 +148,7 @@ class Equality(Module):
             self._refuse_loss(self._with_copies(changed, cliques), facts)
             for predicate in self._replace_in_small(changed, cliques, facts, candidates):
                 self._replace_in(predicate, changed, cliques, facts, candidates)
-        return candidates
+        return Answer(candidates)
 
     def refuse_loss(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Refuse pairs of Q whose terms are in facts with copies that are not listed."""
@@ -287,16 +289,17 @@ class Equality(Module):
         candidates: Candidates,
         *,
         may_compress: bool = False,
-    ) -> None:
+    ) -> Relation | None:
         """Replace at every place by all members of the cliques; in facts of Q, only the predicate.
 
-        Copies that are too many to list become a relation in ``relations``, if ``may_compress``.
+        Returns all facts of the predicate as one relation if the copies are too many to list, and
+        ``may_compress``.
         """
         at(f"{self.name}, in facts of {self._context.dictionary.decode(predicate)}")
         subjects, objects = self._ends(predicate, cliques)
         others = self._equal_predicates(predicate, cliques)
         if not (len(subjects) or len(objects) or others):
-            return
+            return None
         keys = facts_with_copies(changed.relation(predicate))
         copies = [keys]
         near = keys[subjects.have(firsts(keys)) | objects.have(seconds(keys))]
@@ -304,12 +307,12 @@ class Equality(Module):
             index = CopyIndex.of(near, subjects, objects)
             whole = self._compressed(predicate, index, facts) if may_compress and not others else None
             if whole is not None:
-                self.relations = {**self.relations, predicate: whole}
-            else:
-                candidates.setdefault(predicate, []).append(index.listed())
-                copies.append(candidates[predicate][-1])
+                return whole
+            candidates.setdefault(predicate, []).append(index.listed())
+            copies.append(candidates[predicate][-1])
         for other in others:
             candidates.setdefault(other, []).extend(copies)
+        return None
 
     def _compressed(self, predicate: int, copies: CopyIndex, facts: TripleIndex) -> Relation | None:
         """All facts of a predicate, as facts of least members and cliques.

@@ -29,7 +29,7 @@ from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import family_rows
 from corollary.kernels.sorted import Keys
 from corollary.modules.guards import Guards
-from corollary.modules.module import External, NewModules
+from corollary.modules.module import Answer, External, NewModules
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
 from corollary.modules.tuning import MAX_EQUATED_AT_ONCE
@@ -109,7 +109,7 @@ class Functional(SemiNaive):
         is_source = any(predicate in sources for sources in self._sources.values())
         return None if is_source else self._guards.objects_of(predicate)
 
-    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Answer:
         """Links from the least term with a value to all terms with the value, if a recent fact has it."""
         candidates: Candidates = {}
         started = {rule.number for rule in self._unstarted}
@@ -128,7 +128,7 @@ class Functional(SemiNaive):
                     shape = self._shapes[rule.number]
                     links = _links(shape, facts.relation(predicate), changed)
                     candidates.setdefault(shape.equality, []).append(links)
-        return candidates
+        return Answer(candidates)
 
     def restore(self, facts: TripleIndex, external: External) -> Candidates:
         """Look up the properties that the rules read."""
@@ -136,14 +136,14 @@ class Functional(SemiNaive):
         self.revision += 1
         return super().restore(facts, external)
 
-    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """The conclusions of all instances over ``facts`` with a deleted premise.
 
         Starts over if these are many, and not listed.
         """
         equalities = {n: facts.relation(shape.equality) for n, shape in self._shapes.items()}
         if not any(map(len, equalities.values())):
-            return {}
+            return Answer({})
         for rule in self.rules:
             if equalities[rule.number].is_compressed:
                 self._refuse_many(rule, facts, deleted)

@@ -77,13 +77,15 @@ Matched = tuple[int, int]
 
 
 class GuardProbes:
-    """The tables of probes. The version of a guard counts how often its matches were others than before.
+    """The tables of probes, kept from one set of facts to the next.
 
-    ``epoch`` counts the same for all guards: between two changes all tables stay as they are.
+    The version of a guard counts how often its matches were others than before.
     """
 
     def __init__(self, context: ExecutionContext) -> None:
         self.epoch = 0
+        """How often the matches of any guard were others: between two changes all tables stay as they are."""
+        self.latest: GuardTables | None = None
         self._context = context
         self._known: dict[GuardProbe, _Known] = {}
         self._relations: dict[int, Relation] = {}
@@ -91,8 +93,11 @@ class GuardProbes:
         self._states: dict[Matched, object] = {}
         self._versions: dict[Matched, int] = {}
 
-    def begin(self, facts: TripleIndex) -> None:
-        """Note the matches of the guards. Precondition of ``rows_for`` for the same facts."""
+    def over(self, facts: TripleIndex) -> GuardTables:
+        """The tables over these facts, until tables over others are asked for.
+
+        Cost: O(1) for each predicate whose facts are others than before.
+        """
         others = facts.others(self._relations)
         self._relations |= others
         for predicate, relation in others.items():
@@ -102,36 +107,17 @@ class GuardProbes:
                     self._states[guard] = state
                     self._versions[guard] += 1
                     self.epoch += 1
+        self.latest = GuardTables(self, facts)
+        return self.latest
 
-    def few(self, probe: GuardProbe, facts: TripleIndex) -> frozenset[int] | None:
-        """The values of a probe's variable, if they are few; none if a guard has no match.
-
-        Precondition as for ``rows_for``. The answer holds until ``epoch`` changes.
-        """
-        known = self._of(probe, facts) if probe.variable else None
-        if known is not None:
-            return known.few
+    def are_matched(self, probe: GuardProbe, facts: TripleIndex) -> bool:
+        """Whether all guards of a probe have a match. Later changes of these count in ``epoch``."""
         for guard in probe.matched:
             if guard not in self._versions:
                 self._note(guard, facts)
-        have_matches = all(facts.has_match(guard.s, guard.p, guard.o) for guard in probe.guards)
-        return None if have_matches else frozenset()
+        return all(facts.has_match(guard.s, guard.p, guard.o) for guard in probe.guards)
 
-    def rows_for(self, probe: GuardProbe, facts: TripleIndex, recent: Recent) -> ProbedRows | None:
-        """The rows by which recent facts may match the probe's atom.
-
-        None if that is not known: no guard binds the atom, or too many subjects would be compared.
-        """
-        variable, atom = probe.variable, probe.atom
-        known = self._of(probe, facts) if variable else None
-        if known is None:
-            return None
-        values = recent.predicates if variable == atom.p else recent.classes(atom.p)
-        starts, ends = known.column.searchsorted(values), known.column.searchsorted(values, side="right")
-        rows = spans(starts, ends)
-        return ProbedRows(known.rows.take(rows), values.size) if rows.size else NONE
-
-    def _of(self, probe: GuardProbe, facts: TripleIndex) -> _Known | None:
+    def known(self, probe: GuardProbe, facts: TripleIndex) -> _Known | None:
         """What is known of a probe, over these facts; None if too many subjects would be compared."""
         version = 0
         for guard in probe.matched:
@@ -170,6 +156,42 @@ class GuardProbes:
     def forget(self, numbers: Collection[int]) -> None:
         """Drop the tables of the rules with these numbers."""
         self._known = {e: known for e, known in self._known.items() if e.rule.number not in numbers}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GuardTables:
+    """The tables of ``probes`` over ``facts``. Precondition: they are the probes' latest."""
+
+    probes: GuardProbes
+    facts: TripleIndex
+
+    def few(self, probe: GuardProbe) -> frozenset[int] | None:
+        """The values of a probe's variable, if they are few; none if a guard has no match.
+
+        The answer holds until the probes' ``epoch`` changes.
+        """
+        known = self._known(probe)
+        if known is not None:
+            return known.few
+        return None if self.probes.are_matched(probe, self.facts) else frozenset()
+
+    def rows_for(self, probe: GuardProbe, recent: Recent) -> ProbedRows | None:
+        """The rows by which recent facts may match the probe's atom.
+
+        None if that is not known: no guard binds the atom, or too many subjects would be compared.
+        """
+        known = self._known(probe)
+        if known is None:
+            return None
+        atom = probe.atom
+        values = recent.predicates if probe.variable == atom.p else recent.classes(atom.p)
+        starts, ends = known.column.searchsorted(values), known.column.searchsorted(values, side="right")
+        rows = spans(starts, ends)
+        return ProbedRows(known.rows.take(rows), values.size) if rows.size else NONE
+
+    def _known(self, probe: GuardProbe) -> _Known | None:
+        assert self.probes.latest is self
+        return self.probes.known(probe, self.facts) if probe.variable else None
 
 
 class Recent:

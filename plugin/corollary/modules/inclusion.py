@@ -48,7 +48,7 @@ from corollary.execute.inclusions import Inclusions, about_rdf_type, closed_incl
 from corollary.execute.run_plan import extend, family_rows
 from corollary.kernels.sorted import Column, Keys, Mask, Rows
 from corollary.modules.guards import Guards
-from corollary.modules.module import External, Module, NewModules, Precedes
+from corollary.modules.module import Answer, External, Module, NewModules, Precedes
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
 from corollary.modules.tuning import (
@@ -140,7 +140,7 @@ class Inclusion(Module):
         """The guards among ``new``: they may add inclusions."""
         return self._guards.part_of(predicate, new)
 
-    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Answer:
         """Apply all inclusions to the recent facts, and inclusions that are new to all facts."""
         candidates: Candidates = {}
         if self.is_waiting or self._guards.are_among(recent):
@@ -151,14 +151,14 @@ class Inclusion(Module):
         else:
             known = self._included
         self._apply(known, recent, candidates, facts)
-        return candidates
+        return Answer(candidates)
 
     def restore(self, facts: TripleIndex, external: External) -> Candidates:
         """Close the inclusions, without applying them."""
         self.is_waiting, self._included = False, self._closure(facts)
         return {}
 
-    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """Apply the closure to the deleted facts, and to the direct conclusions of inclusions that were lost.
 
         Deleted guards remove edges of the graph, but the closure still has all edges. So one application of
@@ -169,7 +169,7 @@ class Inclusion(Module):
 
     def overdelete_in_order(
         self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex, precedes: Precedes
-    ) -> Candidates:
+    ) -> Answer:
         """As ``overdelete``. Types by domains and ranges of properties that precede rdf:type are held back.
 
         Most of these types follow from other facts, too.
@@ -181,11 +181,11 @@ class Inclusion(Module):
             self._held.setdefault(predicate, []).append(deleted.relation(predicate))
         self._apply(self._included, deleted, candidates, without_types=held)
         if self._guards.are_among(deleted):
-            direct = self._by_guards.overdelete(facts, deleted, proved)
+            direct = self._by_guards.overdelete(facts, deleted, proved).candidates
             extend(candidates, direct)
             included = {p: Relation(Pairs.of(np.concatenate(parts))) for p, parts in direct.items()}
             self._apply(self._included, TripleIndex(included), candidates)
-        return candidates
+        return Answer(candidates)
 
     def refuse_loss(self, facts: TripleIndex, deleted: TripleIndex) -> None:
         """Raise ``NewModules`` for edges of a compressed relation with copies, if paths lead over them."""

@@ -18,7 +18,7 @@ from corollary.columns import EMPTY, Candidates, Relation, TripleIndex
 from corollary.columns.pairs import Pairs, intersection, swap, union
 from corollary.execute.context import ExecutionContext
 from corollary.kernels.sorted import Keys
-from corollary.modules.module import External, Module
+from corollary.modules.module import Answer, External, Module
 from corollary.modules.rule_set import RuleSet
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
@@ -95,7 +95,7 @@ class Linear(Module):
             return Pairs(external.common(new.keys))
         return Pairs(intersection(external.pairs().keys, new.keys))
 
-    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Answer:
         """The facts of T that need a recent fact of T or E."""
         closed, edges = self._both(facts)
         self.is_waiting = False
@@ -106,8 +106,8 @@ class Linear(Module):
             new, new_edges = (relation.pairs().keys for relation in self._both(recent))
             paths = self._closure.extend(new, new_edges, closed)
         if paths is None:
-            return {self._shape.closed: [self._closure.close(inverse=self._shape.is_inverse)]}
-        return self._answer(paths)
+            return Answer({self._shape.closed: [self._closure.close(inverse=self._shape.is_inverse)]})
+        return Answer(self._answer(paths))
 
     def restore(self, facts: TripleIndex, external: External) -> Candidates:
         """Begin to follow T, closed as it is, from its external facts; from all, if these are not known."""
@@ -117,18 +117,18 @@ class Linear(Module):
         self._is_applied, self.is_waiting = True, False
         return {}
 
-    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """The paths over deleted facts and edges, and near them external facts that are not proved.
 
         Where edges near them are not proved: all paths there that proved facts and edges do not explain.
         """
         deleted_facts, deleted_edges = (relation.pairs().keys for relation in self._both(deleted))
         if not deleted_facts.size and not deleted_edges.size:
-            return {}
+            return Answer({})
         paths, near = self._closure.lose(
             deleted_facts, deleted_edges, *self._both(proved), is_based=self._is_based
         )
-        return self._answer(union(paths, near))
+        return Answer(self._answer(union(paths, near)))
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """The wanted facts that ``facts`` prove, if a recent fact is of T or E."""

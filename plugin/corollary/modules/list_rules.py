@@ -13,7 +13,7 @@ from corollary.execute.chains import Path
 from corollary.execute.context import ExecutionContext
 from corollary.execute.long_lists import EveryItem, LongListRule
 from corollary.execute.run_plan import emit
-from corollary.modules.module import External, Module
+from corollary.modules.module import Answer, External, Module
 from corollary.modules.rule_set import RuleSet
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import CompiledProgram
@@ -80,23 +80,23 @@ class ListRules(Module):
         """All of ``new``: conclusions may be premises."""
         return new
 
-    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Answer:
         """The conclusions of instances with a recent premise, and all of rules not yet applied."""
         candidates: Candidates = {}
         for form in self._forms:
             is_new = form.rule.number in self._unstarted
             emit(form.rule.heads, form.all(facts) if is_new else form.touched(facts, recent), candidates)
         self._unstarted, self.is_waiting = set(), False
-        return candidates
+        return Answer(candidates)
 
     def restore(self, facts: TripleIndex, external: External) -> Candidates:
         """Mark all rules as applied."""
         self._unstarted, self.is_waiting = set(), False
         return {}
 
-    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """The conclusions of all instances over ``facts`` with a deleted premise."""
-        return _touched(self._forms, facts, deleted)
+        return Answer(_touched(self._forms, facts, deleted))
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """One round over proved facts, by the rules that may conclude a wanted fact."""

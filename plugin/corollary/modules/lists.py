@@ -43,7 +43,7 @@ from corollary.columns.pairs import (
 )
 from corollary.execute.context import ExecutionContext
 from corollary.kernels.sorted import Column, Keys, Rows
-from corollary.modules.module import Module, NewModules
+from corollary.modules.module import Answer, Module, NewModules
 from corollary.modules.tuning import MAX_READS_KEPT
 from corollary.program.compile import CompiledRule
 from corollary.program.compiled_program import LIST_BUILTINS, CompiledProgram, ProgramChange
@@ -143,22 +143,23 @@ class Lists(Module):
         """None: virtual relations of lists are no premises of the module."""
         return NO_PAIRS
 
-    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Answer:
         """All facts of all readings of the lists in ``facts``. Updates ``lengths`` and the known readings."""
         self.is_waiting = False
         read = self._read(facts)
         self._reported.update(read)
-        return read
+        return Answer(read)
 
-    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """All facts of the virtual relations, except those that follow from proved facts.
 
         Cost: that of reading all lists of the proved facts, whatever was deleted.
         """
         derived = {predicate: facts.keys(predicate) for predicate in self._reported}
         kept = self._read(proved)
-        return {p: [difference(keys, sorted_unique(kept[p][0])) if p in kept else keys]
+        lost = {p: difference(keys, sorted_unique(kept[p][0])) if p in kept else keys
                 for p, keys in derived.items()}  # fmt: skip
+        return Answer({predicate: [keys] for predicate, keys in lost.items()})
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """The wanted facts among all readings of all lists in ``facts``."""

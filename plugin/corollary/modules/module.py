@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 from corollary.columns import Candidates, Delta, Pairs, Relation, TripleIndex
 from corollary.execute.context import ExecutionContext
@@ -44,6 +44,20 @@ class ModuleRejectsRule(Exception):
 
 External = Callable[[int], Relation | None]
 """The facts of a predicate that are explicit, or that other modules derive in one step; None: not known."""
+
+
+class Answer(NamedTuple):
+    """What ``Module.add`` and ``Module.overdelete`` return."""
+
+    candidates: Candidates
+    relations: Mapping[int, Relation] = {}
+    """Facts that are not listed among the candidates, because they are too many.
+
+    Of ``add``: relations with all facts of their predicates. Of ``overdelete``: the overdeleted facts of
+    compressed predicates. The module does not receive these facts: they are closed under its rules. Only
+    modules with ``derives_schema`` return schema facts in this way.
+    """
+
 
 Precedes = Callable[[int, int], bool]
 """Whether all facts of a predicate are decided before any fact of another one is."""
@@ -138,14 +152,6 @@ class Module(Protocol):
 
     asks_for_external: ClassVar[bool] = False
     """Whether ``restore`` asks for external facts. Modules that do not ask are restored first."""
-
-    relations: Mapping[int, Relation] = {}
-    """The part of the last answer of ``add`` or ``overdelete`` that is relations, until the caller takes it.
-
-    After ``add``, a relation has all facts of its predicate, compressed or listed. After ``overdelete``, it
-    has the overdeleted facts of a compressed predicate. The module does not receive these facts: they are
-    closed under the own rules. Only modules with ``derives_schema`` return schema facts in this way.
-    """
 
     is_waiting: bool = False
     """Whether ``add`` would derive something without recent facts.
@@ -257,7 +263,7 @@ class Module(Protocol):
         """
 
     @abstractmethod
-    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Answer:
         """The conclusions from recent facts: definition 3.
 
         Preconditions: ``recent`` ⊆ ``facts``, and ``recent`` are the facts that the module reads and has not
@@ -278,12 +284,10 @@ class Module(Protocol):
 
         Returns at least the facts of the module's virtual relations. This default evaluates all rules.
         """
-        found = self.add(facts, facts)
-        self.relations = {}
-        return found
+        return self.add(facts, facts).candidates
 
     @abstractmethod
-    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """The facts that lose a derivation: definition 6, with proved facts instead of counters.
 
         Preconditions: ``facts`` is I before the transaction, in every call. ``deleted`` are the facts that
@@ -304,13 +308,15 @@ class Module(Protocol):
         """
         return
 
-    def spare(self, facts: TripleIndex, proved: TripleIndex) -> None:
-        """Compute ``relations`` anew: some of the facts that ``overdelete`` returned were proved since."""
-        return
+    def spare(
+        self, lost: Mapping[int, Relation], facts: TripleIndex, proved: TripleIndex
+    ) -> Mapping[int, Relation]:
+        """The relations ``lost`` that ``overdelete`` returned, after some of their facts were proved."""
+        return lost
 
     def overdelete_in_order(
         self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex, precedes: Precedes
-    ) -> Candidates:
+    ) -> Answer:
         """As ``overdelete``, in a layer that decides candidates in an order of their predicates.
 
         The module may hold conclusions back, of premises that are decided before them.

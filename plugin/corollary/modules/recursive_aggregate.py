@@ -31,7 +31,7 @@ from corollary.kernels.least_sums import Lengths
 from corollary.kernels.limits import LimitExceeded, at
 from corollary.kernels.sorted import Column, Keys, Rows
 from corollary.language import CorollaryError, Diagnostic, Span
-from corollary.modules.module import Module
+from corollary.modules.module import Answer, Module
 from corollary.modules.tuning import MAX_EXACT_FLOAT
 from corollary.program.compile import CompiledRule, Grouping
 from corollary.program.compiled_program import CompiledProgram
@@ -106,15 +106,15 @@ class LeastValues(Module):
         """Nothing: V is a fixpoint."""
         return Pairs(NO_KEYS)
 
-    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Answer:
         """The first turn: all facts of the predicate are seeds."""
         if not self.is_waiting:
-            return {}
-        return {self.shape.predicate: [self.evaluate(facts, facts.keys(self.shape.predicate))]}
+            return Answer({})
+        return Answer({self.shape.predicate: [self.evaluate(facts, facts.keys(self.shape.predicate))]})
 
-    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """Nothing: the stratum's change decides about the predicate."""
-        return {}
+        return Answer({})
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """Nothing, as ``overdelete``."""

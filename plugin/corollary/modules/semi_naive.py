@@ -14,8 +14,8 @@ from corollary.execute.batches import Batch
 from corollary.execute.context import ExecutionContext
 from corollary.execute.run_plan import emit, run, run_delta, sizes
 from corollary.modules.groups import touched
-from corollary.modules.guard_probes import GuardProbes, Recent
-from corollary.modules.module import External, Module
+from corollary.modules.guard_probes import GuardProbes, GuardTables, Recent
+from corollary.modules.module import Answer, External, Module
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.triggers import Trigger, Triggers, viable
 from corollary.plan.delta_plans import delta_plan, full_plan
@@ -130,7 +130,7 @@ class SemiNaive(Module):
         """All of ``new``: one round's conclusions may be premises in the next."""
         return new
 
-    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Answer:
         """One round: the conclusions of instances with a recent premise, and all of rules not yet applied."""
         candidates: Candidates = {}
         ages = {Age.ALL: facts, Age.RECENT: recent, Age.OLD: self._old}
@@ -139,12 +139,13 @@ class SemiNaive(Module):
         for rule in started:
             if viable(rule, facts):
                 self._conclude(rule, ages, candidates)
-        live = self._live(self._triggers, recent, facts)
+        tables = self._probes.over(facts)
+        live = self._live(self._triggers, recent, tables)
         triggers = (trigger for trigger in live if id(trigger.rule) not in fresh)
-        for trigger, batch in self._run(triggers, ages):
+        for trigger, batch in self._run(triggers, ages, tables):
             emit(trigger.rule.heads, batch, candidates)
         self._old = facts.snapshot()
-        return candidates
+        return Answer(candidates)
 
     def instances(
         self, facts: TripleIndex, recent: TripleIndex, old: TripleIndex
@@ -155,20 +156,24 @@ class SemiNaive(Module):
         recent facts find each binding once if ``old`` are the facts that are in none of these sets.
         """
         ages = {Age.ALL: facts, Age.RECENT: recent, Age.OLD: old}
-        found = self._run(self._live(self._triggers, recent, facts), ages, is_whole=True)
-        return ((trigger.rule, batch) for trigger, batch in found)
+        tables = self._probes.over(facts)
+        live = self._live(self._triggers, recent, tables)
+        for trigger, batch in self._run(live, ages, tables, is_whole=True):
+            yield trigger.rule, batch
 
     def propagate_proved(self, facts: TripleIndex, recent: TripleIndex, wanted: TripleIndex) -> Candidates:
         """One round over proved facts, by the rules that may conclude a wanted fact."""
-        live = self._live(self._triggers, recent, facts)
-        return self._apply((t for t in live if t.may_conclude(wanted)), facts, recent)
+        tables = self._probes.over(facts)
+        live = self._live(self._triggers, recent, tables)
+        return self._apply((t for t in live if t.may_conclude(wanted)), tables, recent)
 
-    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """The conclusions of all instances over ``facts`` with a deleted premise."""
-        live = self._live(self._triggers, deleted, facts, are_closed=self.concludes_facts)
+        tables = self._probes.over(facts)
+        live = self._live(self._triggers, deleted, tables, are_closed=self.concludes_facts)
         if self.concludes_facts:
             live = (trigger for trigger in live if trigger.has_conclusions(facts))
-        return self._apply(live, facts, deleted)
+        return Answer(self._apply(live, tables, deleted))
 
     def rederive(self, candidates: TripleIndex, facts: TripleIndex) -> Candidates:
         """The candidates that are conclusions of instances over ``facts``.
@@ -212,8 +217,7 @@ class SemiNaive(Module):
         triggers = [
             trigger for atom, trigger, _ in self._blocking if inserted.has_match(atom.s, atom.p, atom.o)
         ]
-        self._probes.begin(facts)
-        return self._apply(triggers, facts, inserted)
+        return self._apply(triggers, self._probes.over(facts), inserted)
 
     def inserted_by_negation(self, facts: TripleIndex, removed: TripleIndex) -> Candidates:
         """The conclusions of instances that removed facts blocked (definition 5, for insertion).
@@ -223,8 +227,7 @@ class SemiNaive(Module):
         triggers = [
             trigger for atom, _, trigger in self._blocking if removed.has_match(atom.s, atom.p, atom.o)
         ]
-        self._probes.begin(facts)
-        return self._apply(triggers, facts, removed)
+        return self._apply(triggers, self._probes.over(facts), removed)
 
     def touched(self, facts: TripleIndex, changed: TripleIndex) -> list[tuple[CompiledRule, Batch]]:
         """The groups that changed facts touch, each with its rule. Precondition as for ``groups.touched``."""
@@ -245,18 +248,17 @@ class SemiNaive(Module):
         self._old = facts.snapshot()
 
     def _live(
-        self, triggers: Triggers, recent: TripleIndex, facts: TripleIndex, *, are_closed: bool = False
+        self, triggers: Triggers, recent: TripleIndex, tables: GuardTables, *, are_closed: bool = False
     ) -> Iterator[Trigger]:
-        """The triggers that recent facts may match, by their predicates and classes, for ``_run``."""
-        self._probes.begin(facts)
+        """The triggers that recent facts may match, by their predicates and classes."""
         values = Recent(recent)
-        for live in triggers.live(recent, facts, are_closed=are_closed):
-            yield from live.entered(self._probes, facts, values)
+        for live in triggers.live(recent, tables.facts, are_closed=are_closed):
+            yield from live.entered(tables, values)
 
-    def _apply(self, triggers: Iterable[Trigger], facts: TripleIndex, recent: TripleIndex) -> Candidates:
+    def _apply(self, triggers: Iterable[Trigger], tables: GuardTables, recent: TripleIndex) -> Candidates:
         candidates: Candidates = {}
-        ages = {Age.ALL: facts, Age.RECENT: recent, Age.OLD: facts}
-        for trigger, batch in self._run(triggers, ages):
+        ages = {Age.ALL: tables.facts, Age.RECENT: recent, Age.OLD: tables.facts}
+        for trigger, batch in self._run(triggers, ages, tables):
             emit(trigger.rule.heads, batch, candidates)
         return candidates
 
@@ -270,7 +272,8 @@ class SemiNaive(Module):
                 self._heads.add(Trigger(backward, len(rule.atoms)))
         self._forward = []
         ages = {Age.ALL: facts, Age.RECENT: candidates, Age.OLD: facts}
-        return self._run(self._live(self._heads, candidates, facts), ages, beyond=beyond)
+        tables = self._probes.over(facts)
+        return self._run(self._live(self._heads, candidates, tables), ages, tables, beyond=beyond)
 
     def _conclude(
         self,
@@ -287,13 +290,14 @@ class SemiNaive(Module):
         self,
         triggers: Iterable[Trigger],
         ages: Mapping[Age, TripleIndex],
+        tables: GuardTables,
         *,
         beyond: TripleIndex | None = None,
         is_whole: bool = False,
     ) -> Iterator[tuple[Trigger, Batch]]:
         """The non-empty results of the triggers' delta plans: the variables of the heads.
 
-        Precondition: ``self._probes.begin(ages[Age.ALL])``, at the latest when the triggers are iterated.
+        Precondition: ``tables`` are those over ``ages[Age.ALL]``.
         ``is_whole``: all variables, and every binding once, also where guards are neither old nor recent.
         ``beyond``: all variables, and at least the bindings with a premise of a predicate that has more facts
         than are in ``beyond``.
@@ -303,7 +307,7 @@ class SemiNaive(Module):
             return
         recent, are_new = Recent(ages[Age.RECENT]), ages[Age.OLD] is not ages[Age.ALL]
         for trigger in triggers:
-            found = self._probes.rows_for(trigger.probe, ages[Age.ALL], recent)
+            found = tables.rows_for(trigger.probe, recent)
             if found is not None and beyond is not None:
                 found = found.take(trigger.open_rows(found.rows, ages[Age.ALL], beyond))
             if found is None:

@@ -42,7 +42,7 @@ from corollary.kernels.limits import at
 from corollary.kernels.sorted import Keys
 from corollary.language import Rule
 from corollary.modules.guards import Guards
-from corollary.modules.module import External, Module, ModuleRejectsRule, NewModules
+from corollary.modules.module import Answer, External, Module, ModuleRejectsRule, NewModules
 from corollary.modules.rule_set import RuleSet
 from corollary.modules.semi_naive import SemiNaive
 from corollary.modules.tuning import MIN_FACTS_TO_COMPARE_INVERSES, MIN_FACTS_TO_TRACE
@@ -79,7 +79,6 @@ class Transitive(Module):
         self._by_guards = SemiNaive("transitivity by its guards", context)
         self._rdf_type = rdf_type
         self._closures: dict[int, MaintainedClosure] = {}
-        self.relations: Mapping[int, Relation] = {}
         self._anew: dict[int, tuple[Keys, Relation]] = {}  # compressed relations: facts, and their closure
         self._losing: dict[int, tuple[Keys, Relation]] = {}  # the same, of those that lose facts
         self._may_compress: Callable[[int], bool] = lambda predicate: False
@@ -206,10 +205,11 @@ class Transitive(Module):
             own = own.plus(Pairs(self._closures[predicate].external.common(new.keys)))
         return own
 
-    def add(self, facts: TripleIndex, recent: TripleIndex) -> Candidates:
+    def add(self, facts: TripleIndex, recent: TripleIndex) -> Answer:
         """The closures' facts that need a recent one."""
         candidates: Candidates = {}
         closed: dict[int, Relation] = {}
+        whole: dict[int, Relation] = {}
         known = self._closures.keys() - self._unclosed
         self.is_waiting = False
         if self._reads_anew or self._guards.are_among(recent):
@@ -218,7 +218,7 @@ class Transitive(Module):
             for predicate in self._rows(facts):
                 if predicate not in known:
                     self._open(predicate, facts, recent)
-                    self._close(predicate, candidates, closed)
+                    self._close(predicate, candidates, whole, closed)
             self._unclosed.clear()
         for predicate in known:
             new, closure = recent.keys(predicate), self._closures[predicate]
@@ -227,10 +227,10 @@ class Transitive(Module):
                 self._note(predicate)
                 paths = closure.extend(new, new, facts.relation(predicate))
                 if paths is None:
-                    self._close(predicate, candidates, closed, facts.relation(predicate))
+                    self._close(predicate, candidates, whole, closed, facts.relation(predicate))
                 else:
                     candidates[predicate] = [self._derived(predicate, paths)]
-        return candidates
+        return Answer(candidates, whole)
 
     def restore(self, facts: TripleIndex, external: External) -> Candidates:
         """Begin to follow every relation, closed as it is, from its external facts.
@@ -253,15 +253,16 @@ class Transitive(Module):
         """Note which predicates may be compressed."""
         self._may_compress = rules.may_compress
 
-    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Candidates:
+    def overdelete(self, facts: TripleIndex, deleted: TripleIndex, proved: TripleIndex) -> Answer:
         """The paths over deleted edges, and edges near these that are not proved.
 
-        All facts of a predicate whose guards were deleted. Losses of compressed ones are in ``relations``.
+        All facts of a predicate whose guards were deleted. Losses of compressed ones are not listed.
         """
         candidates: Candidates = {}
+        losses: dict[int, Relation] = {}
         dropped: set[int] = set()
         if self._guards.are_among(deleted):
-            for keys in self._by_guards.overdelete(facts, deleted, proved).get(self._rdf_type, ()):
+            for keys in self._by_guards.overdelete(facts, deleted, proved).candidates.get(self._rdf_type, ()):
                 dropped.update(firsts(keys).tolist())
         dropped &= self._closures.keys()
         for predicate in dropped:
@@ -274,7 +275,7 @@ class Transitive(Module):
             closure, proved_facts = self._closures[predicate], proved.relation(predicate)
             if facts.relation(predicate).is_compressed:
                 if len(deleted.relation(predicate)):
-                    self._lose(predicate, facts, proved)
+                    losses |= self._losses(predicate, facts, proved)
                 continue
             if len(deleted.relation(predicate)):
                 self._note(predicate)
@@ -283,14 +284,17 @@ class Transitive(Module):
                     deleted_keys, deleted_keys, proved_facts, proved_facts, is_based=False
                 )
                 candidates[predicate] = [self._derived(predicate, union(paths, near))]
-        return candidates
+        return Answer(candidates, losses)
 
-    def spare(self, facts: TripleIndex, proved: TripleIndex) -> None:
-        """Compute the losses again, from the closures of the facts that are proved now."""
-        relations, self.relations = self.relations, {}
-        for predicate in relations:
+    def spare(
+        self, lost: Mapping[int, Relation], facts: TripleIndex, proved: TripleIndex
+    ) -> Mapping[int, Relation]:
+        """The losses again, from the closures of the facts that are proved now."""
+        losses: dict[int, Relation] = {}
+        for predicate in lost:
             del self._losing[predicate]
-            self._lose(predicate, facts, proved)
+            losses |= self._losses(predicate, facts, proved)
+        return losses
 
     def external(self, predicate: int) -> Relation | None:
         """The external facts of a closed predicate that were not deleted; None if some may be internal."""
@@ -384,9 +388,14 @@ class Transitive(Module):
         self._refuse_literals(predicate, external.pairs().keys)
 
     def _close(
-        self, predicate: int, candidates: Candidates, closed: dict[int, Relation], known: Relation = EMPTY
+        self,
+        predicate: int,
+        candidates: Candidates,
+        whole: dict[int, Relation],
+        closed: dict[int, Relation],
+        known: Relation = EMPTY,
     ) -> None:
-        """Note the closure of a predicate's external facts, or add it to the candidates.
+        """Add the closure of a predicate's external facts to ``whole`` or, if listed, to the candidates.
 
         ``known`` are facts of the closure, all external ones among them. ``closed`` has the closures of this
         turn.
@@ -399,7 +408,7 @@ class Transitive(Module):
             found = closure.closed(known) if is_whole else Relation(Pairs(closure.close()))
         closed[predicate] = found
         if is_whole:
-            self.relations = {**self.relations, predicate: found}
+            whole[predicate] = found
         else:
             candidates[predicate] = [self._derived(predicate, found.pairs().keys)]
 
@@ -418,10 +427,11 @@ class Transitive(Module):
                 return closed[other].inverse()
         return None
 
-    def _lose(self, predicate: int, facts: TripleIndex, proved: TripleIndex) -> None:
-        """Note what a compressed relation loses if only its proved facts stay, and what these lead to.
+    def _losses(self, predicate: int, facts: TripleIndex, proved: TripleIndex) -> dict[int, Relation]:
+        """What a compressed relation loses if only its proved facts stay, and what these lead to.
 
-        Raises ``NewModules`` if further facts lost their proofs after an earlier call.
+        By its predicate; nothing if an earlier call has returned it. Raises ``NewModules`` if further facts
+        lost their proofs after an earlier call.
         """
         before = facts.relation(predicate)
         is_proved = predicate in self._external_proved  # ``note_external`` has received all of these facts
@@ -429,10 +439,10 @@ class Transitive(Module):
         if predicate in self._losing:
             if not np.array_equal(self._losing[predicate][0], staying):
                 raise NewModules("a closure too large to list loses facts step by step")
-            return
+            return {}
         after = self._closed_anew(predicate, staying)
         self._losing[predicate] = staying, after
-        self.relations = {**self.relations, predicate: before.beyond(after)}
+        return {predicate: before.beyond(after)}
 
     def _closed_anew(self, predicate: int, edges: Keys) -> Relation:
         """The closure of some facts (sorted) of a compressed relation, which is kept until others come."""

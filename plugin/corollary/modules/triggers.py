@@ -16,7 +16,7 @@ from corollary.columns import TripleIndex
 from corollary.columns.pairs import among, distinct
 from corollary.execute.batches import Batch
 from corollary.kernels.sorted import Column, Mask
-from corollary.modules.guard_probes import GuardProbe, GuardProbes, Recent
+from corollary.modules.guard_probes import GuardProbe, GuardTables, Recent
 from corollary.modules.tuning import MAX_EXTENT_COMPARED, MAX_PREDICATE_SETS_KEPT
 from corollary.plan.steps import Age
 from corollary.program.compile import Atom, CompiledRule
@@ -116,15 +116,12 @@ class LiveTriggers:
         self._others: list[int] = []
         self._values: Column = np.empty(0, np.uint32)
 
-    def entered(self, probes: GuardProbes, facts: TripleIndex, recent: Recent) -> Iterator[Trigger]:
-        """The triggers that recent facts may match, by their predicates or objects.
-
-        Precondition: ``probes.begin(facts)``.
-        """
+    def entered(self, tables: GuardTables, recent: Recent) -> Iterator[Trigger]:
+        """The triggers that recent facts may match, by their predicates or objects."""
         if not self._triggers:
             return
-        if self._epoch != probes.epoch:
-            self._sort(probes, facts)
+        if self._epoch != tables.probes.epoch:
+            self._sort(tables)
         chosen = self._others
         if self._by_value:
             values = recent.predicates if self._predicate == OPEN else recent.classes(self._predicate)
@@ -135,12 +132,12 @@ class LiveTriggers:
         for number in chosen:
             yield self._triggers[number]
 
-    def _sort(self, probes: GuardProbes, facts: TripleIndex) -> None:
+    def _sort(self, tables: GuardTables) -> None:
         """Note the values of the triggers."""
-        self._epoch, self._by_value, self._others = probes.epoch, {}, []
+        self._epoch, self._by_value, self._others = tables.probes.epoch, {}, []
         for number, trigger in enumerate(self._triggers):
             atom = trigger.atom
-            few: Collection[int] | None = probes.few(trigger.probe, facts)
+            few: Collection[int] | None = tables.few(trigger.probe)
             if few is None and atom.p >= 0 and atom.o >= 0:
                 few = (atom.o,)
             if few is None:

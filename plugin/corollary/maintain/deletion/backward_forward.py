@@ -6,7 +6,7 @@ Proofs in the data layer need a schema that is final. Where data leads to schema
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from corollary.columns import NOTHING, Candidates, Delta, Relation, TripleIndex
 from corollary.columns.pairs import NO_KEYS
@@ -191,14 +191,14 @@ class BackwardForwardLayer:
         self.proved.share(decided, TripleIndex(left))
         return lost | self._after_one_step(rest, deriving(self._modules, rest, order))
 
-    def spares(self, module: Module) -> bool:
+    def spares(self, module: Module, lost: Mapping[int, Relation]) -> bool:
         """Prove compressed facts that a module overdeletes, by one step of others from proved facts."""
         order = self.order
         if order is None:
             return False
-        for predicate, lost in module.relations.items():
+        for predicate, relation in lost.items():
             names = order.modules_deriving(predicate) - {module.name}
-            found = self._found_elsewhere(names, predicate, lost) - self.proved
+            found = self._found_elsewhere(names, predicate, relation) - self.proved
             if found:
                 self.proved.add_all(found)
                 self._has_spared = True

@@ -18,12 +18,12 @@ first, and set again, as a whole, at the end. The next transaction under this st
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 
-from corollary.columns import NOTHING, Delta, TripleIndex
+from corollary.columns import NOTHING, Delta, Relation, TripleIndex
 from corollary.evaluate import MaterialisedView
 from corollary.evaluate.derivation_counts import DerivationCounts, TooManyDerivations, difference
 from corollary.evaluate.engine import Engine
@@ -144,7 +144,7 @@ class CountedLayer:
         deleted, self._deleted = self._deleted, NOTHING
         return deleted | (candidates - self._facts)
 
-    def spares(self, module: Module) -> bool:
+    def spares(self, module: Module, lost: Mapping[int, Relation]) -> bool:
         """False: closures that are not listed are not counted."""
         return False
 

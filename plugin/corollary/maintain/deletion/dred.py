@@ -6,9 +6,10 @@ nonrecursive derivations save facts derived from E alone from overdeletion; here
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf
 
-from corollary.columns import NOTHING, Delta
+from corollary.columns import NOTHING, Delta, Relation
 from corollary.evaluate import MaterialisedView
 from corollary.evaluate.engine import Engine
 from corollary.evaluate.precedence import Precedence
@@ -83,7 +84,7 @@ class DRedLayer:
         """All candidates."""
         return candidates
 
-    def spares(self, module: Module) -> bool:
+    def spares(self, module: Module, lost: Mapping[int, Relation]) -> bool:
         """False: DRed rederives."""
         return False
 
