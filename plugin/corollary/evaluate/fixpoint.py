@@ -47,7 +47,9 @@ class Fixpoint:
         self.rounds = 0
         self.seconds: dict[str, float] = {}
         self.modules = list(modules)
-        self.new_facts: Candidates | None = None  # those since ``recording`` began
+        self.new_facts: Candidates = {}
+        """Those since ``recording`` began; none outside of it."""
+        self._is_recording = False
         self._watch = watch
         self._progress = progress
         self._name_of = name_of
@@ -118,7 +120,7 @@ class Fixpoint:
             if not count:
                 continue
             found += count
-            if self.new_facts is not None:
+            if self._is_recording:
                 self.new_facts.setdefault(predicate, []).append(new.keys)
             if origin is not None:
                 self._report(origin, predicate, count)
@@ -212,9 +214,9 @@ class Fixpoint:
     @contextmanager
     def recording(self) -> Iterator[Candidates]:
         """Within the block all new facts are recorded in ``new_facts``."""
-        self.new_facts = {}
+        self._is_recording = True
         yield self.new_facts
-        self.new_facts = None  # an exception makes the engine worthless: nothing to restore
+        self.new_facts, self._is_recording = {}, False  # an exception makes the engine worthless
 
     def exclude(self, predicate: int, removed: Relation) -> None:
         """Remove facts from the index and from pending facts. Precondition: they are in the index."""

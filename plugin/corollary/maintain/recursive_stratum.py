@@ -47,7 +47,7 @@ class LeastValuesChange:
         work, module, predicate = self._work, self._module, self._predicate
         if module.is_waiting:
             return self._from_nothing()
-        new_facts = work.engine.fixpoint.new_facts or {}
+        new_facts = work.engine.fixpoint.new_facts
         read = {predicate, *module.nonmonotone_reads()}
         inserted = (
             Delta.among({p: parts for p, parts in new_facts.items() if p in read}, work.index) - work.before

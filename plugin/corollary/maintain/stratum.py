@@ -59,7 +59,7 @@ class StratumChange:
         If the stratum is evaluated from scratch: its former conclusions that it does not derive now.
         """
         work, module = self._work, self._module
-        new_facts, closed = work.engine.fixpoint.new_facts or {}, module.nonmonotone_reads()
+        new_facts, closed = work.engine.fixpoint.new_facts, module.nonmonotone_reads()
         if closed.isdisjoint((*new_facts, *work.deleted.all_predicates())) and min(closed, default=0) >= 0:
             return
         with work.report.timed(work.layers.name(self._layer), module.name):

@@ -185,7 +185,7 @@ class _Transaction:
         strata = changes_of_stratum(self._work, number, layer) if number else ()
         noted: dict[int, int] = {}
         if strata:
-            new_facts = self._engine.fixpoint.new_facts or {}
+            new_facts = self._engine.fixpoint.new_facts
             noted = {predicate: len(parts) for predicate, parts in new_facts.items()}
         for stratum in strata:
             stratum.overdelete()
@@ -427,7 +427,7 @@ class _Transaction:
 
         ``noted`` has the number of arrays that ``new_facts`` had before this layer, by predicate.
         """
-        new_facts = self._engine.fixpoint.new_facts or {}
+        new_facts = self._engine.fixpoint.new_facts
         new = Delta.gathered({p: parts[noted.get(p, 0) :] for p, parts in new_facts.items()})
         if self._engine.schema.are_among(new) or self._engine.late(number, new):
             raise LayerOrderViolated(
@@ -440,7 +440,7 @@ class _Transaction:
         A literal has virtual facts (its value) because it occurs in a fact. If that is a fact of a stratum's
         layer, virtual facts that strata read may depend on a later layer.
         """
-        new_facts = self._engine.fixpoint.new_facts or {}
+        new_facts = self._engine.fixpoint.new_facts
         keys: list[Keys] = []
         for relation in self._engine.value_relations:
             keys += [*new_facts.get(relation, ()), self._work.deleted.keys(relation)]
