@@ -42,6 +42,8 @@ class Delta(TripleIndex):
     @staticmethod
     def gathered(candidates: Candidates) -> Delta:
         """The set of the candidates: sorted, without duplicates."""
+        if not candidates:
+            return NOTHING
         return Delta({predicate: gathered(parts) for predicate, parts in candidates.items() if parts})
 
     @staticmethod
@@ -61,9 +63,10 @@ class Delta(TripleIndex):
 
     def only(self, is_wanted: Callable[[int], bool]) -> Delta:
         """The facts of the wanted predicates."""
-        if not self._relations:
+        wanted = [predicate for predicate in self._relations if is_wanted(predicate)]
+        if len(wanted) == len(self._relations):
             return self
-        return _shared({p: relation for p, relation in self._relations.items() if is_wanted(p)})
+        return _shared({predicate: self._relations[predicate] for predicate in wanted}) if wanted else NOTHING
 
     def all_predicates(self) -> list[int]:
         """The predicates: all have facts."""
@@ -98,7 +101,7 @@ class Delta(TripleIndex):
 
     def __sub__(self, other: TripleIndex) -> Delta:
         """The facts that are not in ``other``."""
-        if not self._relations or not other._relations:
+        if self._relations.keys().isdisjoint(other._relations.keys()):
             return self
         found: dict[int, Relation] = {}
         for predicate, relation in self._relations.items():

@@ -15,12 +15,13 @@ Guards do not count: the schema is final before the data.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from corollary.columns import Delta, TripleIndex
+from corollary.columns import NOTHING, Delta, TripleIndex
 from corollary.columns.pairs import among
 from corollary.evaluate.assignment import Assignment
 from corollary.kernels.sorted import Column
@@ -56,6 +57,14 @@ class Precedence:
     groups: Mapping[int, int]
     entered: frozenset[int]
 
+    @cached_property
+    def by_level(self) -> Sequence[Sequence[int]]:
+        """The predicates of each level."""
+        found: list[list[int]] = [[] for _ in range(1 + max(self.levels.values(), default=-1))]
+        for predicate, level in self.levels.items():
+            found[level].append(predicate)
+        return found
+
     def level(self, predicate: int) -> int:
         """The level of a predicate, -1 if it is in no edge."""
         return self.levels.get(predicate, -1)
@@ -80,7 +89,10 @@ class Precedence:
 
     def first(self, facts: Delta) -> tuple[Delta, Delta]:
         """The facts of the least level, and the others. Precondition: there are facts."""
-        least = min(map(self.level, facts.all_predicates()))
+        predicates = facts.all_predicates()
+        if len(predicates) == 1:
+            return facts, NOTHING
+        least = min(map(self.level, predicates))
         return (
             facts.only(lambda predicate: self.level(predicate) == least),
             facts.only(lambda predicate: self.level(predicate) > least),

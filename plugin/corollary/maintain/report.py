@@ -76,7 +76,7 @@ class Report:
     def at(self, stage: str, module: str) -> Stage:
         """The line of a module in a stage; a new one if there is none."""
         for line in self.stages:
-            if (line.stage, line.module) == (stage, module):
+            if line.module == module and line.stage == stage:
                 return line
         self.stages.append(Stage(stage, module))
         return self.stages[-1]

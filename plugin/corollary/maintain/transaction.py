@@ -159,6 +159,7 @@ class _Transaction:
         self._layers = work.layers
         self._report = work.report
         self._modules = work.modules
+        self._refusing = [m for m in work.modules if type(m).refuse_loss is not Module.refuse_loss]
         self._pending: dict[int, Delta] = {}  # by the number of the module
         self._rules_are_applied = work.request.program is work.request.before.program
 
@@ -227,12 +228,12 @@ class _Transaction:
                 self._apply_deletions(layer, now, candidates, strategy, deleted)
             if any(stratum.is_truncated for stratum in strata):
                 self._forget_pending()
-            for number, module in enumerate(self._modules):
-                if number in self._pending:
-                    with self._report.timed(stage, module.name):
-                        facts = self._work.before if module in self._engine.strata else universe
-                        found = self._overdelete(module, facts, self._pending.pop(number), strategy)
-                        self._enqueue(found, number, layer, known, named)
+            for number in sorted(self._pending):
+                module = self._modules[number]
+                with self._report.timed(stage, module.name):
+                    facts = self._work.before if module in self._engine.strata else universe
+                    found = self._overdelete(module, facts, self._pending.pop(number), strategy)
+                    self._enqueue(found, number, layer, known, named)
             if strategy.order is not None:
                 self._release(layer, strategy.order, strategy.proved, known, named)
             if not self._work.has_candidates(layer):
@@ -364,7 +365,7 @@ class _Transaction:
 
     def _refuse_loss(self, deleted: Delta) -> None:
         """Raise ``NewModules`` if a module cannot follow what deleted facts lead to."""
-        for module in self._modules:
+        for module in self._refusing:
             module.refuse_loss(self._work.before, deleted)
 
     def _forget_pending(self) -> None:

@@ -111,6 +111,7 @@ class Datatypes(Module):
         self._same_as = dictionary.encode(f"<{OWL}sameAs>")
         self._silent = {dictionary.encode(f"<{RDFS}range>"), dictionary.encode(f"<{OWL}allValuesFrom>")}
         self._member = dictionary.encode("MEMBER")
+        self._telling = self._find_telling()
         self._in_rules = frozenset(classes)
         self._used = LiteralsInUse(dictionary)
         self._datatypes: dict[int, str] = {}
@@ -142,11 +143,6 @@ class Datatypes(Module):
         ):
             raise NewModules("the rules ask for values of other literals, and need other modules for that")
 
-    @property
-    def _telling(self) -> list[int]:
-        """The predicates whose facts show the datatypes that occur in them."""
-        return [*sorted(self._predicates - self._silent), self._member]
-
     def widen(self, rules: Iterable[CompiledRule], facts: TripleIndex) -> bool:
         """Add the constants of further rules. ``facts`` are all facts so far.
 
@@ -155,8 +151,13 @@ class Datatypes(Module):
         atoms = [atom for rule in rules for atom in rule.atoms if 0 <= atom.p < FIRST_VIRTUAL]
         news = TripleIndex({p: facts.relation(p) for p in {atom.p for atom in atoms} - self._predicates})
         self._predicates |= {atom.p for atom in atoms}
+        self._telling = self._find_telling()
         self._in_rules |= {atom.o for atom in atoms if atom.p == self._rdf_type and atom.o >= 0}
         return self._shown_datatypes(news) <= self._shown and (self._is_wide or not self._looks_at_all(news))
+
+    def _find_telling(self) -> list[int]:
+        """The predicates whose facts show the datatypes that occur in them."""
+        return [*sorted(self._predicates - self._silent), self._member]
 
     def reads(self, predicate: int) -> bool:
         """All ordinary predicates, and MEMBER."""
@@ -211,10 +212,10 @@ class Datatypes(Module):
         VALUE also for all literals, of the datatypes that deleted facts show and ``proved`` does not. All
         virtual facts if the module is wide, or if a deleted fact is of owl:sameAs.
         """
+        if not self._minds_loss(deleted):
+            return Answer({})
         predicates = self._named.values()
         relations = {p: facts.relation(p) for p in predicates if len(facts.relation(p))}
-        if not relations or not self._minds_loss(deleted):
-            return Answer({})
         if self._is_wide or len(deleted.relation(self._same_as)):
             return Answer({predicate: [relation.pairs().keys] for predicate, relation in relations.items()})
         literals = _literals(deleted).astype(np.uint32)
@@ -405,10 +406,11 @@ class Datatypes(Module):
 
     def _not_shown(self, ids: Iterable[int], facts: TripleIndex) -> Column:
         """The ids, ascending, that no rule names, and that no fact of the program's predicates shows."""
-        wanted = sorted(set(ids) - self._in_rules)
-        shown = map(facts.relation, self._telling) if wanted else ()
-        relations = [relation for relation in shown if relation.size]
-        left = [i for i in wanted if not any(r.has_object(i) or r.has_subject(i) for r in relations)]
+        left = sorted(set(ids) - self._in_rules)
+        for predicate in self._telling if left else ():
+            relation = facts.relation(predicate)
+            if relation.size:
+                left = [i for i in left if not (relation.has_object(i) or relation.has_subject(i))]
         return np.array(left, np.uint32)
 
     def _shown_among(self, ids: Column, facts: TripleIndex) -> Column:

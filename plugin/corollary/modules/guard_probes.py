@@ -158,7 +158,7 @@ class GuardProbes:
         self._known = {e: known for e, known in self._known.items() if e.rule.number not in numbers}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class GuardTables:
     """The tables of ``probes`` over ``facts``. Precondition: they are the probes' latest."""
 

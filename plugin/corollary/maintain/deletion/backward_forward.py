@@ -91,7 +91,7 @@ class BackwardForwardLayer:
         self._prover = Prover(self._modules, self.proved, work.checks, coming, self.order)
         self._tracking = [m for m in self._modules if type(m).lose_track is not Module.lose_track]
         self._witnessing = [m for m in self._modules if type(m).witnesses is not Module.witnesses]
-        self._open = set(work.index.all_predicates())
+        self._settled = 0
         self._closed: set[int] = set()
         self._has_spared = False
         self._one_step: dict[int, bool] = {}
@@ -180,6 +180,8 @@ class BackwardForwardLayer:
 
         These are decided, so that all other facts of their predicates are proved.
         """
+        if not candidates:
+            return NOTHING
         first = candidates.only(lambda predicate: predicate not in order.entered)
         lost = self._after_one_step(first, deriving(self._modules, first, order))
         rest = candidates - first
@@ -225,10 +227,12 @@ class BackwardForwardLayer:
         """Do nothing: no fact with a proof was deleted."""
 
     def _settle(self, order: Precedence, level: int) -> None:
-        """Prove all facts of lower levels."""
-        lower = [predicate for predicate in self._open if order.levels.get(predicate, -1) < level]
-        self._open.difference_update(lower)
-        self.proved.share(self._work.layers.data_among(lower), self._work.index)
+        """Prove all facts of lower levels. Those without a level are explicit."""
+        if level > self._settled:
+            lower = [p for found in order.by_level[self._settled : level] for p in found]
+            self._settled, index = level, self._work.index
+            present = [predicate for predicate in lower if index.relation(predicate).size]
+            self.proved.share(self._work.layers.data_among(present), index)
 
     def _closing(self, order: Precedence, predicate: int) -> Module | None:
         """The module that closes a predicate alone and knows its external facts, if there is one."""
