@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from rdflib import RDF, RDFS, BNode, Graph, Namespace
+from rdflib import OWL, RDF, RDFS, BNode, Graph, Namespace
 
 from corollary.explain.sentences import SENTENCES, sentence
 from corollary.language import Aggregate, Bind, Not, Rule, variables
@@ -65,3 +65,21 @@ def test_anonymous_classes(definition: str, text: str) -> None:
     printed = str(explanation), explanation.html(), explanation.dot(), explanation.as_dict()["verdict"]
     assert not any(re.search(r"_:\w", one) for one in printed)
     assert f":x a {text} follows." in str(explanation)
+
+
+@pytest.mark.parametrize("nested", ["twice", "deeply"])
+def test_definitions_that_are_too_large_to_print(nested: str) -> None:
+    """Found: a text of 2^40 parts, and one that exceeds Python's stack."""
+    number, again = (40, True) if nested == "twice" else (3_000, False)
+    inner = "".join(
+        f"_:c{i} owl:unionOf ( _:c{i - 1} {f'_:c{i - 1}' if again else ':B'} ) .\n" for i in range(1, number)
+    )
+    outer = f":Named rdfs:subClassOf _:c{number - 1} . :x a :Named ."
+    data = f"{PREFIXES} {inner} _:c0 owl:complementOf :A . {outer}"
+    store = CorollaryStore(rules="rdfs")
+    graph = Graph(store).parse(data=data, format="turtle")
+    (kind,) = {o for o in graph.objects(EX.Named, RDFS.subClassOf) if isinstance(o, BNode)}
+    said = str(store.explain((EX.x, RDF.type, kind)))
+    assert " or " in said and re.search(r"_:\w", said)
+    (least,) = graph.subjects(OWL.complementOf, EX.A)
+    assert "(not :A)" in str(store.explain((least, OWL.complementOf, EX.A)))

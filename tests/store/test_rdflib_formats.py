@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import entry_points
+from io import StringIO
 
 import pytest
 from rdflib import BNode, Dataset, Graph, Literal, Namespace, URIRef
@@ -66,6 +67,14 @@ def test_a_base_and_a_prefix(store: str) -> None:
     assert (URIRef("http://example.org/base/relative"), EX["is"], EX.here) in graph
     assert dict(graph.namespaces())["ex"] == URIRef(str(EX))
     assert "ex:ann" in graph.serialize(format="corollary-ttl")
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_streams_of_characters(store: str) -> None:
+    """Found: rdflib passes them as streams of bytes."""
+    data = '<ex:a> <ex:b> "\u00e9\U0001f600" .'
+    graph = Graph(store).parse(StringIO(data), format="corollary-ttl")
+    assert isomorphic(Graph() + graph, Graph().parse(StringIO(data), format="turtle"))
 
 
 @pytest.mark.parametrize("store", STORES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from corollary.columns import TripleIndex
+from corollary.explain.tuning import MAX_ANONYMOUS_IN_A_TEXT
 from corollary.terms.dictionary import TermDictionary
 
 _OWL = "http://www.w3.org/2002/07/owl#"
@@ -42,15 +43,20 @@ class Manchester:
         self._dictionary = dictionary
         self._name = name
         self._within: list[int] = []
+        self._met = 0  # blank nodes that are looked at for the present text
 
     def text(self, node: str) -> str | None:
         """The text of a blank node, in parentheses where it has several words; None if nothing defines it.
 
-        A node within itself has no text there. Cost: the facts of the definition.
+        A node within itself has no text there, and neither have the nodes after the first
+        ``MAX_ANONYMOUS_IN_A_TEXT``. Cost: the facts of the definitions.
         """
         term = self._dictionary.find(node)
-        if term is None or term in self._within:
+        if not self._within:
+            self._met = 0
+        if term is None or term in self._within or self._met >= MAX_ANONYMOUS_IN_A_TEXT:
             return None
+        self._met += 1
         self._within.append(term)
         try:
             return (

@@ -99,3 +99,8 @@ MAX_FACTS_MISSING = 2
 
 MAX_MATCHES_TRIED, MAX_INSTANCES_TRIED = 16, 32
 """Facts that are tried for one atom, and partial instances that are kept after each atom, in this search."""
+
+MAX_ANONYMOUS_IN_A_TEXT = 64
+"""Blank nodes in the text of an anonymous class that are written as their definitions, further ones as blank
+nodes. Without a limit, 26 classes of which each has the next one twice have a text of 2^26 parts, and 3,000
+nested ones exceed Python's stack. The number was not varied."""

@@ -50,12 +50,10 @@ class FastParser(Parser):
 
 
 def _content(source: InputSource) -> bytes:
-    """The bytes of a document."""
-    stream = source.getByteStream()
-    if stream is not None:
-        return stream.read()
-    characters = source.getCharacterStream()
-    return b"" if characters is None else characters.read().encode()
+    """The bytes of a document. rdflib passes a stream of characters as one of bytes, too."""
+    stream = source.getByteStream() or source.getCharacterStream()
+    content: bytes | str = b"" if stream is None else stream.read()
+    return content.encode() if isinstance(content, str) else content
 
 
 def _default_of(graph: Graph) -> Graph:
