@@ -6,6 +6,7 @@ from hypothesis import given
 from tests.language.strategies import programs
 
 from corollary.language import (
+    IRI,
     XSD,
     Call,
     Filter,
@@ -90,3 +91,13 @@ def test_minus_before_a_number() -> None:
     minus = Rule((), (Filter(Call("-", (five,))),))
     assert format_rule(minus) == "false :- FILTER(-(5)) ."
     assert parse_program(format_rule(minus)).rules == (minus,)
+
+
+def test_what_a_terminal_would_obey_is_escaped() -> None:
+    """Controls, and characters that turn the direction of a text, print as escapes and read back."""
+    hostile = "a\x1b[2Jb\x7f\x9b2J\u202ec\u2028\u2066"
+    rule = Rule((Triple(IRI(f"urn:{hostile}"), IRI("urn:p"), Literal(hostile)),), ())
+    text = format_rule(rule)
+    assert text.isascii()
+    assert text.isprintable()
+    assert parse_program(text).rules == (rule,)

@@ -1,6 +1,7 @@
 """Reading: every format and compression gives the same triples, and every bad file one clear message."""
 
 import bz2
+import codecs
 import gzip
 import io
 import os
@@ -96,9 +97,10 @@ def written(folder: Path, name: str, content: str | bytes) -> Path:
         ("data.v2.nt", LINES),
     ],
 )
+@pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
 @pytest.mark.parametrize("compression", ["", ".gz", ".bz2"])
-def test_every_format(tmp_path: Path, name: str, content: str, compression: str) -> None:
-    data = content.encode()
+def test_every_format(tmp_path: Path, name: str, content: str, compression: str, mark: bytes) -> None:
+    data = mark + content.encode()
     if compression:
         data = gzip.compress(data) if compression == ".gz" else bz2.compress(data)
     path = written(tmp_path, name + compression, data)

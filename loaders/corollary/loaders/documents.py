@@ -6,6 +6,7 @@ a document raises ``InputError``, and a truncated document is never accepted as 
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import re
@@ -120,11 +121,16 @@ class Document:
     def streamed(self) -> Iterator[tuple[BinaryIO, BinaryIO]]:
         """The raw stream, whose position shows the progress, and the decompressed stream to read from.
 
+        A byte order mark of UTF-8 is skipped.
+
         Raises InputError, also from within the block, if the bytes cannot be read or decompressed.
         """
         try:
             with self.opened() as raw:
-                yield raw, decompressed(raw, self.compression)
+                stream = decompressed(raw, self.compression)
+                if _peek(stream).startswith(codecs.BOM_UTF8):
+                    stream.read(len(codecs.BOM_UTF8))
+                yield raw, stream
         except (EOFError, zlib.error, OSError) as error:
             bad = "the compressed data end too early or are damaged" if self.compression else "cannot be read"
             remedy = "get the file again; what it held so far was not used"

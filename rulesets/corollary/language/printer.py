@@ -44,7 +44,10 @@ Prefixes = Iterable[tuple[str, str]]
 
 _PREFIX = re.compile(r"(?:[^\W\d_](?:[\w.\-]*[\w\-])?)?")
 _LOCAL = re.compile(r"\w(?:[\w.\-]*[\w\-])?")
-_NOT_IN_IRI = re.compile(r'[<>"{}|^`\\\x00-\x20]')
+_NOT_IN_IRI = re.compile(r'[<>"{}|^`\\\x00-\x20\x7f]')
+_UNSEEN = re.compile(r"[\x80-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Controls of terminals, and of the direction of texts."""
+
 _ABBREVIATED = {
     XSD + "integer": re.compile(r"[+-]?[0-9]+"),
     XSD + "decimal": re.compile(r"[+-]?[0-9]*\.[0-9]+"),
@@ -231,16 +234,16 @@ class _Printer:
                 return constant_text(term)
             case Literal(lexical, datatype, language):
                 if datatype is None:
-                    quoted = f'"{escape(lexical)}"'
+                    quoted = f'"{_visible(escape(lexical))}"'
                     return f"{quoted}@{language}" if language else quoted
                 if (form := _ABBREVIATED.get(datatype)) and form.fullmatch(lexical):
                     return lexical
-                return f'"{escape(lexical)}"^^{self.iri(IRI(datatype))}'
+                return f'"{_visible(escape(lexical))}"^^{self.iri(IRI(datatype))}'
 
     def iri(self, iri: IRI) -> str:
         name = self.names.get(iri)
         if name is None:
-            name = self.names[iri] = self._shortened(iri.value) or f"<{_iri_escaped(iri.value)}>"
+            name = self.names[iri] = self._shortened(iri.value) or f"<{_visible(_iri_escaped(iri.value))}>"
         return name
 
     def _shortened(self, value: str) -> str | None:
@@ -249,6 +252,11 @@ class _Printer:
                 self.used.add((prefix, namespace))
                 return f"{prefix}:{value[len(namespace) :]}"
         return None
+
+
+def _visible(text: str) -> str:
+    """The text with escapes for characters that a terminal obeys instead of showing them."""
+    return text if text.isascii() else _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04X}", text)
 
 
 def _iri_escaped(value: str) -> str:
