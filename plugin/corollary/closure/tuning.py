@@ -6,7 +6,7 @@ MAX_EDGES_BY_PRODUCT = 4  # measured: 0.1 ms an edge in cliques of 20, 1 ms for 
 MIN_FACTS_PER_NEW_FACT = 32
 """External facts and edges per new one. With fewer, the whole closure is computed anew. Measured: following
 one new edge in 32 takes half of the time of closing anew in a tree and a sparse graph, as long in a dense one
-(15 ms), and 1.5 times as long where few edges join large parts; one in 8 takes 2 to 2.6 times as long."""
+(15 ms), and 1.5 times as long where few edges join large parts; one in 8 takes 1.6 to 2.2 times as long."""
 
 MIN_EDGES_PER_JOINED = 4
 """Edges per pair of a new edge and a source that reaches it. With fewer, the closures with and without the
@@ -17,8 +17,8 @@ MAX_WORDS_PER_EDGE = 16
 """64-bit words per edge of a reachability matrix that is computed without trying lists first. Lists are given
 up when they have more pairs than the matrix has words. Measured: with 27 words an edge, lists of 0.15 pairs a
 word take 0.7 ms and the matrix 1.7; with 20, lists of two pairs a word 25 ms and the matrix 8, and lists that
-are given up take a quarter to a half of the matrix. With 4 to 15 and up to 0.4 pairs a word, lists would save
-up to half of 0.4 to 0.9 ms."""
+are given up take at most half as long as the matrix. With 4 to 15 and up to 0.4 pairs a word, lists would
+save up to half of 0.4 to 0.9 ms."""
 
 WORDS_PER_STEP = 8
 """Words of a matrix that are computed in the time in which a walk reaches one more node. Measured, graphs of

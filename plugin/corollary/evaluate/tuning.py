@@ -12,7 +12,7 @@ a closure: where 57,000 facts become 19,000, 3 ms instead of 17; 25,000 and 17,0
 MIN_SHARE_RECEIVED_WHOLE = 0.5
 """Share of new facts in a closure from which on a module that ``receives_again`` gets all facts, not only the
 new ones. Separating new facts costs one scan of all facts, and one copy. Measured on a museum of 2.5 million
-facts under ``owl2rl``: 54 ms if all are received whole, 66 if none are, 60 to 64 with 1/4 to 3/4."""
+facts under ``owl2rl``: 54 to 66 ms whether all, some or none are received whole, which is the noise."""
 
 MAX_CLASHES_LISTED = 1000
 """Clashes of one constraint that are listed. Further ones are only counted. Measured: to list 1,000 takes 20

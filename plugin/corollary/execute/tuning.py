@@ -44,7 +44,7 @@ group asked for 2 ms instead of 3, with 10 facts 3.1 instead of 3.6, with 5 the 
 MAX_GUARD_FANOUT = 4
 """Rows that a guard probe may return on average per distinct predicate or class. With more, the direct plan
 is run. Measured on LUBM-1 under ``owl2rl`` and on CSPA-10k: materialising and removing one fact take the same
-time within 5 % with 2, 4, 8 and no limit."""
+time within 10 %, the noise, with 2, 4, 8 and no limit."""
 
 MAX_ROWS_OF_CELLS = 1 << 20
 """Rows of one join of bindings with cells of long lists, before the atoms inside are joined. More bindings
@@ -62,7 +62,7 @@ with 10 pairs and 30 µs with 2,000."""
 MIN_STEPS_TO_SQUARE = 8
 """Positions in a row with the same property. From this number on, paths take them by powers of the property
 (its square, the square of that ...) instead of one by one. Measured: 4 steps take the same time either way or
-up to 1.4 times as long by powers, 8 steps 0.7 to 1.7 times, 16 steps 0.5 to 1.2 times, 64 steps 0.4 to 1.1
+up to 1.4 times as long by powers, 8 steps 0.7 to 1.7 times, 16 steps 0.5 to 1.2 times, 64 steps 0.4 to 1.5
 times."""
 
 MAX_PAIRS_OF_POWER = 4
