@@ -235,6 +235,54 @@ def _length(node: ast.FunctionDef) -> int:
     return (node.end_lineno or 0) - first + 1
 
 
+MEASURED = ("Measured", "measured", "Not tuned")
+"""What the text of a tuning constant says: how it was measured, or why it was not."""
+
+NOT_MEASURED_YET = {
+    *("language", "expressions", "modules", "explain", "reasoner", "sparql"),
+    *("loaders", "loaders.spark", "serve", "cli"),
+}
+"""Folders with constants whose text does not say how they were measured yet."""
+
+
+def _tuning_texts(source: str) -> Iterator[tuple[str, str]]:
+    """The constants of a file, each with its text: its comment, and the next string after it.
+
+    Constants one after the other share the string after the last of them.
+    """
+    names: list[str] = []
+    text = ""
+    for node in ast.parse(source).body:
+        lines = source.splitlines()[node.lineno - 1 : node.end_lineno]
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names += [
+                each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)
+            ]
+            text += " ".join(line.partition("#")[2] for line in lines)
+        elif isinstance(node, ast.Expr) and names:
+            yield from ((name, text + " ".join(lines)) for name in names)
+            names, text = [], ""
+    yield from ((name, "") for name in names)
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in MODULES if path.name == "tuning.py"], ids=lambda path: path.parent.name
+)
+def test_tuning_constants_say_how_they_were_measured(path: Path) -> None:
+    texts = list(_tuning_texts(path.read_text()))
+    unsaid = {name for name, text in texts if not any(word in text for word in MEASURED)}
+    assert texts
+    if _name(path).removesuffix(".tuning") not in NOT_MEASURED_YET:
+        assert unsaid == set()
+
+
+def test_every_constant_has_its_text() -> None:
+    source = 'A = 1  # measured: x\n"""a"""\nB, C = 2, 3\nD = 4\n"""Measured."""\nE = 5\n"""e"""\nF = 6\n'
+    found = dict(_tuning_texts(source))
+    assert [name for name, text in found.items() if not any(word in text for word in MEASURED)] == ["E", "F"]
+
+
 MADE_LATER = {
     "plugin/corollary/columns/mapped_pairs.py::MappedPairs": "both orders are read when used",
     "plugin/corollary/columns/mapped_pairs.py::PartOfPairs": "``keys`` are read when they are used",

@@ -52,7 +52,7 @@ in_every_form = pytest.mark.parametrize(
         pytest.param({"MAX_WORDS_PER_EDGE": 1 << 20, "WORDS_PER_STEP": 1 << 20}, id="bits"),
         pytest.param({"WORDS_PER_STEP": 1 << 20, "MAX_WORDS_PER_BLOCK": 0}, id="bits in blocks"),
         pytest.param({"words_for": lambda nodes: 1 << 20}, id="lists"),
-        pytest.param({"MAX_WORDS_PER_EDGE": 0, "PAIRS_PER_WORD": 1}, id="lists that turn out long"),
+        pytest.param({"MAX_WORDS_PER_EDGE": 0}, id="lists that turn out long"),
     ],
 )
 """What the module goes by, changed."""

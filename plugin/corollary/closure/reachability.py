@@ -2,7 +2,7 @@
 
 What the components reach is a matrix of bits, with a row for each component, where the closure is dense, and
 merged lists of successors where it is sparse. The matrix is computed if it has few words for each edge
-(``MAX_WORDS_PER_EDGE``), or if the lists turn out to be too long. The resulting pairs are sorted.
+(``MAX_WORDS_PER_EDGE``), or if the lists have more pairs than it has words. The resulting pairs are sorted.
 
 The pairs that added edges derive, or that deleted edges derived, are the difference of two such closures over
 the part of the graph that leads to these edges or is reached from them. Matrices of such parts are computed
@@ -23,7 +23,6 @@ from corollary.closure.tuning import (
     MAX_WORDS_PER_EDGE,
     MIN_STEPS_WALKED,
     MIN_WORDS_OF_DIFFERENCE,
-    PAIRS_PER_WORD,
     WORDS_PER_STEP,
     WORDS_UNPACKED_AT_ONCE,
 )
@@ -89,7 +88,7 @@ def listed(graph: Graph) -> Keys:
     edges, nodes, components = graph.edges, graph.nodes, graph.components
     words = components.cyclic.size * words_for(nodes.size)
     if words > MAX_WORDS_PER_EDGE * edges.size:
-        paths = components.lists(nodes.astype(np.uint64), PAIRS_PER_WORD * words)
+        paths = components.lists(nodes.astype(np.uint64), words)
         if paths is not None:
             return sort_keys(paths)
     return _written(components.bits(), components.of_node, nodes, nodes)

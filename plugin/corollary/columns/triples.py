@@ -28,7 +28,7 @@ from corollary.columns.pairs import (
     union,
 )
 from corollary.columns.relation import EMPTY, FIRST_LITERAL_KEY, Relation, merged
-from corollary.columns.tuning import MAX_ARRAYS_MERGED, MAX_IDS_IN_TABLE, MIN_KEYS_MERGED
+from corollary.columns.tuning import MAX_ARRAYS_MERGED, MAX_IDS_IN_TABLE, MAX_IDS_PER_ROW, MIN_KEYS_MERGED
 from corollary.kernels.sorted import Column, Keys
 from corollary.kernels.threads import spread_over_threads
 from corollary.kernels.tuning import MIN_ELEMENTS_CUT
@@ -385,7 +385,7 @@ def grouped(groups: Column, keys: NDArray[Integer]) -> Iterator[tuple[int, NDArr
     if names.size == 1:
         yield int(names[0]), keys
         return
-    if names[-1] < MAX_IDS_IN_TABLE:
+    if names[-1] < min(MAX_IDS_IN_TABLE, MAX_IDS_PER_ROW * groups.size):
         table = np.zeros(int(names[-1]) + 1, np.uint32)
         table[names] = np.arange(names.size, dtype=np.uint32)
         codes = table[groups]

@@ -1,20 +1,27 @@
 """The tuning constants of the execution of plans: what is limited, in which unit, and measurements."""
 
 MAX_RELATIONS_TRIED = 64
-"""Predicates. With more, a free predicate is looked up in the directories of subjects or objects."""
+"""Predicates. With more, a free predicate is looked up in the directories of subjects or objects.
+Measured on 200,000 facts: for 10,000 rows the directory takes 7 ms and relations 7 with 32 predicates, 9 and
+12 with 64, 11 and 33 with 256, 16 and 120 with 1,024; to make the directory takes 3 to 7 ms, and 33."""
 
 MIN_ROWS_TO_COMPOSE = 4096
 
 MIN_WAYS_PER_PAIR = 4
 """``join_for`` composes relations instead of joining row by row if the batch has at least
 ``MIN_ROWS_TO_COMPOSE`` rows, and the join would return at least ``MIN_WAYS_PER_PAIR`` rows for each row of
-its two inputs."""
+its two inputs. Measured: with 4 rows for each and hardly any duplicates, composing takes 0.9 to 1.1 times as
+long as joining and sorting, with more targets than paths meet 1.4 times; with 10 to 28 rows for each and 17
+to 30 paths for each pair a half to a sixth. Batches of 2,000 and 4,000 rows behave alike; with all batches or
+none composed, CSPA-10k takes the same time within 10 %."""
 
 MIN_ROWS_TO_ESTIMATE = 4096
-"""Rows of a batch. With fewer, joins are run in the order of the plan."""
+"""Rows of a batch. With fewer, joins are run in the order of the plan. Measured: a join of 10,000 rows takes
+280 µs, of 1,000 rows 22, an estimate 12."""
 
 ROWS_SAMPLED = 256
-"""Rows of a batch from which the rows of the next join are estimated, in about 10 µs."""
+"""Rows of a batch from which the rows of the next join are estimated. Measured: in 12 µs, half as
+many in 7, twice as many in 27."""
 
 MIN_ROWS_SAVED = 4
 """Factor. A join comes before an earlier one of the plan if it returns at most one row for this many of its.
@@ -22,37 +29,48 @@ Measured: proofs of 350,000 facts of CSPA-100k had 34 million rows by the plan, 
 
 MIN_ROWS_BY_FORM = 1000
 """Rows of a condition on datatypes that are decided by the forms of their literals, which may all have to be
-looked at first. Deciding 1,000 rows by values takes some 8 ms."""
+looked at first. Measured: to look at 20,000 literals takes 5 ms, and then 4,000 rows 0.15 ms; the test of
+values alone takes 1.9 µs a row."""
 
 MAX_ANSWERS_CACHED = 1 << 16
-"""Cache entries per condition, about 200 bytes each. A larger cache is emptied."""
+"""Cache entries per condition. A larger cache is emptied. Measured: an entry takes 120 bytes with one
+variable, 190 with two, a full cache 8 to 13 MB."""
 
 MIN_FACTS_PER_GROUP = 4
 """Facts. Only the groups that the batch mentions are computed if every relation of the aggregate has more
-facts than this for each of these groups."""
+facts than this for each of these groups. Measured on 60,000 facts in 20,000 groups: with 600 facts for each
+group asked for 2 ms instead of 3, with 10 facts 3.1 instead of 3.6, with 5 the same, with 3 5.4 and 4.6."""
 
 MAX_GUARD_FANOUT = 4
 """Rows that a guard probe may return on average per distinct predicate or class. With more, the direct plan
-is run."""
+is run. Measured on LUBM-1 under ``owl2rl`` and on CSPA-10k: materialising and removing one fact take the same
+time within 10 %, the noise, with 2, 4, 8 and no limit."""
 
 MAX_ROWS_OF_CELLS = 1 << 20
 """Rows of one join of bindings with cells of long lists, before the atoms inside are joined. More bindings
-than this are joined with one cell of each list at a time."""
+than this are joined with one cell of each list at a time. Not tuned: bounds memory, to 16 MB with four
+columns."""
 
 MAX_TABLES_CACHED = 4
-"""Tables of long lists that a rule caches: maintenance alternates between few sets of facts."""
+"""Tables of long lists that a rule caches: maintenance alternates between few sets of facts.
+Not tuned: facts before and after a change, the recent ones, and those of a layer."""
 
 FACTS_PER_JOIN = 1000
-"""Facts that are joined in about the time of starting one more join."""
+"""Facts that are joined in about the time of starting one more join. Measured: a step of a path takes 8 µs
+with 10 pairs and 30 µs with 2,000."""
 
 MIN_STEPS_TO_SQUARE = 8
 """Positions in a row with the same property. From this number on, paths take them by powers of the property
-(its square, the square of that ...) instead of one by one."""
+(its square, the square of that ...) instead of one by one. Measured: 4 steps take the same time either way or
+up to 1.4 times as long by powers, 8 steps 0.7 to 1.7 times, 16 steps 0.5 to 1.2 times, 64 steps 0.4 to 1.5
+times."""
 
 MAX_PAIRS_OF_POWER = 4
 """Pairs of nodes in a power of such a property, per fact of the property, or per path composed so far if
-these are more. A power with more pairs is not used."""
+these are more. A power with more pairs is not used. Measured, 64 steps: along near edges 10 ms with 16
+pairs, 24 with 4, 57 with 1; elsewhere 4 and 16 take the same time."""
 
 MAX_CLASSES_COMPARED = 16
-"""Classes that are compared with each other, to find those that lead to all others: some 0.1 ms (not
-measured; the domains and ranges of a property in LUBM-10 and in our own generator are at most 5)."""
+"""Classes that are compared with each other, to find those that lead to all others. Measured:
+16 take 0.09 ms, 8 take 0.03; the domains and ranges of a property in LUBM-10 and in our own generator are at
+most 5."""

@@ -5,14 +5,17 @@ MAX_RECENT_IDS = 1 << 16
 IRI of some 50 characters takes 171 bytes, a full cache 11 MB."""
 
 MIN_TEXTS_TOGETHER = 256
-"""Terms that are looked up together in the tables. One by one takes 10 us each, together 0.5 us."""
+"""Terms that are looked up together in the tables. Measured: one by one they take 13 to
+16 µs each, 32 together 6, 256 together 1.7, 1,024 together 1. Each search together moves the
+young terms into the tables."""
 
 MIN_SLOTS = 1 << 10
-"""Hash slots of the smallest table."""
+"""Hash slots of the smallest table: 8 KB. Not tuned: a table doubles as it grows."""
 
 MAX_RECENT_ROWS = 1 << 12
 """Entries of the cache of recent rows in which repeated texts are noticed. It fits the processor's cache:
-32 KB. The number of entries was not varied."""
+32 KB. Measured on 200,000 rows of 2,000 to 200,000 texts: with 256 to 65,536 entries the same time within
+5 %, with one entry 5 to 14 % more."""
 
 MAX_NUMBERS_CACHED = 4096
 """Entries of the cache of parsed numbers. Measured: a number is parsed in 0.9 (double), 1.9 (decimal) or
@@ -23,7 +26,11 @@ MIN_TEXTS_ON_COLUMNS = 256
 (plain) to 7.6 (numbers), 1,024 together 0.05 to 1.1."""
 
 MAX_MARKERS_ON_COLUMNS = 64
-"""Datatypes and languages in a chunk of literals that are looked for on columns; further ones one by one."""
+"""Datatypes and languages in a chunk of literals that are looked for on columns; further ones one by one.
+Measured on 50,000 literals: of 30 languages 32 and more take 10 ms, 16 take 22; of 100 languages 32 take 34,
+64 take 27, 128 take 22; of 300 languages 16 to 1,000 take 43 to 47. 1,000 literals take the same time with 4
+to 64, and up to twice as long with 1,000."""
 
 LITERALS_PER_CHUNK = 1 << 18
-"""Literals whose forms are looked at together: some 50 MB of intermediate results."""
+"""Literals whose forms are looked at together. Measured: 23 MB of intermediate results where literals have 36
+characters, 6 MB for a quarter as many, which take 80 ns each instead of 100."""
