@@ -23,7 +23,7 @@ from corollary.kernels.byte_texts import Bytes
 from corollary.kernels.limits import Cancellation, Limits, current, limited
 from corollary.loaders.encoded_format import is_encoded
 from corollary.loaders.formats import FORMATS, STANDARD_STREAM, FileKind, input_error
-from corollary.loaders.tuning import BYTES_PER_CHUNK, CHUNKS_AHEAD, USUAL_BYTES_PER_LINE
+from corollary.loaders.tuning import BYTES_PER_CHUNK, CHUNKS_AHEAD
 
 Parsed = TypeVar("Parsed")
 
@@ -83,13 +83,7 @@ def _read_into(source: BinaryIO, target: Bytes) -> int:
 
 def _end_of_lines(chunk: Bytes) -> int:
     """The place behind the last LF; 0 if there is none."""
-    width = USUAL_BYTES_PER_LINE
-    while True:
-        start = max(0, chunk.size - width)
-        found = chunk[start:].tobytes().rfind(b"\n")
-        if found >= 0 or not start:
-            return start + found + 1
-        width *= 4
+    return chunk.tobytes().rfind(b"\n") + 1
 
 
 def parsed_ahead(chunks: Iterator[Bytes], parse: Callable[[Bytes], Parsed]) -> Iterator[Parsed]:

@@ -1,16 +1,17 @@
-"""The tuning constants of the command: what is limited, and in which unit."""
+"""The tuning constants of the command: what is limited, in which unit, and measurements or reasons."""
 
 SECONDS_BEFORE_BAR = 2.0
-"""Seconds after which a running stage shows a bar."""
+"""Seconds after which a running stage shows a bar. Not tuned: until then a user waits without one."""
 
 MAX_CHARACTERS_OF_COMPLAINT = 1500
-"""Characters of an error message of Spark that are shown."""
+"""Characters of an error message of Spark that are shown. Not tuned: what fits a screen of 24 lines."""
 
 MAX_PREDICATES_LISTED = 10
-"""Predicates in the list of the largest."""
+"""Predicates in the list of the largest. Not tuned: what is read at a glance."""
 
 BYTES_RESERVED_FOR_ERROR = 1 << 20
-"""Bytes that are freed before an error is reported: memory may have run out."""
+"""Bytes that are freed before an error is reported: memory may have run out. Not tuned: far more than a
+message needs."""
 
 SECONDS_FOR_JAVA = 10.0
 """Seconds that ``java -version`` may take. Measured: 0.05 to 0.3."""

@@ -1,7 +1,8 @@
 """The tuning constants of expressions: what is limited, in which unit, and measurements."""
 
 SECONDS_PER_MATCH = 1.0
-"""Seconds of processor time for a match in ``regex``, if neither the caller nor its limits set another."""
+"""Seconds of processor time for a match in ``regex``, if neither the caller nor its limits set another. Not
+tuned: the patience of a rule with one literal."""
 
 SECONDS_BEFORE_RE2 = (
     0.003  # RE2's time to compile \w+: a vain attempt at most doubles the time of a call with one text
@@ -27,14 +28,18 @@ MAX_RANGES = 200_000  # measured: 24 MB per pattern, 0.2 s
 """Ranges of code points processed while a pattern is parsed: 240 times those of \\w."""
 
 MIN_CHARACTERS_TO_COUNT = 1 << 24
-"""Characters: len(text) * len(replacement), above which the matches are counted to reserve memory."""
+"""Characters: len(text) * len(replacement), above which the matches are counted to reserve memory. Measured:
+counting makes a replacement of 4,096, 16,384 and 65,536 characters 1.6, 1.4 and 1.6 times as slow. The
+product is at most as large as the result: 16 MB need no reserve."""
 
 MAX_DEPTH = 100
-"""Depth of nested groups, and of nested subtractions. ``regex`` parses both recursively."""
+"""Depth of nested groups, and of nested subtractions. ``regex`` parses both recursively. Not tuned: no
+pattern is as deep. Measured: 400 groups and 400 subtractions are parsed in 1 and 5 ms."""
 
 MAX_SETS_CACHED = 512
 """Sets of characters that are cached, by text and by name of a property: each is computed by matching all 1.1
-million code points."""
+million code points. Measured: 3 to 19 ms a set, with 72 to 843 ranges."""
 
 MAX_PATTERNS_CACHED = 64
-"""Patterns that are cached parsed and compiled."""
+"""Patterns that are cached parsed and compiled. Measured: 7 kB a pattern, which takes 0.1 to 0.2 ms, and 4 µs
+from the cache."""

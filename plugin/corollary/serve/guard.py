@@ -13,7 +13,6 @@ import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from hashlib import sha256
 
 from starlette.datastructures import Headers
@@ -21,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from corollary.language import CorollaryError
 from corollary.serve.problems import Problem, response_of
-from corollary.serve.tuning import MAX_HOSTS_CACHED, MIN_CHARACTERS_OF_TOKEN
+from corollary.serve.tuning import MIN_CHARACTERS_OF_TOKEN
 
 POLICY = (
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; "
@@ -77,7 +76,6 @@ class Token:
         return hmac.compare_digest(digest, self.digest) and scheme.lower() == "bearer"
 
 
-@lru_cache(maxsize=MAX_HOSTS_CACHED)
 def is_loopback(host: str) -> bool:
     """Whether a host is reached from this machine only."""
     name = host.strip("[]").lower()

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 from corollary.serve.problems import Problem
-from corollary.serve.tuning import MAX_ACCEPTS_CACHED
 
 ROWS = {
     "application/sparql-results+json": "json",
@@ -52,12 +50,7 @@ def offered(form: str) -> Mapping[str, str]:
 
 def chosen(accept: str | None, media_types: Mapping[str, str]) -> str:
     """The media type that an Accept header prefers; of several, the first one. Raises Problem for none."""
-    return _best(accept or "*/*", tuple(media_types))
-
-
-@lru_cache(maxsize=MAX_ACCEPTS_CACHED)
-def _best(accept: str, media_types: tuple[str, ...]) -> str:
-    wanted = _preferences(accept)
+    wanted = _preferences(accept or "*/*")
     best = max(media_types, key=lambda name: _quality(name, wanted))
     if _quality(best, wanted) <= 0:
         raise Problem(406, "Not acceptable", f"there are {', '.join(media_types)}")

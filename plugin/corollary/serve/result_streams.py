@@ -21,7 +21,7 @@ from rdflib.term import BNode, Literal, Node, URIRef
 
 from corollary.kernels.sorted import Column
 from corollary.serve.problems import Problem
-from corollary.serve.tuning import MIN_ROWS_SHARED, ROWS_PER_CHUNK
+from corollary.serve.tuning import ROWS_PER_CHUNK
 from corollary.sparql.rdf_terms import text_of
 from corollary.sparql.result import GraphResult, SelectResult
 
@@ -83,9 +83,7 @@ def _columns(result: SelectResult, text: Callable[[Any], str]) -> Iterator[list[
 def _texts(
     ids: Column, decode: Callable[[Column], list[Node | None]], text: Callable[[Any], str]
 ) -> list[str]:
-    """The texts of a column. Each distinct term is decoded once, unless there are few rows."""
-    if ids.size < MIN_ROWS_SHARED:
-        return ["" if term is None else text(term) for term in decode(ids)]
+    """The texts of a column. Each distinct term is decoded once."""
     distinct, places = np.unique(ids, return_inverse=True)
     texts = ["" if term is None else text(term) for term in decode(distinct)]
     return [texts[place] for place in places.tolist()]
