@@ -118,3 +118,10 @@ def test_a_bad_document_changes_nothing(path: str, body: str, media_type: str, s
     assert client.request("PUT", path, content=body, headers=headers).status_code == status
     assert isomorphic(graph_of(client, PETS), before)
     assert client.get("/graphs?graph=urn:x").status_code == 404
+
+
+@pytest.mark.parametrize("name", ['a"b', "a>b", "a{b}", "a|b", "a^b", "a`b", "a%5"])
+def test_a_path_that_is_no_iri_is_refused(name: str) -> None:
+    client = client_of()
+    request = {"content": "<urn:a> <urn:b> <urn:c> .", "headers": {**WRITER, "Content-Type": "text/turtle"}}
+    assert put_raw(client, f"/graphs/{name}", **request) == 400

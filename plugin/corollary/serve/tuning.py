@@ -69,6 +69,15 @@ MAX_OPEN_TRANSACTIONS = 8
 SECONDS_OF_TRANSACTION = 60.0
 """Seconds from the beginning of a transaction by URL until it is rolled back."""
 
+SECONDS_FOR_TURN = 2.0
+"""Seconds that a change waits while another one, or an open transaction, has the store. Then: status 503."""
+
+SECONDS_FOR_RULE_COUNTS = 2.0
+"""Seconds of one request that counts what each rule derives. LUBM-1 with OWL 2 RL takes RULESECONDS."""
+
+MAX_ROWS_OF_RULE_COUNT = 20_000_000
+"""Rows of one join of such a count. More take longer than a request may, and some hundred MB."""
+
 MAX_PROOFS = 100
 """Proofs in one explanation."""
 
