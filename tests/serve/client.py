@@ -66,6 +66,21 @@ class Client:
 
         return asyncio.run(sent())
 
+    def put_raw(self, path: bytes, content: str, media_type: str) -> int:
+        """The status of PUT to a path whose bytes are sent as they are."""
+        whole = self.app
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            await whole({**scope, "raw_path": path, "path": path.decode()}, receive, send)
+
+        async def sent() -> httpx.Response:
+            transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+            async with httpx.AsyncClient(transport=transport, base_url="http://server.test") as client:
+                headers = {**WRITER, "Content-Type": media_type}
+                return await client.put("/graphs/x", content=content, headers=headers)
+
+        return asyncio.run(sent()).status_code
+
     def get(self, path: str, **arguments: Any) -> httpx.Response:
         """The response to GET."""
         return self.request("GET", path, **arguments)

@@ -8,9 +8,9 @@ from math import inf
 from typing import Any
 
 import pytest
-from tests.serve.client import EX, WRITER, Client, client_of
+from tests.serve.client import EX, UPDATE, WRITER, Client, client_of
 
-from corollary.serve import open_transactions
+from corollary.serve import open_transactions, rule_book
 from corollary.serve.problems import Problem
 
 RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
@@ -188,6 +188,42 @@ def test_bad_rules_change_nothing_and_no_file_is_read() -> None:
     assert client.get("/rules").json() == before
 
 
+def test_a_rule_has_the_number_of_inferred_facts_that_it_derives() -> None:
+    data = """PREFIX ex: <http://example.org/> PREFIX owl: <http://www.w3.org/2002/07/owl#>
+        INSERT DATA { ex:a ex:next ex:b . ex:b ex:next ex:c . ex:c ex:next ex:d . ex:a ex:next ex:c .
+            ex:Both owl:intersectionOf (ex:Wet ex:Cold) .
+            ex:chain owl:propertyChainAxiom (ex:next ex:next ex:next) .
+            ex:ice a ex:Wet, ex:Cold . ex:tea a ex:Wet . ex:a ex:weighs 3, 5 }"""
+    rules = """PREFIX ex: <http://example.org/> PREFIX owl: <http://www.w3.org/2002/07/owl#>
+        @name along
+        [?x, ex:next, ?z] :- [?x, ex:next, ?y], [?y, ex:next, ?z] .
+        @name last
+        [?x, a, ex:Last] :- [?y, ex:next, ?x], NOT [?x, ex:next, ?z] .
+        @name sum
+        [?x, ex:sum, ?n] :- AGGREGATE([?x, ex:weighs, ?w] ON ?x BIND SUM(?w) AS ?n) .
+        @name both
+        [?y, a, ?c] :- [?c, owl:intersectionOf, ?l], EACH ?d IN ?l ([?y, a, ?d]) .
+        @name chain
+        [?x, ?p, ?y] :- [?p, owl:propertyChainAxiom, ?l], CHAIN(?l, ?x, ?y) .
+        @name none
+        [?x, a, ex:Never] :- [?x, ex:absent, ?y] ."""
+    client = client_of("none")
+    assert client.post("/update", content=data, headers={**WRITER, "Content-Type": UPDATE}).status_code == 204
+    assert client.post("/rules", content=rules, headers=TEXT).status_code == 200
+    listed = client.get("/rules?derived=true").json()["rules"]
+    # ex:next is a path a-b-c-d whose closure has 6 pairs, 4 of them stated; all of a path of 3 steps: a to d
+    expected = {"along": 2, "last": 1, "sum": 1, "both": 1, "chain": 1, "none": 0}
+    assert {rule["name"]: rule["derived"] for rule in listed} == expected
+    assert all(rule["derived"] is None for rule in client.get("/rules").json()["rules"])
+    assert client.get("/rules?derived=yes").status_code == 400
+
+
+def test_a_rule_that_takes_too_long_to_count_has_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = client_of()
+    monkeypatch.setattr(rule_book, "SECONDS_FOR_RULE_COUNTS", 0)
+    assert None in {rule["derived"] for rule in client.get("/rules?derived=true").json()["rules"]}
+
+
 # Transactions
 
 
@@ -239,7 +275,8 @@ def test_a_transaction_expires(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_open_transactions_are_bounded_and_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_transactions, "MAX_OPEN_TRANSACTIONS", 2)
-    client = client_of(seconds=0.3)
+    monkeypatch.setattr(open_transactions, "SECONDS_FOR_TURN", 0.3)
+    client = client_of()  # may take 30 seconds: the wait for the turn is shorter
     place = begun(client)
     waiting = threading.Thread(target=client.post, args=("/transactions",), kwargs={"headers": WRITER})
     waiting.start()
@@ -248,10 +285,32 @@ def test_open_transactions_are_bounded_and_wait_for_each_other(monkeypatch: pyte
     assert client.post("/transactions", headers=WRITER).status_code == 503
     waiting.join()
     blocked = client.update("INSERT DATA { ex:bo a ex:Dog }")
-    assert blocked.status_code == 503 and "Retry-After" in blocked.headers
+    assert blocked.status_code == 503 and blocked.headers["Retry-After"] == "1"
+    assert blocked.json()["title"] == "Another change is not finished"
     assert client.ask("ex:rex a ex:Animal")  # reads do not wait
     client.request("DELETE", place, headers=WRITER)
     assert client.update("INSERT DATA { ex:bo a ex:Dog }").status_code == 204
+
+
+def test_calls_that_wait_do_not_keep_a_transaction_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_transactions, "SECONDS_OF_TRANSACTION", 0.3)
+    client = client_of()
+    transaction = client.service.transactions.find(begun(client).rpartition("/")[2])
+    calls = [transaction.call(lambda: time.sleep(0.2)) for _ in range(20)]
+    assert transaction.ended.result(20) is False
+    assert calls[0].exception() is None and isinstance(calls[-1].exception(20), Problem)
+
+
+def test_a_call_ends_with_its_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_transactions, "SECONDS_OF_TRANSACTION", 0.3)
+    client = client_of()
+    place = begun(client)
+    cross = " . ".join(f"?a{n} ?b{n} ?c{n}" for n in range(20))
+    answer = client.post(
+        f"{place}/query", headers=WRITER, data={"query": f"SELECT (COUNT(*) AS ?n) {{ {cross} }}"}
+    )
+    assert answer.status_code in (503, 404)
+    assert client.update("INSERT DATA { ex:al a ex:Dog }").status_code == 204
 
 
 def test_a_late_call_is_refused() -> None:

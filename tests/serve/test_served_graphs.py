@@ -118,3 +118,11 @@ def test_a_bad_document_changes_nothing(path: str, body: str, media_type: str, s
     assert client.request("PUT", path, content=body, headers=headers).status_code == status
     assert isomorphic(graph_of(client, PETS), before)
     assert client.get("/graphs?graph=urn:x").status_code == 404
+
+
+@pytest.mark.parametrize("name", ['a"b', "a>b", "a{b}", "a|b", "a^b", "a`b", "a%5"])
+def test_a_path_that_is_no_iri_is_refused(name: str) -> None:
+    client = client_of()
+    document = "<urn:a> <urn:b> <urn:c> ."
+    assert client.put_raw(f"/graphs/{name}".encode(), document, "text/turtle") == 400
+    assert client.put_raw(b"/graphs/ab", document, "text/turtle") == 201

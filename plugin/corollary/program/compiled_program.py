@@ -116,6 +116,10 @@ class CompiledProgram:
         self._count += 1
         return compile_rule(rule, self._count - 1, self.dictionary)
 
+    def forms_of(self, rule: Rule) -> list[CompiledRule]:
+        """The compiled forms of a rule of the program: several of a rule with a list pattern."""
+        return [form for form in self.rules if self._origins[form.number] == rule]
+
     def changed(self, program: Program) -> ProgramChange:
         """The change from this program to another one over the same dictionary.
 

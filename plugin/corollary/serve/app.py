@@ -36,11 +36,13 @@ async def page(service: Service, request: Request) -> Response:
     name = request.path_params.get("name", "index.html")
     parts = PurePosixPath(name).parts
     file = PAGE.joinpath(*parts) if parts and ".." not in parts and "/" not in parts else PAGE
-    if not file.is_file():
-        raise Problem(404, "Not found")
+    try:
+        content = file.read_bytes()
+    except (OSError, ValueError):  # none, a folder, or a name that no file can have
+        raise Problem(404, "Not found") from None
     media_type = guess_type(name)[0] or "application/octet-stream"
     headers = {"Content-Type": with_charset(media_type), "Cache-Control": "no-cache"}
-    return Response(file.read_bytes(), headers=headers)
+    return Response(content, headers=headers)
 
 
 ROUTES: list[tuple[str, str, Endpoint]] = [

@@ -16,9 +16,14 @@ from starlette.requests import ClientDisconnect, Request
 from corollary.serve.problems import Problem
 from corollary.serve.tuning import MAX_FIELDS_OF_FORM, SECONDS_FOR_BODY
 
-_ABSOLUTE = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|\\^`]*')
+_ABSOLUTE = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:(?:[^\x00-\x20<>"{}|\\^`%]|%[0-9A-Fa-f]{2})*')
 
 FORM = "application/x-www-form-urlencoded"
+
+
+def is_absolute(text: str) -> bool:
+    """Whether a text is an absolute IRI, by its characters."""
+    return _ABSOLUTE.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ class Parameters:
     def iris(self, name: str) -> list[URIRef]:
         """The values of a parameter, which are absolute IRIs."""
         for value in self.all(name):
-            if not _ABSOLUTE.fullmatch(value):
+            if not is_absolute(value):
                 raise Problem(400, "Bad parameter", f"{name}= is an absolute IRI")
         return [URIRef(value) for value in self.all(name)]
 

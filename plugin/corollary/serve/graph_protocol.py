@@ -19,7 +19,7 @@ from corollary.loaders.documents import Document
 from corollary.loaders.formats import input_error, named_format
 from corollary.loaders.into_reasoner import load
 from corollary.reasoner.snapshot import Snapshot
-from corollary.serve.bodies import Part, body_of, in_url, media_type_of, parts_of_form
+from corollary.serve.bodies import Part, body_of, in_url, is_absolute, media_type_of, parts_of_form
 from corollary.serve.negotiation import TRIPLES, chosen, upload_format
 from corollary.serve.problems import Problem
 from corollary.serve.result_streams import graph_chunks
@@ -59,7 +59,10 @@ def _base(request: Request) -> str:
 def _name(request: Request) -> URIRef:
     """The graph that a request names. Raises Problem for none, for several, and for a relative IRI."""
     if "name" in request.path_params:
-        return URIRef(_base(request) + request.scope["raw_path"].decode("ascii"))
+        path = request.scope["raw_path"].decode("ascii")
+        if not is_absolute(f"x:{path}"):
+            raise Problem(400, "Bad path", "write characters that no IRI has percent-encoded")
+        return URIRef(_base(request) + path)
     parameters = in_url(request)
     named, default = parameters.iris("graph"), parameters.all("default")
     if len(named) + len(default) != 1:

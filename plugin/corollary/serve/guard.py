@@ -11,6 +11,7 @@ import hmac
 import ipaddress
 import re
 import secrets
+from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
@@ -18,16 +19,18 @@ from hashlib import sha256
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from corollary.explain.html import STYLE
 from corollary.language import CorollaryError
 from corollary.serve.problems import Problem, response_of
-from corollary.serve.tuning import MIN_CHARACTERS_OF_TOKEN
+from corollary.serve.tuning import MAX_BYTES_OF_HEAD, MIN_CHARACTERS_OF_TOKEN
+
+_PROOFS = b64encode(sha256(STYLE.removeprefix("<style>").removesuffix("</style>").encode()).digest()).decode()
 
 POLICY = (
-    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    f"default-src 'self'; style-src 'self' 'sha256-{_PROOFS}'; img-src 'self' data: blob:; "
+    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-"""The Content-Security-Policy of all responses: no script but those of the package. Editors and proofs set
-styles of elements, which run nothing."""
+"""The Content-Security-Policy of all responses: no script or style but those of the package."""
 
 HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -92,7 +95,7 @@ def host_in(header: str | None) -> str | None:
 
 
 class Guard:
-    """ASGI middleware: refuses other hosts, and adds ``HEADERS``."""
+    """ASGI middleware: refuses other hosts and large heads, and adds ``HEADERS``."""
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str], is_cors: bool) -> None:
         """``hosts`` are the names of this server beside those of loopback. ``is_cors``: others may read."""
@@ -111,6 +114,11 @@ class Guard:
                 message["headers"] = [*message.get("headers", ()), *self.headers]
             await send(message)
 
+        size = sum([len(name) + len(value) for name, value in scope["headers"]])
+        if size + len(scope["raw_path"]) + len(scope["query_string"]) > MAX_BYTES_OF_HEAD:
+            problem = Problem(431, "Request header fields too large", f"at most {MAX_BYTES_OF_HEAD:,} bytes")
+            await response_of(problem)(scope, receive, guarded)
+            return
         host = host_in(Headers(scope=scope).get("host"))
         if host is None or not (host in self.hosts or is_loopback(host)):
             detail = "the Host header names another server; --host-name NAME allows a name"

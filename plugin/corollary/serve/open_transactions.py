@@ -1,22 +1,24 @@
 """Transactions that span requests. Each has a thread: a transaction of the store belongs to its thread.
 
-A transaction ends by commit, by rollback, or when its time is over. While one is open, other changes wait;
-reads do not.
+A transaction ends by commit, by rollback, or when its time is over. While one is open, other changes wait
+for a short time, and are then refused; reads do not wait.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
+from math import ceil
 from queue import Empty, SimpleQueue
 from secrets import token_urlsafe
-from threading import Thread
+from threading import Lock, Thread
 from time import monotonic
 from typing import Any, TypeVar
 
 from corollary.kernels.limits import Cancellation, Limits, limited
 from corollary.serve.problems import Problem
-from corollary.serve.tuning import MAX_OPEN_TRANSACTIONS, SECONDS_OF_TRANSACTION
+from corollary.serve.tuning import MAX_OPEN_TRANSACTIONS, SECONDS_FOR_TURN, SECONDS_OF_TRANSACTION
 from corollary.store import CorollaryStore
 
 Result = TypeVar("Result")
@@ -28,6 +30,30 @@ class _RolledBack(Exception):
     """Ends the transaction without a commit."""
 
 
+class Turn:
+    """Belongs to one change at a time: a transaction by URL, or a request that changes the store."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+
+    @staticmethod
+    def deadline() -> float:
+        """Until when a change that is asked for now may wait for its turn, by ``monotonic``."""
+        return monotonic() + SECONDS_FOR_TURN
+
+    @contextmanager
+    def taken(self, deadline: float) -> Iterator[None]:
+        """Own the turn. Raises Problem if another change has it at ``deadline``."""
+        if not self._lock.acquire(timeout=max(0.0, deadline - monotonic())):
+            detail = "another transaction is open, or another change is made: try again when it has ended"
+            again = {"Retry-After": str(ceil(SECONDS_FOR_TURN))}
+            raise Problem(503, "Another change is not finished", detail, again)
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+
 class ServedTransaction:
     """A transaction of the store, in a thread of its own.
 
@@ -35,7 +61,9 @@ class ServedTransaction:
     is when it expires, by ``monotonic``.
     """
 
-    def __init__(self, store: CorollaryStore, seconds: float, on_end: Callable[[str], object]) -> None:
+    def __init__(
+        self, store: CorollaryStore, turn: Turn, seconds: float, on_end: Callable[[str], object]
+    ) -> None:
         """``seconds`` bound the derivation of a commit."""
         self.id = token_urlsafe(12)
         self.begun: Future[None] = Future()
@@ -43,7 +71,7 @@ class ServedTransaction:
         for future in (self.begun, self.ended):
             future.set_running_or_notify_cancel()  # no waiting request cancels them
         self.end = monotonic() + SECONDS_OF_TRANSACTION
-        self._store, self._seconds, self._on_end = store, seconds, on_end
+        self._store, self._turn, self._seconds, self._on_end = store, turn, seconds, on_end
         self._cancellation = Cancellation()
         self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | bool] = SimpleQueue()
         self._thread = Thread(target=self._run, name="transaction", daemon=True)
@@ -85,12 +113,15 @@ class ServedTransaction:
         self._refuse_calls()
 
     def _transact(self) -> None:
-        with self._store.transaction():
+        with self._turn.taken(self._turn.deadline()), self._store.transaction():
             self.end = monotonic() + SECONDS_OF_TRANSACTION
             self.begun.set_result(None)
             while True:
+                left = self.end - monotonic()
+                if left <= 0:  # also while calls wait
+                    raise _RolledBack
                 try:
-                    call = self._calls.get(timeout=max(0.0, self.end - monotonic()))
+                    call = self._calls.get(timeout=left)
                 except Empty:
                     raise _RolledBack from None
                 if call is True:
@@ -135,6 +166,7 @@ class OpenTransactions:
 
     def __init__(self, store: CorollaryStore, seconds: float) -> None:
         self._store, self._seconds = store, seconds
+        self.turn = Turn()
         self._by_id: dict[str, ServedTransaction] = {}
 
     def __len__(self) -> int:
@@ -146,7 +178,9 @@ class OpenTransactions:
             raise Problem(
                 503, "Too many transactions", "commit others, or roll them back", {"Retry-After": "1"}
             )
-        transaction = ServedTransaction(self._store, self._seconds, lambda name: self._by_id.pop(name, None))
+        transaction = ServedTransaction(
+            self._store, self.turn, self._seconds, lambda name: self._by_id.pop(name, None)
+        )
         self._by_id[transaction.id] = transaction
         transaction.start()
         return transaction

@@ -2,19 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
+from time import monotonic
 from typing import Any
 
+from corollary.evaluate.facts_by_rule import inferred_by
+from corollary.kernels.limits import Cancellation, LimitExceeded, Limits, limited
 from corollary.language import Program, Rule, format_rule, parse_program
 from corollary.maintain import Report
+from corollary.reasoner.version import Version
 from corollary.serve.problems import Problem
+from corollary.serve.tuning import MAX_ROWS_OF_RULE_COUNT, SECONDS_FOR_RULE_COUNTS
 from corollary.store import CorollaryStore
 
 
 def id_of(rule: Rule) -> str:
     """The id of a rule: a hash of its text, so that equal rules have one id."""
     return sha256(format_rule(rule).encode()).hexdigest()[:12]
+
+
+@dataclass
+class RuleCounts:
+    """By rule, the inferred facts of a state that it derives; None if to count them takes too long."""
+
+    counts: dict[str, int | None] = field(default_factory=dict)
+
+
+def counted(version: Version, rules: Iterator[Rule]) -> dict[str, int | None]:
+    """The inferred facts that each rule derives, by id. Each is counted once for a state.
+
+    Rules for which no time is left within ``SECONDS_FOR_RULE_COUNTS``, or that have too many instances, have
+    None; later calls go on with the former.
+    """
+    result = version.state.materialisation
+    if result is None:
+        return {}
+    known = version.state.known_to_queries.setdefault(RuleCounts, RuleCounts()).counts
+    legal = version.state.index.legal()
+    end = monotonic() + SECONDS_FOR_RULE_COUNTS
+    for rule in rules:
+        name = id_of(rule)
+        left = end - monotonic()
+        if name in known or left <= 0:
+            continue
+        limits = Limits(seconds=left, facts=MAX_ROWS_OF_RULE_COUNT, terms=None)
+        try:
+            known[name] = limited(limits, Cancellation(), inferred_by, rule, result, legal)
+        except LimitExceeded:
+            known[name] = None
+    return dict(known)
 
 
 class RuleBook:
@@ -29,21 +67,29 @@ class RuleBook:
         self._first = {id_of(rule) for rule in store.rules()}
         self._off: dict[str, Rule] = {}
 
-    def listed(self) -> list[dict[str, Any]]:
-        """All rules, as JSON."""
+    def listed(self, *, counts: bool) -> list[dict[str, Any]]:
+        """All rules, as JSON. ``counts``: with the inferred facts that each derives."""
         program = self.store.rules()
+        derived = counted(self.store.reasoner.settled(), iter(program)) if counts else {}
         prefixes = (*program.prefixes, *((prefix, str(name)) for prefix, name in self.store.namespaces()))
-        return [self._entry(rule, prefixes, is_on=True) for rule in program] + [
-            self._entry(rule, prefixes, is_on=False) for rule in list(self._off.values())
+        return [self._entry(rule, prefixes, derived, is_on=True) for rule in program] + [
+            self._entry(rule, prefixes, {}, is_on=False) for rule in list(self._off.values())
         ]
 
-    def _entry(self, rule: Rule, prefixes: Sequence[tuple[str, str]], *, is_on: bool) -> dict[str, Any]:
+    def _entry(
+        self,
+        rule: Rule,
+        prefixes: Sequence[tuple[str, str]],
+        derived: dict[str, int | None],
+        *,
+        is_on: bool,
+    ) -> dict[str, Any]:
         name = id_of(rule)
         return {
             "id": name,
             "name": rule.name,
             "text": format_rule(rule, prefixes),
-            "derived": None,
+            "derived": derived.get(name),
             "origin": "profile" if name in self._first else "added",
             "enabled": is_on,
         }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from corollary.serve.bodies import body_of, media_type_of, text_of_body
+from corollary.serve.bodies import body_of, in_url, media_type_of, text_of_body
 from corollary.serve.facts_served import report_as_json
 from corollary.serve.problems import Problem
 from corollary.serve.service import Service
@@ -14,7 +16,11 @@ from corollary.serve.service import Service
 async def rules(service: Service, request: Request) -> Response:
     """``GET /rules``, and ``POST /rules`` with rules as text."""
     if request.method != "POST":
-        return JSONResponse({"rules": await service.read(request, service.rules.listed)})
+        given = in_url(request).one("derived") or "false"
+        if given not in ("true", "false"):
+            raise Problem(400, "Bad parameter", "derived= is true or false")
+        listed = partial(service.rules.listed, counts=given == "true")
+        return JSONResponse({"rules": await service.read(request, listed)})
     service.authorise(request)
     if media_type_of(request) != "text/plain":
         raise Problem(415, "Unsupported media type", "send rules as text/plain")

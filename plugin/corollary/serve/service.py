@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
@@ -108,12 +109,14 @@ class Service:
     async def write(self, request: Request, function: Callable[[], Result]) -> Result:
         """The result of a function that changes the store, in a transaction of its own.
 
-        Precondition: ``authorise``. When it returns, the change is committed. Raises LimitExceeded, also if
-        another transaction is open too long, or Cancelled; then nothing has changed.
+        Precondition: ``authorise``. When it returns, the change is committed. Raises LimitExceeded,
+        Cancelled, or Problem if a transaction by URL stays open; then nothing has changed.
         """
+        turn = self.transactions.turn
+        deadline = turn.deadline()
 
         def changing() -> Result:
-            with self.store.transaction():
+            with turn.taken(deadline), self.store.transaction():
                 return function()
 
         return await self._run(request, self._writer, changing)
@@ -126,12 +129,18 @@ class Service:
     async def call(self, request: Request, name: str, function: Callable[[], Result]) -> Result:
         """The result of a function that is called inside an open transaction. Precondition: ``authorise``."""
         cancellation = Cancellation()
-        work = self.transactions.find(name).call(self._limited(cancellation, function))
+        transaction = self.transactions.find(name)
+        work = transaction.call(self._limited(cancellation, function, transaction.end))
         return await unless_disconnected(request, asyncio.wrap_future(work), cancellation)
 
-    def _limited(self, cancellation: Cancellation, function: Callable[[], Result]) -> Callable[[], Result]:
-        """The function, within the time that is left of a request's when it is called."""
-        end = monotonic() + self.settings.seconds
+    def _limited(
+        self, cancellation: Cancellation, function: Callable[[], Result], most: float = inf
+    ) -> Callable[[], Result]:
+        """The function, within the time that is left of a request's when it is called.
+
+        ``most`` is when it has to end in any case, by ``monotonic``.
+        """
+        end = min(monotonic() + self.settings.seconds, most)
         return lambda: limited(
             Limits(seconds=max(0.0, end - monotonic()), terms=None), cancellation, function
         )

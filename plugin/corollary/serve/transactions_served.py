@@ -17,16 +17,13 @@ from corollary.serve.service import Service
 
 
 async def begin(service: Service, request: Request) -> Response:
-    """``POST /transactions``: waits for other transactions, as long as a request may take."""
+    """``POST /transactions``: waits for a short time while another change is made."""
     service.authorise(request)
     transaction = service.transactions.begin()
-    begun = asyncio.wrap_future(transaction.begun)
-    await asyncio.wait([begun], timeout=service.settings.seconds)
-    if not begun.done() or await request.is_disconnected():
+    await asyncio.wrap_future(transaction.begun)
+    if await request.is_disconnected():
         transaction.give_up()
-        detail = "another transaction is open; try again when it has ended"
-        raise Problem(503, "The transaction cannot begin", detail, {"Retry-After": "1"})
-    await begun
+        raise Problem(503, "The request was cancelled", "the client went away")
     left = timedelta(seconds=transaction.end - monotonic())
     expires = (datetime.now(UTC) + left).isoformat(timespec="seconds")
     headers = {"Location": f"/transactions/{transaction.id}"}

@@ -69,7 +69,7 @@ export async function rulesView(changed) {
     const told = h("div", { "aria-live": "polite", class: "told" });
     const order = new Map(); // a rule that is switched keeps its place in the list, and the filter its text
     const list = async () => {
-        const { rules } = await getJson("rules");
+        const { rules } = await getJson("rules", { derived: true });
         const wanted = place.querySelector("input")?.value;
         for (const { id } of rules) if (!order.has(id)) order.set(id, order.size);
         place.replaceChildren(rulesTable(rules.sort((a, b) => order.get(a.id) - order.get(b.id)), act));
@@ -119,7 +119,7 @@ function rulesTable(rules, act) {
     const hasCounts = rules.some(({ derived }) => derived !== null);
     const rows = rules.map((rule) => ruleRow(rule, hasCounts, act));
     const on = rules.filter(({ enabled }) => enabled).length;
-    const head = ["on", "rule", ...(hasCounts ? ["derived"] : [])].map((name) => h("th", { scope: "col" }, name));
+    const head = [h("th", { scope: "col" }, "on"), h("th", { scope: "col" }, "rule"), hasCounts && h("th", { scope: "col", class: "number", title: "Inferred facts that the rule derives. A fact that several rules derive counts for each." }, "derived")];
     return h("section", { class: "card" }, h("div", { class: "card-head" }, h("h2", {}, "Rules", h("span", { class: "muted" }, ` ${count(on)} of ${count(rules.length)} on`)), filter("Filter rules", () => rows)), h("div", { class: "scroll" }, h("table", { class: "rules" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows))));
 }
 
@@ -133,7 +133,7 @@ function ruleRow({ id, name, text, derived, origin, enabled }, hasCounts, act) {
     };
     const control = h("button", { type: "button", role: "switch", class: "switch", "aria-checked": enabled, "aria-label": title, "data-rule": id, disabled: !canChange(), onclick });
     const remove = origin === "added" && !enabled && canChange() && button("Forget", () => act(`rules/${encodeURIComponent(id)}`, { method: "DELETE" }, `${title} is forgotten`), { class: "why" });
-    return h("tr", { class: enabled ? "" : "off" }, h("td", {}, control), h("td", {}, h("div", { class: "rule-name" }, h("strong", {}, title), origin === "added" && h("span", { class: "badge" }, "added"), remove), h("code", {}, text)), hasCounts && h("td", { class: "number" }, derived === null ? "–" : count(derived)));
+    return h("tr", { class: enabled ? "" : "off" }, h("td", {}, control), h("td", {}, h("div", { class: "rule-name" }, h("strong", {}, title), origin === "added" && h("span", { class: "badge" }, "added"), remove), h("code", {}, text)), hasCounts && h("td", { class: "number", title: enabled && derived === null ? "Not counted: it would take too long" : null }, derived === null ? "–" : count(derived)));
 }
 
 // The last change
