@@ -97,5 +97,11 @@ MAX_NEAREST = 3
 MAX_FACTS_MISSING = 2
 """Facts that such an instance may miss: with more, nearly every rule of the profiles has one."""
 
+MAX_LEVELS_MISSING = 3
+"""Rules between a fact that does not hold and the facts that are named as missing."""
+
+MAX_FACTS_SEARCHED = 24
+"""Missing facts whose own nearest instances are searched."""
+
 MAX_MATCHES_TRIED, MAX_INSTANCES_TRIED = 16, 32
 """Facts that are tried for one atom, and partial instances that are kept after each atom, in this search."""

@@ -19,6 +19,7 @@ from corollary.program.compile import Tables, is_virtual
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.dependencies import DependencyGraph, live_edges, with_components
 from corollary.program.edges import CLASS, OPEN_NODES, Node
+from corollary.program.manchester import Manchester
 from corollary.program.tuning import MAX_NODES_NAMED
 from corollary.terms.dictionary import TermDictionary
 
@@ -26,15 +27,24 @@ Prefixes = Sequence[tuple[str, str]]
 
 
 class Names:
-    """Prints ids and nodes as terms with prefixes."""
+    """Prints ids and nodes as terms with prefixes, anonymous classes in Manchester syntax.
 
-    def __init__(self, dictionary: TermDictionary, prefixes: Prefixes) -> None:
+    ``explicit`` are the facts that define anonymous classes.
+    """
+
+    def __init__(self, dictionary: TermDictionary, prefixes: Prefixes, explicit: TripleIndex) -> None:
         self.dictionary = dictionary
         self.prefixes = prefixes
+        self._anonymous = Manchester(explicit, dictionary, self._format)
 
     def constant(self, term: int) -> str:
         text = self.dictionary.decode(term)
-        return text if is_virtual(term) else format_constant(parse_constant(text), self.prefixes)
+        if is_virtual(term):
+            return text
+        return (self._anonymous.text(text) if text.startswith("_:") else None) or self._format(text)
+
+    def _format(self, text: str) -> str:
+        return format_constant(parse_constant(text), self.prefixes)
 
     def node(self, node: Node) -> str:
         if node in OPEN_NODES:
@@ -157,7 +167,7 @@ def components(
     modules: Mapping[int, str],
     facts: TripleIndex,
     tables: Tables,
-    prefixes: Prefixes,
+    names: Names,
     suspended: Collection[int] = (),
 ) -> Components:
     """The components with at least one live rule that derives them.
@@ -167,7 +177,6 @@ def components(
     """
     edges = live_edges(program, facts, tables, suspended)
     graph = with_components(tuple(edge for edge in edges if not (edge.link and is_virtual(edge.target))))
-    names = Names(program.dictionary, prefixes)
     deriving: dict[int, dict[str, dict[str, None]]] = {}
     recursive: set[int] = set()
     for edge in graph.edges:
