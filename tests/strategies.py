@@ -30,12 +30,12 @@ from corollary.language.model import (
     Filter,
     Literal,
     Not,
-    Program,
     Rule,
     Term,
     Triple,
     Variable,
 )
+from corollary.language.program import Program
 
 Fact = tuple[Constant, Constant, Constant]
 

@@ -6,19 +6,37 @@ from itertools import product
 
 import pytest
 from hypothesis import given
+from rdflib import RDF, Graph, Namespace
 from tests import strategies as some
 from tests.engine import Fact, close, run
 
 from corollary.explain import Explanation, Status, explain
+from corollary.explain import Fact as IdFact
+from corollary.explain.nearest import Near
 from corollary.language import Program, constant_text
 from corollary.profiles import load_profile
+from corollary.store import CorollaryStore
 
 FAMILY = "http://example.org/"
+EX = Namespace(FAMILY)
 
 
 def _why_not(facts: frozenset[Fact], program: Program, goal: Fact) -> Explanation:
     result = run(facts, program)
     return explain(result, *(result.dictionary.encode(constant_text(term)) for term in goal))
+
+
+def chain_of(near: Near) -> list[Near]:
+    """An instance and all below, which conclude facts that it misses."""
+    for below in near.below:
+        assert below.fact in near.missing
+    return [near, *(each for below in near.below for each in chain_of(below))]
+
+
+def leaves(near: Near) -> list[IdFact]:
+    """The missing facts, replaced by those that the instances below miss."""
+    below = {each.fact: each for each in near.below}
+    return [leaf for fact in near.missing for leaf in (leaves(below[fact]) if fact in below else [fact])]
 
 
 @some.thorough(40)
@@ -35,10 +53,12 @@ def test_missing_facts_make_the_fact_follow(facts: frozenset[Fact], program: Pro
         explanation = explain(result, *(result.dictionary.encode(constant_text(t)) for t in goal))
         assert explanation.status == Status.ABSENT
         for near in explanation.near:
-            ids = [term for fact in near.missing for term in fact]
-            present = {tuple(map(result.dictionary.decode, fact)) for fact in near.present}
+            ids = [term for fact in leaves(near) for term in fact]
+            present = {
+                tuple(map(result.dictionary.decode, fact)) for one in chain_of(near) for fact in one.present
+            }
             assert present <= {tuple(map(constant_text, fact)) for fact in closure}
-            if min(ids) < 0 or near.rule.conditions:
+            if min(ids) < 0 or any(one.rule.conditions for one in chain_of(near)):
                 continue
             known = [result.dictionary.decode(term) for term in ids]
             if not set(known) <= texts.keys():
@@ -75,3 +95,36 @@ def test_a_subclass_names_its_members(profile: str) -> None:
     said = _why_not(facts, load_profile(profile), (tom, RDF_TYPE, animal))
     assert (said.near[0].rule.label, len(said.near[0].missing)) in {("cax-sco", 1), ("rdfs9", 1)}
     assert not _why_not(facts, load_profile(profile), (rex, RDF_TYPE, animal)).near
+
+
+TOPPINGS = """
+@prefix : <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:Meaty owl:equivalentClass [ owl:onProperty :topping ; owl:someValuesFrom :Meat ] ; rdfs:subClassOf :Pizza .
+:Ham rdfs:subClassOf :Meat . :p :topping :h . :h a :Fish . :q a :Cake .
+"""
+
+
+def test_what_a_missing_fact_would_follow_from_is_said_too() -> None:
+    """One more type, of the topping, three rules away from the fact; added, the fact follows."""
+    graph = Graph("Corollary").parse(data=TOPPINGS, format="turtle")
+    store, goal = graph.store, (EX.p, RDF.type, EX.Pizza)
+    assert isinstance(store, CorollaryStore)
+    said = store.explain(goal)
+    assert leaves(said.near[0]) != list(said.near[0].missing)
+    assert len(chain_of(said.near[0])) == 3
+    lines = str(said).splitlines()
+    assert "    :p a (:topping some :Meat) would follow by cls-svf1 if this held:" in lines
+    assert "      missing  :h a :Meat" in lines and "      holds    :p :topping :h" in lines
+    (one,) = said.as_dict()["nearest"][0]["below"][0]["below"]
+    assert (one["rule"], one["missing"], one["below"]) == ("cls-svf1", [":h a :Meat"], [])
+    assert '<code class="false">:h a :Meat</code>' in said.html() and ":h a :Meat" in said.dot()
+    graph.add((EX.h, RDF.type, EX.Meat))
+    assert goal in graph
+
+
+def test_below_stand_only_instances_that_lead_to_data() -> None:
+    graph = Graph("Corollary").parse(data=TOPPINGS, format="turtle")
+    assert isinstance(graph.store, CorollaryStore)
+    for near in graph.store.explain((EX.q, RDF.type, EX.Pizza)).near:
+        assert not near.below and near.missing

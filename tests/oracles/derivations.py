@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from tests.oracles import naive
 
-from corollary.language.model import Program, Rule, Term, Triple, Variable
+from corollary.language.model import Rule, Term, Triple, Variable
+from corollary.language.program import Program
 
 Fact = naive.Fact
 Weights = dict[Fact, dict[int, int]]

@@ -34,12 +34,12 @@ from corollary.language.model import (
     Literal,
     Not,
     Pair,
-    Program,
     Rule,
     Term,
     Triple,
     Variable,
 )
+from corollary.language.program import Program
 
 Fact = tuple[Constant, Constant, Constant]
 Binding = dict[Variable, Constant]

@@ -24,12 +24,12 @@ from corollary.language.model import (
     Filter,
     Literal,
     Not,
-    Program,
     Rule,
     Term,
     Triple,
     Variable,
 )
+from corollary.language.program import Program
 
 X, Y, Z, U, V, N = map(Variable, "xyzuvn")
 

@@ -8,7 +8,8 @@ import pytest
 
 from corollary.language import check
 from corollary.language.errors import InputError, RuleError, UnknownProfileError
-from corollary.language.model import IRI, RDF, RDFS, Program
+from corollary.language.model import IRI, RDF, RDFS
+from corollary.language.program import Program
 from corollary.profiles import PROFILES, load_profile, load_rules, profile_names
 from corollary.terms.values import SUPPORTED_DATATYPES
 

@@ -128,3 +128,19 @@ def test_a_store_without_rules_has_none() -> None:
     graph = Graph(CorollaryStore(rules="none"))
     graph.add((EX.a, EX.p, EX.b))
     assert str(graph.store.components()) == "no rules: 0 components over 1 facts"  # type: ignore[attr-defined]
+
+
+def test_anonymous_classes_are_named_by_their_definition() -> None:
+    graph = Graph("Corollary").parse(
+        data="""
+        @prefix : <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+        :Meaty owl:equivalentClass [ owl:onProperty :topping ; owl:someValuesFrom :Meat ] .
+        :p :topping :h . :h a :Meat .
+        """,
+        format="turtle",
+    )
+    assert isinstance(graph.store, CorollaryStore)
+    found = graph.store.components()
+    assert by_node(found).keys() >= {":Meaty[?x]", "(:topping some :Meat)[?x]"}
+    for printed in (str(found), found.dot(), graph.store.explain_plan()):
+        assert "_:" not in printed and "(:topping some :Meat)[?x]" in printed

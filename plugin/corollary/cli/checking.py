@@ -94,14 +94,15 @@ def _document(
 
 
 def _entry(result: MaterialisedView, wording: Wording, mistake: Mistake) -> dict[str, Any]:
+    from corollary.explain.mistakes import sentence_of
+
     shown, decode = mistake.copies[0], result.dictionary.decode_all
     facts = (*mistake.stated, *mistake.inferred)
-    lines = list(map(wording.fact, facts))
     return {
         "rule": mistake.rule,
-        "sentence": wording.said(mistake.rule, dict(shown.bindings)) or "; ".join(lines),
+        "sentence": sentence_of(shown, wording, facts),
         "facts": [decode(fact) for fact in facts],
-        "texts": lines,
+        "texts": list(map(wording.fact, facts)),
         "stated": len(mistake.stated),
         "copies": len(mistake.copies),
     }

@@ -14,7 +14,7 @@ from corollary.cli.progress import stage
 if TYPE_CHECKING:
     from corollary.cli.input_options import Reading
     from corollary.evaluate import MaterialisedView
-    from corollary.language.model import Program
+    from corollary.language.program import Program
     from corollary.store import CorollaryStore
 
 

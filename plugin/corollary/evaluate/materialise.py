@@ -27,7 +27,7 @@ from corollary.modules.module import ModuleRejectsRule
 from corollary.modules.triggers import viable
 from corollary.plan.explain import Explanation, explain
 from corollary.program.compiled_program import CompiledProgram
-from corollary.program.components import Components, Prefixes, components
+from corollary.program.components import Components, Names, Prefixes, components
 from corollary.program.instances import instances
 from corollary.program.stratify import Strata, refuse_static_cycles
 from corollary.terms.dictionary import KIND_SHIFT, Kind, TermDictionary
@@ -141,8 +141,9 @@ class MaterialisedView:
         """
         compiled = self.compiled
         known = compiled.source.prefixes if prefixes is None else prefixes
+        names = Names(self.dictionary, known, self.explicit)
         rows = tables(self._context, self.index)
-        return components(compiled, self.modules, self.index, rows, known, self.strata.suspended)
+        return components(compiled, self.modules, self.index, rows, names, self.strata.suspended)
 
     def explain_plan(self, prefixes: Prefixes | None = None, everything: bool = False) -> Explanation:
         """How the program is evaluated over these facts: see ``plan.explain``."""
@@ -151,6 +152,7 @@ class MaterialisedView:
             self.modules,
             self.strata.rules,
             self.index,
+            self.explicit,
             tables(self._context, self.index),
             sizes(self.index),
             self.strata.suspended,

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from corollary.explain.explained import Explained
+from corollary.explain.nearest import Near
 from corollary.explain.proof import Application, Given, Proof
 from corollary.explain.tuning import MAX_FACTS_DRAWN, PREMISES_SHOWN_AT_ENDS
 from corollary.explain.wording import Wording, premises_printed
@@ -33,8 +34,14 @@ def _said(explanation: Explained, wording: Wording) -> str:
     """What is said without a proof: the verdict, and the facts that the nearest rule instances miss."""
     lines = [wording.verdict(explanation)]
     for near in explanation.near:
-        lines += [wording.near(near), *wording.missing(near)]
+        lines += [wording.near(near), *_missing(near, wording)]
     return "\n".join(lines)
+
+
+def _missing(near: Near, wording: Wording) -> Iterator[str]:
+    yield from wording.missing(near)
+    for below in near.below:
+        yield from (wording.below(below), *_missing(below, wording))
 
 
 def _nodes(name: str, proof: Proof, wording: Wording, folded: bool) -> Iterator[str]:

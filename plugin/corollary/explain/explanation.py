@@ -25,6 +25,7 @@ from corollary.explain.tuning import (
 )
 from corollary.explain.ways import Way, Ways
 from corollary.program.components import Prefixes
+from corollary.program.graphviz import svg
 
 LAZILY = Effort(MAX_INSTANCES_PER_FACT_LAZILY, MAX_INSTANCES_LAZILY, MAX_COST_LAZILY, eager=False)
 EAGERLY = Effort(MAX_INSTANCES_PER_FACT_EAGERLY, MAX_INSTANCES, MAX_INSTANCES, eager=True)
@@ -57,6 +58,9 @@ class Explanation(Explained):
 
     def _repr_html_(self) -> str:
         return self.html()
+
+    def _repr_svg_(self) -> str | None:
+        return svg(self.dot())
 
 
 def explain(

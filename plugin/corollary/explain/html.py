@@ -83,21 +83,22 @@ def _fragment(explanation: Explained) -> str:
             rules = f"{proof.size:,} {'rule' if proof.size == 1 else 'rules'}"
             parts.append(f'<p class="note">Proof {number} ({rules})</p>')
         parts += _tree(proof, wording)
-    parts += (_near(near, explanation, wording) for near in explanation.near)
+    parts += (_near(near, wording.near(near), explanation, wording) for near in explanation.near)
     return f'<div class="corollary-explanation">{"".join(parts)}</div>'
 
 
-def _near(near: Near, explanation: Explained, wording: Wording) -> str:
-    """The facts that a rule instance misses, and those that hold, marked as stated or inferred."""
-    marked = [("false", said, "missing") for said in wording.missing(near)]
+def _near(near: Near, said: str, explanation: Explained, wording: Wording) -> str:
+    """The facts that a rule instance misses, those that hold, marked as stated or inferred, what is below."""
+    marked = [("false", fact, "missing") for fact in wording.missing(near)]
     for s, p, o in near.present:
         kind = "stated" if explanation.facts.relation(p).has(s, o) else "inferred"
         marked.append((kind, wording.fact((s, p, o)), "holds"))
     lines = (
-        f'<div class="line"><code class="{kind}">{escape(said)}</code> <span class="note">{note}</span></div>'
-        for kind, said, note in marked
+        f'<div class="line"><code class="{kind}">{escape(fact)}</code> <span class="note">{note}</span></div>'
+        for kind, fact, note in marked
     )
-    return f'<div class="near">{escape(wording.near(near))}{"".join(lines)}</div>'
+    below = (_near(each, wording.below(each), explanation, wording) for each in near.below)
+    return f'<div class="near">{escape(said)}{"".join(lines)}{"".join(below)}</div>'
 
 
 def _tree(proof: Proof, wording: Wording) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from corollary.explain.explained import Explained
+from corollary.explain.nearest import Near
 from corollary.explain.proof import Application, Given, Meaning, Reading, Step
 from corollary.explain.wording import Wording, fact_texts
 
@@ -25,15 +26,17 @@ def document(explanation: Explained) -> dict[str, Any]:
             }
             for proof in explanation.proofs
         ],
-        "nearest": [
-            {
-                "rule": near.rule.label,
-                "text": wording.near(near),
-                "missing": wording.missing(near),
-                "present": list(map(wording.fact, near.present)),
-            }
-            for near in explanation.near
-        ],
+        "nearest": [_near(near, wording, wording.near(near)) for near in explanation.near],
+    }
+
+
+def _near(near: Near, wording: Wording, text: str) -> dict[str, Any]:
+    return {
+        "rule": near.rule.label,
+        "text": text,
+        "missing": wording.missing(near),
+        "present": list(map(wording.fact, near.present)),
+        "below": [_near(below, wording, wording.below(below)) for below in near.below],
     }
 
 

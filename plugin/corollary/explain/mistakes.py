@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -101,6 +101,11 @@ def wording_of(result: MaterialisedView, prefixes: Prefixes) -> Wording:
             result.explicit,
         )
     )
+
+
+def sentence_of(found: Inconsistency, wording: Wording, facts: Iterable[Fact]) -> str:
+    """What is wrong: the sentence of the constraint; if it has none, its ``facts``."""
+    return wording.said(found.rule, dict(found.bindings)) or "; ".join(map(wording.fact, facts))
 
 
 def explain_mistake(

@@ -4,12 +4,16 @@ A beam search over the body of each rule that could conclude the fact: the atom 
 next, and either a fact matches it or it is missing.
 
     :p rdfs:subPropertyOf :q; asked for :a :q :b: by prp-spo1 only :a :p :b is missing
+
+A missing fact is searched in turn, up to ``MAX_LEVELS_MISSING`` rules deep, if that leads to data:
+
+    asked for :x a :Meaty, :Meaty owl:equivalentClass (:has some :Meat), :x :has :y: :y a :Meat is missing
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nsmallest
 
 from corollary.columns import TripleIndex
@@ -18,7 +22,9 @@ from corollary.explain.backward import leading_to
 from corollary.explain.proof import Fact
 from corollary.explain.tuning import (
     MAX_FACTS_MISSING,
+    MAX_FACTS_SEARCHED,
     MAX_INSTANCES_TRIED,
+    MAX_LEVELS_MISSING,
     MAX_MATCHES_TRIED,
     MAX_NEAREST,
 )
@@ -32,14 +38,25 @@ Bindings = Mapping[int, int]
 class Near:
     """A rule instance some of whose premises do not hold.
 
-    ``bindings`` are by name. In ``missing`` a negative number is a variable: ``variable`` gives its name.
-    ``present`` are the premises that hold.
+    It concludes ``fact``. ``bindings`` are by name. In ``missing`` a negative number is a variable:
+    ``variable`` gives its name. ``present`` are the premises that hold. ``has_data``: not only guards are
+    among these; ``has_guards``: all guards are. ``below`` has at most one instance for each missing fact,
+    which it concludes.
     """
 
+    fact: Fact
     rule: CompiledRule
     bindings: Mapping[str, int]
     present: tuple[Fact, ...]
     missing: tuple[Fact, ...]
+    has_data: bool
+    has_guards: bool
+    below: tuple[Near, ...] = ()
+
+    @property
+    def reaches_data(self) -> bool:
+        """Whether the instance, or one below, has a premise that holds and is no guard."""
+        return self.has_data or any(near.reaches_data for near in self.below)
 
     def variable(self, term: int) -> str:
         """The name of a variable in ``missing``."""
@@ -52,15 +69,69 @@ class _Partial:
     open: tuple[int, ...]
     present: tuple[Fact, ...] = ()
     missing: tuple[int, ...] = ()
+    has_data: bool = False
 
 
 def nearest(result: MaterialisedView, fact: Fact) -> tuple[Near, ...]:
     """Up to ``MAX_NEAREST`` instances that miss the fewest facts, at most ``MAX_FACTS_MISSING`` each.
 
     Precondition: the fact does not hold. If the missing facts have no variables and the rule no conditions,
-    the fact follows when they are added. Rules with negation, aggregates or long lists are left out. Cost:
-    ``MAX_INSTANCES_TRIED * MAX_MATCHES_TRIED`` lookups for each atom of each rule.
+    the fact follows when they are added; likewise when a missing fact is replaced by those that the instance
+    below it misses. Rules with negation, aggregates or long lists are left out. Cost:
+    ``MAX_INSTANCES_TRIED * MAX_MATCHES_TRIED`` lookups for each atom of each rule that concludes the fact, or
+    one of up to ``MAX_FACTS_SEARCHED`` missing facts.
     """
+    search = _Deeper(result)
+    found: list[Near] = []
+    said: set[frozenset[Fact]] = set()
+    for near in _one_deep(result, fact):
+        if frozenset(near.missing) not in said:
+            found.append(search.deepened(near, (fact,)))
+            said |= {frozenset(each.missing) for each in _chain(found[-1])}
+    return tuple(found)
+
+
+def _chain(near: Near) -> Iterator[Near]:
+    """The instance and all below."""
+    yield near
+    for below in near.below:
+        yield from _chain(below)
+
+
+class _Deeper:
+    """The search for instances that conclude missing facts, for one fact that does not hold.
+
+    Those below another miss no guards, and nothing is below one that does: nearly any fact would follow if
+    the ontology said something else.
+    """
+
+    def __init__(self, result: MaterialisedView) -> None:
+        self._result = result
+        self._known: dict[Fact, tuple[Near, ...]] = {}
+
+    def deepened(self, near: Near, above: tuple[Fact, ...]) -> Near:
+        """The instance with the best instances below. ``above``: the facts from the goal down to its own."""
+        if len(above) >= MAX_LEVELS_MISSING or not near.has_guards:
+            return near
+        below = (self._best(fact, above) for fact in near.missing if min(fact) >= 0)
+        return replace(near, below=tuple(one for one in below if one is not None))
+
+    def _best(self, fact: Fact, above: tuple[Fact, ...]) -> Near | None:
+        """The instance for a missing fact that reaches data, and needs no fact above; None without one."""
+        if fact not in self._known:
+            if len(self._known) >= MAX_FACTS_SEARCHED:
+                return None
+            self._known[fact] = _one_deep(self._result, fact)
+        path = (*above, fact)
+        fitting = (
+            near for near in self._known[fact] if near.has_guards and not set(path) & set(near.missing)
+        )
+        reaching = [near for near in (self.deepened(one, path) for one in fitting) if near.reaches_data]
+        return min(reaching, key=lambda near: (len(near.missing), not near.has_data), default=None)
+
+
+def _one_deep(result: MaterialisedView, fact: Fact) -> tuple[Near, ...]:
+    """As ``nearest``, with nothing below."""
     found: dict[object, tuple[tuple[int, ...], Near]] = {}
     for backward in leading_to(result.compiled, (fact[1],)):
         rule = backward.rule
@@ -98,9 +169,10 @@ def _steps(rule: CompiledRule, partial: _Partial, facts: TripleIndex) -> Iterato
     for fact in _matches(_applied(atom, partial.bound), facts):
         bound = _unified(atom, fact, partial.bound)
         if bound is not None:
-            yield _Partial(bound, left, (*partial.present, fact), partial.missing)
+            has_data = partial.has_data or number not in rule.guards
+            yield _Partial(bound, left, (*partial.present, fact), partial.missing, has_data)
     if not is_virtual(atom.p) and len(partial.missing) < MAX_FACTS_MISSING:
-        yield _Partial(partial.bound, left, partial.present, (*partial.missing, number))
+        yield replace(partial, open=left, missing=(*partial.missing, number))
 
 
 def _matches(wanted: Fact, facts: TripleIndex) -> list[Fact]:
@@ -122,7 +194,9 @@ def _near(rule: CompiledRule, partial: _Partial, goal: Fact) -> Near | None:
     if not missing or not partial.present or goal in missing or any(p < 0 for _, p, _ in missing):
         return None
     names = {rule.names[-1 - variable]: term for variable, term in partial.bound.items()}
-    return Near(rule, names, tuple(dict.fromkeys(partial.present)), missing)
+    present = tuple(dict.fromkeys(partial.present))
+    has_guards = not any(number in rule.guards for number in partial.missing)
+    return Near(goal, rule, names, present, missing, partial.has_data, has_guards)
 
 
 def _rank(rule: CompiledRule, partial: _Partial, near: Near) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corollary.explain.explained import Explained
+from corollary.explain.nearest import Near
 from corollary.explain.outline import outline
 from corollary.explain.proof import Application, Given, Proof
 from corollary.explain.wording import Wording
@@ -20,10 +21,17 @@ def text(explanation: Explained) -> str:
             lines.append(f"Proof {number} ({proof.size:,} {'rule' if proof.size == 1 else 'rules'}):")
         lines += _tree(proof, wording)
     for near in explanation.near:
-        lines += ["", wording.near(near)]
-        lines += [f"  missing  {said}" for said in wording.missing(near)]
-        lines += [f"  holds    {wording.fact(fact)}" for fact in near.present]
+        lines += ["", wording.near(near), *_premises(near, wording)]
     return "\n".join(lines)
+
+
+def _premises(near: Near, wording: Wording) -> Iterator[str]:
+    """The premises of an instance, below each other, then the instances for those that are missing."""
+    yield from (f"  missing  {said}" for said in wording.missing(near))
+    yield from (f"  holds    {wording.fact(fact)}" for fact in near.present)
+    for below in near.below:
+        yield f"  {wording.below(below)}"
+        yield from (f"  {line}" for line in _premises(below, wording))
 
 
 def _tree(proof: Proof, wording: Wording) -> Iterator[str]:

@@ -97,10 +97,11 @@ MAX_NEAREST = 3
 MAX_FACTS_MISSING = 2
 """Facts that such an instance may miss: with more, nearly every rule of the profiles has one."""
 
+MAX_LEVELS_MISSING = 3
+"""Rules between a fact that does not hold and the facts that are named as missing."""
+
+MAX_FACTS_SEARCHED = 24
+"""Missing facts whose own nearest instances are searched."""
+
 MAX_MATCHES_TRIED, MAX_INSTANCES_TRIED = 16, 32
 """Facts that are tried for one atom, and partial instances that are kept after each atom, in this search."""
-
-MAX_ANONYMOUS_IN_A_TEXT = 64
-"""Blank nodes in the text of an anonymous class that are written as their definitions, further ones as blank
-nodes. Without a limit, 26 classes of which each has the next one twice have a text of 2^26 parts, and 3,000
-nested ones exceed Python's stack. The number was not varied."""

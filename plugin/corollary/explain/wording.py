@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from corollary.explain.explained import Explained
-from corollary.explain.manchester import Manchester
 from corollary.explain.nearest import Near
 from corollary.explain.proof import FALSE, Application, Fact, Given, Meaning, Proof, Reading, Step
 from corollary.explain.sentences import sentence
@@ -29,6 +28,7 @@ from corollary.language import (
 from corollary.language.list_patterns import has_list_pattern, unroll, with_cells
 from corollary.language.variables import substitute_element
 from corollary.program.compile import is_virtual
+from corollary.program.manchester import Manchester
 
 _LABEL = re.compile(r"_:\w+")
 """The label of a blank node in the text of a condition."""
@@ -98,6 +98,10 @@ class Wording:
         """The sentence before the premises of an instance that misses facts."""
         many = "this held" if len(near.missing) == 1 else "these held"
         return f"It would follow by {near.rule.label} if {many}:"
+
+    def below(self, near: Near) -> str:
+        """As ``near``, for an instance that concludes a fact which another instance misses."""
+        return self.near(near).replace("It", self.fact(near.fact), 1)
 
     def missing(self, near: Near) -> list[str]:
         """The missing facts, with variables for terms that any term may replace."""

@@ -37,6 +37,7 @@ def explain(
     modules: Mapping[int, str],
     strata: Iterable[Iterable[int]],
     facts: TripleIndex,
+    explicit: TripleIndex,
     tables: Tables,
     size: Size,
     suspended: Collection[int],
@@ -46,14 +47,16 @@ def explain(
 ) -> Explanation:
     """The explanation as JSON-ready data.
 
-    ``modules`` maps rule numbers to module names. ``strata`` has the rule numbers of each stratum, in order.
-    ``tables`` gives the table of a family, ``size`` the cardinality of an atom's relation. ``suspended``
-    rules are listed without plans. ``reasons`` says why a module takes its rules, by module name.
-    ``prefixes`` shorten terms, by default those of the program. Only rules that have data have plans, unless
-    ``everything``.
+    ``modules`` maps rule numbers to module names. ``strata`` has the rule numbers of each stratum, in
+    order. ``explicit`` are the facts that define anonymous classes. ``tables`` gives the table of a
+    family, ``size`` the cardinality of an atom's relation. ``suspended`` rules are listed without plans.
+    ``reasons`` says why a module takes its rules, by module name. ``prefixes`` shorten terms, by default
+    those of the program. Only rules that have data have plans, unless ``everything``.
     """
-    printer = _Printer(program, program.source.prefixes if prefixes is None else prefixes)
-    parts = components(program, modules, facts, tables, printer.prefixes, suspended)
+    printer = _Printer(
+        program.dictionary, program.source.prefixes if prefixes is None else prefixes, explicit
+    )
+    parts = components(program, modules, facts, tables, printer, suspended)
     live = list(_live(program, facts, tables, suspended))
     by_number = {rule.number: rule for rule in program.rules}
     living = {rule.number for rule, _ in live} | set(suspended)
@@ -124,9 +127,6 @@ def _has_match(atom: Atom, facts: TripleIndex) -> bool:
 
 class _Printer(Names):
     """Prints atoms, steps and plans."""
-
-    def __init__(self, program: CompiledProgram, prefixes: Prefixes) -> None:
-        super().__init__(program.dictionary, prefixes)
 
     def atom(self, rule: CompiledRule, atom: Atom) -> str:
         def term(value: int) -> Term:

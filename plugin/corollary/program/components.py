@@ -15,26 +15,38 @@ import numpy as np
 
 from corollary.columns import TripleIndex
 from corollary.language import format_constant, parse_constant
+from corollary.language.html_table import table
 from corollary.program.compile import Tables, is_virtual
 from corollary.program.compiled_program import CompiledProgram
 from corollary.program.dependencies import DependencyGraph, live_edges, with_components
 from corollary.program.edges import CLASS, OPEN_NODES, Node
-from corollary.program.tuning import MAX_NODES_NAMED
+from corollary.program.graphviz import svg
+from corollary.program.manchester import Manchester
+from corollary.program.tuning import MAX_COMPONENTS_DRAWN, MAX_NODES_NAMED
 from corollary.terms.dictionary import TermDictionary
 
 Prefixes = Sequence[tuple[str, str]]
 
 
 class Names:
-    """Prints ids and nodes as terms with prefixes."""
+    """Prints ids and nodes as terms with prefixes, anonymous classes in Manchester syntax.
 
-    def __init__(self, dictionary: TermDictionary, prefixes: Prefixes) -> None:
+    ``explicit`` are the facts that define anonymous classes.
+    """
+
+    def __init__(self, dictionary: TermDictionary, prefixes: Prefixes, explicit: TripleIndex) -> None:
         self.dictionary = dictionary
         self.prefixes = prefixes
+        self._anonymous = Manchester(explicit, dictionary, self._format)
 
     def constant(self, term: int) -> str:
         text = self.dictionary.decode(term)
-        return text if is_virtual(term) else format_constant(parse_constant(text), self.prefixes)
+        if is_virtual(term):
+            return text
+        return (self._anonymous.text(text) if text.startswith("_:") else None) or self._format(text)
+
+    def _format(self, text: str) -> str:
+        return format_constant(parse_constant(text), self.prefixes)
 
     def node(self, node: Node) -> str:
         if node in OPEN_NODES:
@@ -104,8 +116,7 @@ class Components:
         return len(self.all)
 
     def __str__(self) -> str:
-        plural = "component" if len(self) == 1 else "components"
-        lines = [f"{self.program or 'program'}: {len(self):,} {plural} over {self.facts:,} facts"]
+        lines = [self._head()]
         for component in self.all[: 10 * MAX_NODES_NAMED]:
             lines += ["", *self._lines(component)]
         if len(self) > 10 * MAX_NODES_NAMED:
@@ -136,14 +147,39 @@ class Components:
         lines += (f"  g{node} [label={quoted(name)}, style=dashed];" for name, node in given.items())
         return "\n".join([*lines, "}"]) + "\n"
 
+    def _repr_html_(self) -> str:
+        rows = (
+            (
+                f"{component.number}",
+                component.title,
+                f"{component.facts:,}",
+                "recursive" if component.is_recursive else "",
+                "; ".join(f"{module}: {', '.join(labels)}" for module, labels in component.modules.items()),
+                self._sources(component),
+            )
+            for component in self.all[: 10 * MAX_NODES_NAMED]
+        )
+        heads = ("", "predicates and classes", "facts", "", "rules", "reads")
+        left = len(self) - 10 * MAX_NODES_NAMED
+        return table(self._head(), heads, rows) + (f"<p>... and {left:,} more</p>" if left > 0 else "")
+
+    def _repr_svg_(self) -> str | None:
+        return svg(self.dot()) if 0 < len(self) <= MAX_COMPONENTS_DRAWN else None
+
+    def _head(self) -> str:
+        plural = "component" if len(self) == 1 else "components"
+        return f"{self.program or 'program'}: {len(self):,} {plural} over {self.facts:,} facts"
+
+    def _sources(self, component: Component) -> str:
+        return shortened([*map(self._called, component.reads), *component.given])
+
     def _lines(self, component: Component) -> Iterator[str]:
         recursive = ", recursive" if component.is_recursive else ""
         yield f"{component.number}. {component.title}: {component.size}{recursive}"
         for module, labels in component.modules.items():
             yield f"     {module}: {', '.join(labels)}"
-        sources = [*map(self._called, component.reads), *component.given]
-        if sources:
-            yield f"     reads {shortened(sources)}"
+        if sources := self._sources(component):
+            yield f"     reads {sources}"
         if component.read_by:
             yield f"     read by {shortened([self._called(number) for number in component.read_by])}"
 
@@ -157,7 +193,7 @@ def components(
     modules: Mapping[int, str],
     facts: TripleIndex,
     tables: Tables,
-    prefixes: Prefixes,
+    names: Names,
     suspended: Collection[int] = (),
 ) -> Components:
     """The components with at least one live rule that derives them.
@@ -167,7 +203,6 @@ def components(
     """
     edges = live_edges(program, facts, tables, suspended)
     graph = with_components(tuple(edge for edge in edges if not (edge.link and is_virtual(edge.target))))
-    names = Names(program.dictionary, prefixes)
     deriving: dict[int, dict[str, dict[str, None]]] = {}
     recursive: set[int] = set()
     for edge in graph.edges:

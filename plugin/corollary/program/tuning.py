@@ -3,3 +3,14 @@
 MAX_NODES_NAMED = 12
 """Nodes of a component that a text or a picture names; a text has at most 10 times as many components. Not
 tuned: what fits on a line."""
+
+MAX_SECONDS_DRAWN = 10
+"""Seconds that Graphviz may draw a picture for a notebook. Not tuned: longer than anyone waits for one."""
+
+MAX_COMPONENTS_DRAWN = 100
+"""Components of such a picture. Measured: Graphviz draws 100 in 0.3 s; nobody can read more."""
+
+MAX_ANONYMOUS_IN_A_TEXT = 64
+"""Blank nodes in the text of an anonymous class that are written as their definitions, further ones as blank
+nodes. Without a limit, 26 classes of which each has the next one twice have a text of 2^26 parts, and 3,000
+nested ones exceed Python's stack. Not tuned: such a text fills a screen."""

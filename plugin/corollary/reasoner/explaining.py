@@ -8,23 +8,28 @@ from typing import Any
 
 from corollary.evaluate import MaterialisedView, materialise
 from corollary.explain import Explanation, explain, explain_inconsistency
+from corollary.explain.mistakes import sentence_of, wording_of
 from corollary.language import CorollaryError, Program
+from corollary.language.html_table import table
 from corollary.program.compile import is_virtual
 from corollary.reasoner.state import State
 from corollary.reasoner.term_format import TermView
+from corollary.reasoner.tuning import MAX_CLASHES_SHOWN
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Inconsistency:
     """Triples that satisfy the body of a constraint, and so contradict each other.
 
-    ``rule`` is the constraint's name. ``conditions`` are the body atoms that are not triples, such as
+    ``rule`` is the constraint's name. ``sentence`` says what is wrong, in the words of the terms; for a rule
+    without a sentence these are the facts. ``conditions`` are the body atoms that are not triples, such as
     ``PAIR(list, item, item)``, in the syntax of the rule language with N-Triples terms.
     """
 
     rule: str
     triples: tuple[tuple[Any, Any, Any], ...]
     conditions: tuple[str, ...] = ()
+    sentence: str = field(default="", compare=False)
     _text: str = field(default="", compare=False)
 
     def __str__(self) -> str:
@@ -33,16 +38,34 @@ class Inconsistency:
     def __repr__(self) -> str:
         return f"<Inconsistency {self}>"
 
+    def _repr_html_(self) -> str:
+        return Inconsistencies([self])._repr_html_()
+
+
+class Inconsistencies(list[Inconsistency]):
+    """Inconsistencies, which a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        rows = [(one.sentence, one.rule, one._text) for one in self[:MAX_CLASHES_SHOWN]]
+        count = "1 inconsistency" if len(self) == 1 else f"{len(self):,} inconsistencies"
+        more = f", the first {len(rows):,} shown" if len(rows) < len(self) else ""
+        return table(count + more, ("what is wrong", "rule", "facts"), rows)
+
 
 def inconsistencies(
-    result: MaterialisedView, terms: TermView, text: Callable[[Any], str]
+    result: MaterialisedView,
+    terms: TermView,
+    text: Callable[[Any], str],
+    namespaces: Iterable[tuple[str, str]],
 ) -> Iterator[Inconsistency]:
     """Yields the inconsistencies of a materialisation. ``text`` formats a term for display."""
+    wording = wording_of(result, tuple((prefix, str(namespace)) for prefix, namespace in namespaces))
     for found in result.inconsistencies:
         triples = tuple((terms[s], terms[p], terms[o]) for s, p, o in found.facts if not is_virtual(p))
         conditions = tuple(found.conditions(terms.dictionary))
         parts = (*(" ".join(map(text, triple)) for triple in triples), *conditions)
-        yield Inconsistency(found.rule, triples, conditions, ", ".join(parts))
+        sentence = sentence_of(found, wording, found.facts)
+        yield Inconsistency(found.rule, triples, conditions, sentence, ", ".join(parts))
 
 
 Goal = tuple[Any, Any, Any] | Inconsistency

@@ -378,15 +378,19 @@ class Reasoner:
         return explanation_text(result.explain_plan([(name, str(space)) for name, space in namespaces]))
 
     def inconsistencies(self) -> list[Inconsistency]:
-        """The inconsistencies: triples that satisfy a constraint. At most a thousand for each constraint."""
-        from corollary.reasoner.explaining import inconsistencies
+        """The inconsistencies: triples that satisfy a constraint. At most a thousand for each constraint.
+
+        Each has a ``sentence``, and its ``rule``. A notebook shows the list as a table.
+        """
+        from corollary.reasoner.explaining import Inconsistencies, inconsistencies
 
         version = self.settled()
         result = version.state.materialisation
         if result is None:
-            return []
-        found = partial(inconsistencies, result, version.terms, version.terms.printer(version.namespaces))
-        return self.limited(None, lambda: list(found()))
+            return Inconsistencies()
+        printer, names = version.terms.printer(version.namespaces), version.namespaces
+        found = partial(inconsistencies, result, version.terms, printer, names)
+        return self.limited(None, lambda: Inconsistencies(found()))
 
     def suspended_rules(self) -> list[SuspendedRule]:
         """The suspended rules: by the present triples they would negate, or count, their own consequences.

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from corollary.columns.pairs import distinct
+from corollary.language.html_table import table
 from corollary.reasoner.state import State
 from corollary.reasoner.term_format import TermView
 from corollary.reasoner.tuning import MAX_LINES_PRINTED
 from corollary.terms.dictionary import Kind, kinds
 
+_COUNTS = ("explicit", "inferred", "total", "inconsistencies")
 _KINDS = {Kind.IRI: "IRIs", Kind.BLANK_NODE: "blank nodes", Kind.LITERAL: "literals"}
 
 
@@ -49,10 +51,22 @@ class Statistics:
         """The statistics in plain JSON types."""
         return asdict(self)
 
+    def _repr_html_(self) -> str:
+        """Two tables: of all counts, and of the first ``MAX_LINES_PRINTED`` predicates."""
+        counts = [("rules", self.rules)]
+        counts += [(name, f"{getattr(self, name):,}") for name in _COUNTS]
+        counts += [("last reasoning", f"{self.seconds:.3f} s")]
+        counts += [(kind, f"{n:,}") for kind, n in self.terms.items()]
+        counts += [("graphs", f"{len(self.graphs):,}"), ("predicates", f"{len(self.predicates):,}")]
+        counts += [("suspended", sentence) for sentence in self.suspended]
+        first = list(self.predicates.items())[:MAX_LINES_PRINTED]
+        rows = [(name, f"{n.explicit:,}", f"{n.inferred:,}") for name, n in first]
+        largest = table("largest predicates", ("predicate", "explicit", "inferred"), rows)
+        return table("statistics", (), counts) + (largest if rows else "")
+
     def __str__(self) -> str:
         lines = [f"rules            {self.rules}"]
-        counts = ("explicit", "inferred", "total", "inconsistencies")
-        lines += [f"{name:<16} {getattr(self, name):,}" for name in counts]
+        lines += [f"{name:<16} {getattr(self, name):,}" for name in _COUNTS]
         lines.append(f"{'last reasoning':<16} {self.seconds:.3f} s")
         lines.append(f"{'terms':<16} {', '.join(f'{n:,} {kind}' for kind, n in self.terms.items())}")
         lines += _listed("graphs", self.graphs, lambda n: f"{n:,}")

@@ -41,3 +41,6 @@ MIN_FACTS_PER_FACT_LEFT_AT_CLOSE = 16
 
 MAX_LINES_PRINTED = 10
 """Lines: at most this many predicates, and as many graphs, are printed. ``as_dict`` has all of them."""
+
+MAX_CLASHES_SHOWN = 50
+"""Inconsistencies in a notebook's table."""

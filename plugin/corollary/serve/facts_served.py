@@ -99,6 +99,7 @@ async def inconsistencies(service: Service, request: Request) -> Response:
             "inconsistencies": [
                 {
                     "rule": clash.rule,
+                    "sentence": clash.sentence,
                     "text": str(clash),
                     "facts": [[text_of(term) for term in triple] for triple in clash.triples],
                 }

@@ -35,7 +35,7 @@ from corollary.sparql.plan_cache import plan_of, plan_of_prepared
 from corollary.sparql.query_errors import refuses_deep_nesting
 from corollary.sparql.query_terms import QueryTerms
 from corollary.sparql.rdflib_settings import default_graph_is_union, has_custom_evaluation
-from corollary.sparql.result import FailedResult, GraphResult, SelectResult
+from corollary.sparql.result import AskResult, FailedResult, GraphResult, SelectResult
 
 KNOWN_ARGUMENTS = {"base", "DEBUG"}
 """The arguments of a query that are known here. The store adds another one for queries over N3 formulas."""
@@ -116,10 +116,8 @@ def evaluated(evaluator: Evaluator, main: Query, prefixes: Mapping[str, Any]) ->
     if main.form == "SELECT":
         return _selected(evaluator, main)
     if main.form == "ASK":
-        result = Result("ASK")
         assert main.pattern is not None
-        result.askAnswer = evaluator.solve(main.pattern, 1).size > 0
-        return result
+        return AskResult(evaluator.solve(main.pattern, 1).size > 0)
     return _made(evaluator, main, prefixes)
 
 

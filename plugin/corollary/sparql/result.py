@@ -151,6 +151,17 @@ class GraphResult(Result):
         return _html(["subject", "predicate", "object"], iter(self), len(self), "triple")
 
 
+class AskResult(Result):
+    """The result of ASK."""
+
+    def __init__(self, answer: bool) -> None:
+        super().__init__("ASK")
+        self.askAnswer = answer
+
+    def _repr_html_(self) -> str:
+        return f"<p>{'true' if self.askAnswer else 'false'}</p>"
+
+
 class FailedResult(Result):
     """The result of a SELECT whose evaluation failed: reading it raises the error."""
 
@@ -175,4 +186,4 @@ class FailedResult(Result):
         raise self._problem
 
 
-__all__ = ["FailedResult", "GraphResult", "SelectResult"]
+__all__ = ["AskResult", "FailedResult", "GraphResult", "SelectResult"]

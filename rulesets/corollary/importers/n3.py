@@ -34,12 +34,12 @@ from corollary.language.model import (
     Expression,
     Filter,
     Not,
-    Program,
     Rule,
     Term,
     Triple,
     Variable,
 )
+from corollary.language.program import Program
 from corollary.language.variables import variables
 
 IMPLIES = URIRef(SWAP + "log#implies")

@@ -35,13 +35,13 @@ from corollary.language.model import (
     Builtin,
     Expression,
     Filter,
-    Program,
     Rule,
     Term,
     Triple,
     Variable,
 )
 from corollary.language.printer import format_rule
+from corollary.language.program import Program
 from corollary.language.variables import variables
 
 __all__ = ["swrl_rules"]

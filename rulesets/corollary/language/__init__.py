@@ -42,14 +42,14 @@ from corollary.language.model import (
     Literal,
     Not,
     Pair,
-    Program,
     Rule,
     Term,
     Triple,
     Variable,
 )
 from corollary.language.parser import parse_file, parse_program
-from corollary.language.printer import format_constant, format_element, format_program, format_rule
+from corollary.language.printer import format_constant, format_element, format_rule
+from corollary.language.program import Program, format_program
 from corollary.language.variables import bound_variables, substitute, variables
 
 __all__ = [

@@ -35,12 +35,12 @@ from corollary.language.model import (
     Literal,
     Not,
     Pair,
-    Program,
     Rule,
     Term,
     Triple,
     Variable,
 )
+from corollary.language.program import Program
 from corollary.language.tuning import MAX_NESTED_OPERATORS
 from corollary.language.variables import occurrences, substitute_element
 

@@ -29,10 +29,10 @@ from corollary.language.model import (
     Literal,
     Not,
     Pair,
-    Program,
     Rule,
     Variable,
 )
+from corollary.language.program import Program
 from corollary.language.variables import bound_variables, variables
 
 Complaint = tuple[str, str, str]

@@ -1,4 +1,4 @@
-"""Rules as data: terms, atoms, rules, programs. All classes are immutable and hashable.
+"""Rules as data: terms, atoms, rules. All classes are immutable and hashable.
 
 A rule is written ``heads :- body``: if all body elements hold, all heads hold. A rule without heads is a
 constraint, written ``false :- body``: each match of its body is an inconsistency. A rule without a body
@@ -16,7 +16,6 @@ The elements of a body are
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from corollary.language.errors import Span
@@ -212,27 +211,3 @@ class Rule:
 
     def named(self, name: str) -> Rule:
         return replace(self, name=name)
-
-
-@dataclass(frozen=True, slots=True, weakref_slot=True)
-class Program:
-    """Rules in the order written. Equality and hash ignore ``prefixes`` (for printing) and ``name``."""
-
-    rules: tuple[Rule, ...]
-    prefixes: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    name: str = field(default="", compare=False)
-
-    def __iter__(self) -> Iterator[Rule]:
-        return iter(self.rules)
-
-    def __len__(self) -> int:
-        return len(self.rules)
-
-    def __repr__(self) -> str:
-        return f"<Program {self.name!r}: {len(self):,} {'rule' if len(self) == 1 else 'rules'}>"
-
-    def __add__(self, other: Program) -> Program:
-        """The rules of both programs without duplicates. If both declare a prefix, ``self`` decides."""
-        rules = tuple(dict.fromkeys(self.rules + other.rules))
-        prefixes = tuple({**dict(other.prefixes), **dict(self.prefixes)}.items())
-        return Program(rules, prefixes, "+".join(filter(None, (self.name, other.name))))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from corollary.language.builder import Builder
 from corollary.language.complaints import syntax_diagnostic
 from corollary.language.errors import InputError, RuleSyntaxError
-from corollary.language.model import Program
+from corollary.language.program import Program
 
 if TYPE_CHECKING:
     from lark import Lark

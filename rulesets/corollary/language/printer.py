@@ -31,7 +31,6 @@ from corollary.language.model import (
     Literal,
     Not,
     Pair,
-    Program,
     Rule,
     Term,
     Triple,
@@ -68,38 +67,20 @@ _PRECEDENCE = {
 
 def format_rule(rule: Rule, prefixes: Prefixes = ()) -> str:
     """The text of one rule, without its name. IRIs are shortened by ``prefixes``."""
-    return _Printer(prefixes).rule(rule)
+    return Printer(prefixes).rule(rule)
 
 
 def format_element(element: BodyElement, prefixes: Prefixes = ()) -> str:
     """The text of one body element. IRIs are shortened by ``prefixes``."""
-    return _Printer(prefixes).element(element, ())
+    return Printer(prefixes).element(element, ())
 
 
 def format_constant(constant: Constant, prefixes: Prefixes = ()) -> str:
     """The text of a constant in the rule language. IRIs are shortened by ``prefixes``."""
-    return _Printer(prefixes).term(constant)
+    return Printer(prefixes).term(constant)
 
 
-def format_program(program: Program) -> str:
-    """The text of a program: declarations of the prefixes used, then the rules with their ``@name`` lines."""
-    printer = _Printer(program.prefixes)
-    lines: list[str] = []
-    last_name = ""
-    for rule in program:
-        if lines and rule.name != last_name:
-            lines.append("")
-        last_name = rule.name
-        if rule.name:
-            lines.append(f"@name {'-'.join(rule.name.split())}")
-        lines.append(printer.rule(rule))
-    header = printer.header()
-    if header and lines:
-        header.append("")
-    return "".join(f"{line}\n" for line in header + lines)
-
-
-class _Printer:
+class Printer:
     """Prints with one set of prefixes and records in ``used`` which of them occur."""
 
     def __init__(self, prefixes: Prefixes) -> None:

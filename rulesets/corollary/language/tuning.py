@@ -12,3 +12,6 @@ MAX_CHARACTERS_QUOTED = 500
 
 MAX_CHARACTERS_ON_A_LINE = 100
 """Characters of a rule that is printed on one line."""
+
+MAX_RULES_SHOWN = 50
+"""Rules of a program that a notebook shows."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from corollary.language import parse_file, parse_program
 from corollary.language.errors import Diagnostic, InputError, UnknownProfileError
-from corollary.language.model import Program
+from corollary.language.program import Program
 from corollary.profiles.kept_programs import kept
 
 __all__ = ["PROFILES", "UnknownProfileError", "load_profile", "load_rules", "profile_names", "refuse_unknown"]

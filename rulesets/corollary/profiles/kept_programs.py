@@ -18,7 +18,7 @@ from importlib.util import cache_from_source
 from pathlib import Path
 
 import corollary.language
-from corollary.language.model import Program
+from corollary.language.program import Program
 
 Key = tuple[str, tuple[tuple[int, int], ...]]
 

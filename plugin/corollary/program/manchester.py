@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from corollary.columns import TripleIndex
-from corollary.explain.tuning import MAX_ANONYMOUS_IN_A_TEXT
+from corollary.program.tuning import MAX_ANONYMOUS_IN_A_TEXT
 from corollary.terms.dictionary import TermDictionary
 
 _OWL = "http://www.w3.org/2002/07/owl#"
