@@ -338,3 +338,30 @@ def test_closing_rolls_back_what_is_open() -> None:
     client.update("INSERT DATA { ex:bo a ex:Dog }", f"{place}/update")
     client.service.close()
     assert f"{EX}bo" not in {str(s) for s, _, _ in client.service.store.explicit()}
+
+
+def test_a_change_waits_longer_for_a_request_than_for_an_open_transaction(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(open_transactions, "SECONDS_FOR_TURN", 0.05)
+    turn, has_turn, may_end = open_transactions.Turn(), threading.Event(), threading.Event()
+
+    def own(is_by_url: bool) -> None:
+        with turn.taken(time.monotonic(), 20, is_by_url=is_by_url):
+            has_turn.set()
+            may_end.wait(20)
+
+    for is_by_url in (True, False):
+        owner = threading.Thread(target=own, args=(is_by_url,))
+        owner.start()
+        assert has_turn.wait(20)
+        if is_by_url:
+            with pytest.raises(Problem), turn.taken(time.monotonic(), 20):
+                pass
+        threading.Timer(0.3, may_end.set).start()
+        if not is_by_url:
+            with turn.taken(time.monotonic(), 20):
+                assert may_end.is_set()
+        owner.join(20)
+        has_turn.clear()
+        may_end.clear()

@@ -35,19 +35,23 @@ class Turn:
 
     def __init__(self) -> None:
         self._lock = Lock()
-
-    @staticmethod
-    def deadline() -> float:
-        """Until when a change that is asked for now may wait for its turn, by ``monotonic``."""
-        return monotonic() + SECONDS_FOR_TURN
+        self._is_by_url = False
 
     @contextmanager
-    def taken(self, deadline: float) -> Iterator[None]:
-        """Own the turn. Raises Problem if another change has it at ``deadline``."""
-        if not self._lock.acquire(timeout=max(0.0, deadline - monotonic())):
-            detail = "another transaction is open, or another change is made: try again when it has ended"
-            again = {"Retry-After": str(ceil(SECONDS_FOR_TURN))}
-            raise Problem(503, "Another change is not finished", detail, again)
+    def taken(self, asked: float, most: float, *, is_by_url: bool = False) -> Iterator[None]:
+        """Own the turn, which was asked for when ``monotonic`` was ``asked``.
+
+        Raises Problem if a transaction by URL has it after ``SECONDS_FOR_TURN``, or a request after ``most``
+        seconds.
+        """
+        patience = min(SECONDS_FOR_TURN, most)
+        while not self._lock.acquire(timeout=max(0.0, asked + patience - monotonic())):
+            if self._is_by_url or patience >= most:
+                detail = "another transaction is open, or another change is made: try again when it has ended"
+                again = {"Retry-After": str(ceil(SECONDS_FOR_TURN))}
+                raise Problem(503, "Another change is not finished", detail, again)
+            patience = min(patience + SECONDS_FOR_TURN, most)
+        self._is_by_url = is_by_url
         try:
             yield
         finally:
@@ -113,7 +117,7 @@ class ServedTransaction:
         self._refuse_calls()
 
     def _transact(self) -> None:
-        with self._turn.taken(self._turn.deadline()), self._store.transaction():
+        with self._turn.taken(monotonic(), self._seconds, is_by_url=True), self._store.transaction():
             self.end = monotonic() + SECONDS_OF_TRANSACTION
             self.begun.set_result(None)
             while True:

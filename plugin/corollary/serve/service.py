@@ -112,11 +112,10 @@ class Service:
         Precondition: ``authorise``. When it returns, the change is committed. Raises LimitExceeded,
         Cancelled, or Problem if a transaction by URL stays open; then nothing has changed.
         """
-        turn = self.transactions.turn
-        deadline = turn.deadline()
+        turn, asked, most = self.transactions.turn, monotonic(), self.settings.seconds
 
         def changing() -> Result:
-            with turn.taken(deadline), self.store.transaction():
+            with turn.taken(asked, most), self.store.transaction():
                 return function()
 
         return await self._run(request, self._writer, changing)
