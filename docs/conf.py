@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 from pygments.lexer import RegexLexer
-from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
 from pygments.lexers.special import TextLexer
+from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
 from sphinx.application import Sphinx
 
 HERE = Path(__file__).parent
@@ -27,8 +27,12 @@ nb_execution_raise_on_error = True
 myst_heading_anchors = 3
 suppress_warnings = ["myst.header"]  # a page may leave out a level of headings
 autodoc_default_options = {"members": True}
+smartquotes = False  # they would make a dash of the two hyphens of an option
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
+
+
+KEYWORDS = "prefix|not|exists|in|filter|bind|as|aggregate|on|each|chain|pair|member|false|true|a"
 
 
 class RuleLexer(RegexLexer):
@@ -43,7 +47,7 @@ class RuleLexer(RegexLexer):
             (r"\"(\\.|[^\"\\])*\"|'(\\.|[^'\\])*'", String),
             (r"\?\w+", Name.Variable),
             (r"@\w+", Keyword.Declaration),
-            (r"(?i)\b(prefix|not|exists|in|filter|bind|as|aggregate|on|each|chain|pair|member|false|true|a)\b", Keyword),
+            (rf"(?i)\b({KEYWORDS})\b", Keyword),
             (r"[\w-]*:[\w.-]*\w|\w*:(?!-)", Name.Class),
             (r"\d+(\.\d+)?", Number),
             (r":-|[!<>=]=?|[-+*/&|^]+", Operator),
@@ -60,7 +64,9 @@ def copy_figures(app: Sphinx, exception: Exception | None) -> None:
         shutil.copytree(HERE / "figures", Path(app.outdir) / "figures", dirs_exist_ok=True)
 
 
-def without_modules(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+def without_modules(
+    app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
     """The docstring of a module is for those who work on its folder: the reference leaves it out."""
     if what == "module":
         lines.clear()
