@@ -1,0 +1,86 @@
+"""The documentation site: ``sphinx-build -W docs OUT`` makes it of the pages of this folder.
+
+The pages are plain Markdown, to be read on a code host too; what only the site has is made here.
+"""
+
+import shutil
+from pathlib import Path
+
+from pygments.lexer import RegexLexer
+from pygments.lexers.special import TextLexer
+from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
+from sphinx.application import Sphinx
+
+HERE = Path(__file__).parent
+
+project = "Corollary"
+author = copyright = "The Corollary developers"
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_click"]
+exclude_patterns = ["_build", "figures"]
+html_theme = "furo"
+html_title = "Corollary"
+html_copy_source = False
+html_show_sourcelink = False
+html_show_sphinx = False
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+myst_heading_anchors = 3
+suppress_warnings = ["myst.header"]  # a page may leave out a level of headings
+autodoc_default_options = {"members": True}
+smartquotes = False  # they would make a dash of the two hyphens of an option
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+
+
+KEYWORDS = "prefix|not|exists|in|filter|bind|as|aggregate|on|each|chain|pair|member|false|true|a"
+
+
+class RuleLexer(RegexLexer):
+    """The rule language (``docs/rules.md``)."""
+
+    name = "dlog"
+    aliases = ("dlog",)
+    tokens = {  # noqa: RUF012  as Pygments defines it
+        "root": [
+            (r"#.*", Comment.Single),
+            (r"<[^<>\s]*>", Name.Namespace),
+            (r"\"(\\.|[^\"\\])*\"|'(\\.|[^'\\])*'", String),
+            (r"\?\w+", Name.Variable),
+            (r"@\w+", Keyword.Declaration),
+            (rf"(?i)\b({KEYWORDS})\b", Keyword),
+            (r"[\w-]*:[\w.-]*\w|\w*:(?!-)", Name.Class),
+            (r"\d+(\.\d+)?", Number),
+            (r":-|[!<>=]=?|[-+*/&|^]+", Operator),
+            (r"[\[\](){},.;]", Punctuation),
+            (r"\w+", Name),
+            (r"\s+|.", Text),
+        ]
+    }
+
+
+def copy_figures(app: Sphinx, exception: Exception | None) -> None:
+    """Pages show figures by HTML, in which Sphinx sees no files."""
+    if exception is None:
+        shutil.copytree(HERE / "figures", Path(app.outdir) / "figures", dirs_exist_ok=True)
+
+
+def without_modules(
+    app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
+    """The docstring of a module is for those who work on its folder: the reference leaves it out."""
+    if what == "module":
+        lines.clear()
+
+
+def escape_stars(app: Sphinx, context: object, lines: list[str]) -> None:
+    """The help of a command is plain text: ``data/*.nt`` has no emphasis."""
+    lines[:] = [line.replace("*", r"\*") for line in lines]
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.add_lexer("dlog", RuleLexer)
+    app.add_lexer("n3", TextLexer)
+    app.connect("autodoc-process-docstring", without_modules)
+    app.connect("sphinx-click-process-description", escape_stars)
+    app.connect("build-finished", copy_figures)
