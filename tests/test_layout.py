@@ -238,9 +238,6 @@ def _length(node: ast.FunctionDef) -> int:
 MEASURED = ("Measured", "measured", "Not tuned:")
 """What the text of a tuning constant says: how it was measured, or why it was not."""
 
-NOT_MEASURED_YET = {"explain", "reasoner"}
-"""Folders with constants whose text does not say how they were measured yet."""
-
 
 def _tuning_texts(source: str) -> Iterator[tuple[str, str]]:
     """The constants of a file, each with its text: its comment, and the next string after it.
@@ -270,8 +267,7 @@ def test_tuning_constants_say_how_they_were_measured(path: Path) -> None:
     texts = list(_tuning_texts(path.read_text()))
     unsaid = {name for name, text in texts if not any(word in text for word in MEASURED)}
     assert texts
-    if _name(path).removesuffix(".tuning") not in NOT_MEASURED_YET:
-        assert unsaid == set()
+    assert unsaid == set()
 
 
 def test_every_constant_has_its_text() -> None:

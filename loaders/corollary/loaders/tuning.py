@@ -23,13 +23,13 @@ differ by the noise of 54 MB (0.14 to 0.19 s, 0.21 to 0.38 s). Each has some 2 M
 
 ROWS_PER_BLOCK = 1 << 20
 """Number of buffered rows at which the buffer is partitioned. Measured: a quarter, half, double, and one
-buffer for all, take as long within 5 % (300,000 triples: 0.13 s of universities, 0.20 s of markets). It
-bounds the buffer to 12 MB, 16 with graphs."""
+buffer for all, take as long within 10 % (0.13 s for 336,000 triples of universities, 0.20 s for 299,000 of
+markets). It bounds the buffer to 12 MB, 16 with graphs."""
 
 MAX_FACTS_SORTED_HERE = 1 << 14
 """Partitions of at most this many facts are sorted by the calling thread: starting a task would cost more.
 Measured: with tasks for all, two volumes of an encyclopaedia, with many predicates, take 0.48 s of processor
-time instead of 0.39; half and double differ by 3 %, universities and markets by nothing."""
+time instead of 0.39; half and double differ by 3 %. In universities and markets all differ by their noise."""
 
 TRIPLES_PER_CHUNK_READ = 1 << 16
 """Triples of a parser that are encoded together. Measured on Turtle of 100,000 triples: half, this, double
@@ -62,8 +62,9 @@ writing 3.3 million takes 2.2 s instead of 1.7."""
 
 MIN_TRIPLES_COPIED = 1 << 19
 """Triples from which their bytes are copied by compiled loops: fewer are written before these are loaded.
-Measured when they are loaded: 65,536 triples of LUBM-10 take 14 ms, and 152 without them, 524,288 100 and
-1,310."""
+Measured where they are not loaded: 100,000 and 200,000 triples of universities take 0.4 s with them, and 0.05
+and 0.10 without, 100,000 of a market 0.4 and 0.09. Where they are, and terms were read by them, 65,536
+triples of LUBM-10 take 14 ms with them, and 152 without."""
 
 BYTES_PER_GZIP_MEMBER = 1 << 22
 """Bytes that are compressed on their own, by one thread: longer members would hardly be smaller. Measured on

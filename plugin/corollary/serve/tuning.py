@@ -43,7 +43,8 @@ with 300,000 triples are read in 0.2 s."""
 
 DEFAULT_BYTES_OF_RESULT = 1_000_000_000
 """Bytes of a response's body, before compression. Not tuned: ``--max-result`` sets it. Measured: 240 bytes a
-row of three terms as JSON, some 4 million rows, which take 20 s to write."""
+row of three terms as JSON, in a market and in a university; so some 4 million rows, which would take 20 s to
+write."""
 
 SECONDS_BEFORE_WATCHING = 0.05
 """Seconds of a request before the server watches whether its client goes away, which costs some 20 µs
@@ -54,17 +55,17 @@ MAX_BYTES_OF_QUERY = 1_000_000
 of patterns with filters, 11 of VALUES."""
 
 ROWS_PER_CHUNK = 2048
-"""Rows, or triples, of a result that are written at once. Measured: 50,000 rows of a market as JSON take 234,
-227 and 226 ms with 1,024, 2,048 and 4,096 rows, as CSV 141, 139 and 139; the first rows come after 3, 7 and
-14 ms."""
+"""Rows, or triples, of a result that are written at once. Measured: 50,000 rows take 234, 227 and 226 ms as
+JSON with 1,024, 2,048 and 4,096 rows at once (a market), 306, 280 and 272 (a university), as CSV 141, 139 and
+139, and 135, 136 and 143; the first rows of the market come after 3, 7 and 14 ms."""
 
 BYTES_BEFORE_STREAMING = 1 << 18
 """Bytes of a response's body. A larger one is sent while it is written. Not tuned: it bounds what a request
 has in memory. Measured: to join so many bytes takes 12 µs."""
 
 LEVEL_OF_COMPRESSION = 3
-"""The level of gzip. Measured on the JSON of 50,000 rows of a market: level 3 compresses 33 times at 517
-MB/s, level 1 33 times at 635, level 4 35 times at 305, level 9 46 times at 80."""
+"""The level of gzip. Measured on the JSON of 50,000 rows: levels 1, 3, 4 and 9 compress a market 33, 33, 35
+and 46 times at 635, 517, 305 and 80 MB/s, a university 35, 36, 39 and 46 times at 659, 647, 335 and 112."""
 
 MIN_CHARACTERS_OF_TOKEN = 16
 """Characters of a token. A shorter one could be guessed. Not tuned: 16 random characters of base 64 have 96

@@ -4,27 +4,27 @@ No cluster was at hand to measure them.
 """
 
 MAX_EDGES_BROADCAST = 2_000_000
-"""The maximal number of edges of one relation that is broadcast to every executor. Not tuned: a
-bound on memory, 16 MB for keys of 8 bytes."""
+"""The maximal number of edges of one relation that is broadcast to every executor. Not tuned: a bound on
+memory, 16 MB for keys of 8 bytes."""
 
 SOURCES_PER_CLOSURE = 4096
 """Number of start nodes of one reachability computation. Not tuned: a bound on the memory of a task."""
 
 MAX_ROWS_PER_FILE = 4_000_000
-"""Maximal number of rows that one task sorts and writes, unless the number of files is given. Not
-tuned: a bound on the memory of a task, 48 MB for three ids."""
+"""Maximal number of rows that one task sorts and writes, unless the number of files is given. Not tuned: a
+bound on the memory of a task, 48 MB for three ids."""
 
 MIN_FACTS_PER_RECENT_FACT = 8
-"""A round is expected to derive few facts if less than 1/8 of all facts are recent. Not tuned: an
-estimate of a round."""
+"""A round is expected to derive few facts if less than 1/8 of all facts are recent. Not tuned: an estimate of
+a round."""
 
 MAX_ROWS_BROADCAST = 500_000
-"""The maximal number of rows that a join broadcasts to every executor. Larger sides are shuffled. Not
-tuned: a bound on memory, 6 MB for three ids."""
+"""The maximal number of rows that a join broadcasts to every executor. Larger sides are shuffled. Not tuned:
+a bound on memory, 6 MB for three ids."""
 
 MAX_VALUES_LISTED = 64
 """The maximal number of values in an IN condition. The condition lets Parquet skip most row groups. Not
-tuned: a text of some 700 characters."""
+tuned: it keeps the condition short."""
 
 COPYING_THREADS = 8
 """Number of threads on the driver that copy files. Not tuned: they wait for storage."""
@@ -33,11 +33,11 @@ STATEMENTS_PER_CHUNK = 1 << 18
 """A chunk is emitted when it has this many statements. Not tuned: a bound on the memory of a task."""
 
 BYTES_PER_CHUNK = 1 << 28
-"""A chunk is emitted when it has read this many bytes: the offsets of a string column have 31 bits.
-Not tuned: an eighth of them."""
+"""A chunk is emitted when it has read this many bytes: the offsets of a string column have 31 bits. Not
+tuned: an eighth of them."""
 
 MAX_BAD_LINES = 1000
-"""Bad lines that a load tolerates, by default. Not tuned: ``--max-bad`` sets it."""
+"""Bad lines that a load tolerates, by default. Not tuned: ``--most-bad-lines`` sets it."""
 
 MAX_BAD_LINES_LISTED = 5
 """Bad lines that an error message lists. Not tuned: they show what is wrong."""
