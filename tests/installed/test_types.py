@@ -21,8 +21,8 @@ REVEALED = {
     "store.CorollaryStore().load('a.nt')": "int",
     "store.Limits().seconds": "float | None",
     "reasoner.Reasoner().load('a.nt')": "int",
-    "profiles.load_profile": "def (name: str) -> corollary.language.model.Program",
-    "language.parse_program('')": "corollary.language.model.Program",
+    "profiles.load_profile": "def (name: str) -> corollary.language.program.Program",
+    "language.parse_program('')": "corollary.language.program.Program",
     "loaders.read([], loaders.TermDictionary())[2].dtype.name": "str",
     "generators.generate(1, 'folder')": "list[pathlib.Path]",
 }
