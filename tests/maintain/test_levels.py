@@ -310,3 +310,19 @@ def test_types_copied_from_properties(profile: str, history: History) -> None:
 def test_a_type_whose_domain_goes_and_whose_property_stays() -> None:
     before = facts("a r x, x t y, z t y") | frozenset(INTO_TYPES)
     assert_exact([before, before - facts("x t y")], load_profile("owl2rl"), same_visible)
+
+
+def test_types_that_strata_share_prove_facts_of_higher_levels() -> None:
+    """``a`` is an :A by :C, so [a, r, a] stays when ``e`` is no :A any more; :D is a class of a stratum."""
+    program = parse_program(
+        kinds.PREFIX
+        + """
+        :A[?x] :- :C[?x] .
+        [?x, :r, ?y] :- [?x, :p, ?y], :A[?y] .
+        [?x, :r, ?z] :- [?x, :r, ?y], [?y, :q, ?z] .
+        :D[?x] :- :A[?x], NOT [?x, :q, ?x] .
+        """
+    )
+    stays = facts("a p e, a p a") | {(IRI(EXAMPLE + "a"), RDF_TYPE, IRI(EXAMPLE + "C"))}
+    before = stays | {(IRI(EXAMPLE + "e"), RDF_TYPE, IRI(EXAMPLE + "A"))}
+    assert_exact([before, stays, before], program)

@@ -193,8 +193,8 @@ class Document:
         """The text of one line for an error message; empty if the line cannot be read again."""
         if not self._can_be_read_again():
             return ""
-        with self.opened() as raw:
-            line = next(islice(decompressed(raw, self.compression), number - 1, None), b"")
+        with self.streamed() as (_, stream):
+            line = next(islice(stream, number - 1, None), b"")
         return "" if b"\0" in line else line.decode(errors="replace")  # UTF-16
 
 

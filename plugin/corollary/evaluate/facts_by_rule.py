@@ -36,8 +36,6 @@ def inferred_by(rule: Rule, result: MaterialisedView, legal: TripleIndex) -> int
     count = 0
     for predicate, parts in heads.items():
         keys = gathered(parts)
-        inferred = legal.relation(predicate).contains(keys) & ~result.explicit.relation(predicate).contains(
-            keys
-        )
-        count += int(np.count_nonzero(inferred))
+        is_explicit = result.explicit.relation(predicate).contains(keys)
+        count += int(np.count_nonzero(legal.relation(predicate).contains(keys) & ~is_explicit))
     return count

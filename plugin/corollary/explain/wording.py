@@ -94,14 +94,14 @@ class Wording:
         """What an instance of the rules with a label says; empty if they have no sentence."""
         return sentence(label, bindings, self._id)
 
-    def near(self, near: Near) -> str:
-        """The sentence before the premises of an instance that misses facts."""
+    def near(self, near: Near, fact: str = "It") -> str:
+        """The sentence before the premises of an instance that misses facts, and concludes ``fact``."""
         many = "this held" if len(near.missing) == 1 else "these held"
-        return f"It would follow by {near.rule.label} if {many}:"
+        return f"{fact} would follow by {near.rule.label} if {many}:"
 
     def below(self, near: Near) -> str:
         """As ``near``, for an instance that concludes a fact which another instance misses."""
-        return self.near(near).replace("It", self.fact(near.fact), 1)
+        return self.near(near, self.fact(near.fact))
 
     def missing(self, near: Near) -> list[str]:
         """The missing facts, with variables for terms that any term may replace."""

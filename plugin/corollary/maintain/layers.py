@@ -105,12 +105,16 @@ class Layers:
             return heights.get(CLASS + atom.o, self._other_class)
         return heights.get(atom.p, self._other_property)
 
+    @property
+    def types_are_data(self) -> bool:
+        """Whether no type is a fact of a stratum's layer."""
+        return not self._classes.size and self._other_class == DATA
+
     def data_among(self, predicates: list[int]) -> list[int]:
         """The predicates of which no facts are of a stratum's layer."""
         if not self.strata.heights:
             return predicates
-        types_are_data = not self._classes.size and self._other_class == DATA
-        of, other = self._properties, self._other_property
+        types_are_data, of, other = self.types_are_data, self._properties, self._other_property
         return [
             p for p in predicates if (types_are_data if p == self._rdf_type else of.get(p, other) == DATA)
         ]

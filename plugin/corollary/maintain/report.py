@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from html import escape
 from time import perf_counter
+
+from corollary.language.html_table import table
 
 COUNTS = ("candidates", "proved", "deleted", "rederived", "inserted")
 
@@ -103,8 +104,8 @@ class Report:
 
     def _repr_html_(self) -> str:
         """The report as an HTML table."""
-        rows = [_html_row(cells, "td" if number else "th") for number, cells in enumerate(self._rows())]
-        return f"<table><caption>{escape(self._head())}</caption>{''.join(rows)}</table>"
+        heads, *rows = self._rows()
+        return table(self._head(), heads, rows)
 
     def _head(self) -> str:
         fact = "fact" if self.removed == 1 else "facts"
@@ -126,7 +127,3 @@ class Report:
             )
             for line in self.stages
         ]
-
-
-def _html_row(cells: tuple[str, ...], tag: str) -> str:
-    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"

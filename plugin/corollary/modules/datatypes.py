@@ -111,7 +111,6 @@ class Datatypes(Module):
         self._same_as = dictionary.encode(f"<{OWL}sameAs>")
         self._silent = {dictionary.encode(f"<{RDFS}range>"), dictionary.encode(f"<{OWL}allValuesFrom>")}
         self._member = dictionary.encode("MEMBER")
-        self._telling = self._find_telling()
         self._in_rules = frozenset(classes)
         self._used = LiteralsInUse(dictionary)
         self._datatypes: dict[int, str] = {}
@@ -151,11 +150,11 @@ class Datatypes(Module):
         atoms = [atom for rule in rules for atom in rule.atoms if 0 <= atom.p < FIRST_VIRTUAL]
         news = TripleIndex({p: facts.relation(p) for p in {atom.p for atom in atoms} - self._predicates})
         self._predicates |= {atom.p for atom in atoms}
-        self._telling = self._find_telling()
         self._in_rules |= {atom.o for atom in atoms if atom.p == self._rdf_type and atom.o >= 0}
         return self._shown_datatypes(news) <= self._shown and (self._is_wide or not self._looks_at_all(news))
 
-    def _find_telling(self) -> list[int]:
+    @property
+    def _telling(self) -> list[int]:
         """The predicates whose facts show the datatypes that occur in them."""
         return [*sorted(self._predicates - self._silent), self._member]
 

@@ -96,7 +96,7 @@ class GuardProbes:
     def over(self, facts: TripleIndex) -> GuardTables:
         """The tables over these facts, until tables over others are asked for.
 
-        Cost: O(1) for each predicate whose facts are others than before.
+        Cost: O(predicates of guards), and a look at each guard whose predicate has other facts than before.
         """
         others = facts.others(self._relations)
         self._relations |= others

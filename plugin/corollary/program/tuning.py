@@ -5,10 +5,11 @@ MAX_NODES_NAMED = 12
 tuned: what fits on a line."""
 
 MAX_SECONDS_DRAWN = 10
-"""Seconds that Graphviz may draw a picture for a notebook. Not tuned: longer than anyone waits for one."""
+"""Seconds after which a notebook stops Graphviz, and shows no picture. Not tuned: nobody waits longer."""
 
 MAX_COMPONENTS_DRAWN = 100
-"""Components of such a picture. Measured: Graphviz draws 100 in 0.3 s; nobody can read more."""
+"""Components of a program that a notebook draws as a picture; a program with more gets a table only.
+Measured: Graphviz draws 100 components in 0.3 s. More are too small to read."""
 
 MAX_ANONYMOUS_IN_A_TEXT = 64
 """Blank nodes in the text of an anonymous class that are written as their definitions, further ones as blank

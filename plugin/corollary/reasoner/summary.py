@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
+
+from corollary.language.html_table import table
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,4 @@ class StoreSummary:
         }
         if self.waiting:
             rows["changes waiting"] = f"{self.waiting:,}"
-        cells = "".join(
-            f"<tr><th>{escape(what)}</th><td>{escape(value)}</td></tr>" for what, value in rows.items()
-        )
-        return f"<table><caption>{self.owner}</caption>{cells}</table>"
+        return table(self.owner, (), rows.items())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from time import monotonic
@@ -30,11 +30,11 @@ class RuleCounts:
     counts: dict[str, int | None] = field(default_factory=dict)
 
 
-def counted(version: Version, rules: Iterator[Rule]) -> dict[str, int | None]:
+def counted(version: Version, rules: Iterable[Rule]) -> dict[str, int | None]:
     """The inferred facts that each rule derives, by id. Each is counted once for a state.
 
-    Rules for which no time is left within ``SECONDS_FOR_RULE_COUNTS``, or that have too many instances, have
-    None; later calls go on with the former.
+    A rule has None that takes more than ``SECONDS_FOR_RULE_COUNTS`` or ``MAX_ROWS_OF_RULE_COUNT``. The rules
+    for which no time was left are missing: the next call begins with them.
     """
     result = version.state.materialisation
     if result is None:
@@ -42,16 +42,21 @@ def counted(version: Version, rules: Iterator[Rule]) -> dict[str, int | None]:
     known = version.state.known_to_queries.setdefault(RuleCounts, RuleCounts()).counts
     legal = version.state.index.legal()
     end = monotonic() + SECONDS_FOR_RULE_COUNTS
-    for rule in rules:
-        name = id_of(rule)
+    has_all_time = True
+    for name, rule in [(id_of(rule), rule) for rule in rules]:
         left = end - monotonic()
-        if name in known or left <= 0:
+        if name in known:
             continue
-        limits = Limits(seconds=left, facts=MAX_ROWS_OF_RULE_COUNT, terms=None)
+        if left <= 0 and not has_all_time:
+            break
+        limits = Limits(seconds=max(0.0, left), facts=MAX_ROWS_OF_RULE_COUNT, terms=None)
         try:
             known[name] = limited(limits, Cancellation(), inferred_by, rule, result, legal)
-        except LimitExceeded:
+        except LimitExceeded as error:
+            if error.limit != "facts" and not has_all_time:
+                break
             known[name] = None
+        has_all_time = False
     return dict(known)
 
 
@@ -70,7 +75,7 @@ class RuleBook:
     def listed(self, *, counts: bool) -> list[dict[str, Any]]:
         """All rules, as JSON. ``counts``: with the inferred facts that each derives."""
         program = self.store.rules()
-        derived = counted(self.store.reasoner.settled(), iter(program)) if counts else {}
+        derived = counted(self.store.reasoner.settled(), program) if counts else {}
         prefixes = (*program.prefixes, *((prefix, str(name)) for prefix, name in self.store.namespaces()))
         return [self._entry(rule, prefixes, derived, is_on=True) for rule in program] + [
             self._entry(rule, prefixes, {}, is_on=False) for rule in list(self._off.values())

@@ -60,8 +60,9 @@ JSON with 1,024, 2,048 and 4,096 rows at once (a market), 306, 280 and 272 (a un
 139, and 135, 136 and 143; the first rows of the market come after 3, 7 and 14 ms."""
 
 BYTES_BEFORE_STREAMING = 1 << 18
-"""Bytes of a response's body. A larger one is sent while it is written. Not tuned: it bounds what a request
-has in memory. Measured: to join so many bytes takes 12 µs."""
+"""Bytes of a response's body that the server holds in memory before it sends any. It sends a larger body
+while it writes it. Not tuned: a bound on memory. Measured: the server joins the parts of such a body in 12
+µs."""
 
 LEVEL_OF_COMPRESSION = 3
 """The level of gzip. Measured on the JSON of 50,000 rows: levels 1, 3, 4 and 9 compress a market 33, 33, 35
@@ -72,16 +73,16 @@ MIN_CHARACTERS_OF_TOKEN = 16
 bits."""
 
 MAX_OPEN_TRANSACTIONS = 8
-"""Transactions by URL: one is open, the others wait for it. Each has a thread. Not tuned: as many as
-readers."""
+"""Transactions by URL that exist at a time: one is open, the others wait for their turn. Each has a thread.
+Not tuned: as many as readers."""
 
 SECONDS_OF_TRANSACTION = 60.0
-"""Seconds from the beginning of a transaction by URL until it is rolled back. Not tuned: all other writers
-are refused as long."""
+"""Seconds from the beginning of a transaction by URL until it is rolled back. Not tuned: so long
+may one client keep the others from changing the store."""
 
 SECONDS_FOR_TURN = 2.0
-"""Seconds that a change waits while another one, or an open transaction, has the store. Then: status 503.
-Not tuned: most changes take milliseconds, and a person waits that long."""
+"""Seconds that a change waits for an open transaction. Then the server refuses it with status 503. Not tuned:
+a program's transaction takes milliseconds, and a person waits that long."""
 
 SECONDS_FOR_RULE_COUNTS = 2.0
 """Seconds of one request that counts what each rule derives. Measured: all rules of OWL 2 RL on

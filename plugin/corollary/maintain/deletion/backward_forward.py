@@ -73,6 +73,9 @@ class BackwardForward:
 class BackwardForwardLayer:
     """Backward/Forward on one layer. In the data layer, candidates are decided in the order of levels.
 
+    Without levels they are searched all at once: in the schema layer, and if some types are facts of strata.
+    Then the types of the data layer are never final as a whole.
+
     When a level is decided, the facts of lower levels are final, and proved. So one step proves a candidate
     of a predicate that does not depend on itself. Neither is there anything to search for a predicate that
     one module closes, and that depends on itself by this module only: its external facts are proved, unless
@@ -84,7 +87,8 @@ class BackwardForwardLayer:
     def __init__(self, work: Workspace, layer: int) -> None:
         engine = work.engine
         self.proved = work.proved_at_first(layer, with_schema=True)
-        self.order = engine.precedence(work.before) if layer == DATA else None
+        is_ordered = layer == DATA and work.layers.types_are_data
+        self.order = engine.precedence(work.before) if is_ordered else None
         self._work = work
         self._modules = engine.schema_modules if layer == SCHEMA else work.modules
         coming = work.start.added.all_predicates()
