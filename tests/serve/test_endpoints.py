@@ -243,6 +243,18 @@ def test_a_rule_that_takes_too_long_to_count_has_no_number(monkeypatch: pytest.M
     assert set(_derived(client)) == {None}  # not tried again for this state
 
 
+# Transactions
+
+
+def begun(client: Client) -> str:
+    response = client.post("/transactions", headers=WRITER)
+    assert response.status_code == 201
+    assert response.json().keys() == {"id", "expires"}
+    location: str = response.headers["location"]
+    assert location == f"/transactions/{response.json()['id']}"
+    return location
+
+
 def test_a_transaction_is_seen_by_others_when_it_is_committed() -> None:
     client = client_of()
     place = begun(client)
