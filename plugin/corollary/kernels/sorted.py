@@ -2,8 +2,9 @@
 
 *Keys* are packed pairs (``uint64``, first << 32 | second), sorted and unique. Probes may be in any order.
 Each probe is found by galloping search from the previous hit, at a cost logarithmic in the distance. For two
-sorted columns this is a merge join. Where probes are far apart, a search waits for memory at every step. Such
-probes are searched in lockstep, so that they wait together.
+sorted columns this is a merge join. Where probes are far apart, a search waits for memory at every step.
+While many of the last probes were far from the ones before them, the next are searched in lockstep, so that
+they wait together.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from corollary.kernels.tuning import (
     FIRST_STEPS_PER_DISTANCE,
     KEYS_PER_BLOCK,
     MAX_RATIO_MERGED,
+    MIN_FAR_PROBES,
     MIN_RATIO_COPIED,
     MIN_RATIO_IN_LOCKSTEP,
     PROBES_IN_LOCKSTEP,
-    PROBES_SAMPLED,
 )
 
 Keys = NDArray[np.uint64]
@@ -31,18 +32,6 @@ Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Places = NDArray[np.uint64]
 Place = int | np.int64
-
-
-@part
-def are_far(keys: Keys, probes: Column | Keys) -> bool:
-    """Whether probes are far apart, because they are few, or in no order."""
-    if keys.size > MIN_RATIO_IN_LOCKSTEP * probes.size:
-        return True
-    backward = 0
-    step = 1 + probes.size // PROBES_SAMPLED
-    for row in range(step, probes.size, step):
-        backward += probes[row] < probes[row - 1]
-    return keys.size > 0 and backward * step * 4 > probes.size
 
 
 @part
@@ -128,6 +117,18 @@ def gallop(keys: Keys, target: np.uint64, position: Place, step: int, is_before:
     return first_not_below(keys, target, low, min(high, keys.size))
 
 
+@part
+def scan(keys: Keys, target: np.uint64, start: Place) -> Place:
+    """The first place from ``start`` with a key >= target, if it is in the next blocks, or one before it."""
+    most = min(start + KEYS_PER_BLOCK * BLOCKS_SCANNED, keys.size - KEYS_PER_BLOCK)
+    while start <= most and keys[start + KEYS_PER_BLOCK - 1] < target:
+        start += KEYS_PER_BLOCK
+    if start <= most:
+        for place in range(start, start + KEYS_PER_BLOCK):
+            start += keys[place] < target
+    return start
+
+
 @kernel_after(interim.locate)
 def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
     """Find the run of keys whose first half is the probe, for every probe.
@@ -140,15 +141,19 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
     last = np.uint32(0)
     stride = 1 + size // (FIRST_STEPS_PER_DISTANCE * probes.size + 1)
     is_near = 1 < stride <= KEYS_PER_BLOCK * BLOCKS_SCANNED // FIRST_STEPS_PER_DISTANCE
-    is_far = are_far(keys, probes)
+    far = MIN_FAR_PROBES if size > MIN_RATIO_IN_LOCKSTEP * probes.size else 0
+    is_far = False
     targets = np.empty(PROBES_IN_LOCKSTEP, np.uint64)
     places = np.empty(PROBES_IN_LOCKSTEP, np.uint64)
     for row in range(probes.size):
-        if is_far and row % PROBES_IN_LOCKSTEP == 0:
-            lanes = min(PROBES_IN_LOCKSTEP, probes.size - row)
-            for lane in range(lanes):
-                targets[lane] = np.uint64(probes[row + lane]) << np.uint64(32)
-            position = search_in_lockstep(keys, targets, lanes, position, places)
+        if row % PROBES_IN_LOCKSTEP == 0:
+            is_far = far >= MIN_FAR_PROBES
+            far = 0
+            if is_far:
+                lanes = min(PROBES_IN_LOCKSTEP, probes.size - row)
+                for lane in range(lanes):
+                    targets[lane] = np.uint64(probes[row + lane]) << np.uint64(32)
+                position = search_in_lockstep(keys, targets, lanes, position, places)
         probe = probes[row]
         if row > 0 and probe == last:
             starts[row] = starts[row - 1]
@@ -161,12 +166,7 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
             start = np.int64(places[row % PROBES_IN_LOCKSTEP])
         else:
             if is_near and probe >= last:
-                most = min(start + KEYS_PER_BLOCK * BLOCKS_SCANNED, size - KEYS_PER_BLOCK)
-                while start <= most and keys[start + KEYS_PER_BLOCK - 1] < target:
-                    start += KEYS_PER_BLOCK
-                if start <= most:
-                    for place in range(start, start + KEYS_PER_BLOCK):
-                        start += keys[place] < target
+                start = scan(keys, target, start)
             start = gallop(keys, target, start, stride, probe < last)
             position = start
         target |= np.uint64(0xFFFFFFFF)
@@ -175,6 +175,7 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
             end += 1
         starts[row] = start
         counts[row] = end - start
+        far += probe < last or start - starts[max(row - 1, 0)] > MIN_RATIO_IN_LOCKSTEP
         total += counts[row]
         last = probe
     return total
@@ -335,9 +336,14 @@ def contains(base: Keys, added: Keys, removed: Keys, probes: Keys, found: Mask) 
         position: Place = 0
         last = np.uint64(0)
         stride = 1 + size // (FIRST_STEPS_PER_DISTANCE * probes.size + 1)
-        is_far = are_far(keys, probes)
+        far = MIN_FAR_PROBES if size > MIN_RATIO_IN_LOCKSTEP * probes.size else 0
+        is_far = False
+        before: Place = 0
         for row in range(probes.size):
-            lane = row % PROBES_IN_LOCKSTEP if is_far else 0
+            lane = row % PROBES_IN_LOCKSTEP
+            if lane == 0:
+                is_far = far >= MIN_FAR_PROBES
+                far = 0
             if is_far and lane == 0:
                 lanes = min(PROBES_IN_LOCKSTEP, probes.size - row)
                 for next_lane in range(lanes):
@@ -351,6 +357,8 @@ def contains(base: Keys, added: Keys, removed: Keys, probes: Keys, found: Mask) 
                 place = position = gallop(keys, target, position, stride, target < last)
             if place < size and keys[place] == target:
                 found[row] = layer != 1
+            far += target < last or place - before > MIN_RATIO_IN_LOCKSTEP
+            before = place
             last = target
 
 
