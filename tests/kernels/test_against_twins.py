@@ -22,6 +22,26 @@ def ascending(values: st.SearchStrategy[int]) -> st.SearchStrategy[list[int]]:
     return st.one_of(lists, lists.map(lambda drawn: np.sort(np.array(drawn, np.uint64)).tolist()))
 
 
+ORDERS = "any", "ascending", "ascending in runs", "close"
+parts_of_probes = st.lists(st.tuples(st.integers(1, 70), st.sampled_from(ORDERS)), min_size=1, max_size=5)
+
+
+def probes_in_parts(
+    random: np.random.Generator, last: int, parts: list[tuple[int, str]]
+) -> NDArray[np.uint64]:
+    """Probes up to ``last``: for each part a number of them, in its order. Kernels change how they search."""
+    found = []
+    for number, order in parts:
+        part = random.integers(0, last, number, np.uint64, endpoint=True)
+        if order == "close":
+            part = part[:1] + np.arange(number, dtype=np.uint64) // np.uint64(2)
+        elif order != "any":
+            length = 7 if order == "ascending in runs" else number
+            part = np.concatenate([np.sort(part[i : i + length]) for i in range(0, number, length)])
+        found.append(part)
+    return np.concatenate(found)
+
+
 @all_forms
 @quick
 @given(sorted_keys, ascending(halves))
@@ -34,18 +54,16 @@ def test_locate(written: Form, keys: NDArray[np.uint64], probes: list[int]) -> N
 
 @all_forms
 @quick
-@given(st.integers(0, 600), st.integers(1, 60), st.integers(1, 900), st.booleans(), st.integers(0, 99))
+@given(st.integers(0, 2000), parts_of_probes, st.integers(1, 9000), st.integers(0, 99))
 def test_locate_among_many(
-    written: Form, size: int, number: int, last: int, is_sorted: bool, seed: int
+    written: Form, size: int, parts: list[tuple[int, str]], last: int, seed: int
 ) -> None:
     """Probes as near to each other, and as far apart, as they may be."""
     random = np.random.default_rng(seed)
     drawn = random.integers(0, last, size, np.uint64, endpoint=True) * twins.HALF
     keys = np.sort(drawn + random.integers(0, 3, size, np.uint64))
-    probes = random.integers(0, last, number, np.uint32, endpoint=True)
-    if is_sorted:
-        probes.sort()
-    starts, counts = np.full(number, -1), np.full(number, -1)
+    probes = probes_in_parts(random, last, parts).astype(np.uint32)
+    starts, counts = np.full(probes.size, -1), np.full(probes.size, -1)
     form(sorted.locate, written)(keys, probes, starts, counts)
     first = probes.astype(np.uint64) * twins.HALF
     assert (starts == np.searchsorted(keys, first)).all()
@@ -54,21 +72,34 @@ def test_locate_among_many(
 
 @all_forms
 @quick
-@given(st.integers(1, 900), st.integers(1, 70), st.integers(1, 2000), st.booleans(), st.integers(0, 99))
+@given(st.integers(1, 2000), parts_of_probes, st.sampled_from((1, 9, 2000, 9000)), st.integers(0, 99))
 def test_contains_among_many(
-    written: Form, size: int, number: int, last: int, is_sorted: bool, seed: int
+    written: Form, size: int, parts: list[tuple[int, str]], last: int, seed: int
 ) -> None:
     """As ``test_locate_among_many``, with some of the keys removed and others added."""
     random = np.random.default_rng(seed)
     keys = np.unique(random.integers(0, last, size, np.uint64, endpoint=True))
-    part = random.integers(0, 9, keys.size)
-    base, added, removed = keys[part < 8], keys[part == 8], keys[part == 0]
-    probes = random.integers(0, last, number, np.uint64, endpoint=True)
-    if is_sorted:
-        probes.sort()
-    found = np.zeros(number, np.bool_)
+    part = random.integers(0, 4, keys.size)
+    base, added, removed = keys[part < 3], keys[part == 3], keys[part == 0]
+    probes = probes_in_parts(random, last, parts)
+    found = np.zeros(probes.size, np.bool_)
     form(sorted.contains, written)(base, added, removed, probes, found)
     assert (found == np.isin(probes, keys[part > 0])).all()
+
+
+@all_forms
+def test_contains_searches_on_from_the_last_probe_that_was_searched(written: Form) -> None:
+    """Not from a probe that ``removed`` does not decide: the second 32 end with such ones, far away."""
+    even, tens = np.arange(0, 20_000, 2, dtype=np.uint64), np.arange(0, 20_000, 10, dtype=np.uint64)
+    none = np.empty(0, np.uint64)
+    far = np.arange(16, dtype=np.uint64) * np.uint64(10)
+    near = np.arange(40, 100, 2, dtype=np.uint64)
+    beyond = np.array([19_001, 19_003], np.uint64)
+    parts = np.stack((far, far + np.uint64(9000)), axis=1).ravel(), near, beyond, near + np.uint64(60)
+    probes = np.concatenate(parts)
+    found = np.zeros(probes.size, np.bool_)
+    form(sorted.contains, written)(even, none, tens, probes, found)
+    assert (found == (np.isin(probes, even) & ~np.isin(probes, tens))).all()
 
 
 @all_forms

@@ -451,6 +451,14 @@ class Pairs:
         """The number of distinct second halves."""
         return int(self.distinct_seconds().size)
 
+    def has_second_from(self, power: int) -> bool:
+        """Whether a second half is at least a power of two. Cost: linear, without the inverse order."""
+        if not len(self):
+            return False
+        if self.has_by_object:
+            return int(self.by_object[-1]) >> 32 >= power
+        return int(np.bitwise_or.reduce(self.keys) & LOW_HALF) >= power
+
     def has(self, key: int) -> bool:
         """Whether the set has a packed pair."""
         if not self.keys.size:

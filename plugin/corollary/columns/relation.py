@@ -333,8 +333,7 @@ class Relation:
     def has_literals(self) -> bool:
         """Whether objects may be literals. False only if none is."""
         if self._has_literals is None:
-            parts = [part.by_object for part in self._parts[:2] if part.keys.size]
-            self._has_literals = any(int(keys[-1]) >= FIRST_LITERAL_KEY for keys in parts)
+            self._has_literals = any(part.has_second_from(FIRST_LITERAL) for part in self._parts[:2])
         return self._has_literals
 
     def legal_count(self) -> int:

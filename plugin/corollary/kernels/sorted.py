@@ -19,8 +19,9 @@ from corollary.kernels.tuning import (
     ENTRIES_SCANNED_PER_SORTED_KEY,
     FIRST_STEPS_PER_DISTANCE,
     KEYS_PER_BLOCK,
+    MAX_PROBES_PER_FAR,
     MAX_RATIO_MERGED,
-    MIN_FAR_PROBES,
+    MIN_DISTANCE_IN_LOCKSTEP,
     MIN_RATIO_COPIED,
     MIN_RATIO_IN_LOCKSTEP,
     PROBES_IN_LOCKSTEP,
@@ -140,14 +141,14 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
     position: Place = 0
     last = np.uint32(0)
     stride = 1 + size // (FIRST_STEPS_PER_DISTANCE * probes.size + 1)
-    is_near = 1 < stride <= KEYS_PER_BLOCK * BLOCKS_SCANNED // FIRST_STEPS_PER_DISTANCE
-    far = MIN_FAR_PROBES if size > MIN_RATIO_IN_LOCKSTEP * probes.size else 0
+    scans = 1 < stride <= KEYS_PER_BLOCK * BLOCKS_SCANNED // FIRST_STEPS_PER_DISTANCE
+    far = PROBES_IN_LOCKSTEP if size > MIN_RATIO_IN_LOCKSTEP * probes.size else 0
     is_far = False
     targets = np.empty(PROBES_IN_LOCKSTEP, np.uint64)
     places = np.empty(PROBES_IN_LOCKSTEP, np.uint64)
     for row in range(probes.size):
         if row % PROBES_IN_LOCKSTEP == 0:
-            is_far = far >= MIN_FAR_PROBES
+            is_far = far * MAX_PROBES_PER_FAR >= PROBES_IN_LOCKSTEP
             far = 0
             if is_far:
                 lanes = min(PROBES_IN_LOCKSTEP, probes.size - row)
@@ -165,7 +166,7 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
         if is_far:
             start = np.int64(places[row % PROBES_IN_LOCKSTEP])
         else:
-            if is_near and probe >= last:
+            if scans and probe >= last:
                 start = scan(keys, target, start)
             start = gallop(keys, target, start, stride, probe < last)
             position = start
@@ -175,7 +176,7 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
             end += 1
         starts[row] = start
         counts[row] = end - start
-        far += probe < last or start - starts[max(row - 1, 0)] > MIN_RATIO_IN_LOCKSTEP
+        far += probe < last or start - starts[max(row - 1, 0)] > MIN_DISTANCE_IN_LOCKSTEP
         total += counts[row]
         last = probe
     return total
@@ -311,6 +312,42 @@ def match_few(keys: Keys, probes: Keys, found: Mask) -> None:
             place += 1
 
 
+@part
+def match_any(keys: Keys, probes: Keys, layer: int, found: Mask) -> None:
+    """As ``match_from_two``, by a search for each probe. After ``layer`` 0, only those that it may change."""
+    targets = np.empty(PROBES_IN_LOCKSTEP, np.uint64)
+    places = np.zeros(PROBES_IN_LOCKSTEP, np.uint64)
+    before: Place = 0
+    last = np.uint64(0)
+    stride = 1 + keys.size // (FIRST_STEPS_PER_DISTANCE * probes.size + 1)
+    is_far = keys.size > MIN_RATIO_IN_LOCKSTEP * probes.size
+    far = 0
+    searched = 0
+    for row in range(probes.size):
+        lane = row % PROBES_IN_LOCKSTEP
+        if lane == 0:
+            is_far = far * MAX_PROBES_PER_FAR >= searched if searched > 0 else is_far
+            far = 0
+            searched = 0
+            if is_far:
+                lanes = min(PROBES_IN_LOCKSTEP, probes.size - row)
+                for next_lane in range(lanes):
+                    targets[next_lane] = probes[row + next_lane]
+                search_in_lockstep(keys, targets, lanes, before, places)
+        if layer > 0 and found[row] != (layer == 1):
+            continue
+        target = probes[row]
+        place: Place = np.int64(places[lane])
+        if not is_far:
+            place = gallop(keys, target, before, stride, target < last)
+        if place < keys.size and keys[place] == target:
+            found[row] = layer != 1
+        far += target < last or place - before > MIN_DISTANCE_IN_LOCKSTEP
+        searched += 1
+        before = place
+        last = target
+
+
 @kernel_after(interim.contains)
 def contains(base: Keys, added: Keys, removed: Keys, probes: Keys, found: Mask) -> None:
     """Set ``found[i]`` to whether ``probes[i]`` is in (base - removed) + added.
@@ -319,47 +356,17 @@ def contains(base: Keys, added: Keys, removed: Keys, probes: Keys, found: Mask) 
     ``base``; ``removed`` is a subset of ``base``; ``found`` is all False. Cost: if the probes ascend, that of
     a merge, or of a search for each element of the smaller set; else of a search for each probe.
     """
-    targets = np.empty(PROBES_IN_LOCKSTEP, np.uint64)
-    places = np.zeros(PROBES_IN_LOCKSTEP, np.uint64)
     in_order = ascends(probes)
     for layer in range(3):
         keys = base if layer == 0 else removed if layer == 1 else added
-        size = keys.size
-        if size == 0:
+        if keys.size == 0:
             continue
-        if in_order and size <= MAX_RATIO_MERGED * probes.size:
-            if probes.size <= MAX_RATIO_MERGED * size:
-                match_from_two(keys, probes, found)
-            else:
-                match_few(keys, probes, found)
-            continue
-        position: Place = 0
-        last = np.uint64(0)
-        stride = 1 + size // (FIRST_STEPS_PER_DISTANCE * probes.size + 1)
-        far = MIN_FAR_PROBES if size > MIN_RATIO_IN_LOCKSTEP * probes.size else 0
-        is_far = False
-        before: Place = 0
-        for row in range(probes.size):
-            lane = row % PROBES_IN_LOCKSTEP
-            if lane == 0:
-                is_far = far >= MIN_FAR_PROBES
-                far = 0
-            if is_far and lane == 0:
-                lanes = min(PROBES_IN_LOCKSTEP, probes.size - row)
-                for next_lane in range(lanes):
-                    targets[next_lane] = probes[row + next_lane]
-                position = search_in_lockstep(keys, targets, lanes, position, places)
-            if layer > 0 and found[row] != (layer == 1):
-                continue
-            target = probes[row]
-            place: Place = np.int64(places[lane])
-            if not is_far:
-                place = position = gallop(keys, target, position, stride, target < last)
-            if place < size and keys[place] == target:
-                found[row] = layer != 1
-            far += target < last or place - before > MIN_RATIO_IN_LOCKSTEP
-            before = place
-            last = target
+        if not in_order or keys.size > MAX_RATIO_MERGED * probes.size:
+            match_any(keys, probes, layer, found)
+        elif probes.size <= MAX_RATIO_MERGED * keys.size:
+            match_from_two(keys, probes, found)
+        else:
+            match_few(keys, probes, found)
 
 
 @part

@@ -89,16 +89,18 @@ PROBES_IN_LOCKSTEP = 32
 """Probes that are searched in lockstep. Measured: 16 take 8 % longer, 64 as long."""
 
 MIN_RATIO_IN_LOCKSTEP = 64
-"""Keys for each probe, or between two probes, from which probes are searched in lockstep: 40 to 60 ns a probe
-out of cache instead of 80 to 120. Closer probes read most of the keys' memory in order, which processors
-foresee. Measured on 16 million keys: with 24 keys for each probe 27 ns without lockstep and 45 in lockstep,
-with 48 43 and 59, with 100 105 and 75; on a million, in cache, with 24 25 and 12, with 100 51 and 15."""
+"""Keys for each probe from which probes are searched in lockstep at first: 40 to 60 ns a probe out of cache
+instead of 80 to 120. Closer probes read most of the keys' memory in order, which processors foresee. Measured
+on 16 million keys: with 24 keys for each probe 27 ns without lockstep and 45 in lockstep, with 48 43 and 59,
+with 100 105 and 75; on a million, in cache, with 24 25 and 12, with 100 51 and 15."""
 
-MIN_FAR_PROBES = 16
-"""Probes of the last ``PROBES_IN_LOCKSTEP`` that were less than the one before or far from it, from which the
-next are searched in lockstep. Measured on 80,000 and 800,000 probes of 4 million keys, evenly spread and by
-Zipf's law: probes in runs of 10 to 1,000 take 65 to 90 ns each, 210 to 520 by galloping alone; 8 and 24 take
-as long as 16, within the noise of 15 %."""
+MAX_PROBES_PER_FAR, MIN_DISTANCE_IN_LOCKSTEP = 4, 2 * MIN_RATIO_IN_LOCKSTEP
+"""Probes for each that is less than the one before, or found more keys behind it than the second number: up
+to so many, of the last ``PROBES_IN_LOCKSTEP`` that were searched, the next are searched in lockstep. Measured
+on 80,000 and 800,000 probes of 4 million keys, evenly spread and by Zipf's law: probes in runs of 10 to 1,000
+take 65 to 90 ns each, 210 to 520 by galloping alone. With 2 instead of 4, 67,000 probes in runs of 3 over
+21,000 keys take 93 ns instead of 13. With half the distance, 80,000 sorted probes take 61 ns instead of
+38."""
 
 MAX_INTERVALS_INSERTED = 32
 """Intervals that insertion sort orders faster than ``np.sort``. Measured on random graphs with 2 to 50
