@@ -554,6 +554,8 @@ def _distinct_firsts(keys: Keys) -> Column:
 
     Cost: if they are few, that of reading one of KEYS_PER_BLOCK keys; else that of reading all keys.
     """
+    if keys.size <= KEYS_PER_BLOCK:
+        return distinct_of_sorted(firsts(keys))
     ends = firsts(keys[::KEYS_PER_BLOCK])
     blocks = np.append(np.flatnonzero(ends[1:] != ends[:-1]), ends.size - 1)  # the others have one value each
     if KEYS_PER_BLOCK * blocks.size < keys.size // 8:
