@@ -56,6 +56,7 @@ LOW_HALF = np.uint64(0xFFFFFFFF)
 Integer = TypeVar("Integer", bound=np.integer[Any])
 
 NO_KEYS: Keys = np.empty(0, np.uint64)
+NO_COLUMN: Column = np.empty(0, np.uint32)
 
 
 def taken(column: Column, rows: Rows | Mask) -> Column:
@@ -588,6 +589,8 @@ def _beside(view: memoryview, half: int) -> list[int]:
 
 def _column_beside(keys: Keys, view: memoryview, half: int) -> Column:
     start = bisect_left(view, half << 32)
+    if start == len(view) or view[start] >> 32 != half:
+        return NO_COLUMN
     return seconds(keys[start : bisect_left(view, (half + 1) << 32, start)])
 
 

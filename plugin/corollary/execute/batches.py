@@ -8,7 +8,7 @@ a Cartesian product if none is.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -181,6 +181,8 @@ def _join_open_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
         return _join_bound_predicate(extended, atom, facts) if extended.size else Batch.none()
     if batch.size == 1:
         s, o = (int(batch.columns[end][0]) if end in batch.columns else end for end in (atom.s, atom.o))
+        if (s < 0) != (o < 0) and atom.p not in (s, o):
+            return _matches_of_one(batch, atom.p, s, o, predicates, facts)
         predicates = [predicate for predicate in predicates if facts.has_match(s, predicate, o)]
     parts = []
     for predicate in predicates:
@@ -190,6 +192,27 @@ def _join_open_predicate(batch: Batch, atom: Atom, facts: TripleIndex) -> Batch:
         if part.size:
             parts.append(part)
     return concatenate(parts)
+
+
+def _matches_of_one(
+    batch: Batch, p: int, s: int, o: int, predicates: Sequence[int], facts: TripleIndex
+) -> Batch:
+    """Join one row where one end is known, and the predicate and the other end are two free variables."""
+    found: list[Column] = []
+    of: list[int] = []
+    for predicate in predicates:
+        relation = facts.relation(predicate)
+        values = relation.column_of_subjects(o) if s < 0 else relation.column_of_objects(s)
+        if values.size:
+            found.append(values)
+            of.append(predicate)
+    if not found:
+        return Batch.none()
+    matches = np.concatenate(found)
+    columns = {variable: column.repeat(matches.size) for variable, column in batch.columns.items()}
+    columns[p] = np.array(of, np.uint32).repeat([values.size for values in found])
+    columns[s if s < 0 else o] = matches
+    return Batch(int(matches.size), columns)
 
 
 def join_relation(batch: Batch, s: int, relation: Relation, o: int) -> Batch:
