@@ -583,6 +583,8 @@ def _marked(column: NDArray[Integer]) -> NDArray[Integer] | None:
 
 def _beside(view: memoryview, half: int) -> list[int]:
     start = bisect_left(view, half << 32)
+    if start == len(view) or view[start] >> 32 != half:
+        return []
     end = bisect_left(view, (half + 1) << 32, start)
     return [key & 0xFFFFFFFF for key in view[start:end].tolist()]
 
@@ -596,6 +598,8 @@ def _column_beside(keys: Keys, view: memoryview, half: int) -> Column:
 
 def _count(view: memoryview, half: int) -> int:
     start = bisect_left(view, half << 32)
+    if start == len(view) or view[start] >> 32 != half:
+        return 0
     return bisect_left(view, (half + 1) << 32, start) - start
 
 

@@ -314,12 +314,18 @@ class Relation:
     def count_of_subject(self, subject: int) -> int:
         """The number of facts of one subject. Cheaper than ``subject_counts`` for a single look-up."""
         base, added, removed = self._parts
-        return base.count_first(subject) + added.count_first(subject) - removed.count_first(subject)
+        found = base.count_first(subject)
+        if found and removed.keys.size:
+            found -= removed.count_first(subject)
+        return found + added.count_first(subject) if added.keys.size else found
 
     def count_of_object(self, value: int) -> int:
         """The number of facts of one object."""
         base, added, removed = self._parts
-        return base.count_second(value) + added.count_second(value) - removed.count_second(value)
+        found = base.count_second(value)
+        if found and removed.keys.size:
+            found -= removed.count_second(value)
+        return found + added.count_second(value) if added.keys.size else found
 
     def has_subject(self, subject: int) -> bool:
         """Whether any fact has the subject."""
