@@ -78,8 +78,8 @@ def learn(request: Request, report: Report, seconds: float) -> Measured:
 def learn_from_recomputing(request: Request, given_up: str, error: Exception | None) -> Measured:
     """As ``learn``, after recomputing. ``TooMuch`` as ``error`` penalises the strategy ``given_up``.
 
-    Its estimate for this |Δ⁻| becomes PENALTY_AFTER_ABORT times that for recomputing; for a first small
-    removal it becomes that for recomputing.
+    Its estimate for this |Δ⁻| becomes PENALTY_AFTER_ABORT times that for recomputing. After its first
+    transaction, which loads code and makes plans, it becomes that for recomputing: it is tried once more.
     """
     removed = len(request.removed)
     before = request.engine.measured
@@ -89,8 +89,7 @@ def learn_from_recomputing(request: Request, given_up: str, error: Exception | N
     }
     if isinstance(error, TooMuch) and removed:
         key = given_up, request.removes_schema
-        is_first = key not in known and removed < MIN_REMOVED_FACTS_IF_SLOW
-        penalty = 1 if is_first else PENALTY_AFTER_ABORT
+        penalty = PENALTY_AFTER_ABORT if key in known else 1
         known[key] = (removed, penalty * request.engine.seconds)
     return known
 

@@ -5,13 +5,13 @@ MIN_REMOVED_FACTS_TO_LEARN = 1000
 depend on the number of facts alone."""
 
 MIN_REMOVED_FACTS_IF_SLOW = 10
-"""Removed facts, as above, of a transaction that took longer than recomputing would, or gave up: the next
-ones recompute. Measured: 50 of 10,000 edges with a million pairs are followed in 4 ms, and closed in 2 ms."""
+"""Removed facts, as above, of a transaction that took longer than recomputing would: the next ones recompute.
+Measured: 50 of 10,000 edges with a million pairs are followed in 4 ms, and closed in 2 ms."""
 
 PENALTY_AFTER_ABORT = 2
-"""Factor. After an aborted removal, the strategy's estimate for that size is set to this many times the
-estimate for recomputing, so that the next removals recompute at once. Not tuned: any factor above 1 does, and
-it is tried again sooner the less it is; see ``ESTIMATE_KEPT``."""
+"""Factor. After an aborted removal, but the first, the strategy's estimate for that size is set to this many
+times the estimate for recomputing, so that the next removals recompute at once. Not tuned: any factor above 1
+does, and it is tried again sooner the less it is; see ``ESTIMATE_KEPT``."""
 
 ESTIMATE_KEPT = 0.8
 """Share of each estimate that is left after a transaction that recomputes, so that a strategy is tried again.
