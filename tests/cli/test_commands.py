@@ -293,9 +293,11 @@ def test_a_terminal_shows_a_bar_when_a_stage_lasts() -> None:
     """After no time at all, here. Run under a pseudo-terminal, for the bar needs one."""
     parent, child = os.openpty()
     code = (
-        "import time; from corollary.cli import progress; progress.SECONDS_BEFORE_BAR = 0.0\n"
+        "import os, time; from corollary.cli import progress; progress.SECONDS_BEFORE_BAR = 0.0\n"
+        "os.environ['COLUMNS'] = '120'\n"
         "with progress.stage('read', {}) as stage:\n"
-        "    stage.update('reading data.nt', 1234, 0.5)\n"
+        "    stage._start -= 8 * 60 - 0.25\n"  # seconds: it has run for almost eight minutes
+        "    stage.update('reading data.nt', 1234, 0.8)\n"
         "    time.sleep(0.5)\n"
     )
     process = subprocess.run(
@@ -306,6 +308,7 @@ def test_a_terminal_shows_a_bar_when_a_stage_lasts() -> None:
     os.close(parent)
     assert "reading data.nt" in shown
     assert "1,234 facts" in shown
+    assert "0:02:00 left" in shown
     assert process.stdout == ""
 
 

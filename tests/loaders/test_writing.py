@@ -206,6 +206,21 @@ def test_many_facts_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert reports[0] == ("write", 0, 0.0) and len(reports) > 1
 
 
+@pytest.mark.parametrize("format", ["nt", "ttl", "rdf"])
+def test_every_format_reports_its_progress(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str
+) -> None:
+    columns, dictionary = encoded(*((f"<urn:{n}>", "<urn:p>", f'"{n}"') for n in range(10)))
+    index = TripleIndex.from_columns(*map(np.ascontiguousarray, columns))
+    write(tmp_path / "silent", index, dictionary, format)
+    monkeypatch.setattr(writing, "TRIPLES_PER_CHUNK_WRITTEN", 4)
+    monkeypatch.setattr(writing, "FACTS_PER_BATCH", 4)
+    reports: list[tuple[str, int, float | None]] = []
+    write(tmp_path / "out", index, dictionary, format, lambda *report: reports.append(report))
+    assert reports == [("write", 0, 0.0), ("write", 4, 0.4), ("write", 8, 0.8)]
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "silent").read_bytes()
+
+
 def test_lone_surrogates_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     columns, dictionary = encoded(("<urn:a>", "<urn:b>", '"\ud800"'))
     for least in (1 << 60, 0):

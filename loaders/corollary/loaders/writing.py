@@ -54,9 +54,9 @@ def write(
     ``facts``: an index, of which the facts that RDF allows are written, or three uint32 columns of equal
     length. The format is ``format`` if given, else that of the suffix. ``.gz``, ``.bz2`` and ``.zst``
     compress. N-Triples and N-Quads keep the order, and list an index in parts; other formats are sorted by
-    subject. A file appears complete or not at all. ``progress`` is called for every part of N-Triples and
-    N-Quads, of at most ``FACTS_PER_BATCH`` facts. Raises InputError if the file cannot be written or the
-    format cannot represent the facts.
+    subject. A file appears complete or not at all. ``progress`` is called before every part, which has at
+    most ``FACTS_PER_BATCH`` facts of an index. Raises InputError if the file cannot be written or the format
+    cannot represent the facts.
     """
     name = os.fspath(path)
     rdf_format = check_target(name, format)
@@ -132,20 +132,29 @@ def _write_to(
     format: RdfFormat,
     progress: Progress | None,
 ) -> None:
+    size = len(facts) if isinstance(facts, TripleIndex) else len(facts[0])
     if format in LINE_FORMATS:
         parts = facts.batches(FACTS_PER_BATCH) if isinstance(facts, TripleIndex) else [facts]
-        size = len(facts) if isinstance(facts, TripleIndex) else len(facts[0])
         counted = parts if progress is None else _reported(parts, size, progress)
         copies = size >= MIN_TRIPLES_COPIED
         stream.writelines(_copied(counted, dictionary) if copies else _lines(counted, dictionary))
         return
-    s, p, o = facts.columns() if isinstance(facts, TripleIndex) else facts
+    columns = facts.columns() if isinstance(facts, TripleIndex) else facts
     if format == RdfFormat.RDF_XML:
-        _check_element_names(p, dictionary)
-    by_subject = np.lexsort((o, p, s))
-    lines = _lines([(s[by_subject], p[by_subject], o[by_subject])], dictionary)
+        _check_element_names(columns[1], dictionary)
+    chunks = _by_subject(columns)
+    lines = _lines(chunks if progress is None else _reported(chunks, size, progress), dictionary)
     quads = (quad for chunk in lines for quad in pyoxigraph.parse(chunk, RdfFormat.N_TRIPLES, lenient=True))
     pyoxigraph.serialize(quads, stream, format, prefixes=PREFIXES)
+
+
+def _by_subject(columns: Columns) -> Iterator[Columns]:
+    """The facts sorted by subject, predicate and object, ``TRIPLES_PER_CHUNK_WRITTEN`` at a time."""
+    s, p, o = columns
+    order = np.lexsort((o, p, s))
+    for start in range(0, len(order), TRIPLES_PER_CHUNK_WRITTEN):
+        chunk = order[start : start + TRIPLES_PER_CHUNK_WRITTEN]
+        yield s[chunk], p[chunk], o[chunk]
 
 
 def _check_element_names(predicates: Ids, dictionary: TermDictionary) -> None:

@@ -9,6 +9,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
+from math import ceil
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,7 @@ class Stage:
 
     def __init__(self, name: str) -> None:
         self._text = name
+        self._start = perf_counter()
         self._facts = 0
         self._first: tuple[int, float] | None = None  # facts and time at the first update
         self._share: float | None = None
@@ -54,9 +57,10 @@ class Stage:
                 TextColumn("{task.fields[facts]:,} facts"),
                 TextColumn("{task.fields[rate]:,.0f}/s"),
                 TimeElapsedColumn(),
+                TextColumn("{task.fields[left]}"),
             )
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._task = self._bar.add_task(self._text, total=None, facts=self._facts, rate=0.0)
+            self._task = self._bar.add_task(self._text, total=None, facts=self._facts, rate=0.0, left="")
             self._refresh()
             self._bar.start()
 
@@ -74,6 +78,13 @@ class Stage:
         facts, time = self._first
         return (self._facts - facts) / max(perf_counter() - time, 1e-9)
 
+    def _time_left(self) -> str:
+        """The time left, if the share of work done is known: the rest takes as long, in proportion."""
+        if not self._share:
+            return ""
+        seconds = (perf_counter() - self._start) * (1 - self._share) / self._share
+        return f"{timedelta(seconds=ceil(seconds))} left"
+
     def _refresh(self) -> None:
         assert self._bar is not None and self._task is not None
         total = None if self._share is None else 1.0
@@ -82,6 +93,7 @@ class Stage:
             description=self._text,
             facts=self._facts,
             rate=self._rate(),
+            left=self._time_left(),
             completed=self._share or 0.0,
             total=total,
         )
