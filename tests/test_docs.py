@@ -3,9 +3,11 @@
 Python snippets of a page share their names. In a ``console`` snippet a line after ``$`` is a command, and the
 lines below it are what it prints, ``...`` standing for anything; a command without such lines may print
 whatever it likes. Other snippets (``sh``, ``turtle`` ...) are only shown, unless their first line is a
-comment that is a file name (``# rules.dlog``): these are saved under that name.
+comment that is a file name (``# rules.dlog``): these are saved under that name. A page whose snippets import
+software that is not installed is skipped.
 """
 
+import ast
 import doctest
 import os
 import re
@@ -13,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,7 @@ PROJECT = Path(__file__).parents[1]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("**/*.md"))]
 SNIPPET = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"# (\S+\.\w+)\n")
+OPTIONAL = {"owlrl", "pyshacl", "pyspark", "reasonable"}
 COMMAND = re.compile(r"^\$ (.*(?:\\\n.*)*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 
 
@@ -33,6 +37,19 @@ def snippets(page: Path) -> Iterator[tuple[str, str]]:
     """Language and text of each fenced block."""
     for match in SNIPPET.finditer(page.read_text()):
         yield match[1], match[2]
+
+
+def imported(page: Path) -> set[str]:
+    """The packages that Python snippets import."""
+    nodes = [
+        node
+        for language, text in snippets(page)
+        if language == "python"
+        for node in ast.walk(ast.parse(text))
+    ]
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+    return {name.partition(".")[0] for name in names}
 
 
 def run_console(text: str, folder: Path) -> None:
@@ -61,6 +78,8 @@ def run_console(text: str, folder: Path) -> None:
 def test_snippets_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
+    if missing := sorted(name for name in imported(page) & OPTIONAL if find_spec(name) is None):
+        pytest.skip(f"needs {', '.join(missing)}")
     for language, text in snippets(page):
         if language == "python":
             exec(compile(text, str(page), "exec"), names)
