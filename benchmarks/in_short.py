@@ -36,9 +36,12 @@ def plots(found: Medians) -> list[dict[str, Any]]:
     return [_reasoning(found), _changes(found), _queries(found), _loading(found)]
 
 
-def _bars(name: str, title: str, xs: list[str], series: dict[str, list[float | None]]) -> dict[str, Any]:
+def _bars(
+    name: str, title: str, xs: list[str], series: dict[str, list[float | None]], log: bool = False
+) -> dict[str, Any]:
     lines = [{"label": label, "xs": xs, "ys": ys} for label, ys in series.items()]
-    axes = {"kind": "bars", "x": "", "y": "seconds", "log_x": False, "log_y": True}
+    unit = "seconds, logarithmic" if log else "seconds"
+    axes = {"kind": "bars", "x": "", "y": unit, "log_x": False, "log_y": log}
     return {"name": name, "title": title, "series": lines, **axes}
 
 
@@ -55,7 +58,7 @@ def _reasoning(found: Medians) -> dict[str, Any]:
         "reasonable, as called": [found["lubm", size, "reasonable", "reason"] for size in sizes],
         "owlrl": [found["lubm", "lubm-1", "owlrl", "reason"], None],
     }
-    return _bars("short-reasoning", "Closing LUBM under OWL 2 RL", ["LUBM-1", "LUBM-10"], series)
+    return _bars("short-reasoning", "Closing LUBM under OWL 2 RL", ["LUBM-1", "LUBM-10"], series, log=True)
 
 
 def _changes(found: Medians) -> dict[str, Any]:
@@ -66,7 +69,7 @@ def _changes(found: Medians) -> dict[str, Any]:
             found["maintenance", "lubm-10", "corollary, starting over", what] for what in whats
         ],
     }
-    xs = [what.replace(" back", "").replace("%", "%,").removesuffix(",") for what in whats]
+    xs = [what.replace("remove ", "-").replace("add back ", "+") for what in whats]
     return _bars("short-changes", "Parts of LUBM-10 that go and come back", xs, series)
 
 
@@ -77,7 +80,9 @@ def _queries(found: Medians) -> dict[str, Any]:
         "rdflib (11 of them)": ("rdflib Memory", "queries other than 2, 8, 9"),
     }
     ys: list[float | None] = [found["queries", "lubm-1", *key] for key in engines.values()]
-    return _bars("short-queries", "The 14 queries of LUBM, on LUBM-1", list(engines), {"seconds": ys})
+    return _bars(
+        "short-queries", "The 14 queries of LUBM, on LUBM-1", list(engines), {"seconds": ys}, log=True
+    )
 
 
 def _loading(found: Medians) -> dict[str, Any]:

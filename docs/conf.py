@@ -58,6 +58,16 @@ class RuleLexer(RegexLexer):
     }
 
 
+SHOW_FORM_OF_THEME = """
+new MutationObserver(() => {
+  const theme = document.body?.dataset.theme;
+  const media = {dark: "all", light: "not all"}[theme] ?? "(prefers-color-scheme: dark)";
+  for (const source of document.querySelectorAll("picture source")) source.media = media;
+}).observe(document, {attributes: true, subtree: true, childList: true, attributeFilter: ["data-theme"]});
+"""
+"""A page may be dark where the reader's system is not: its pictures follow the page."""
+
+
 def copy_figures(app: Sphinx, exception: Exception | None) -> None:
     """Pages show figures by HTML, in which Sphinx sees no files."""
     if exception is None:
@@ -79,6 +89,7 @@ def escape_stars(app: Sphinx, context: object, lines: list[str]) -> None:
 
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
+    app.add_js_file(None, body=SHOW_FORM_OF_THEME)
     app.add_lexer("dlog", RuleLexer)
     app.add_lexer("n3", TextLexer)
     app.connect("autodoc-process-docstring", without_modules)

@@ -16,33 +16,42 @@ from corollary.explain.tuning import MAX_LEVELS_OPEN, PREMISES_SHOWN_AT_ENDS
 from corollary.explain.wording import Wording
 
 STYLE = """<style>
-.corollary-explanation { font: 15px/1.5 system-ui, sans-serif; color: #1c2126; }
+.corollary-explanation { --paper: #fff; --ink: #1c2126; --soft: #39434d; --faint: #646d76; --line: #d5dade;
+  --stated: #dff0df; --inferred: #e3ebf8; --false: #f8dcdc; --button: #f5f7f8;
+  font: 15px/1.5 system-ui, sans-serif; background: var(--paper); color: var(--ink);
+  padding: .5em .8em; border-radius: 4px; }
+@media (prefers-color-scheme: dark) {
+.corollary-explanation { --paper: #15191e; --ink: #e6edf3; --soft: #b6c0ca; --faint: #929ca6; --line: #3a424b;
+  --stated: #1f3f27; --inferred: #20375a; --false: #572629; --button: #232a31; }
+}
 .corollary-explanation .verdict { font-weight: 600; margin: .4em 0 .6em; }
-.corollary-explanation .line { margin-left: 1.1em; border-left: 1px solid #d5dade;
+.corollary-explanation .line { margin-left: 1.1em; border-left: 1px solid var(--line);
   padding: .1em 0 .1em .8em; }
 .corollary-explanation .deep { margin-left: 0; padding-left: .15em; }
 .corollary-explanation summary { cursor: pointer; }
 .corollary-explanation code { font: 13px/1.5 ui-monospace, monospace; padding: .1em .4em; border-radius: 3px;
+  border: 0; color: inherit; overflow-wrap: anywhere; }
+.corollary-explanation .stated { background: var(--stated); }
+.corollary-explanation .inferred { background: var(--inferred); }
+.corollary-explanation .false { background: var(--false); }
+.corollary-explanation .why { margin-left: 1.1em; color: var(--soft); }
+.corollary-explanation .near { margin: .7em 0 0 1.1em; color: var(--soft); }
+.corollary-explanation .rule { margin-left: 1.1em; color: var(--faint); font-size: 85%;
   overflow-wrap: anywhere; }
-.corollary-explanation .stated { background: #dff0df; }
-.corollary-explanation .inferred { background: #e3ebf8; }
-.corollary-explanation .false { background: #f8dcdc; }
-.corollary-explanation .why { margin-left: 1.1em; color: #39434d; }
-.corollary-explanation .near { margin: .7em 0 0 1.1em; color: #39434d; }
-.corollary-explanation .rule { margin-left: 1.1em; color: #6a737c; font-size: 85%; overflow-wrap: anywhere; }
-.corollary-explanation .note { color: #6a737c; font-size: 85%; }
+.corollary-explanation .note { color: var(--faint); font-size: 85%; }
 </style>"""
+"""The fragment has a background of its own, so that the colours fit whatever page it is in."""
 
 _PAGE_STYLE = """<style>
 body { max-width: 64em; margin: 2em auto; padding: 0 1.2em; background: #fff; }
-header { font: 14px/1.5 system-ui, sans-serif; color: #39434d; display: flex; flex-wrap: wrap;
-  gap: .6em 1em; align-items: center; border-bottom: 1px solid #d5dade;
+@media (prefers-color-scheme: dark) { body { background: #15191e; } }
+header.corollary-explanation { font: 14px/1.5 system-ui, sans-serif; color: var(--soft); display: flex;
+  flex-wrap: wrap; gap: .6em 1em; align-items: center; border-bottom: 1px solid var(--line);
   padding-bottom: .8em; margin-bottom: 1em; }
-header code { font: 13px ui-monospace, monospace; padding: .1em .4em; border-radius: 3px; }
-header button { font: inherit; padding: .15em .8em; border: 1px solid #b6bec6; border-radius: 4px;
-  background: #f5f7f8; cursor: pointer; }
+header button { font: inherit; padding: .15em .8em; border: 1px solid var(--line); border-radius: 4px;
+  background: var(--button); color: var(--ink); cursor: pointer; }
 div.corollary-explanation + div.corollary-explanation { margin-top: 2em; padding-top: 1em;
-  border-top: 1px solid #d5dade; }
+  border-top: 1px solid var(--line); }
 </style>"""
 
 _HEADER = """<header class="corollary-explanation">
