@@ -109,6 +109,15 @@ def test_links_to_headings_lead_somewhere(page: Path) -> None:
         assert anchor in headings(other), f"{page}: no {target}#{anchor}"
 
 
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    docs = PROJECT / "docs"
+    parts = re.findall(
+        r"^```\{toctree\}\n(?::[^\n]*\n)*\n(.*?)^```$", (docs / "index.md").read_text(), re.M | re.S
+    )
+    pages = {path.stem for path in docs.iterdir() if path.suffix in (".md", ".ipynb")} - {"index"}
+    assert sorted(line for part in parts for line in part.split()) == sorted(pages)
+
+
 def names_of_files() -> Iterator[tuple[str, str]]:
     """The files that prose names in backticks: pages and docstrings, each with the file named."""
     files = [PROJECT / "CONTRIBUTING.md", *PAGES]
