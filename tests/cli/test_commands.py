@@ -289,16 +289,13 @@ def test_help_answers_at_once() -> None:
         assert heavy not in loaded
 
 
-def test_a_terminal_shows_a_bar_when_a_stage_lasts() -> None:
-    """After no time at all, here. Run under a pseudo-terminal, for the bar needs one."""
-    parent, child = os.openpty()
+def bar(*lines: str) -> str:
+    """What a terminal of 120 columns shows of a stage. The bar appears after no time at all."""
+    parent, child = os.openpty()  # the bar needs one
     code = (
         "import os, time; from corollary.cli import progress; progress.SECONDS_BEFORE_BAR = 0.0\n"
         "os.environ['COLUMNS'] = '120'\n"
-        "with progress.stage('read', {}) as stage:\n"
-        "    stage._start -= 8 * 60 - 0.25\n"  # seconds: it has run for almost eight minutes
-        "    stage.update('reading data.nt', 1234, 0.8)\n"
-        "    time.sleep(0.5)\n"
+        "with progress.stage('read', {}) as stage:\n    " + "\n    ".join([*lines, "time.sleep(0.5)"])
     )
     process = subprocess.run(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=child, text=True, check=True, timeout=60
@@ -306,10 +303,23 @@ def test_a_terminal_shows_a_bar_when_a_stage_lasts() -> None:
     os.close(child)
     shown = os.read(parent, 1 << 16).decode()
     os.close(parent)
+    assert process.stdout == ""
+    return shown
+
+
+def test_a_terminal_shows_a_bar_when_a_stage_lasts() -> None:
+    since = "stage._start -= 8 * 60 - 0.25"  # seconds: it has run for almost eight minutes
+    shown = bar(since, "stage.update('reading data.nt', 1234, 0.8)")
     assert "reading data.nt" in shown
     assert "1,234 facts" in shown
     assert "0:02:00 left" in shown
-    assert process.stdout == ""
+
+
+def test_a_bar_says_nothing_that_is_not_known() -> None:
+    shown = bar("stage.update('compiling sort', 0, 0.0)")
+    assert "compiling sort" in shown and "facts" not in shown and "left" not in shown
+    shown = bar("stage.update('reading -', 1234)")
+    assert "1,234 facts" in shown and "left" not in shown
 
 
 def test_no_bar_where_nobody_watches(

@@ -62,6 +62,14 @@ def mypy(python: Path, program: Path, *flags: str) -> str:
     return process.stdout
 
 
+def test_the_wheel_is_small(wheel: Path) -> None:
+    """It has the page of the workbench, and nothing of what makes its editor."""
+    assert wheel.stat().st_size < 3_000_000
+    names = ZipFile(wheel).namelist()
+    assert "corollary/serve/page/index.html" in names
+    assert not [name for name in names if "page/source" in name]
+
+
 def test_every_package_in_the_wheel_is_typed(wheel: Path) -> None:
     names = {Path(name) for name in ZipFile(wheel).namelist()}
     packages = {Path(*name.parts[:2]) for name in names if name.parts[0] == "corollary"}

@@ -54,13 +54,12 @@ class Stage:
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
                 BarColumn(),
-                TextColumn("{task.fields[facts]:,} facts"),
-                TextColumn("{task.fields[rate]:,.0f}/s"),
+                TextColumn("{task.fields[amount]}"),
                 TimeElapsedColumn(),
                 TextColumn("{task.fields[left]}"),
             )
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._task = self._bar.add_task(self._text, total=None, facts=self._facts, rate=0.0, left="")
+            self._task = self._bar.add_task(self._text, total=None, amount="", left="")
             self._refresh()
             self._bar.start()
 
@@ -71,12 +70,13 @@ class Stage:
             if self._bar is not None:
                 self._bar.stop()
 
-    def _rate(self) -> float:
-        """New facts per second since the first update."""
-        if self._first is None:
-            return 0.0
+    def _amount(self) -> str:
+        """The facts so far, and how many are new per second since the first update; nothing without facts."""
+        if self._first is None or not self._facts:
+            return ""
         facts, time = self._first
-        return (self._facts - facts) / max(perf_counter() - time, 1e-9)
+        rate = (self._facts - facts) / max(perf_counter() - time, 1e-9)
+        return f"{self._facts:,} facts {rate:,.0f}/s"
 
     def _time_left(self) -> str:
         """The time left, if the share of work done is known: the rest takes as long, in proportion."""
@@ -91,8 +91,7 @@ class Stage:
         self._bar.update(
             self._task,
             description=self._text,
-            facts=self._facts,
-            rate=self._rate(),
+            amount=self._amount(),
             left=self._time_left(),
             completed=self._share or 0.0,
             total=total,
