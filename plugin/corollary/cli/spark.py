@@ -67,7 +67,10 @@ def _on_spark(command: Command) -> Command:
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
         click.option(
-            "--files", type=click.IntRange(min=1), metavar="N", help="The number of files. Default: by size."
+            "--files",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="The number of files and tasks. Default: by size; one task up to 16 million triples.",
         ),
         click.option(
             "--conf", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of Spark's; repeat."

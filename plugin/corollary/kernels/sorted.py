@@ -320,8 +320,8 @@ def match_any(keys: Keys, probes: Keys, layer: int, found: Mask) -> None:
     before: Place = 0
     last = np.uint64(0)
     stride = 1 + keys.size // (FIRST_STEPS_PER_DISTANCE * probes.size + 1)
-    is_far = keys.size > MIN_RATIO_IN_LOCKSTEP * probes.size
-    far = 0
+    is_far: bool | np.bool_ = keys.size > MIN_RATIO_IN_LOCKSTEP * probes.size
+    far: Place = 0
     searched = 0
     for row in range(probes.size):
         lane = row % PROBES_IN_LOCKSTEP

@@ -10,10 +10,11 @@ facts by predicate, subject and object.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from corollary.language.errors import CorollaryError
 from corollary.loaders.encoded_format import COLUMNS, EXPLICIT, TERMS
@@ -23,6 +24,8 @@ from corollary.terms.dictionary import BULK_KINDS, INDEX_MASK, KIND_SHIFT, Ids, 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+
+Id = TypeVar("Id", np.uint32, np.int64)
 
 FACT_SCHEMA = ", ".join(f"{name} long" for name in COLUMNS)
 
@@ -128,10 +131,20 @@ def _encoded(statements: pa.Table, numbers: pa.Table) -> pa.Table:
     """Translate the statements of one chunk (a row) to global ids. ``numbers`` has the ids of its numbers."""
     own = numbers.column("number").to_numpy().astype(np.uint32)
     order = np.argsort(own)
-    ids = numbers.column("id").to_numpy()[order]
-    starts = np.searchsorted(own[order], [kind << KIND_SHIFT for kind in BULK_KINDS])
-    packed = np.frombuffer(statements.column("statements")[0].as_buffer(), np.uint32).reshape(-1, 3)
-    columns: dict[str, Ids] = {}
-    for name, column in zip(("subject", "predicate", "object"), packed.T, strict=True):
-        columns[name] = ids[starts[column >> np.uint32(KIND_SHIFT)] + (column & np.uint32(INDEX_MASK))]
-    return pa.table({name: pa.array(columns[name], pa.int64()) for name in COLUMNS})
+    packed = statements.column("statements")[0].as_buffer()
+    columns = ids_of_statements(packed, own[order], numbers.column("id").to_numpy()[order])
+    named = zip(("subject", "predicate", "object"), columns, strict=True)
+    found = {name: pa.array(column, pa.int64()) for name, column in named}
+    return pa.table({name: found[name] for name in COLUMNS})
+
+
+def ids_of_statements(packed: bytes | pa.Buffer, own: Ids, ids: NDArray[Id]) -> tuple[NDArray[Id], ...]:
+    """Subjects, predicates and objects of the statements of a chunk (``parse_chunks``), as global ids.
+
+    ``ids`` are those of the numbers ``own``, which ascend.
+    """
+    starts = np.searchsorted(own, [kind << KIND_SHIFT for kind in BULK_KINDS])
+    columns = np.frombuffer(packed, np.uint32).reshape(-1, 3).T
+    return tuple(
+        ids[starts[column >> np.uint32(KIND_SHIFT)] + (column & np.uint32(INDEX_MASK))] for column in columns
+    )

@@ -2,7 +2,8 @@
 
 1. Executors parse (``parse_chunks``). The result is written to scratch once.
 2. Bad lines are counted, numbered and written to a table of their own. Too many bad lines fail the load.
-3. Terms are numbered, then statements (``encoding``). Last come manifest and rename.
+3. Terms are numbered, then statements: by the executors (``encoding``), or in one task (``one_task``). Last
+   come manifest and rename.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from corollary.loaders.encoded_format import EXPLICIT, TERMS
 from corollary.loaders.formats import input_error
 from corollary.loaders.spark.encoded_tables import described, write_manifest
 from corollary.loaders.spark.encoding import Counts, encode, files_for, write_terms
+from corollary.loaders.spark.one_task import number
 from corollary.loaders.spark.parse_chunks import Source, parsed, sources
 from corollary.loaders.spark.storage import Storage, scratch
-from corollary.loaders.spark.tuning import MAX_BAD_LINES, MAX_BAD_LINES_LISTED
+from corollary.loaders.spark.tuning import MAX_BAD_LINES, MAX_BAD_LINES_LISTED, MAX_FACTS_IN_ONE_TASK
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -84,8 +86,9 @@ def load(
     names of quads are dropped. Duplicates are stored once. Blank nodes of different documents are different.
 
     Bad lines are written to the table ``quarantine`` (document, line, column, reason, text) of the data set.
-    ``files`` is the number of files for terms, and the number of files for facts. ``output`` appears when it
-    is complete. An older data set at ``output`` is replaced.
+    ``files`` is the number of files for terms, and the number of files for facts. Without it, up to
+    ``MAX_FACTS_IN_ONE_TASK`` statements are numbered in one task, with a file for facts and one for every
+    kind of terms. ``output`` appears when it is complete. An older data set at ``output`` is replaced.
 
     Raises InputError for more than ``most_bad_lines`` bad lines, with the first ones, and if ``output`` is
     something else than a data set.
@@ -102,13 +105,19 @@ def load(
         if counts.bad:
             stages.enter("bad lines")
             _quarantine(_placed(chunks, documents), counts.bad, most_bad_lines, folder)
-        stages.enter("terms")
-        kinds = write_terms(chunks, folder, files_for(counts.chunk_terms, chunks, files))
-        stages.enter("facts")
-        terms = spark.read.parquet(f"{folder}/{TERMS}")
-        encode(chunks, terms, folder, files_for(counts.statements, chunks, files))
+        if files is None and counts.statements <= MAX_FACTS_IN_ONE_TASK:
+            stages.enter("one task")
+            written = number(chunks, folder)
+            kinds, parts = written.counts, written.files
+        else:
+            stages.enter("terms")
+            kinds = write_terms(chunks, folder, files_for(counts.chunk_terms, chunks, files))
+            stages.enter("facts")
+            terms = spark.read.parquet(f"{folder}/{TERMS}")
+            encode(chunks, terms, folder, files_for(counts.statements, chunks, files))
+            parts = described(spark, folder, (TERMS, EXPLICIT))
         stages.enter("manifest")
-        parts = described(spark, folder, (TERMS, EXPLICIT, QUARANTINE))
+        parts |= described(spark, folder, (QUARANTINE,))
         facts = write_manifest(storage, folder, kinds, parts, prefixes=prefixes)
     stages.enter("")
     terms_written = sum(kinds.values())

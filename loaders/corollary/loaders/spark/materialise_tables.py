@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from corollary.language import Aggregate, Bind, Diagnostic, Program, RuleError
-from corollary.loaders.encoded_format import GENERALISED, INFERRED, TERMS
+from corollary.loaders.encoded_format import GENERALISED, GRAPHS, INFERRED, TERMS
 from corollary.loaders.spark.encoded_tables import (
     DistributedDataSet,
     Files,
@@ -21,8 +21,9 @@ from corollary.loaders.spark.encoded_tables import (
 from corollary.loaders.spark.encoding import files_for, write_facts
 from corollary.loaders.spark.evaluation import DistributedEvaluation
 from corollary.loaders.spark.load import Notify, Stages, silent
+from corollary.loaders.spark.one_task import close
 from corollary.loaders.spark.storage import Storage, scratch
-from corollary.loaders.spark.tuning import COPYING_THREADS
+from corollary.loaders.spark.tuning import COPYING_THREADS, MAX_FACTS_IN_ONE_TASK
 from corollary.program.fingerprint import fingerprint
 from corollary.program.stratify import called, verb
 from corollary.terms.dictionary import kind_of_text
@@ -52,19 +53,22 @@ def materialise(
 ) -> Materialised:
     """Close the explicit facts of a data set under a program, and write the result to ``output``.
 
-    The inferred facts are those of ``MaterialisedView.inferred`` on one machine. Precondition: the schema
-    (the facts that guards match) and a table of all predicates and classes fit into the driver's memory.
-    ``files`` is the number of files for the inferred facts. ``output`` appears when it is complete. An older
-    data set at ``output`` is replaced.
+    The inferred facts are those of ``MaterialisedView.inferred`` on one machine. ``files`` is the number of
+    files for the inferred facts. Without it, up to ``MAX_FACTS_IN_ONE_TASK`` explicit facts are closed by the
+    engine in one task (``one_task``). Else the rules are applied in rounds of joins. Precondition then: the
+    schema (the facts that guards match) and a table of all predicates and classes fit into the driver's
+    memory. ``output`` appears when it is complete. An older data set at ``output`` is replaced.
 
     Raises InputError if ``source`` is no data set, or something else is at ``output``. Raises RuleError for a
-    program that is unsafe, cannot be stratified, or creates new terms (BIND, AGGREGATE).
+    program that is unsafe or cannot be stratified; in rounds, also if it creates new terms (BIND, AGGREGATE).
     """
-    _refuse_new_terms(program)
     stages = Stages(notify)
     storage = Storage(spark)
     stages.enter("open")
     data = open_encoded(spark, source)
+    if files is None and data.facts["explicit"] <= MAX_FACTS_IN_ONE_TASK:
+        return _in_one_task(data, output, program, stages, notify)
+    _refuse_new_terms(program)
     with storage.output(storage.full(output)) as folder:
         evaluation, has_suspended = _evaluated(data, program, scratch(folder), stages, notify)
         stages.enter("write")
@@ -86,6 +90,27 @@ def materialise(
         facts = write_manifest(storage, folder, counts, parts, program.name, data.prefixes, closed)
     stages.enter("")
     return Materialised(facts["explicit"], facts["inferred"], evaluation.facts.rounds, stages.seconds)
+
+
+def _in_one_task(
+    data: DistributedDataSet, output: str, program: Program, stages: Stages, notify: Notify
+) -> Materialised:
+    """As ``materialise``, with the engine. The graphs of the data set are copied."""
+    storage = Storage(data.terms.sparkSession)
+    with storage.output(storage.full(output)) as folder:
+        stages.enter("one task")
+        written = close(data, program, folder)
+        for said in written.report["suspended"]:
+            notify(said)
+        stages.enter("manifest")
+        graphs = {name: about for name, about in data.files.items() if name.startswith(f"{GRAPHS}/")}
+        _copy(storage, data.folder, folder, graphs)
+        files = {**written.files, **graphs}
+        facts = write_manifest(
+            storage, folder, written.counts, files, program.name, data.prefixes, written.fingerprint
+        )
+    stages.enter("")
+    return Materialised(facts["explicit"], facts["inferred"], written.report["rounds"], stages.seconds)
 
 
 def _evaluated(

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 ARCHIVE = "corollary-code"
 """The name of the archive, without ``.zip``."""
 
+LOGGING = Path(__file__).with_name("log4j2.properties")
+
 SETTINGS = {
+    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",

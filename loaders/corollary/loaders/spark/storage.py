@@ -7,7 +7,7 @@ between finds that files of the manifest are missing, and refuses the data set.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -108,6 +108,27 @@ class Storage:
             stream.write(bytearray(text.encode()))
         finally:
             stream.close()
+
+    @contextmanager
+    def writing(self, folder: str) -> Iterator[Callable[[str, bytes], None]]:
+        """A function that appends to a file of a folder. The files are written one after the other."""
+        streams: dict[str, Java] = {}
+
+        def write(name: str, content: bytes) -> None:
+            if name not in streams:
+                end()
+                java_path, system = self._path(f"{folder}/{name}")
+                streams[name] = system.create(java_path, True)
+            streams[name].write(bytearray(content))
+
+        def end() -> None:
+            while streams:
+                streams.popitem()[1].close()
+
+        try:
+            yield write
+        finally:
+            end()
 
     def copy(self, source: str, target: str) -> None:
         """Copy one file, also between file systems."""

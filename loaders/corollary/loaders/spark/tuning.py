@@ -41,3 +41,10 @@ MAX_BAD_LINES = 1000
 
 MAX_BAD_LINES_LISTED = 5
 """Bad lines that an error message lists. Not tuned: they show what is wrong."""
+
+MAX_FACTS_IN_ONE_TASK = 16_000_000
+"""Explicit facts up to which one task, with the engine, loads or closes a data set, if the number of files is
+not given. Not tuned: a bound on the memory of a Python worker, some 1 GB and as much for what follows."""
+
+BYTES_PER_PIECE = 1 << 23
+"""Bytes of a file that the worker returns in one row. Not tuned: a bound on the memory for a row."""

@@ -1,0 +1,126 @@
+"""One task with the engine: data sets as those of many tasks, and what only the engine does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.spark.data import TextTriple, texts
+
+from corollary.language import parse_program
+from corollary.loaders.encoded import load_encoded
+from corollary.loaders.encoded_format import EncodedDataSet
+from corollary.loaders.spark import load, materialise
+from corollary.loaders.spark.load import QUARANTINE
+from corollary.reasoner import Reasoner
+from corollary.terms.dictionary import BULK_KINDS, KIND_SHIFT
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.slow
+
+LINES = """<http://e/a> <http://e/p> "é"@fr , 1 .
+<http://e/b> <http://e/p> <http://e/a> .
+<http://e/\U0001f600> <http://e/p> "x\\ty"^^<http://e/d> .
+_:one <http://e/q> _:two .
+<http://e/b> <http://e/p> <http://e/a> .
+<http://e/\uffed> <http://e/q> "z" .
+"""
+
+
+def terms(path: Path) -> list[list[str]]:
+    """The texts of all terms, by kind and id."""
+    found = load_encoded(path).dictionary
+    return [
+        found.decode_all(range(kind << KIND_SHIFT, (kind << KIND_SHIFT) + found.count(kind)))
+        for kind in BULK_KINDS
+    ]
+
+
+def graphs_of(data: EncodedDataSet) -> dict[str, set[TextTriple]]:
+    """The facts of each graph, by its name."""
+    decode = data.dictionary.decode
+    return {decode(name): texts(facts, data.dictionary) for name, facts in (data.graphs or {}).items()}
+
+
+def test_a_load_numbers_terms_as_by_many_tasks(spark: SparkSession, tmp_path: Path) -> None:
+    """Ids, facts, bad lines, prefixes: terms beyond the first plane of Unicode are in the order of bytes."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name in ("a.nt", "b.nt"):
+        (folder / name).write_text(LINES)
+    (folder / "c.ttl").write_text("@prefix : <http://e/> . :x :p [ :p ( 1 2 ) ] .")
+    reports = [
+        load(spark, [str(folder)], str(tmp_path / name), files=files)
+        for name, files in (("one", None), ("many", 2))
+    ]
+    one, many = tmp_path / "one", tmp_path / "many"
+    assert list(reports[0].seconds) == ["parse", "bad lines", "one task", "manifest"]
+    for part in ("documents", "statements", "terms", "facts", "bad_lines"):
+        assert getattr(reports[0], part) == getattr(reports[1], part)
+    assert terms(one) == terms(many)
+    found = load_encoded(one)
+    assert found.explicit.difference(load_encoded(many).explicit).fact_count() == 0
+    assert found.prefixes == {"": "http://e/"}
+    lines = [spark.read.parquet(str(path / QUARANTINE)).collect() for path in (one, many)]
+    assert lines[0] == lines[1] and len(lines[0]) == 2
+    manifest = json.loads((one / "manifest.json").read_text())
+    assert manifest["facts"] == {"explicit": reports[1].facts, "inferred": 0}
+
+
+def test_new_terms_graphs_and_prefixes(spark: SparkSession, tmp_path: Path) -> None:
+    """BIND, which many tasks refuse; the graphs of the data set stay; nothing is left beside the result."""
+    (tmp_path / "in.trig").write_text("@prefix : <http://e/> . :g { :a :n 1 . :b :n 2 . } :h { :a :n 1 . }")
+    reasoner = Reasoner("none")
+    reasoner.load(tmp_path / "in.trig")
+    reasoner.save_encoded(tmp_path / "set")
+    program = parse_program("PREFIX : <http://e/> [?x, :m, ?z] :- [?x, :n, ?y], BIND(?y + 1 AS ?z) .")
+    done = materialise(spark, str(tmp_path / "set"), str(tmp_path / "closed"), program)
+    assert (done.explicit, done.inferred) == (2, 2)
+    found = load_encoded(tmp_path / "closed")
+    number = '"{}"^^<http://www.w3.org/2001/XMLSchema#integer>'
+    assert texts(found.inferred, found.dictionary) == {
+        ("<http://e/a>", "<http://e/m>", number.format(2)),
+        ("<http://e/b>", "<http://e/m>", number.format(3)),
+    }
+    before = load_encoded(tmp_path / "set")
+    assert graphs_of(found) == graphs_of(before) != {}
+    assert found.prefixes == before.prefixes
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["closed", "in.trig", "set"]
+
+
+SUSPENDING = """
+PREFIX : <urn:>
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+[?x, ?q, ?y] :- [?p, rdfs:subPropertyOf, ?q], [?x, ?p, ?y] .
+@name ok
+:ok[?x, ?y] :- :p[?x, ?y], NOT :bad[?x, ?y] .
+"""
+
+
+def test_suspended_rules_are_named(spark: SparkSession, tmp_path: Path) -> None:
+    """In the same words as by many tasks, and the result is not said to be closed."""
+    (tmp_path / "data.ttl").write_text(
+        "@prefix : <urn:> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> ."
+        ":a :p :b . :ok rdfs:subPropertyOf :bad . :p rdfs:subPropertyOf :q ."
+    )
+    load(spark, [str(tmp_path / "data.ttl")], str(tmp_path / "set"))
+    said: list[list[str]] = []
+    for files in (None, 1):
+        heard: list[str] = []
+        materialise(
+            spark,
+            str(tmp_path / "set"),
+            str(tmp_path / "closed"),
+            parse_program(SUSPENDING),
+            files=files,
+            notify=heard.append,
+        )
+        said.append([line for line in heard if "suspended" in line])
+        found = load_encoded(tmp_path / "closed")
+        assert found.fingerprint is None
+        assert texts(found.inferred, found.dictionary) == {("<urn:a>", "<urn:q>", "<urn:b>")}
+    assert said[0] == said[1] and len(said[0]) == 1
