@@ -124,11 +124,6 @@ class TextTable:
         begin, end = self._offsets[number : number + 2].tolist()
         return self._arena[begin:end].tobytes().decode("utf-8", "surrogatepass")
 
-    def ends_in(self, start: int, byte: int) -> NDArray[np.bool_]:
-        """A mask of the texts from number ``start`` on that end in the given byte."""
-        last: NDArray[np.bool_] = self._arena[self._offsets[start + 1 : self._size + 1] - 1] == byte
-        return last
-
     def find(self, text: str) -> int | None:
         """The number of a text; None if the table does not have it."""
         if not self._size:
