@@ -78,6 +78,24 @@ def test_inconsistencies(client: Client) -> None:
     assert [f"<{EX}tom>", RDF_TYPE, f"<{EX}Cat>"] in clash["facts"]
 
 
+def test_the_count_and_the_list_of_inconsistencies_are_of_one_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = client_of("owl2rl")
+    reasoner = client.service.store.reasoner
+    settled = reasoner.settled
+
+    def changed_afterwards(**options: Any) -> Any:
+        version = settled(**options)
+        monkeypatch.undo()
+        client.update("INSERT DATA { ex:tom a ex:Dog }")
+        return version
+
+    monkeypatch.setattr(reasoner, "settled", changed_afterwards)
+    assert client.get("/inconsistencies").json() == {"count": 0, "inconsistencies": []}
+    assert client.get("/inconsistencies").json()["count"] == 1
+
+
 def test_statistics(client: Client) -> None:
     found = client.get("/statistics").json()
     assert found.keys() == {

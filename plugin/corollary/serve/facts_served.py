@@ -1,4 +1,7 @@
-"""What is beyond SPARQL: proofs, inconsistencies, statistics, terms for completion, prefixes, reports."""
+"""The endpoints beyond SPARQL: proofs, inconsistencies, statistics, terms for completion, prefixes, reports.
+
+Also status, health and metrics.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from importlib.metadata import version as version_of
+from itertools import islice
 from time import monotonic
 from typing import Any
 
@@ -16,6 +20,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from corollary.columns import TripleIndex
 from corollary.maintain import Report
+from corollary.reasoner import explaining
 from corollary.reasoner.statistics import Statistics, statistics
 from corollary.reasoner.version import Version
 from corollary.serve import metrics
@@ -35,7 +40,10 @@ PLACES = {"subject": "{} a 0", "predicate": "<urn:s> {} 0", "object": "<urn:s> a
 
 
 def parsed(text: str, place: str, prefixes: Any) -> Node:
-    """A term of a triple, written as in Turtle. Raises Problem for what is malformed or not allowed there."""
+    """A term of a triple, written as in Turtle, at a place of ``PLACES``.
+
+    Raises Problem (400) if the text is malformed, or the term not allowed at the place.
+    """
     if text.startswith("_:") and place != "predicate":
         return BNode(text[2:])
     try:
@@ -88,14 +96,20 @@ def _absent(triple: list[Node], format: str) -> Any:
 
 
 async def inconsistencies(service: Service, request: Request) -> Response:
-    """``GET /inconsistencies``: of each constraint at most a thousand."""
+    """``GET /inconsistencies``: their number, and at most ``limit``; of each constraint at most a thousand.
+
+    Both are of one version.
+    """
     limit = in_url(request).number("limit", 100, MAX_LISTED)
 
     def listed() -> dict[str, Any]:
-        result = service.store.materialise()
-        found = service.store.inconsistencies()[:limit]
+        version = service.store.reasoner.settled()
+        result, names = version.state.materialisation, version.namespaces
+        if result is None:
+            return {"count": 0, "inconsistencies": []}
+        found = explaining.inconsistencies(result, version.terms, version.terms.printer(names), names)
         return {
-            "count": 0 if result is None else result.inconsistency_count,
+            "count": result.inconsistency_count,
             "inconsistencies": [
                 {
                     "rule": clash.rule,
@@ -103,7 +117,7 @@ async def inconsistencies(service: Service, request: Request) -> Response:
                     "text": str(clash),
                     "facts": [[text_of(term) for term in triple] for triple in clash.triples],
                 }
-                for clash in found
+                for clash in islice(found, limit)
             ],
         }
 
@@ -150,7 +164,7 @@ def _members(index: TripleIndex, kind: int) -> dict[int, int]:
 
 
 async def show_statistics(service: Service, request: Request) -> Response:
-    """``GET /statistics``."""
+    """``GET /statistics``: counts of facts by predicate and by class. Counted once for a state."""
 
     def counted() -> dict[str, Any]:
         found = overview(service.store.reasoner.settled())
@@ -175,7 +189,11 @@ async def show_statistics(service: Service, request: Request) -> Response:
 
 
 async def terms(service: Service, request: Request) -> Response:
-    """``GET /terms``: predicates and classes whose IRI, short form, local name or label begins so."""
+    """``GET /terms``: predicates and classes whose IRI, short form, local name or label begins with a text.
+
+    Case is ignored. Those with the most facts come first, at most ``limit``. Cost: the number of predicates
+    and classes; their texts are computed once for a state.
+    """
     parameters = in_url(request)
     prefix = (parameters.one("prefix") or "").lower()
     limit = parameters.number("limit", 20, MAX_LISTED)
@@ -212,7 +230,7 @@ def _names(version: Version) -> Iterator[tuple[dict[str, Any], list[str]]]:
 
 
 async def prefixes(service: Service, request: Request) -> Response:
-    """``GET /prefixes``."""
+    """``GET /prefixes``: the prefixes that queries need not declare."""
     return JSONResponse({"prefixes": {prefix: str(name) for prefix, name in service.prefixes().items()}})
 
 
@@ -237,12 +255,12 @@ def report_as_json(report: Report | None) -> dict[str, Any] | None:
 
 
 async def last_change(service: Service, request: Request) -> Response:
-    """``GET /changes/last``."""
+    """``GET /changes/last``: the report of the last change; null if nothing was maintained."""
     return JSONResponse(report_as_json(await service.read(request, service.store.last_maintenance)))
 
 
 async def status(service: Service, request: Request) -> Response:
-    """``GET /status``."""
+    """``GET /status``: version, profile, whether changes are allowed, and the seconds since the start."""
     return JSONResponse(
         {
             "version": version_of("corollary"),
@@ -255,12 +273,12 @@ async def status(service: Service, request: Request) -> Response:
 
 
 async def health(service: Service, request: Request) -> Response:
-    """``GET /health``: 503 once the server ends."""
+    """``GET /health``: status 200, or 503 while the server ends."""
     return JSONResponse({"healthy": not service.is_ending}, 503 if service.is_ending else 200)
 
 
 async def show_metrics(service: Service, request: Request) -> Response:
-    """``GET /metrics``."""
+    """``GET /metrics``: counts of requests and gauges, as Prometheus text."""
     summary = service.store.reasoner.summary()
     gauges = {
         "running_requests": service.metrics.running,
