@@ -1,4 +1,4 @@
-"""Observes all requests: counts them, and writes a line of JSON for each, with no query and no header."""
+"""The access log and the counts of requests. A line of the log is JSON, without query string and headers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS")
 
 
 class Observer:
-    """ASGI middleware, the outermost one."""
+    """ASGI middleware, the outermost one: counts each request in ``metrics``, logs it in ``log`` if given."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, log: Log | None) -> None:
         self.app, self.metrics, self.log = app, metrics, log

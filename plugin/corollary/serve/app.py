@@ -1,4 +1,4 @@
-"""The ASGI application: routes, middlewares, and how errors are told."""
+"""The ASGI application: routes, middlewares, and the responses to errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PAGE = files("corollary.serve").joinpath("page")
 
 
 async def page(service: Service, request: Request) -> Response:
-    """``GET /`` and ``GET /page/...``: the workbench, from the package."""
+    """``GET /`` and ``GET /page/...``: a file of the workbench. Raises Problem (404) for any other name."""
     name = request.path_params.get("name", "index.html")
     parts = PurePosixPath(name).parts
     file = PAGE.joinpath(*parts) if parts and ".." not in parts and "/" not in parts else PAGE
@@ -74,10 +74,10 @@ ROUTES: list[tuple[str, str, Endpoint]] = [
 
 
 def application(service: Service) -> Starlette:
-    """The application that serves a store."""
+    """The application that serves the store of ``service``."""
     settings = service.settings
 
-    async def told(request: Request, error: Exception) -> Response:
+    async def refused(request: Request, error: Exception) -> Response:
         return response_of(problem_of(error, service.secrets))
 
     middleware = [
@@ -96,7 +96,7 @@ def application(service: Service) -> Starlette:
     return Starlette(
         routes=[_route(service, *each) for each in ROUTES],
         middleware=middleware,
-        exception_handlers={HTTPException: told},
+        exception_handlers={HTTPException: refused},
     )
 
 

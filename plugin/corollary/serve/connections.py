@@ -1,4 +1,4 @@
-"""uvicorn: its settings, limits of time that it does not have, and how it begins and ends."""
+"""The server, uvicorn: its settings, time limits that it lacks, and its start and end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from corollary.serve.tuning import (
 )
 
 
-class PatientProtocol(H11Protocol):
+class TimeLimitedProtocol(H11Protocol):
     """Drops connections that take too long to send the head of a request, or to receive a response."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
@@ -66,7 +66,7 @@ def _stop(timer: asyncio.TimerHandle | None) -> None:
 
 
 class Server(uvicorn.Server):
-    """Calls ``on_ready`` when it accepts requests, and says so to the service when it ends."""
+    """Calls ``on_ready`` when it accepts requests, and ``Service.end`` when a signal ends it."""
 
     def __init__(self, config: uvicorn.Config, service: Service, on_ready: Callable[[], object]) -> None:
         super().__init__(config)
@@ -104,7 +104,7 @@ def server_of(
     """A server for ``serve``. ``certificate`` and ``key`` are files for TLS."""
     config = uvicorn.Config(
         application(service),
-        http=PatientProtocol,
+        http=TimeLimitedProtocol,
         ws="none",
         lifespan="off",
         log_config=None,

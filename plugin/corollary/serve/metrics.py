@@ -11,7 +11,7 @@ MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """Counts by route and status: a route has no part of a URL that a client chooses.
+    """Counts by route and status. A route is a path of ``app.ROUTES``, so clients cannot add any.
 
     Used in the thread of the event loop only.
     """
@@ -24,7 +24,7 @@ class Metrics:
         self._buckets: defaultdict[tuple[str, float], int] = defaultdict(int)
 
     def count(self, route: str, method: str, status: int, seconds: float, size: int) -> None:
-        """Count a response."""
+        """Count a response of ``size`` bytes, sent ``seconds`` after the request came."""
         self._requests[route, method, status] += 1
         self._bytes[route] += size
         self._seconds[route] += seconds

@@ -1,4 +1,4 @@
-"""Content negotiation: which format a client gets, and which format it has sent."""
+"""Content negotiation: the formats of responses, by Accept, and of documents, by Content-Type."""
 
 from __future__ import annotations
 
@@ -44,12 +44,15 @@ UPLOADS = {
 
 
 def offered(form: str) -> Mapping[str, str]:
-    """The media types for a form of query."""
+    """The media types for the results of a form of query: SELECT, ASK, CONSTRUCT or DESCRIBE."""
     return {"SELECT": ROWS, "ASK": ANSWERS}.get(form, TRIPLES)
 
 
 def chosen(accept: str | None, media_types: Mapping[str, str]) -> str:
-    """The media type that an Accept header prefers; of several, the first one. Raises Problem for none."""
+    """The media type that an Accept header prefers; of equals, the first one of ``media_types``.
+
+    None accepts all. Raises Problem (406) if the header accepts none of them.
+    """
     wanted = _preferences(accept or "*/*")
     best = max(media_types, key=lambda name: _quality(name, wanted))
     if _quality(best, wanted) <= 0:
@@ -81,7 +84,7 @@ def with_charset(media_type: str) -> str:
 
 
 def upload_format(media_type: str) -> str:
-    """The format of a document that is put into a graph. Raises Problem for one that is unknown."""
+    """The format of a document that is put into a graph. Raises Problem (415) for other media types."""
     if media_type not in UPLOADS:
         raise Problem(415, "Unsupported media type", f"name one of {', '.join(UPLOADS)} by Content-Type")
     return UPLOADS[media_type]

@@ -31,7 +31,7 @@ class _RolledBack(Exception):
 
 
 class Turn:
-    """Belongs to one change at a time: a transaction by URL, or a request that changes the store."""
+    """A lock with a time limit, held by one change: a transaction by URL, or the change of a request."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -39,18 +39,18 @@ class Turn:
 
     @contextmanager
     def taken(self, asked: float, most: float, *, is_by_url: bool = False) -> Iterator[None]:
-        """Own the turn, which was asked for when ``monotonic`` was ``asked``.
+        """Hold the lock. ``asked`` is the time of the request, by ``monotonic``.
 
-        Raises Problem if a transaction by URL has it after ``SECONDS_FOR_TURN``, or a request after ``most``
-        seconds.
+        Raises Problem (503) if a transaction by URL holds it ``SECONDS_FOR_TURN`` after ``asked``, or any
+        change ``most`` seconds after.
         """
-        patience = min(SECONDS_FOR_TURN, most)
-        while not self._lock.acquire(timeout=max(0.0, asked + patience - monotonic())):
-            if self._is_by_url or patience >= most:
+        wait = min(SECONDS_FOR_TURN, most)
+        while not self._lock.acquire(timeout=max(0.0, asked + wait - monotonic())):
+            if self._is_by_url or wait >= most:
                 detail = "another transaction is open, or another change is made: try again when it has ended"
                 again = {"Retry-After": str(ceil(SECONDS_FOR_TURN))}
                 raise Problem(503, "Another change is not finished", detail, again)
-            patience = min(patience + SECONDS_FOR_TURN, most)
+            wait = min(wait + SECONDS_FOR_TURN, most)
         self._is_by_url = is_by_url
         try:
             yield
@@ -61,8 +61,8 @@ class Turn:
 class ServedTransaction:
     """A transaction of the store, in a thread of its own.
 
-    ``begun`` is done when it has begun, ``ended`` when it is committed (True) or rolled back (False). ``end``
-    is when it expires, by ``monotonic``.
+    ``begun`` is done when it has begun, ``ended`` when it is committed (True), rolled back (False) or failed.
+    ``end`` is the time at which it expires, by ``monotonic``.
     """
 
     def __init__(
@@ -85,7 +85,10 @@ class ServedTransaction:
         self._thread.start()
 
     def call(self, function: Callable[[], Result]) -> Future[Result]:
-        """Call a function inside the transaction."""
+        """Call a function inside the transaction, after earlier calls.
+
+        The future raises Problem (404) if the transaction has ended.
+        """
         done: Future[Result] = Future()
         self._calls.put((function, done))
         if self.ended.done():
@@ -202,7 +205,7 @@ class OpenTransactions:
             transaction.finish(commits=False)
 
     def close(self) -> None:
-        """Roll all transactions back, and wait for this."""
+        """Roll all transactions back, and wait until they have ended."""
         for transaction in list(self._by_id.values()):
             transaction.give_up()
             transaction.ended.exception()

@@ -43,9 +43,9 @@ class Problem(Exception):
 
 
 def problem_of(error: BaseException, secrets: Iterable[str]) -> Problem:
-    """The problem that a client is told of. ``secrets`` are paths, left out of messages.
+    """The problem that is reported to the client. ``secrets`` are paths, replaced by ``...`` in messages.
 
-    An error that is no mistake of the client is printed to standard error, and told as status 500.
+    An unexpected error is printed to standard error with its traceback, and becomes status 500.
     """
     if isinstance(error, Problem):
         return error
@@ -79,6 +79,6 @@ def private_paths(folder: Path | None) -> list[str]:
 
 
 def response_of(problem: Problem) -> Response:
-    """The response that tells of a problem."""
+    """The response that reports a problem, as ``MEDIA_TYPE``."""
     content = {"title": problem.title, "detail": problem.detail, "status": problem.status}
     return Response(json.dumps(content), problem.status, problem.headers, MEDIA_TYPE)

@@ -184,10 +184,10 @@ def _triple_lines(result: GraphResult) -> Chunks:
     decode = result.terms.decode
     for start in range(0, len(result), ROWS_PER_CHUNK):
         columns = [decode(column[start : start + ROWS_PER_CHUNK]) for column in result.ids]
-        yield lines_of(zip(*columns, strict=True))
+        yield _lines_of(zip(*columns, strict=True))
 
 
-def lines_of(triples: Iterable[tuple[Any, ...]]) -> bytes:
+def _lines_of(triples: Iterable[tuple[Any, ...]]) -> bytes:
     """Triples as N-Triples. Triples that RDF forbids are left out."""
     return "".join(
         [

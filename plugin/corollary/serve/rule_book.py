@@ -25,7 +25,7 @@ def id_of(rule: Rule) -> str:
 
 @dataclass
 class RuleCounts:
-    """By rule, the inferred facts of a state that it derives; None if to count them takes too long."""
+    """By rule, the inferred facts of a state that it derives; None if the count exceeded a limit."""
 
     counts: dict[str, int | None] = field(default_factory=dict)
 

@@ -1,8 +1,8 @@
 """What the endpoints share: the store, its limits, and the threads in which requests read and write it.
 
-A request runs in a thread of ``readers``, or in the one of the ``writer``: so changes that wait keep no
-reader waiting. A request that takes too long, or whose client goes away, is cancelled: it then has
-changed nothing.
+A read runs in a thread of a pool, a change in one other thread: so reads do not queue behind changes. A
+request that takes too long, or whose client disconnects, is cancelled. A cancelled request has changed
+nothing.
 """
 
 from __future__ import annotations
@@ -49,10 +49,11 @@ USUAL_PREFIXES = {"rdf": str(RDF), "rdfs": str(RDFS), "owl": str(OWL), "xsd": st
 
 @dataclass(frozen=True)
 class Settings:
-    """What the command line says. ``token`` is needed to write; without ``is_writable`` nothing is written.
+    """The settings of a server. Changes need ``token``; without ``is_writable`` none is accepted.
 
     ``hosts`` are the names of this server beside those of loopback, ``origins`` the origins whose pages may
-    read. ``seconds``, ``bytes_of_body`` and ``bytes_of_result`` bound one request.
+    read. ``seconds``, ``bytes_of_body`` and ``bytes_of_result`` bound one request. ``folder`` is the store's
+    folder, whose path no message shows; None in memory.
     """
 
     is_writable: bool = False
@@ -103,14 +104,18 @@ class Service:
             raise Problem(401, "No or wrong token", detail, {"WWW-Authenticate": "Bearer"})
 
     async def read(self, request: Request, function: Callable[[], Result]) -> Result:
-        """The result of a function that reads. Raises LimitExceeded or Cancelled."""
+        """The result of a function that reads, called in a thread of the readers.
+
+        Raises what the function raises; LimitExceeded after ``settings.seconds``, the time in the queue
+        included; Cancelled or Problem (503) if the client goes away.
+        """
         return await self._run(request, self._readers, function)
 
     async def write(self, request: Request, function: Callable[[], Result]) -> Result:
         """The result of a function that changes the store, in a transaction of its own.
 
-        Precondition: ``authorise``. When it returns, the change is committed. Raises LimitExceeded,
-        Cancelled, or Problem if a transaction by URL stays open; then nothing has changed.
+        Precondition: ``authorise``. When it returns, the change is committed. Raises as ``read``, and Problem
+        (503) if a transaction by URL stays open; then nothing has changed.
         """
         turn, asked, most = self.transactions.turn, monotonic(), self.settings.seconds
 
@@ -126,7 +131,10 @@ class Service:
         return await unless_disconnected(request, work, cancellation)
 
     async def call(self, request: Request, name: str, function: Callable[[], Result]) -> Result:
-        """The result of a function that is called inside an open transaction. Precondition: ``authorise``."""
+        """The result of a function that is called inside the open transaction ``name``.
+
+        Precondition: ``authorise``. Raises as ``read``, and Problem (404) if the transaction has ended.
+        """
         cancellation = Cancellation()
         transaction = self.transactions.find(name)
         work = transaction.call(self._limited(cancellation, function, transaction.end))
@@ -135,9 +143,9 @@ class Service:
     def _limited(
         self, cancellation: Cancellation, function: Callable[[], Result], most: float = inf
     ) -> Callable[[], Result]:
-        """The function, within the time that is left of a request's when it is called.
+        """The function, limited to ``settings.seconds`` from now on: waiting in a queue counts.
 
-        ``most`` is when it has to end in any case, by ``monotonic``.
+        ``most`` is a further bound on its end, by ``monotonic``.
         """
         end = min(monotonic() + self.settings.seconds, most)
         return lambda: limited(
@@ -163,7 +171,10 @@ class Service:
         return StreamingResponse(parts(), headers=headers)
 
     def begun(self, chunks: Iterator[bytes], media_type: str) -> Body:
-        """A body, of which the beginning is written now. Raises Problem if it is too large."""
+        """A body whose first ``BYTES_BEFORE_STREAMING`` bytes are written now.
+
+        Raises Problem (413) if these are more than ``settings.bytes_of_result``, and what ``chunks`` raises.
+        """
         rest = bounded(chunks, self.settings.bytes_of_result)
         parts, size = [], 0
         for chunk in rest:

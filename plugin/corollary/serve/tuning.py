@@ -14,7 +14,7 @@ allows 16 kB."""
 
 MAX_FIELDS_OF_FORM = 1000
 """Parameters of one request. Not tuned: no request needs so many. Measured: to parse 1,000 takes 0.6 ms,
-5,000 take 3.4."""
+5,000 take 3.4 ms."""
 
 SECONDS_FOR_HEAD = 10.0
 """Seconds that a connection may take to send a request line and headers. Not tuned: a client sends them at
@@ -52,7 +52,7 @@ SECONDS_BEFORE_WATCHING = 0.05
 
 MAX_BYTES_OF_QUERY = 1_000_000
 """Bytes of a query's text, which anyone may send. The parser cannot be cancelled. Measured: it reads 2.5 MB/s
-of patterns with filters, 11 of VALUES."""
+of patterns with filters, 11 MB/s of VALUES."""
 
 ROWS_PER_CHUNK = 2048
 """Rows, or triples, of a result that are written at once. Measured: 50,000 rows take 234, 227 and 226 ms as
@@ -77,8 +77,8 @@ MAX_OPEN_TRANSACTIONS = 8
 Not tuned: as many as readers."""
 
 SECONDS_OF_TRANSACTION = 60.0
-"""Seconds from the beginning of a transaction by URL until it is rolled back. Not tuned: so long
-may one client keep the others from changing the store."""
+"""Seconds from the beginning of a transaction by URL until it is rolled back. Not tuned: a bound
+on the time that one client may keep the others from changing the store."""
 
 SECONDS_FOR_TURN = 2.0
 """Seconds that a change waits for an open transaction. Then the server refuses it with status 503. Not tuned:
