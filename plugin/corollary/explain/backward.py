@@ -26,7 +26,7 @@ from corollary.program.compiled_program import CompiledProgram
 from corollary.program.shapes import closed_predicate, loopless_predicate
 
 MARK = 0
-"""The object of the marks with which ``Backward.leaving`` starts: any id will do."""
+"""The object of the marks with which ``Backward.leaving`` starts. Any id serves."""
 
 
 class Probe:

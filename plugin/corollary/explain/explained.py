@@ -27,10 +27,11 @@ class Explained:
     """Proofs of a fact, the shortest first. Proofs of an explicit fact do not use the fact itself.
 
     ``fact`` has N-Triples terms, or is None for an inconsistency, whose constraint is ``rule``. Without
-    proofs, ``is_complete`` says whether there are none; if False, the search was given up after some 100,000
-    rule instances (10,000 for an explicit fact). ``unknown`` are the terms of an absent fact that occur in no
-    fact. ``facts`` are the explicit facts, which define anonymous classes. ``place`` is the place of an
-    inconsistency among others, such as "1 of 14". ``near`` are the rule instances nearest to an absent fact.
+    proofs, ``is_complete`` says whether there are none; if False, the search was given up at its limit:
+    ``tuning.MAX_INSTANCES`` rule instances, ``MAX_INSTANCES_IF_EXPLICIT`` for an explicit fact. ``unknown``
+    are the terms of an absent fact that occur in no fact. ``facts`` are the explicit facts, which define
+    anonymous classes. ``place`` is the place of an inconsistency among others, such as "1 of 14". ``near``
+    are the rule instances nearest to an absent fact.
     """
 
     status: Status

@@ -45,7 +45,7 @@ class Explanation(Explained):
         return json_format.document(self)
 
     def dot(self, *, folded: bool = True) -> str:
-        """All proofs as a Graphviz digraph; if ``folded``, some forty facts of each."""
+        """All proofs as a Graphviz digraph; if ``folded``, some ``MAX_FACTS_DRAWN`` facts of each."""
         return dot.dot(self, folded)
 
     def html(self) -> str:
@@ -66,10 +66,10 @@ class Explanation(Explained):
 def explain(
     result: MaterialisedView, s: int, p: int, o: int, *, limit: int = 1, prefixes: Prefixes | None = None
 ) -> Explanation:
-    """Up to ``limit`` proofs of the fact (s, p, o), given as term ids.
+    """Up to ``limit`` proofs of the fact (s, p, o), given as term ids, the shortest first.
 
-    If the fact does not hold: no proofs, but the rule instances that come nearest (``nearest``).
-    ``prefixes`` shorten printed terms; the default are the program's prefixes.
+    If the fact does not hold: no proofs, but the rule instances that come nearest (``nearest``). ``prefixes``
+    shorten printed terms; the default are the program's prefixes. Precondition: ``limit`` >= 1.
     """
     fact = (s, p, o)
     status = Status.ABSENT

@@ -77,11 +77,11 @@ ms, this 120, for 12 proofs of long paths; a node takes some 2.5 µs."""
 
 MAX_INSTANCES = 100_000
 """The budget of a search, and the instances of one rule for one fact in the last one: 1 to 3 s. Not tuned:
-the patience of a user."""
+the time that a user waits."""
 
 MAX_INSTANCES_IF_EXPLICIT = 10_000
 """The same for an explicit fact, which needs no proof: the searches take 1 to 2 s in a clique of 10,000. Not
-tuned: the same patience."""
+tuned: the time that a user waits."""
 
 MAX_FACTS_FOR_LEVELS = 4_096
 """Facts of a materialisation. With more, only facts that a search backward has met are proved by levels.

@@ -56,18 +56,18 @@ def choose(
 
 
 def learnt_seconds(request: Request, strategy: str) -> float:
-    """The estimate for a strategy, in seconds."""
+    """The estimate for a strategy, in seconds: its last measurement, scaled by the square root of |Δ⁻|."""
     known, removed = _known(request, strategy), len(request.removed)
     return SECONDS_AT_FIRST * sqrt(removed) if known is None else known[1] * sqrt(removed / known[0])
 
 
 def _known(request: Request, strategy: str) -> tuple[int, float] | None:
-    """What is known of a strategy from transactions of this kind."""
+    """The removed facts and the seconds of the last measurement of this kind; None without one."""
     return request.engine.measured.get((strategy, request.removes_schema))
 
 
 def learn(request: Request, report: Report, seconds: float) -> Measured:
-    """What is known of the strategies after a transaction by one of them, which took ``seconds``."""
+    """The measurements after a transaction that took ``seconds``. A small one changes nothing."""
     known = dict(request.engine.measured)
     is_slow = seconds > request.engine.seconds
     if report.removed >= (MIN_REMOVED_FACTS_IF_SLOW if is_slow else MIN_REMOVED_FACTS_TO_LEARN):
@@ -80,6 +80,7 @@ def learn_from_recomputing(request: Request, given_up: str, error: Exception | N
 
     Its estimate for this |Δ⁻| becomes PENALTY_AFTER_ABORT times that for recomputing. After its first
     transaction, which loads code and makes plans, it becomes that for recomputing: it is tried once more.
+    All other estimates for such transactions are multiplied by ESTIMATE_KEPT.
     """
     removed = len(request.removed)
     before = request.engine.measured

@@ -11,7 +11,7 @@ Measured: 50 of 10,000 edges with a million pairs are followed in 4 ms, and clos
 PENALTY_AFTER_ABORT = 2
 """Factor. After an aborted removal, but the first, the strategy's estimate for that size is set to this many
 times the estimate for recomputing, so that the next removals recompute at once. Not tuned: any factor above 1
-does, and it is tried again sooner the less it is; see ``ESTIMATE_KEPT``."""
+has this effect; the less it is, the sooner the strategy is tried again (``ESTIMATE_KEPT``)."""
 
 ESTIMATE_KEPT = 0.8
 """Share of each estimate that is left after a transaction that recomputes, so that a strategy is tried again.
@@ -75,7 +75,7 @@ start over. Measured: half of LUBM-1 under ``rdfs`` is followed in twice the tim
 
 WITNESSES_TRIED = 4
 """Facts of a predicate, or instances of a class, of which the first that is still explicit is taken. Not
-tuned: of facts of which 1/10 are gone, 4 are gone together once in 10,000 times."""
+tuned: if 1/10 of the facts were removed, four given ones were with a probability of 1/10,000."""
 
 SECONDS_PER_DERIVATION = 0.1e-6  # measured: counting anew on LUBM-1, categories (0.05) and a random DAG (0.3)
 """Seconds to count one derivation."""

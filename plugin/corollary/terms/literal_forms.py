@@ -62,7 +62,7 @@ _USUAL = LazyPattern(r"[^\x00\\\ud000-\U0010ffff]*")
 
 
 class LiteralForms:
-    """The markers of the literals with the numbers 0 to ``size``."""
+    """The markers of the literals with the numbers 0 to ``size`` - 1, in the order of their arrival."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -71,15 +71,15 @@ class LiteralForms:
         self._codes: Codes = np.empty(0, np.uint16)
 
     def codes(self, numbers: Rows) -> Codes:
-        """The codes of some literals. Precondition: the numbers are less than ``size``."""
+        """The codes of the literals with these numbers. Precondition: the numbers are less than ``size``."""
         return self._codes[numbers]
 
     def all_codes(self) -> Codes:
-        """The codes of all literals."""
+        """The codes of all literals, by number: a view, which is valid until more are added."""
         return self._codes[: self.size]
 
     def extend(self, texts: Sequence[str]) -> None:
-        """Look at further literals, given as N-Triples texts."""
+        """Add literals, given as N-Triples texts. Cost: see ``extend_by_columns``."""
         if len(texts) < MIN_TEXTS_ON_COLUMNS:
             self._append(np.array([self._code(text) for text in texts], np.uint16))
             return
@@ -88,7 +88,10 @@ class LiteralForms:
         self.extend_by_columns(content, np.fromiter(map(len, encoded), np.int64, len(encoded)))
 
     def extend_by_columns(self, content: Bytes, lengths: Places) -> None:
-        """Look at further literals, given as UTF-8 bytes end to end. Cost: 0.1 to 2 µs a literal."""
+        """Add literals, given as their UTF-8 bytes end to end, and the length of each in bytes.
+
+        Cost: 0.1 to 2 µs a literal.
+        """
         ends = np.cumsum(lengths)
         starts = ends - lengths
         if lengths.size < MIN_TEXTS_ON_COLUMNS:
@@ -155,7 +158,10 @@ def _texts(content: Bytes, starts: Places, ends: Places) -> list[str]:
 
 
 def _ending_in(content: Bytes, ends: Places, suffix: bytes) -> Mask:
-    """Which texts end in a suffix; eight bytes are compared at a time. Texts near the start are left out."""
+    """A mask of the texts that end in a suffix. Compares eight bytes at a time.
+
+    False for texts that end less than ``len(suffix)``, rounded up to 8, bytes after the start of ``content``.
+    """
     room = -len(suffix) % 8 + len(suffix)
     kept: Mask = ends >= room
     words: NDArray[np.uint64] = np.ndarray((max(content.size - 7, 0),), "<u8", content, strides=(1,))
@@ -210,7 +216,7 @@ class _Numbers:
 
 
 def _integers(digits: int, *, signs: str) -> _Form:
-    """Integers of at most some digits. ``signs``: of ``-``, ``0`` and ``+``, those that the datatype has."""
+    """Integers of at most ``digits`` digits. ``signs``: which of ``-``, ``0``, ``+`` the datatype has."""
 
     def on_columns(content: Bytes, starts: Places, lengths: Places) -> Mask:
         found = _Numbers(content, starts, lengths, digits + 1)
@@ -274,7 +280,7 @@ _FLOAT = LazyPattern(r"-?(?:0|[1-9][0-9]*)\.(?:0|(?!0000)[0-9]*[1-9])|-?[1-9][0-
 
 
 def _floats(content: Bytes, starts: Places, lengths: Places, most: int) -> Mask:
-    """Numbers of at most ``most`` digits, with a fraction of which no end is 0, or .0; from 0.0001 on."""
+    """Numbers of at most ``most`` digits, from 0.0001 on, whose fraction is .0 or does not end in 0."""
     found = _Numbers(content, starts, lengths, most + 2)
     is_whole = (found.fraction == 1) & (found.last == _ZERO)
     is_fraction = (found.fraction > 0) & (found.last != _ZERO) & ~found.is_small
@@ -337,7 +343,7 @@ _FORMS: dict[str, _Form] = {
     f"{_XSD}unsignedShort>": _integers(4, signs="0+"),
     f"{_XSD}unsignedByte>": _integers(2, signs="0+"),
 }
-"""By marker."""
+"""The forms by marker."""
 
 
 def canonical(value: Value) -> str | None:
