@@ -17,12 +17,13 @@ import pyarrow as pa
 
 from corollary.loaders.encoded_format import EXPLICIT, TERMS
 from corollary.loaders.formats import input_error
-from corollary.loaders.spark.encoded_tables import described, write_manifest
+from corollary.loaders.spark.encoded_tables import Files, described, write_manifest
 from corollary.loaders.spark.encoding import Counts, encode, files_for, write_terms
 from corollary.loaders.spark.one_task import number
 from corollary.loaders.spark.parse_chunks import Source, parsed, sources
 from corollary.loaders.spark.storage import Storage, scratch
 from corollary.loaders.spark.tuning import MAX_BAD_LINES, MAX_BAD_LINES_LISTED, MAX_FACTS_IN_ONE_TASK
+from corollary.terms.dictionary import Kind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -110,12 +111,7 @@ def load(
             written = number(chunks, folder)
             kinds, parts = written.counts, written.files
         else:
-            stages.enter("terms")
-            kinds = write_terms(chunks, folder, files_for(counts.chunk_terms, chunks, files))
-            stages.enter("facts")
-            terms = spark.read.parquet(f"{folder}/{TERMS}")
-            encode(chunks, terms, folder, files_for(counts.statements, chunks, files))
-            parts = described(spark, folder, (TERMS, EXPLICIT))
+            kinds, parts = _in_many_tasks(chunks, counts, folder, files, stages)
         stages.enter("manifest")
         parts |= described(spark, folder, (QUARANTINE,))
         facts = write_manifest(storage, folder, kinds, parts, prefixes=prefixes)
@@ -124,6 +120,19 @@ def load(
     return Loaded(
         len(documents), counts.statements, terms_written, facts["explicit"], counts.bad, stages.seconds
     )
+
+
+def _in_many_tasks(
+    chunks: DataFrame, counts: Counts, folder: str, files: int | None, stages: Stages
+) -> tuple[dict[Kind, int], Files]:
+    """Write terms and facts of a table of chunks. Returns the number of terms by kind, and the files."""
+    spark = chunks.sparkSession
+    stages.enter("terms")
+    kinds = write_terms(chunks, folder, files_for(counts.chunk_terms, chunks, files))
+    stages.enter("facts")
+    terms = spark.read.parquet(f"{folder}/{TERMS}")
+    encode(chunks, terms, folder, files_for(counts.statements, chunks, files))
+    return kinds, described(spark, folder, (TERMS, EXPLICIT))
 
 
 def _quarantine(bad: DataFrame, count: int, most: int, folder: str) -> None:
