@@ -24,6 +24,7 @@ ARCHIVE = "corollary-code"
 """The name of the archive, without ``.zip``."""
 
 LOGGING = Path(__file__).with_name("log4j2.properties")
+"""What a new driver prints: errors only."""
 
 SETTINGS = {
     "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
