@@ -148,7 +148,7 @@ def locate(keys: Keys, probes: Column, starts: Rows, counts: Rows) -> int:
     places = np.empty(PROBES_IN_LOCKSTEP, np.uint64)
     for row in range(probes.size):
         if row % PROBES_IN_LOCKSTEP == 0:
-            is_far = far * MAX_PROBES_PER_FAR >= PROBES_IN_LOCKSTEP
+            is_far = size > 0 and far * MAX_PROBES_PER_FAR >= PROBES_IN_LOCKSTEP
             far = 0
             if is_far:
                 lanes = min(PROBES_IN_LOCKSTEP, probes.size - row)
