@@ -78,6 +78,45 @@ def test_only_inferred_facts_are_written(tmp_path: Path) -> None:
     assert f"<{NAMESPACE}parent>" not in {line.split()[1] for line in text.splitlines()}
 
 
+GRAPHS = f"""@prefix f: <{NAMESPACE}> .
+f:ancestor a <http://www.w3.org/2002/07/owl#TransitiveProperty> .
+f:family {{ f:ann f:ancestor f:bob . f:bob f:ancestor f:cid }}
+"""
+
+
+@pytest.mark.parametrize("form", ["snapshot", "encoded"])
+def test_a_stored_form_is_written_and_opened_as_it_is(tmp_path: Path, form: str) -> None:
+    (tmp_path / "in.trig").write_text(GRAPHS)
+    succeeds("materialise", tmp_path / "in.trig", "-o", tmp_path / "out.nt")
+    target = tmp_path / f"closed.{form}"
+    data = json.loads(succeeds("materialise", tmp_path / "in.trig", "-o", target, "--json").stdout)
+    assert (data["explicit"], list(data["seconds"])) == (3, ["prepare", "read", "reason", "write"])
+
+    def asked(query: str) -> list[str]:
+        return sorted(
+            succeeds("query", target, "--as-is", "-q", query, "--results", "nt").stdout.splitlines()
+        )
+
+    assert asked("CONSTRUCT WHERE { ?s ?p ?o }") == sorted((tmp_path / "out.nt").read_text().splitlines())
+    inferred = f"<{NAMESPACE}ann> <{NAMESPACE}ancestor> <{NAMESPACE}cid> ."
+    assert inferred in asked("CONSTRUCT { ?s ?p ?o } { GRAPH <urn:x-corollary:inferred> { ?s ?p ?o } }")
+    named = asked("CONSTRUCT { ?s ?p ?o } { GRAPH f:family { ?s ?p ?o } }")  # with the prefix of the file
+    assert len(named) == 2
+    assert inferred not in named
+
+
+def test_a_stored_form_needs_its_kind_of_place_and_rules(tmp_path: Path) -> None:
+    target = tmp_path / "closed.snapshot"
+    assert "leave out --inferred-only" in fails("materialise", FAMILY, "-o", target, "--inferred-only")
+    assert "make the folder" in fails("materialise", FAMILY, "-o", tmp_path / "none" / "closed.snapshot")
+    assert "no profile is named 'none'" in fails("materialise", FAMILY, "-o", target, "--rules", "none")
+    target.mkdir()
+    (tmp_path / "closed.encoded").write_text("kept")
+    assert "this is a folder" in fails("materialise", FAMILY, "-o", target)
+    assert "this is a file" in fails("materialise", FAMILY, "-o", tmp_path / "closed.encoded")
+    assert (tmp_path / "closed.encoded").read_text() == "kept"
+
+
 def test_facts_on_standard_output_leave_the_summary_to_standard_error() -> None:
     result = succeeds("materialise", FAMILY, "-o", "-", "--output-format", "ttl")
     assert "@prefix owl:" in result.stdout

@@ -71,12 +71,18 @@ def write(
 def check_target(name: str, format: str | None = None) -> RdfFormat:
     """The format to write. Checks the target in advance: raises InputError where ``write`` would."""
     rdf_format = format_of(name, format, Hint.NAME_OUTPUT_FORMAT)
-    folder = Path(name).parent
-    if name != STANDARD_STREAM and not folder.is_dir():
-        raise input_error(f"{name}: there is no folder {folder}", f"make the folder {folder} first")
+    if name != STANDARD_STREAM:
+        check_folder(name)
     if Path(name).is_dir():
         raise input_error(f"{name}: this is a folder", "name a file")
     return rdf_format
+
+
+def check_folder(name: str) -> None:
+    """Raise InputError if there is no folder for a target."""
+    folder = Path(name).parent
+    if not folder.is_dir():
+        raise input_error(f"{name}: there is no folder {folder}", f"make the folder {folder} first")
 
 
 @contextmanager

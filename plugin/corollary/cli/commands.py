@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
@@ -18,8 +19,8 @@ from corollary.cli.input_options import (
     together,
 )
 from corollary.cli.limiting import limiting_options
-from corollary.cli.output import check_target, print_json, print_tables, write_facts
-from corollary.cli.pipeline import loaded, prefixes_of, run
+from corollary.cli.output import check_target, is_stored, print_json, print_tables, write_facts
+from corollary.cli.pipeline import loaded, prefixes_of, run, run_and_save
 from corollary.cli.updating import Sources, StrategyName, Update, update_files
 
 if TYPE_CHECKING:
@@ -128,18 +129,26 @@ def materialise(
 ) -> None:
     """Infer everything that follows from the triples of FILE..., and print a summary.
 
+    A snapshot is one file, which `corollary query closed.snapshot --as-is`, `serve` and `open` of a store
+    open at once, without reasoning. An encoded data set, -o closed.encoded, is a folder of Parquet files.
+    Both keep the graphs, prefixes and rules.
+
     \b
     Examples:
       corollary materialise ontology.ttl data.nt.gz -o closed.nt.gz
+      corollary materialise ontology.ttl data.nt.gz -o closed.snapshot
       corollary materialise ontology.owl --rules rdfs --inferred-only -o new.ttl
       corollary materialise data.ttl --rules owl2rl --rules family.dlog --json
       zcat data.nt.gz | corollary materialise ontology.ttl - -o - | sort | less
     """
     from corollary.cli.materialisation_summary import summary, tables
 
-    check_target(output, output_format, inferred_only)  # before any work is done
-    done = run(files, rules, reading)
-    write_facts(done.materialisation, output, output_format, inferred_only, done.seconds)
+    check_target(output, output_format, inferred_only, may_be_stored=True)  # before any work is done
+    if output is not None and is_stored(output, output_format):
+        done = run_and_save(files, rules, reading, Path(output))
+    else:
+        done = run(files, rules, reading)
+        write_facts(done.materialisation, output, output_format, inferred_only, done.seconds)
     data, to_stderr = summary(done), output == "-"
     if as_json:
         print_json(data, to_stderr)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,14 +20,44 @@ if TYPE_CHECKING:
     from corollary.evaluate import MaterialisedView
 
 
-def check_target(output: str | None, output_format: str | None, inferred_only: bool) -> None:
-    """Check the output options in advance: raises what ``write_facts`` would raise after all the work."""
+STORED = (".snapshot", ".encoded")
+"""The suffixes of a snapshot and of an encoded data set."""
+
+
+def is_stored(output: str, output_format: str | None) -> bool:
+    """Whether a file to write is a snapshot or an encoded data set, by its suffix."""
+    return output_format is None and output.endswith(STORED)
+
+
+def check_target(
+    output: str | None, output_format: str | None, inferred_only: bool, *, may_be_stored: bool = False
+) -> None:
+    """Check the output options in advance: raises what ``write_facts`` would raise after all the work.
+
+    ``may_be_stored``: the command writes snapshots and encoded data sets, too.
+    """
     from corollary.loaders import writing
 
-    if output is not None:
+    if output is not None and may_be_stored and is_stored(output, output_format):
+        _check_stored(Path(output), inferred_only)
+    elif output is not None:
         writing.check_target(output, output_format)
     elif inferred_only or output_format:
         raise click.UsageError("--inferred-only and --output-format say what to write: name a file with -o")
+
+
+def _check_stored(target: Path, inferred_only: bool) -> None:
+    """Check the target of a snapshot or an encoded data set."""
+    from corollary.loaders.writing import check_folder
+
+    if inferred_only:
+        raise click.UsageError(f"{target}: it takes all facts; leave out --inferred-only")
+    check_folder(str(target))
+    is_folder = target.suffix == ".encoded"
+    if target.exists() and target.is_dir() != is_folder:
+        raise click.UsageError(
+            f"{target}: this is a {'file' if is_folder else 'folder'}; name another target"
+        )
 
 
 def write_facts(

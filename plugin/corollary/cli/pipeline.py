@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corollary.cli.input_options import DEFAULT_RULES
@@ -61,6 +62,19 @@ def run(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading) -> Run
     return Run(files, rules, materialisation, seconds)
 
 
+def run_and_save(files: tuple[str, ...], rules: tuple[str, ...], reading: Reading, target: Path) -> Run:
+    """As ``run``, and write a snapshot or an encoded data set, by the suffix, with graphs and prefixes."""
+    rules = rules or (DEFAULT_RULES,)
+    load_program(rules)  # "none", which ``loaded`` takes, is no name of rules here
+    seconds: dict[str, float] = {}
+    store = loaded(files, rules, reading, seconds)
+    materialisation = store.materialise()
+    assert materialisation is not None
+    with stage("write", seconds):
+        (store.save_snapshot if target.suffix == ".snapshot" else store.save_encoded)(target)
+    return Run(files, rules, materialisation, seconds)
+
+
 def _adopted(
     files: tuple[str, ...], program: Program, reading: Reading, seconds: dict[str, float]
 ) -> MaterialisedView:
@@ -75,9 +89,15 @@ def _adopted(
     return result
 
 
-def loaded(files: Sequence[str], rules: Sequence[str], reading: Reading) -> CorollaryStore:
-    """A store with the files and what follows from them. ``rules`` may be empty: then ``DEFAULT_RULES``."""
-    with stage("prepare", {}):
+def loaded(
+    files: Sequence[str], rules: Sequence[str], reading: Reading, seconds: dict[str, float] | None = None
+) -> CorollaryStore:
+    """A store with the files and what follows from them. ``rules`` may be empty: then ``DEFAULT_RULES``.
+
+    The seconds of each stage are added to ``seconds``.
+    """
+    seconds = {} if seconds is None else seconds
+    with stage("prepare", seconds):
         from rdflib import Dataset
 
         from corollary.store import CorollaryStore
@@ -85,10 +105,10 @@ def loaded(files: Sequence[str], rules: Sequence[str], reading: Reading) -> Coro
         named = [rule for rule in rules or (DEFAULT_RULES,) if rule != "none"]
         store = CorollaryStore(rules=load_program(named) if named else "none")
         Dataset(store, default_union=True)
-    with stage("read", {}) as current:
+    with stage("read", seconds) as current:
         facts = reading.load(files, store, current.update)
         reading.write_report()
-    reason(store, facts, {})
+    reason(store, facts, seconds)
     return store
 
 
